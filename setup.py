@@ -1,12 +1,14 @@
-"""The compiled counters. Without a compiler the installation goes on without it, and numpy counts."""
+"""The compiled counters. Without a compiler the installation goes on without it, and numpy
+counts.
+"""
 
 import os
 import sysconfig
 
 from setuptools import Extension, setup
 
-# The stable interface of Python 3.11: one wheel of a system serves that version and all later ones. Builds without the
-# global lock have no such interface.
+# The stable interface of Python 3.11: one wheel of a system serves that version and all later ones.
+# Builds without the global lock have no such interface.
 STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 setup(
@@ -15,7 +17,8 @@ setup(
             f"fim_private.counting.{name}",
             [f"fim_private/counting/{name}.pyx"],
             depends=["fim_private/counting/sums.pxd"],
-            # Aligned to lines of the cache, functions take as long whatever function stands before them.
+            # Aligned to lines of the cache, functions take as long whatever function stands before
+            # them.
             extra_compile_args=["-O3", "-falign-functions=64"] if os.name == "posix" else [],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
             py_limited_api=STABLE,

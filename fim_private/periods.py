@@ -28,8 +28,9 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 @dataclass(frozen=True)
 class Period:
-    """A stretch of whole days. name: such as 2026-W46, or two of these with .. between. first, last: its days since
-    1970-01-01, last >= first. kind: one of KINDS, of a stretch with two ends that of the first."""
+    """A stretch of whole days. name: such as 2026-W46, or two of these with .. between. first,
+    last: its days since 1970-01-01, last >= first. kind: one of KINDS, of a stretch with two ends
+    that of the first."""
 
     name: str
     first: int
@@ -38,32 +39,43 @@ class Period:
 
     @classmethod
     def of(cls, text: Any, option: str = "period") -> Period:
-        """Return the period of a name. Raises ParameterError, which names the option, for what is none."""
+        """Return the period of a name. Raises ParameterError, which names the option, for what is
+        none.
+        """
         ends = text.split("..") if isinstance(text, str) else []
         if len(ends) == 1 and (found := _named(text.strip())) is not None:
             return found
         if len(ends) == 2:
             first, last = (cls.of(end, option) for end in ends)
             if first.first > last.last:
-                raise ParameterError(f"{parameter(option)} {shown(text)} ends before it begins; exchange its ends")
+                raise ParameterError(
+                    f"{parameter(option)} {shown(text)} ends before it begins; exchange its ends"
+                )
             return cls(f"{first.name}..{last.name}", first.first, last.last, first.kind)
-        raise ParameterError(f"{parameter(option)} must be a period such as {_FORMS}, not {shown(text)}")
+        raise ParameterError(
+            f"{parameter(option)} must be a period such as {_FORMS}, not {shown(text)}"
+        )
 
     def within(self, kind: str) -> Iterator[Period]:
-        """Yield the periods of a kind that this is made of. Raises ParameterError where it cuts one of them."""
+        """Yield the periods of a kind that this is made of. Raises ParameterError where it cuts one
+        of them.
+        """
         day = self.first
         while day <= self.last:
             one = period_at(kind, day)
             if one.first < self.first or one.last > self.last:
                 raise ParameterError(
-                    f"{parameter('periods')} {self.name} is no number of whole {kind}s: {one.name} is cut; name "
+                    f"{parameter('periods')} {self.name} is no number of whole {kind}s: "
+                    f"{one.name} is cut; name "
                     f"its ends as {kind}s"
                 )
             yield one
             day = one.last + 1
 
     def stretches(self, kind: str) -> range:
-        """Return the numbers of the periods of a kind that this touches, as `numbers` counts them."""
+        """Return the numbers of the periods of a kind that this touches, as `numbers` counts
+        them.
+        """
         return range(_number(kind, self.first), _number(kind, self.last) + 1)
 
 
@@ -95,12 +107,18 @@ def period_at(kind: str, day: int) -> Period:
     first = date(when.year, begin * months + 1, 1)
     later = begin * months + months
     following = date(when.year + later // 12, later % 12 + 1, 1)
-    name = {"month": f"{first:%Y-%m}", "quarter": f"{first:%Y}-Q{begin + 1}", "year": f"{first:%Y}"}[kind]
+    name = {
+        "month": f"{first:%Y-%m}",
+        "quarter": f"{first:%Y}-Q{begin + 1}",
+        "year": f"{first:%Y}",
+    }[kind]
     return Period(name, first.toordinal() - _EPOCH, following.toordinal() - 1 - _EPOCH, kind)
 
 
 def numbers(kind: str, days: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of the period of a kind that each day is in, 0 for that of 1970-01-01: (n,)."""
+    """Return the number of the period of a kind that each day is in, 0 for that of 1970-01-01:
+    (n,).
+    """
     days = days.astype("int64")
     if kind == "day":
         return days
@@ -129,17 +147,21 @@ def first_day(kind: str, number: int) -> int:
 
 
 def several(period: Any, periods: Any, start: Any, end: Any) -> tuple[Period, ...]:
-    """Return the periods that a caller names, which do not overlap; none for none. Raises ParameterError.
+    """Return the periods that a caller names, which do not overlap; none for none. Raises
+    ParameterError.
 
-    period: a name, or one of KINDS, into which periods, or the time from start to end, are then cut. periods: names, as
-    a list or as text with commas.
+    period: a name, or one of KINDS, into which periods, or the time from start to end, are then
+    cut. periods: names, as a list or as text with commas.
     """
     kind = period if period in KINDS else None
     if (start is None) != (end is None):
-        raise ParameterError(f"{parameter('start')} and {parameter('end')} go together: the first and the last day")
+        raise ParameterError(
+            f"{parameter('start')} and {parameter('end')} go together: the first and the last day"
+        )
     if sum(each is not None for each in (None if kind else period, periods, start)) > 1:
         raise ParameterError(
-            f"give one of {parameter('period')} with a name, {parameter('periods')}, and {parameter('start')} with "
+            f"give one of {parameter('period')} with a name, {parameter('periods')}, and "
+            f"{parameter('start')} with "
             f"{parameter('end')}"
         )
     if start is not None:
@@ -149,13 +171,16 @@ def several(period: Any, periods: Any, start: Any, end: Any) -> tuple[Period, ..
         listed = periods.split(",") if isinstance(periods, str) else periods
         if not isinstance(listed, list | tuple) or not listed:
             raise ParameterError(
-                f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not {shown(periods)}"
+                f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not "
+                f"{shown(periods)}"
             )
         found = [Period.of(one, "periods") for one in listed]
     elif kind is not None:
         raise ParameterError(
-            f"{parameter('period')} {kind} needs {parameter('periods')} too: which of them, such as "
-            f"{period_at(kind, 20_000).name}..{period_at(kind, 20_200).name} (taken from the data it would tell of it)"
+            f"{parameter('period')} {kind} needs {parameter('periods')} too: which of them, such "
+            f"as "
+            f"{period_at(kind, 20_000).name}..{period_at(kind, 20_200).name} (taken from the "
+            f"data it would tell of it)"
         )
     else:
         found = [] if period is None else [Period.of(period)]
@@ -169,5 +194,7 @@ def several(period: Any, periods: Any, start: Any, end: Any) -> tuple[Period, ..
     ordered = sorted(found, key=lambda one: one.first)
     for one, after in pairwise(ordered):
         if after.first <= one.last:
-            raise ParameterError(f"{one.name} and {after.name} overlap: name {parameter('periods')} that do not")
+            raise ParameterError(
+                f"{one.name} and {after.name} overlap: name {parameter('periods')} that do not"
+            )
     return tuple(found)

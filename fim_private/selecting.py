@@ -1,6 +1,8 @@
-"""Private selection from any public list of candidates: hypotheses, parameters, anything that has a score.
+"""Private selection from any public list of candidates: hypotheses, parameters, anything that has a
+score.
 
-A score is to its candidate what a support is to an itemset, so every mechanism over a public universe serves.
+A score is to its candidate what a support is to an itemset, so every mechanism over a public
+universe serves.
 """
 
 from __future__ import annotations
@@ -34,35 +36,42 @@ def select(
     unit: str | None = None,
     seed: int | None = None,
 ) -> Any:
-    """Choose a candidate of nearly the highest score, with the guarantee that mechanism.cost states.
+    """Choose a candidate of nearly the highest score, with the guarantee that mechanism.cost
+    states.
 
-    scores: (K,) whole numbers or Fractions, of any sign, one for each candidate; higher is better. The candidates and
-        their number K >= 1 must be public; the scores need not be. Floats are refused, because rounding a sum can move
-        it by more than its sensitivity.
-    mechanism: any of fim_private.mechanisms except NamedExponential. If it has a max_itemsets, you vouch that one unit
-        changes at most that number of scores.
+    scores: (K,) whole numbers or Fractions, of any sign, one for each candidate; higher is better.
+        The candidates and their number K >= 1 must be public; the scores need not be. Floats are
+        refused, because rounding a sum can move it by more than its sensitivity.
+    mechanism: any of fim_private.mechanisms except NamedExponential. If it has a max_itemsets, you
+        vouch that one unit changes at most that number of scores.
     labels: (K,), none of them None. Without them it returns the index.
-    sensitivity: int or Fraction > 0, the most that one unit can change any score. Under "add-remove", the default, that
-        is by leaving the unit out; under "replace-one" by replacing its data. Scores are divided by it and rounded
-        down.
-    ledger, dataset: as in mine. Each call charges mechanism.cost before a candidate is chosen. unit: "basket" or
-        "user"; by default what the ledger protects, or a basket.
+    sensitivity: int or Fraction > 0, the most that one unit can change any score. Under
+        "add-remove", the default, that is by leaving the unit out; under "replace-one" by replacing
+        its data. Scores are divided by it and rounded down.
+    ledger, dataset: as in mine. Each call charges mechanism.cost before a candidate is chosen.
+        unit: "basket" or "user"; by default what the ledger protects, or a basket.
     seed: for tests only: with a seed nothing is private.
 
-    Returns the label or index, uniformly random among those of the level that was chosen, or None if it abstains.
+    Returns the label or index, uniformly random among those of the level that was chosen, or None
+    if it abstains.
 
-    **"add-remove" assumes that one more unit moves all scores in one direction**, as counts and sums of one sign do. If
-    a unit can raise one score and lower another, give the mechanism neighbors="replace-one". Its constants hold for any
-    direction, and for leaving a unit out as well.
-    Raises ParameterError for arguments of the wrong kind, and LedgerError if the ledger refuses. Warns (PrivacyWarning)
-    if the mechanism has an epsilon above 10 or a delta above 1/1000, unless a seed was given. Proof: docs/choosing.md.
+    **"add-remove" assumes that one more unit moves all scores in one direction**, as counts and
+    sums of one sign do. If a unit can raise one score and lower another, give the mechanism
+    neighbors="replace-one". Its constants hold for any direction, and for leaving a unit out as
+    well. Raises ParameterError for arguments of the wrong kind, and LedgerError if the ledger
+    refuses. Warns (PrivacyWarning) if the mechanism has an epsilon above 10 or a delta above
+    1/1000, unless a seed was given. Proof: docs/choosing.md.
     """
     steps = scaled(scores, sensitivity)
     names: list[Any] = list(range(len(steps))) if labels is None else as_list("labels", labels)
     if len(names) != len(steps):
-        raise ParameterError(f"{parameter('labels')} must be as many as {parameter('scores')}: one per candidate")
+        raise ParameterError(
+            f"{parameter('labels')} must be as many as {parameter('scores')}: one per candidate"
+        )
     if any(name is None for name in names):
-        raise ParameterError(f"{parameter('labels')} must not be None: that is what an abstention returns")
+        raise ParameterError(
+            f"{parameter('labels')} must not be None: that is what an abstention returns"
+        )
     check_mechanism(mechanism)
     randomness = Randomness.of_seed(seed)
     if randomness.private:
@@ -85,14 +94,18 @@ def select(
 
 
 def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
-    """Return ⌊score / sensitivity⌋ for each score: (K,) integers, which one unit changes by at most 1.
+    """Return ⌊score / sensitivity⌋ for each score: (K,) integers, which one unit changes by at most
+    1.
 
-    If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x⌋ + 1: what is monotone under add-remove stays monotone. Raises
-    ParameterError for no scores, what is no whole number or Fraction, and a sensitivity not above 0.
+    If x <= y <= x + 1, then ⌊x⌋ <= ⌊y⌋ <= ⌊x⌋ + 1: what is monotone under add-remove stays
+    monotone. Raises ParameterError for no scores, what is no whole number or Fraction, and a
+    sensitivity not above 0.
     """
     unit = _rational("sensitivity", sensitivity)
     if unit <= 0:
-        raise ParameterError(f"{parameter('sensitivity')} must be above 0, not {shown(sensitivity)}")
+        raise ParameterError(
+            f"{parameter('sensitivity')} must be above 0, not {shown(sensitivity)}"
+        )
     values = [_rational("scores", score) for score in as_list("scores", scores)]
     if not values:
         raise ParameterError(f"{parameter('scores')} must hold at least one candidate")
@@ -102,38 +115,53 @@ def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
 def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Randomness) -> int | None:
     """Return the index that the mechanism chooses among public candidates, None for abstaining.
 
-    scores: (K,) integers, K >= 1, which one unit changes by at most 1. Raises ParameterError for a mechanism not for a
-    public universe. Their shift depends on the data, but a mechanism looks at differences only.
+    scores: (K,) integers, K >= 1, which one unit changes by at most 1. Raises ParameterError for a
+    mechanism not for a public universe. Their shift depends on the data, but a mechanism looks at
+    differences only.
     """
     shift = 1 - min(scores)
-    spectrum = SupportSpectrum.from_supports((score + shift for score in scores), universe_size=len(scores))
+    spectrum = SupportSpectrum.from_supports(
+        (score + shift for score in scores), universe_size=len(scores)
+    )
     level = mechanism.select(spectrum, randomness).level
     if level is None:
         return None
     tied = [index for index, score in enumerate(scores) if score + shift == level]
     if not tied:
         name = parameter("mechanism")
-        raise ParameterError(f"{name} chose a level that no candidate has: it is none for a public universe")
+        raise ParameterError(
+            f"{name} chose a level that no candidate has: it is none for a public universe"
+        )
     return tied[randomness.below(len(tied))]
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
-    """Raise ParameterError for what is no mechanism over a public universe that looks at differences only."""
+    """Raise ParameterError for what is no mechanism over a public universe that looks at
+    differences only.
+    """
     if not callable(getattr(mechanism, "select", None)) or isinstance(mechanism, type):
         name = parameter("mechanism")
-        raise ParameterError(f"{name} must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)")
+        raise ParameterError(
+            f"{name} must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)"
+        )
     if isinstance(mechanism, NamedExponential):
-        # Its unnamed outcome weighs against absolute supports, so the shift would leak; and here all have names.
-        raise ParameterError("NamedExponential is for candidates without names: all have names here, use Exponential")
+        # Its unnamed outcome weighs against absolute supports, so the shift would leak; and here
+        # all have names.
+        raise ParameterError(
+            "NamedExponential is for candidates without names: all have names here, use Exponential"
+        )
 
 
 def _rational(name: str, value: Any) -> Fraction:
     # The message names the type, never the value: an error is an output.
     if isinstance(value, float | np.floating):
         raise ParameterError(
-            f"{parameter(name)} must be whole numbers or Fractions, not floats, whose rounding breaks the stated "
+            f"{parameter(name)} must be whole numbers or Fractions, not floats, whose rounding "
+            f"breaks the stated "
             "sensitivity; round each unit's share to an integer, or give Fractions"
         )
     if not (is_whole(type(value)) or isinstance(value, Fraction)):
-        raise ParameterError(f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}")
+        raise ParameterError(
+            f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}"
+        )
     return value if isinstance(value, Fraction) else Fraction(int(value))

@@ -1,7 +1,9 @@
-"""SupportSpectrum: how many itemsets have each support, highest first, produced only as far as it is read.
+"""SupportSpectrum: how many itemsets have each support, highest first, produced only as far as it
+is read.
 
-A mechanism never sees more of the data. Every mechanism finds itemsets of equal support equally likely, so a level
-(support, multiplicity) stands for them. An itemset is named only after the mechanism has chosen its level.
+A mechanism never sees more of the data. Every mechanism finds itemsets of equal support equally
+likely, so a level (support, multiplicity) stands for them. An itemset is named only after the
+mechanism has chosen its level.
 """
 
 from __future__ import annotations
@@ -30,9 +32,12 @@ class SupportSpectrum:
     """A lazy, strictly descending sequence of levels (support >= 1 in units, multiplicity >= 1).
 
     levels: read once, from the top, and remembered; nothing is counted before it is asked for.
-    universe_size: the number of candidate itemsets, >= 0, where that is public; None where it is not.
-    whole: all levels at once, where that is cheaper than to read on and on; called once, before any other reading.
-    sampler: names uniformly random itemsets, for each level wanted as many different ones as wanted.
+    universe_size: the number of candidate itemsets, >= 0, where that is public; None where it is
+    not.
+    whole: all levels at once, where that is cheaper than to read on and on; called once, before any
+    other reading.
+    sampler: names uniformly random itemsets, for each level wanted as many different ones as
+    wanted.
     """
 
     def __init__(
@@ -50,10 +55,14 @@ class SupportSpectrum:
         self._sampler = sampler
 
     @classmethod
-    def from_supports(cls, supports: Iterable[int], universe_size: int | None = None) -> SupportSpectrum:
-        """Build a spectrum from one support, in units, for each itemset, in any order; repeats mean ties.
+    def from_supports(
+        cls, supports: Iterable[int], universe_size: int | None = None
+    ) -> SupportSpectrum:
+        """Build a spectrum from one support, in units, for each itemset, in any order; repeats mean
+        ties.
 
-        universe_size: the public number of candidates. Raises ParameterError for a support or a size below 1.
+        universe_size: the public number of candidates. Raises ParameterError for a support or a
+        size below 1.
         """
         counted = Counter(positive_integer("supports", support) for support in supports)
         if universe_size is not None:
@@ -61,7 +70,9 @@ class SupportSpectrum:
         return cls(sorted(counted.items(), reverse=True), universe_size=universe_size)
 
     def levels(self) -> Iterator[Level]:
-        """Yield (support, multiplicity), strictly descending, support >= 1, reading only what is asked for."""
+        """Yield (support, multiplicity), strictly descending, support >= 1, reading only what is
+        asked for.
+        """
         position = 0
         while True:
             while position < len(self._read):
@@ -80,35 +91,56 @@ class SupportSpectrum:
         return list(self.levels())
 
     def zero_multiplicity(self) -> int:
-        """Return how many candidates no unit supports; ParameterError where the universe is not public."""
+        """Return how many candidates no unit supports; ParameterError where the universe is not
+        public.
+        """
         if self.universe_size is None:
             name = parameter("universe_size")
-            raise ParameterError(f"{name} is not public, so itemsets of support 0 cannot be counted")
-        return max(0, self.universe_size - sum(multiplicity for _, multiplicity in self.all_levels()))
+            raise ParameterError(
+                f"{name} is not public, so itemsets of support 0 cannot be counted"
+            )
+        return max(
+            0, self.universe_size - sum(multiplicity for _, multiplicity in self.all_levels())
+        )
 
     def multiplicity(self, level: int) -> int:
-        """Return how many itemsets have this support in units, 0 where none has. Raises as zero_multiplicity."""
+        """Return how many itemsets have this support in units, 0 where none has. Raises as
+        zero_multiplicity.
+        """
         if level == 0:
             return self.zero_multiplicity()
-        return next((m if support == level else 0 for support, m in self.levels() if support <= level), 0)
+        return next(
+            (m if support == level else 0 for support, m in self.levels() if support <= level), 0
+        )
 
     def without(self, taken: Mapping[int, int]) -> SupportSpectrum:
-        """Return the spectrum, which cannot name itemsets, that is left without some: level -> how many, or more."""
+        """Return the spectrum, which cannot name itemsets, that is left without some: level -> how
+        many, or more.
+        """
 
         def reduced(levels: Iterable[Level]) -> Iterator[Level]:
             for support, multiplicity in levels:
                 if (left := multiplicity - taken.get(support, 0)) > 0:
                     yield support, left
 
-        size = None if self.universe_size is None else max(0, self.universe_size - sum(taken.values()))
-        return SupportSpectrum(reduced(self.levels()), whole=lambda: reduced(self.all_levels()), universe_size=size)
+        size = (
+            None if self.universe_size is None else max(0, self.universe_size - sum(taken.values()))
+        )
+        return SupportSpectrum(
+            reduced(self.levels()), whole=lambda: reduced(self.all_levels()), universe_size=size
+        )
 
     def sample_itemset(self, level: int, randomness: Randomness) -> tuple[Item, ...]:
-        """Return one uniformly random itemset of that level, items in canonical order; raises as sample_itemsets."""
+        """Return one uniformly random itemset of that level, items in canonical order; raises as
+        sample_itemsets.
+        """
         return self.sample_itemsets([level], randomness)[0]
 
-    def sample_itemsets(self, levels: Sequence[int], randomness: Randomness) -> list[tuple[Item, ...]]:
-        """Return one itemset for each level, in order, uniformly random among all choices of different itemsets.
+    def sample_itemsets(
+        self, levels: Sequence[int], randomness: Randomness
+    ) -> list[tuple[Item, ...]]:
+        """Return one itemset for each level, in order, uniformly random among all choices of
+        different itemsets.
 
         Raises ParameterError for a spectrum built from numbers alone, or a level that has too few.
         """
@@ -126,7 +158,9 @@ class SupportSpectrum:
 
 
 def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
-    """Return the spectrum of spectra without a common itemset; its universe is public where all of theirs are."""
+    """Return the spectrum of spectra without a common itemset; its universe is public where all of
+    theirs are.
+    """
     if len(spectra) == 1:
         return spectra[0]
 
@@ -147,7 +181,10 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
                 left[owner] -= 1
                 owners[-1].append(owner)
                 asked[owner].append(support)
-        names = [iter(s.sample_itemsets(levels, randomness)) for s, levels in zip(spectra, asked, strict=True)]
+        names = [
+            iter(s.sample_itemsets(levels, randomness))
+            for s, levels in zip(spectra, asked, strict=True)
+        ]
         return [[next(names[owner]) for owner in chosen] for chosen in owners]
 
     sizes = [spectrum.universe_size for spectrum in spectra]
@@ -160,9 +197,11 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
 
 
 def candidate_itemsets(items: int, size: int, universe: str) -> int:
-    """Return the number of itemsets of a size >= 1 in a public universe of `items`: C(items, size), exactly.
+    """Return the number of itemsets of a size >= 1 in a public universe of `items`: C(items, size),
+    exactly.
 
-    Raises ParameterError, naming the parameter `universe`, for fewer items than size, and for a number out of reach.
+    Raises ParameterError, naming the parameter `universe`, for fewer items than size, and for a
+    number out of reach.
     """
     if items < size:
         has = f"{parameter(universe)} has {shown(items)} {'item' if items == 1 else 'items'}"
@@ -170,6 +209,7 @@ def candidate_itemsets(items: int, size: int, universe: str) -> int:
     largest = min(_LARGEST_SIZE, int(_MOST_DIGITS / math.log10(max(items, 10))))
     if min(size, items - size) > largest:
         raise ParameterError(
-            f"{parameter('size')} must be at most {largest:,} for a public universe of its size, not {shown(size)}"
+            f"{parameter('size')} must be at most {largest:,} for a public universe of its size, "
+            f"not {shown(size)}"
         )
     return math.comb(items, size)

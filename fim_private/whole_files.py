@@ -1,7 +1,9 @@
-"""Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing only.
+"""Writing a file: all of it or nothing, to a temporary name that is there for the moment of writing
+only.
 
-Each writer locks its temporary file. A file that a killed process leaves has no lock: the next writer removes it.
-Windows keeps a file that is open by itself: nobody can remove it, rename it, or put another in its place.
+Each writer locks its temporary file. A file that a killed process leaves has no lock: the next
+writer removes it. Windows keeps a file that is open by itself: nobody can remove it, rename it, or
+put another in its place.
 """
 
 from __future__ import annotations
@@ -22,24 +24,34 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# A temporary file: new, and no link. One that may be a left-over: no link, and no pipe that is waited for.
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# A temporary file: new, and no link. One that may be a left-over: no link, and no pipe that is
+# waited for.
+_NEW = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
 _LEFT_OVER = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-# Where nothing is locked: how old a left-over is, at least; and for how long a file is waited for that another program
-# has open, such as one that looks for viruses. In seconds.
+# Where nothing is locked: how old a left-over is, at least; and for how long a file is waited for
+# that another program has open, such as one that looks for viruses. In seconds.
 _OLD, _PATIENCE, _PAUSE = 3600, 2.0, 0.05
 _TEMPORARY = f".fim-private.{'[0-9a-f]' * 32}.part"
 # What is wrong where the system's own words are unclear.
 _REASONS = {errno.EACCES: "permission denied", errno.EPERM: "permission denied"}
-_REASONS |= {errno.ELOOP: "its links lead back to themselves", errno.ENAMETOOLONG: "the name is too long"}
+_REASONS |= {
+    errno.ELOOP: "its links lead back to themselves",
+    errno.ENAMETOOLONG: ("the name is too long"),
+}
 
 
 @contextmanager
-def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable[[str | bytes], object]]:
-    """Open an output and yield its write function; the file appears under its name only on success, and whole.
+def staged(
+    path: Path, *, given: str = parameter("output")
+) -> Iterator[Callable[[str | bytes], object]]:
+    """Open an output and yield its write function; the file appears under its name only on success,
+    and whole.
 
-    The function takes bytes, or text, for UTF-8; all of it stays in memory until the end. An existing file keeps its
-    permissions, a link its place. given: the parameter that gave the path, marked. Raises OutputError, at once.
+    The function takes bytes, or text, for UTF-8; all of it stays in memory until the end. An
+    existing file keeps its permissions, a link its place. given: the parameter that gave the path,
+    marked. Raises OutputError, at once.
     """
     content = bytearray()
 
@@ -52,11 +64,14 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
         with _explained(path, given):
             place = path.resolve()
             if place.is_dir():
-                raise OutputError(f"cannot write {str(path)!r}: it is a folder; give {given} a file name")
+                raise OutputError(
+                    f"cannot write {str(path)!r}: it is a folder; give {given} a file name"
+                )
             if place.exists() and not place.is_file():  # a device or a pipe
                 stream = opened.enter_context(place.open("wb"))
             else:
-                if place.is_file():  # it may be read-only; on Windows another program may have it open
+                # it may be read-only; on Windows another program may have it open
+                if place.is_file():
                     place.open("r+b").close()
                 _remove_left_overs(place.parent)
                 _write(place, b"", replacing=False)
@@ -70,10 +85,13 @@ def staged(path: Path, *, given: str = parameter("output")) -> Iterator[Callable
 
 
 def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
-    """Write a temporary file beside a place, which then replaces what is there, or is only tried."""
+    """Write a temporary file beside a place, which then replaces what is there, or is only
+    tried.
+    """
     mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
     while True:
-        # Short: the file's name with more on it may be too long. And random: nobody can plant a link under it.
+        # Short: the file's name with more on it may be too long. And random: nobody can plant a
+        # link under it.
         temporary = place.with_name(f".fim-private.{uuid4().hex}.part")
         handle = os.open(temporary, _NEW, 0o666 if mode is None else mode)
         _lock(handle)
@@ -81,7 +99,8 @@ def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
             break
         os.close(handle)  # somebody took it for a left-over, between its creation and its lock
     try:
-        # It is open, and so locked, until it has its name: until then nobody takes it for a left-over.
+        # It is open, and so locked, until it has its name: until then nobody takes it for a
+        # left-over.
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             if replacing:
@@ -97,7 +116,9 @@ def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
 
 
 def _remove_left_overs(folder: Path) -> None:
-    """Remove the temporary files of processes that were killed: files of this user that no process has locked."""
+    """Remove the temporary files of processes that were killed: files of this user that no process
+    has locked.
+    """
     for found in folder.glob(_TEMPORARY):
         with suppress(OSError):
             handle = os.open(found, _LEFT_OVER)
@@ -123,7 +144,8 @@ def _lock(handle: int, *, wait: bool = True) -> bool:
 
 
 def put_in_place(new: Path, place: Path) -> None:
-    """Give a file the name of another, or a free one, and have its folder written to the disk, where the system can.
+    """Give a file the name of another, or a free one, and have its folder written to the disk,
+    where the system can.
 
     So it keeps its name in a crash. Raises OSError.
     """
@@ -140,7 +162,9 @@ def put_in_place(new: Path, place: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have a folder written to the disk, where the system can: files that are new in it stay there in a crash."""
+    """Have a folder written to the disk, where the system can: files that are new in it stay there
+    in a crash.
+    """
     with suppress(OSError):  # Windows opens no folders
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -158,9 +182,18 @@ def _explained(path: Path, given: str) -> Iterator[None]:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - it raises nothing, whatever the path is
             if not os.path.isdir(folder):  # noqa: PTH112
-                raise OutputError(f"{cannot}: the folder {folder!r} does not exist; create it first") from None
+                raise OutputError(
+                    f"{cannot}: the folder {folder!r} does not exist; create it first"
+                ) from None
         words = _REASONS.get(error.errno or 0) or error.strerror or "the system refused"
         raise OutputError(f"{cannot}: {words}; {other}") from None
-    except (RuntimeError, ValueError) as error:  # pathlib's words for a loop of links, and for a NUL
-        words = _REASONS[errno.ELOOP] if isinstance(error, RuntimeError) else "no file can have this name"
+    except (
+        RuntimeError,
+        ValueError,
+    ) as error:  # pathlib's words for a loop of links, and for a NUL
+        words = (
+            _REASONS[errno.ELOOP]
+            if isinstance(error, RuntimeError)
+            else ("no file can have this name")
+        )
         raise OutputError(f"{cannot}: {words}; {other}") from None

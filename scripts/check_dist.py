@@ -1,12 +1,13 @@
-"""Make the source distribution and the wheel, install both into empty environments, and run the command from there.
+"""Make the source distribution and the wheel, install both into empty environments, and run the
+command from there.
 
 python scripts/check_dist.py [--output dist]
 
-Looks into both for what has to be in them and what must not, then installs the wheel, the source distribution, and
-the source distribution again with a compiler that fails. Each has to mine the corner shop from outside this
-repository, counting with the compiled kernel, or with numpy where there was no compiler. The same wheel is tried on
-every later Python that is here.
-Needs the package `build`, and a network.
+Looks into both for what has to be in them and what must not, then installs the wheel, the source
+distribution, and the source distribution again with a compiler that fails. Each has to mine the
+corner shop from outside this repository, counting with the compiled kernel, or with numpy where
+there was no compiler. The same wheel is tried on every later Python that is here. Needs the package
+`build`, and a network.
 """
 
 from __future__ import annotations
@@ -40,16 +41,34 @@ IN_SOURCE = [
     "fim_private/counting/sums.pxd",
     *("pyproject.toml", "setup.py", "README.md", "CHANGELOG.md", "LICENSE", SHOP),
 ]
-IN_WHEEL = [*IN_BOTH, "fim_private-*.dist-info/licenses/LICENSE", "fim_private-*.dist-info/entry_points.txt"]
-COMPILED = [f"{kernel}.*.*" for kernel in KERNELS]  # kernel.cpython-311-x86_64-linux-gnu.so, kernel.cp311-win_amd64.pyd
+IN_WHEEL = [
+    *IN_BOTH,
+    "fim_private-*.dist-info/licenses/LICENSE",
+    "fim_private-*.dist-info/entry_points.txt",
+]
+# kernel.cpython-311-x86_64-linux-gnu.so, kernel.cp311-win_amd64.pyd
+COMPILED = [f"{kernel}.*.*" for kernel in KERNELS]
 NOT_IN_SOURCE = ["tests/*", "benchmarks/*", "*.so", "*.pyd", "fim_private/*.c"]
-NOT_IN_WHEEL = ["*test*", "benchmarks/*", "scripts/*", "datasets/*", "docs/*", "*.pyx", "*.pxd", "fim_private/*.c"]
+NOT_IN_WHEEL = [
+    "*test*",
+    "benchmarks/*",
+    "scripts/*",
+    "datasets/*",
+    "docs/*",
+    "*.pyx",
+    "*.pxd",
+    "fim_private/*.c",
+]
 
 
 def main() -> None:
     """Run every check; the first that fails ends the script with one line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="folder to write to (default: dist)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--output", type=Path, default=ROOT / "dist", help=("folder to write to (default: dist)")
+    )
     output: Path = parser.parse_args().output
     compiler = has_compiler()
     source, wheel = build(output)
@@ -58,7 +77,9 @@ def main() -> None:
     counter = "compiled" if compiler else "numpy"
     check_install(wheel, "without a compiler", NO_COMPILER, counter)
     if "-abi3-" not in wheel.name:
-        raise SystemExit(f"{wheel.name} is for one version of Python; it should be for all from 3.11 on")
+        raise SystemExit(
+            f"{wheel.name} is for one version of Python; it should be for all from 3.11 on"
+        )
     for version in LATER:
         python, name = python_of(version), f"Python {version[0]}.{version[1]}"
         if python is None:
@@ -99,7 +120,9 @@ def names_in(archive: Path) -> set[str]:
         return {member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()}
 
 
-def check_names(archive: Path, names: Iterable[str], wanted: Iterable[str], unwanted: Iterable[str]) -> None:
+def check_names(
+    archive: Path, names: Iterable[str], wanted: Iterable[str], unwanted: Iterable[str]
+) -> None:
     """Hold the names against patterns."""
     for pattern in wanted:
         if not any(fnmatch(name, pattern) for name in names):
@@ -111,10 +134,15 @@ def check_names(archive: Path, names: Iterable[str], wanted: Iterable[str], unwa
 
 
 def python_of(version: tuple[int, int]) -> str | None:
-    """Return a Python of a version that runs: on the path, or of pyenv; None where there is none."""
+    """Return a Python of a version that runs: on the path, or of pyenv; None where there is
+    none.
+    """
     own = f"{version[0]}.{version[1]}"
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    candidates = [shutil.which(f"python{own}"), *map(str, sorted(pyenv.glob(f"versions/{own}.*/bin/python")))]
+    candidates = [
+        shutil.which(f"python{own}"),
+        *map(str, sorted(pyenv.glob(f"versions/{own}.*/bin/python"))),
+    ]
     for python in filter(None, candidates):
         # pyenv puts a name of each version on the path, also of one that it does not run.
         asked = [python, "-c", "import sys; print(*sys.version_info[:2], sep='.')"]
@@ -125,7 +153,11 @@ def python_of(version: tuple[int, int]) -> str | None:
 
 
 def check_install(
-    archive: Path, how: str, variables: Mapping[str, str], counter: str, python: str = sys.executable
+    archive: Path,
+    how: str,
+    variables: Mapping[str, str],
+    counter: str,
+    python: str = sys.executable,
 ) -> None:
     """Install into an empty environment, and mine from an empty folder."""
     with tempfile.TemporaryDirectory() as name:
@@ -133,24 +165,40 @@ def check_install(
         run([python, "-m", "venv", str(folder / "venv")], folder)
         programs = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
         pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check"]
-        # From a path of its own: pip would take a wheel that it has built and kept of the same path, perhaps compiled.
-        # Byte code of all that is installed would take longer than the rest: what is imported gets some when it is.
-        run([*pip, "install", "--quiet", "--no-compile", str(shutil.copy(archive, folder))], folder, variables)
+        # From a path of its own: pip would take a wheel that it has built and kept of the same
+        # path, perhaps compiled. Byte code of all that is installed would take longer than the
+        # rest: what is imported gets some when it is.
+        run(
+            [*pip, "install", "--quiet", "--no-compile", str(shutil.copy(archive, folder))],
+            folder,
+            variables,
+        )
         run([*pip, "check"], folder)
         command = str(programs / "fim-private")
         version = run([command, "--version"], folder)
         if f"({counter} counter)" not in version:
-            raise SystemExit(f"{archive.name}, installed {how}, should have the {counter} counter: {version.strip()}")
+            raise SystemExit(
+                f"{archive.name}, installed {how}, should have the {counter} "
+                f"counter: {version.strip()}"
+            )
         shutil.copy(ROOT / SHOP, folder)
         mined = run([command, "mine", Path(SHOP).name, "--size", "2"], folder)
         if FOUND not in mined:
             raise SystemExit(f"{archive.name}, installed {how}, does not find {FOUND}:\n{mined}")
-        print(f"{archive.name}, installed {how}, counts with the {counter} counter and finds {FOUND}.")
+        print(
+            f"{archive.name}, installed {how}, counts with the {counter} counter and finds {FOUND}."
+        )
 
 
 def run(command: list[str], folder: Path, variables: Mapping[str, str] | None = None) -> str:
-    """Return what a command prints; show it, and end, if it fails. Nothing of this repository is on its path."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    """Return what a command prints; show it, and end, if it fails. Nothing of this repository is on
+    its path.
+    """
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
+    }
     done = subprocess.run(
         command,
         cwd=folder,
@@ -161,7 +209,9 @@ def run(command: list[str], folder: Path, variables: Mapping[str, str] | None = 
         check=False,
     )
     if done.returncode:
-        raise SystemExit(f"{done.stdout}\nfailed with exit code {done.returncode}: {' '.join(command)}")
+        raise SystemExit(
+            f"{done.stdout}\nfailed with exit code {done.returncode}: {' '.join(command)}"
+        )
     return done.stdout
 
 

@@ -144,7 +144,8 @@ rules
 
 # %%
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", fim.PrivacyWarning)  # it asks whether households should not be protected
+    # The warning asks whether households should not be protected.
+    warnings.simplefilter("ignore", fim.PrivacyWarning)
     trips = fim.mine(
         sales,
         basket="basket_id",
@@ -171,7 +172,8 @@ SVG(trips.to_svg())
 
 # %%
 fim.report(trips, folder / "page.html", min_lift=2)
-pairs.save(folder / "pairs.parquet")  # all of it: fim.load and fim-private show bring it back, which spends nothing
+# All of it: fim.load and fim-private show bring it back, which spends nothing.
+pairs.save(folder / "pairs.parquet")
 print(fim.load(folder / "pairs.parquet")[0] == pairs[0])
 
 # %% [markdown]
@@ -181,7 +183,9 @@ print(fim.load(folder / "pairs.parquet")[0] == pairs[0])
 # computed of the data. What comes out differs each time, so it is not shown here; what it cost does not.
 
 # %%
-ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, dataset="complete journey", unit="user")
+ledger = fim.Ledger.create(
+    folder / "sales.ledger", epsilon=3, delta=1e-5, dataset="complete journey", unit="user"
+)
 with ledger:
     for item in ("department", "product_type"):
         release = fim.mine(

@@ -1,7 +1,9 @@
-"""Bytes to every reader, changed with an eye on which of our lines run (atheris, libFuzzer): make fuzz-bytes.
+"""Bytes to every reader, changed with an eye on which of our lines run (atheris, libFuzzer): make
+fuzz-bytes.
 
-A target runs in a process of its own, which a fault ends: an exception that is none of ours, a crash of native code,
-more than 20 seconds, or a gigabyte more memory than before. The input is kept, and the next turn goes on.
+A target runs in a process of its own, which a fault ends: an exception that is none of ours, a
+crash of native code, more than 20 seconds, or a gigabyte more memory than before. The input is
+kept, and the next turn goes on.
 """
 
 from __future__ import annotations
@@ -23,12 +25,18 @@ SECONDS, MEGABYTES = 20, 1_000
 
 
 def main() -> int:
-    """Run all targets for a while, in turns, or one of them; tell how many inputs each had, and which faults."""
+    """Run all targets for a while, in turns, or one of them; tell how many inputs each had, and
+    which faults.
+    """
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("targets", nargs="*", help="which of them; all unless given")
     options.add_argument("--seconds", type=int, default=3600, help="for all targets together")
-    options.add_argument("--turn", type=int, default=60, help="seconds of a target, before the next has its turn")
-    options.add_argument("--folder", type=Path, help="where inputs and faults are kept; else they go at the end")
+    options.add_argument(
+        "--turn", type=int, default=60, help=("seconds of a target, before the next has its turn")
+    )
+    options.add_argument(
+        "--folder", type=Path, help=("where inputs and faults are kept; else they go at the end")
+    )
     asked = options.parse_args()
     from byte_targets import TARGETS
 
@@ -51,7 +59,9 @@ def main() -> int:
 
 
 def _turn(name: str, folder: Path, seconds: int) -> tuple[int, int]:
-    """Run one target for so many seconds. Returns how many inputs it had, and whether one was a fault."""
+    """Run one target for so many seconds. Returns how many inputs it had, and whether one was a
+    fault.
+    """
     corpus = folder / "corpus" / name
     if not corpus.is_dir():
         from byte_targets import TARGETS
@@ -62,10 +72,21 @@ def _turn(name: str, folder: Path, seconds: int) -> tuple[int, int]:
     found = folder / "faults"
     found.mkdir(exist_ok=True)
     command = [sys.executable, __file__, "--one", name, str(corpus)]
-    limits = [f"-max_total_time={seconds}", f"-timeout={SECONDS}", f"-rss_limit_mb={3 * MEGABYTES}", "-max_len=16384"]
+    limits = [
+        f"-max_total_time={seconds}",
+        f"-timeout={SECONDS}",
+        f"-rss_limit_mb={3 * MEGABYTES}",
+        "-max_len=16384",
+    ]
     with tempfile.TemporaryDirectory() as state:
         done = subprocess.run(
-            [*command, *limits, f"-artifact_prefix={found}/{name}-", "-print_final_stats=1", "-verbosity=1"],
+            [
+                *command,
+                *limits,
+                f"-artifact_prefix={found}/{name}-",
+                "-print_final_stats=1",
+                "-verbosity=1",
+            ],
             env={**os.environ, "XDG_STATE_HOME": state},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

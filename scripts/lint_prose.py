@@ -1,12 +1,15 @@
-"""Check the prose that people read: documents, docstrings of public names, help, messages. Run by `make lint`.
+"""Check the prose that people read: documents, docstrings of public names, help, messages. Run by
+`make lint`.
 
-A sentence has at most 25 words. It ends at a full stop, a question mark or an exclamation mark, not at a semicolon or
-colon. A list item, a table cell, a heading and a parameter of a docstring are sentences of their own. A word has two
-letters or more, or is "a" or "I". All else is notation: inline code, numbers, formulas. A run of notation is one word.
-Code, formulas in blocks, quotations (`>`) and comments are not read.
+A sentence has at most 25 words. It ends at a full stop, a question mark or an exclamation mark, not
+at a semicolon or colon. A list item, a table cell, a heading and a parameter of a docstring are
+sentences of their own. A word has two letters or more, or is "a" or "I". All else is notation:
+inline code, numbers, formulas. A run of notation is one word. Code, formulas in blocks, quotations
+(`>`) and comments are not read.
 
-No sentence begins with a clause as its subject ("What is measured is ..."). Questions may, and so may labels: the first
-sentence of a docstring, of a parameter or of a cell, and a text in the code ("Whether the first line names columns.").
+No sentence begins with a clause as its subject ("What is measured is ..."). Questions may, and so
+may labels: the first sentence of a docstring, of a parameter or of a cell, and a text in the code
+("Whether the first line names columns.").
 """
 
 from __future__ import annotations
@@ -24,17 +27,24 @@ READ = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "fim_privat
 FIRST_LINE = {"CHANGELOG.md": 379}  # what is older is history
 
 BANNED = re.compile(
-    r"\b(?:but for|(?:and|or) the like|so many|of which|in place of|told|ha(?:s|ve|d) to be|held to|whom"
+    r"\b(?:but for|(?:and|or) the like|so many|of which|in place of|told|ha(?:s|ve|d) to be|held "
+    r"to|whom"
     r"|tells(?! (?:you|us)\b)(?!(?: \S+){1,4} apart\b))\b",
     re.IGNORECASE,
 )
 DOUBLED = re.compile(r"\b([^\W\d_]{2,}) \1\b")
-CLAUSE = re.compile(r"(?:What|Who|Whoever|Which|Whether|How|That (?:an?|the|all|no|one|it|they|you|each|every))\b.*\.$")
+CLAUSE = re.compile(
+    r"(?:What|Who|Whoever|Which|Whether|How|That "
+    r"(?:an?|the|all|no|one|it|they|you|each|every))\b.*\.$"
+)
 ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|resp|Dr|pp)\.$")
 SENTENCE = re.compile(r"(?<=[.!?])[\"”’')*_]*(?=\s|$)")
 PLAIN_WORD = re.compile(r"(?:[^\W\d_]{2,}|a|A|I)(?:[-’'/][^\W\d_]+)*")
 ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
-PARAMETER = re.compile(r"\s*\*{0,2}[a-z_]\w*(?:, \*{0,2}[a-z_]\w*)*: (?=\S)|\s*(?:Returns?|Raises|Warns|Yields) ")
+PARAMETER = re.compile(
+    r"\s*\*{0,2}[a-z_]\w*(?:, \*{0,2}[a-z_]\w*)*: "
+    r"(?=\S)|\s*(?:Returns?|Raises|Warns|Yields) "
+)
 LINK = re.compile(r"!?\[((?:[^][]|\[[^]]*\])*)\]\((?:[^()\s]|\([^()]*\))*\)")
 NOTATION = (
     re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL),
@@ -65,14 +75,18 @@ class Block(NamedTuple):
         """Yield each sentence, code and formulas replaced by 0, and its line."""
         text = "\n".join(line for _, line in self.lines)
         for pattern in NOTATION:
-            text = pattern.sub(lambda found: "0" + "\n" * found[0].count("\n"), text)  # as many lines as before
+            # as many lines as before
+            text = pattern.sub(lambda found: "0" + "\n" * found[0].count("\n"), text)
         text = LINK.sub(r"\1", text)
         start = 0
         for end in [*(found.end() for found in SENTENCE.finditer(text)), len(text)]:
             said = text[start:end]
             if said.strip() and (end == len(text) or not ABBREVIATED.search(said)):
                 before = text[:start] + said[: len(said) - len(said.lstrip())]
-                yield self.lines[min(before.count("\n"), len(self.lines) - 1)][0], " ".join(said.split())
+                yield (
+                    self.lines[min(before.count("\n"), len(self.lines) - 1)][0],
+                    " ".join(said.split()),
+                )
                 start = end
 
 
@@ -95,13 +109,19 @@ def broken_rules(sentence: str, *, label: bool = False) -> Iterator[str]:
 
 
 def blocks_of_markdown(text: str, first: int = 1, *, label: bool = False) -> Iterator[Block]:
-    """Yield the paragraphs, list items, headings and cells of Markdown (or of a docstring), but no code."""
+    """Yield the paragraphs, list items, headings and cells of Markdown (or of a docstring), but no
+    code.
+    """
     gathered: list[tuple[int, str]] = []
     fence, in_list, after_blank = "", False, True
     for number, line in enumerate(text.splitlines(), first):
         bare = line.strip()
         marker = re.match(r"(```+|~~~+)", bare)
-        code = bool(fence or marker) or (line.startswith("    ") and after_blank and not in_list) or bare[:3] == ">>>"
+        code = (
+            bool(fence or marker)
+            or (line.startswith("    ") and after_blank and not in_list)
+            or bare[:3] == ">>>"
+        )
         alone = bare.startswith(("#", "|", ">", "<!--", "!!!", "---")) or not bare
         parameter = PARAMETER.match(line)
         starts = ITEM.match(line) or parameter
@@ -125,21 +145,33 @@ def blocks_of_markdown(text: str, first: int = 1, *, label: bool = False) -> Ite
 
 
 def blocks_of_python(source: str) -> Iterator[Block]:
-    """Yield the prose of docstrings of public names, and of texts in the code: those of several words."""
+    """Yield the prose of docstrings of public names, and of texts in the code: those of several
+    words.
+    """
     tree = ast.parse(source)
     seen: set[ast.AST] = set()
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+            and ast.get_docstring(node) is not None
+        ):
             docstring = node.body[0].value  # type: ignore[attr-defined]
             seen.add(docstring)
             if not getattr(node, "name", "").startswith("_"):
-                yield from blocks_of_markdown(ast.get_docstring(node) or "", docstring.lineno, label=True)
+                yield from blocks_of_markdown(
+                    ast.get_docstring(node) or "", docstring.lineno, label=True
+                )
         elif isinstance(node, (ast.JoinedStr, ast.Constant)) and node not in seen:
             seen.update(ast.walk(node))
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-            said = "".join(str(part.value) if isinstance(part, ast.Constant) else "0" for part in parts)
-            if " " in said and "{" not in said and not said.startswith("case "):  # a style sheet, a script, SQL
-                yield from blocks_of_markdown(said, node.lineno, label=isinstance(node, ast.Constant))
+            said = "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "0" for part in parts
+            )
+            # a style sheet, a script, SQL
+            if " " in said and "{" not in said and not said.startswith("case "):
+                yield from blocks_of_markdown(
+                    said, node.lineno, label=isinstance(node, ast.Constant)
+                )
 
 
 def findings(path: str, text: str) -> Iterator[Finding]:
@@ -153,7 +185,9 @@ def findings(path: str, text: str) -> Iterator[Finding]:
 
 def main(names: list[str]) -> int:
     """Print what is wrong in the files of these names, or in all; return the exit code."""
-    paths = [Path(name) for name in names] or [path for pattern in READ for path in sorted(ROOT.glob(pattern))]
+    paths = [Path(name) for name in names] or [
+        path for pattern in READ for path in sorted(ROOT.glob(pattern))
+    ]
     refused = 0
     for path in paths:
         name = path.resolve().relative_to(ROOT).as_posix()

@@ -124,14 +124,19 @@ a file that is none, are a wrong request (2).
 
 `fim-private --install-completion` makes your shell (bash, zsh, fish or PowerShell) complete commands, options, and some
 values, from its next start on. `fim-private --show-completion` prints what the shell runs, if you install it otherwise.
-"""
+"""  # noqa: E501
 
 # One a command, on files that come with the project, or that another example writes.
 EXAMPLES = {
     "inspect": "fim-private inspect datasets/sales.csv.gz",
-    "mine": "fim-private mine datasets/corner_shop.parquet --user customer --size 2 --top 10 --supports",
+    "mine": (
+        "fim-private mine datasets/corner_shop.parquet --user customer --size 2 --top 10 --supports"
+    ),
     "count": "fim-private count datasets/corner_shop.parquet --itemsets datasets/pairs.csv",
-    "vote": "fim-private vote datasets/corner_shop.parquet --question highest-lift --min-share 0.04 --blocks 50",
+    "vote": (
+        "fim-private vote datasets/corner_shop.parquet --question highest-lift --min-share "
+        "0.04 --blocks 50"
+    ),
     "show": "fim-private show release.parquet --format markdown",
     "changes": "fim-private changes week45.parquet week46.parquet --keep-all",
     "report": "fim-private report release.parquet --output page.html",
@@ -162,10 +167,15 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 def section(path: tuple[str, ...], command: Any) -> Iterator[str]:
     """Yield the paragraphs on a command."""
     name = " ".join(path)
-    takes = [given.human_readable_name for given in command.params if given.param_type_name == "argument"]
+    takes = [
+        given.human_readable_name for given in command.params if given.param_type_name == "argument"
+    ]
     yield f"## {name}\n"
     yield f"`{' '.join(['fim-private', name, *takes, '[OPTIONS]'])}`\n"
-    yield "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.help).split("\n\n")) + "\n"
+    yield (
+        "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(command.help).split("\n\n"))
+        + "\n"
+    )
     yield f"```sh\n{EXAMPLES[name]}\n```\n"
     yield f"Its table in a file of options is [{'.'.join(path)}].\n"
     panels: dict[str, list[Any]] = {}
@@ -186,7 +196,11 @@ def row(given: Any, path: list[str]) -> str:
     if given.param_type_name == "option":
         typed = " ".join(["/".join([*given.opts[:1], *given.secondary_opts]), *value_of(given)])
     variable = variable_of("_".join(["FIM_PRIVATE", *path]), given)
-    names = ["must be typed", ""] if is_typed_only(given) else [code(key_of(given).replace("_", "-")), variable]
+    names = (
+        ["must be typed", ""]
+        if is_typed_only(given)
+        else [code(key_of(given).replace("_", "-")), variable]
+    )
     if given.name == "config":
         names[0] = ""
     cells = [code(typed), default_of(given), given.help, *names]
@@ -199,7 +213,9 @@ def value_of(given: Any) -> list[str]:
         return []
     if given.metavar:
         return [given.metavar]
-    choices = [str(getattr(choice, "value", choice)) for choice in getattr(given.type, "choices", [])]
+    choices = [
+        str(getattr(choice, "value", choice)) for choice in getattr(given.type, "choices", [])
+    ]
     return ["|".join(choices) if choices else "TEXT"]
 
 
@@ -219,11 +235,13 @@ def code(text: str) -> str:
 
 
 def in_cell(text: str) -> str:
-    """Return text for a cell of a table: on one line, with nothing that Markdown would take as its own."""
+    """Return text for a cell of a table: on one line, with nothing that Markdown would take as its
+    own.
+    """
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
-    return "".join(part if place % 2 else part.replace("*", r"\*") for place, part in enumerate(parts)).replace(
-        "|", r"\|"
-    )
+    return "".join(
+        part if place % 2 else part.replace("*", r"\*") for place, part in enumerate(parts)
+    ).replace("|", r"\|")
 
 
 if __name__ == "__main__":

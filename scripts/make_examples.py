@@ -1,7 +1,9 @@
-"""Make the small files that the README's commands read, from the corner shop: always the same bytes.
+"""Make the small files that the README's commands read, from the corner shop: always the same
+bytes.
 
-sales.csv.gz: the first 10,000 baskets as a till exports them: one row per item, semicolons, and NULL where no loyalty
-card was shown. catalogue.csv: all items, one a line. pairs.csv: itemsets to be counted.
+sales.csv.gz: the first 10,000 baskets as a till exports them: one row per item, semicolons, and
+NULL where no loyalty card was shown. catalogue.csv: all items, one a line. pairs.csv: itemsets to
+be counted.
 """
 
 from __future__ import annotations
@@ -38,7 +40,11 @@ def sales() -> bytes:
     """Return the first baskets, one row per item, compressed."""
     shop = pq.read_table(FOLDER / "corner_shop.parquet").slice(0, BASKETS).to_pylist()
     rows = [
-        (row["basket"], "NULL" if row["basket"] % WITHOUT_CARD == 0 else f"C{row['customer']:05}", item)
+        (
+            row["basket"],
+            "NULL" if row["basket"] % WITHOUT_CARD == 0 else f"C{row['customer']:05}",
+            item,
+        )
         for row in shop
         for item in row["items"]
     ]
@@ -47,7 +53,11 @@ def sales() -> bytes:
 
 def catalogue() -> bytes:
     """Return all items of the corner shop, one a line, under a header."""
-    items = pq.read_table(FOLDER / "corner_shop.parquet", columns=["items"])["items"].combine_chunks().flatten()
+    items = (
+        pq.read_table(FOLDER / "corner_shop.parquet", columns=["items"])["items"]
+        .combine_chunks()
+        .flatten()
+    )
     return as_csv([("item",), *((item,) for item in sorted(items.unique().to_pylist()))])
 
 
@@ -59,7 +69,12 @@ def files() -> dict[str, bytes]:
 def main() -> None:
     """Write the files."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--output", type=Path, default=FOLDER, help="the folder to write to (default: %(default)s)")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=FOLDER,
+        help=("the folder to write to (default: %(default)s)"),
+    )
     folder: Path = parser.parse_args().output
     for name, content in files().items():
         (folder / name).write_bytes(content)

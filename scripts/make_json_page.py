@@ -1,7 +1,7 @@
 """Write docs/json.md: what a release's JSON, Parquet and CSV have. Run by `make reference`.
 
-The keys of a release are those that `fim_private.release.forms` writes. What stands inside of them, and what is no
-release, stands here.
+The keys of a release are those that `fim_private.release.forms` writes. What stands inside of them,
+and what is no release, stands here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ also `lower` and `upper`, and `share` where `units` is known.
 
 An ε above 10 gives a warning. So does a δ above 1/1000, or of at least 1/n, where the number n of units is public or
 comes out with noise. In Python it is a `PrivacyWarning`, on standard error it is one line.
-"""
+"""  # noqa: E501
 
 TAIL = """\
 `support` and each metric of a rule has an `_interval` beside it. On the command line a release with `--rules` has
@@ -81,7 +81,7 @@ the file: 3, or less in a ledger to which an older version made the last charge.
 apostrophe in front. It begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number. Full-width signs count
 as these. `release.to_csv(spreadsheet_safe=False)` and JSON have it as it was. On a terminal alone, what would act on it
 is shown as an escape.
-"""
+"""  # noqa: E501
 
 
 def page() -> str:

@@ -1,6 +1,8 @@
-"""Make docs/complete_journey.ipynb of scripts/complete_journey.py, run it, and write it with its outputs.
+"""Make docs/complete_journey.ipynb of scripts/complete_journey.py, run it, and write it with its
+outputs.
 
-Run from the root of the project with the extra bench installed; or with --check, to compare with what is there.
+Run from the root of the project with the extra bench installed; or with --check, to compare with
+what is there.
 """
 
 from __future__ import annotations
@@ -17,13 +19,18 @@ import nbformat
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE, NOTEBOOK = ROOT / "scripts" / "complete_journey.py", ROOT / "docs" / "complete_journey.ipynb"
+SOURCE, NOTEBOOK = (
+    ROOT / "scripts" / "complete_journey.py",
+    ROOT / "docs" / "complete_journey.ipynb",
+)
 # One cell may take so many seconds, on a busy machine.
 _PATIENCE = 600
 
 
 def cells_of(source: str) -> list[Any]:
-    """Return the cells of a script in which "# %%" begins a cell and "# %% [markdown]" one of text."""
+    """Return the cells of a script in which "# %%" begins a cell and "# %% [markdown]" one of
+    text.
+    """
     cells = []
     for place, part in enumerate(re.split(r"^# %%", source, flags=re.MULTILINE)[1:]):
         kind, _, content = part.partition("\n")
@@ -38,20 +45,31 @@ def cells_of(source: str) -> list[Any]:
 
 
 def executed() -> Any:
-    """Return the notebook with the outputs of a new run, in a folder of its own. Raises CellExecutionError."""
+    """Return the notebook with the outputs of a new run, in a folder of its own. Raises
+    CellExecutionError.
+    """
     notebook = nbformat.v4.new_notebook(cells=cells_of(SOURCE.read_text(encoding="utf-8")))
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
     with tempfile.TemporaryDirectory() as folder:
-        # Where a ledger notes what it last saw, and where the package is found where it is not installed.
+        # Where a ledger notes what it last saw, and where the package is found where it is not
+        # installed.
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-        wanted = {"XDG_STATE_HOME": folder, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}  # sets are shown in their order
+        # sets are shown in their order
+        wanted = {"XDG_STATE_HOME": folder, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
         kept = {name: os.environ.get(name) for name in (*wanted, "PYTHONWARNINGS", "MPLBACKEND")}
         os.environ |= wanted
-        for name in ("PYTHONWARNINGS", "MPLBACKEND"):  # the notebook says itself what it does with warnings
+        # the notebook says itself what it does with warnings
+        for name in ("PYTHONWARNINGS", "MPLBACKEND"):
             os.environ.pop(name, None)
         try:
             resources = {"metadata": {"path": folder}}
-            NotebookClient(notebook, timeout=_PATIENCE, kernel_name="python3", resources=resources).execute()
+            NotebookClient(
+                notebook, timeout=_PATIENCE, kernel_name="python3", resources=resources
+            ).execute()
         finally:
             for name, value in kept.items():
                 os.environ.pop(name, None)
@@ -59,12 +77,16 @@ def executed() -> Any:
                     os.environ[name] = value
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # when it ran
-    notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"], "language_info": {"name": "python"}}
+    notebook.metadata = {
+        "kernelspec": notebook.metadata["kernelspec"],
+        "language_info": {"name": "python"},
+    }
     return notebook
 
 
 def comparable(output: Any) -> Any:
-    """Return of an output what is the same in each run, whatever version of matplotlib and pandas there is.
+    """Return of an output what is the same in each run, whatever version of matplotlib and pandas
+    there is.
 
     Texts as they are; of HTML its words; of pictures of pixels only that there is one.
     """
@@ -84,7 +106,10 @@ def comparable(output: Any) -> Any:
 
 def comparables(notebook: Any) -> list[tuple[str, list[Any]]]:
     """Return each cell with its outputs, as they are compared."""
-    return [(cell.source, [comparable(one) for one in cell.get("outputs", [])]) for cell in notebook.cells]
+    return [
+        (cell.source, [comparable(one) for one in cell.get("outputs", [])])
+        for cell in notebook.cells
+    ]
 
 
 class _Words(HTMLParser):
@@ -120,7 +145,10 @@ def main() -> None:
     made = executed()
     if "--check" in sys.argv[1:]:
         if comparables(made) != comparables(nbformat.read(NOTEBOOK, as_version=4)):
-            sys.exit("docs/complete_journey.ipynb differs from what its source gives: run scripts/make_notebook.py")
+            sys.exit(
+                "docs/complete_journey.ipynb differs from what its source gives: run "
+                "scripts/make_notebook.py"
+            )
         return
     NOTEBOOK.write_text(nbformat.writes(made) + "\n", encoding="utf-8")
     print(f"wrote {NOTEBOOK.relative_to(ROOT)}")

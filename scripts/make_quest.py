@@ -1,17 +1,19 @@
 """Make large synthetic baskets: as the Quest generator draws them, like a click-stream, or dense.
 
-*Quest* is R. Agrawal and R. Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, section 2.4.3: baskets
-are filled with patterns, which share items with one another and appear with some of their items dropped. With
-the default parameters it is T10.I4 with 1,000 items. Items have exponential weights, as in IBM's program.
+*Quest* is R. Agrawal and R. Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994,
+section 2.4.3: baskets are filled with patterns, which share items with one another and appear with
+some of their items dropped. With the default parameters it is T10.I4 with 1,000 items. Items have
+exponential weights, as in IBM's program.
 
-*Heavy tail* is like the kosarak click-stream: 990,002 baskets over 41,270 items, 8 items a basket on average and up to
-2,500, the most frequent item in some 60 % of them.
+*Heavy tail* is like the kosarak click-stream: 990,002 baskets over 41,270 items, 8 items a basket
+on average and up to 2,500, the most frequent item in some 60 % of them.
 
-*Dense* is like the chess data: 3,196 rows of 37 attributes with 2 or 3 values, 75 items; values hang together
-and most are nearly always the same.
+*Dense* is like the chess data: 3,196 rows of 37 attributes with 2 or 3 values, 75 items; values
+hang together and most are nearly always the same.
 
-Everything is drawn in blocks of a fixed number of baskets, so that memory is bounded, and a smaller file is the
-beginning of a larger one. The same seed and the same versions of Python, numpy and pyarrow write the same bytes.
+Everything is drawn in blocks of a fixed number of baskets, so that memory is bounded, and a smaller
+file is the beginning of a larger one. The same seed and the same versions of Python, numpy and
+pyarrow write the same bytes.
 
     python scripts/make_quest.py OUTPUT --baskets 100000
     python scripts/make_quest.py OUTPUT --heavy-tail
@@ -44,7 +46,8 @@ CORRUPTION, CORRUPTION_SPREAD = 0.5, 0.1
 HEAVY_BASKETS, HEAVY_ITEMS = 990_002, 41_270
 HEAVY_MEDIAN, HEAVY_SPREAD, HEAVY_LONGEST = 2.65, 1.45, 2_500  # log-normal lengths
 HEAVY_EXPONENT = 1.3  # of the popularity of items
-HEAVY_LONG = 100  # items; longer baskets are drawn in another way, which does not mind how long they are
+# items; longer baskets are drawn in another way, which does not mind how long they are
+HEAVY_LONG = 100
 
 DENSE_ROWS = 3_196
 DENSE_VALUES = (3, *[2] * 36)
@@ -53,7 +56,9 @@ DENSE_LOADING = 0.6  # how strongly an attribute hangs on what all have in commo
 
 
 class Block(NamedTuple):
-    """Baskets one after another: lengths (baskets,), and items (their sum,), distinct and ascending in a basket."""
+    """Baskets one after another: lengths (baskets,), and items (their sum,), distinct and ascending
+    in a basket.
+    """
 
     lengths: IntArray
     items: IntArray
@@ -61,7 +66,9 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Quest:
-    """Parameters as in the paper's table 2: mean_length |T|, pattern_length |I|, patterns |L|, items N."""
+    """Parameters as in the paper's table 2: mean_length |T|, pattern_length |I|, patterns |L|,
+    items N.
+    """
 
     mean_length: float = 10
     pattern_length: float = 4
@@ -70,7 +77,9 @@ class Quest:
 
 
 class Patterns(NamedTuple):
-    """Pattern p: ``items[start[p]:start[p] + length[p]]``; cumulative weights; corruption levels in 0..1."""
+    """Pattern p: ``items[start[p]:start[p] + length[p]]``; cumulative weights; corruption levels in
+    0..1.
+    """
 
     items: IntArray
     start: IntArray
@@ -90,23 +99,29 @@ def make_patterns(quest: Quest, rng: np.random.Generator) -> Patterns:
         previous = patterns[-1] if patterns else np.empty(0, dtype=np.int64)
         chosen = rng.permutation(previous)[: min(share, length)]
         while len(chosen) < length:
-            chosen = np.append(chosen, [item for item in [rng.choice(quest.items, p=weights)] if item not in chosen])
+            chosen = np.append(
+                chosen,
+                [item for item in [rng.choice(quest.items, p=weights)] if item not in chosen],
+            )
         patterns.append(chosen.astype(np.int64))
     popularity = np.cumsum(rng.exponential(size=quest.patterns))
     corruption = np.clip(rng.normal(CORRUPTION, CORRUPTION_SPREAD, quest.patterns), 0.01, 0.99)
     start = np.cumsum(lengths) - lengths
-    return Patterns(np.concatenate(patterns), start, lengths, popularity / popularity[-1], corruption)
+    return Patterns(
+        np.concatenate(patterns), start, lengths, popularity / popularity[-1], corruption
+    )
 
 
 def quest_blocks(quest: Quest, seed: int) -> Iterator[Block]:
     """Yield blocks of baskets without end.
 
-    A pattern that does not fit and is moved to the next basket goes to the basket at the same place of the next block,
-    so that a whole block is filled at once.
+    A pattern that does not fit and is moved to the next basket goes to the basket at the same place
+    of the next block, so that a whole block is filled at once.
     """
     rng = np.random.default_rng(seed)
     patterns = make_patterns(quest, rng)
-    moved = np.full(BLOCK, -1)  # the pattern moved here from the block before, and how many items it has left
+    # the pattern moved here from the block before, and how many items it has left
+    moved = np.full(BLOCK, -1)
     moved_length = np.zeros(BLOCK, dtype=np.int64)
     while True:
         size = np.maximum(rng.poisson(quest.mean_length, BLOCK), 1)
@@ -116,16 +131,24 @@ def quest_blocks(quest: Quest, seed: int) -> Iterator[Block]:
         chosen: list[IntArray] = []
         while len(active):
             pattern = np.searchsorted(patterns.cumulative, rng.random(len(active)))
-            # Items are dropped for as long as a uniform number is below the level: a geometric number of them.
-            dropped = (np.log(1 - rng.random(len(active))) / np.log(patterns.corruption[pattern])).astype(np.int64)
+            # Items are dropped for as long as a uniform number is below the level: a geometric
+            # number of them.
+            dropped = (
+                np.log(1 - rng.random(len(active))) / np.log(patterns.corruption[pattern])
+            ).astype(np.int64)
             length = np.maximum(patterns.length[pattern] - dropped, 0)
             waiting = moved[active] >= 0
-            pattern, length = np.where(waiting, moved[active], pattern), np.where(waiting, moved_length[active], length)
+            pattern, length = (
+                np.where(waiting, moved[active], pattern),
+                np.where(waiting, moved_length[active], length),
+            )
             moved[active] = -1
             over = filled[active] + length > size[active]
             away = over & (filled[active] > 0) & (rng.random(len(active)) < 0.5)
             moved[active[away]], moved_length[active[away]] = pattern[away], length[away]
-            basket, item = _pattern_items(patterns, active[~away], pattern[~away], length[~away], rng)
+            basket, item = _pattern_items(
+                patterns, active[~away], pattern[~away], length[~away], rng
+            )
             baskets.append(basket)
             chosen.append(item)
             filled[active[~away]] += length[~away]
@@ -134,9 +157,15 @@ def quest_blocks(quest: Quest, seed: int) -> Iterator[Block]:
 
 
 def _pattern_items(
-    patterns: Patterns, basket: IntArray, pattern: IntArray, length: IntArray, rng: np.random.Generator
+    patterns: Patterns,
+    basket: IntArray,
+    pattern: IntArray,
+    length: IntArray,
+    rng: np.random.Generator,
 ) -> tuple[IntArray, IntArray]:
-    """Put `length` items of each pattern, chosen uniformly, into its basket: (basket, item) of each."""
+    """Put `length` items of each pattern, chosen uniformly, into its basket: (basket, item) of
+    each.
+    """
     whole = patterns.length[pattern]
     begin = np.cumsum(whole) - whole
     place = np.arange(int(whole.sum())) - np.repeat(begin, whole)
@@ -157,7 +186,9 @@ def _sorted_set(keys: IntArray) -> IntArray:
 
 
 def heavy_tail_blocks(seed: int) -> Iterator[Block]:
-    """Yield blocks of baskets without end: log-normal lengths, items without replacement by a power law."""
+    """Yield blocks of baskets without end: log-normal lengths, items without replacement by a power
+    law.
+    """
     rng = np.random.default_rng(seed)
     weights = np.arange(1, HEAVY_ITEMS + 1) ** -HEAVY_EXPONENT
     cumulative = np.cumsum(weights) / weights.sum()
@@ -167,7 +198,8 @@ def heavy_tail_blocks(seed: int) -> Iterator[Block]:
         length = np.minimum(length, HEAVY_LONGEST).astype(np.int64)
         done = [np.empty(0, dtype=np.int64)]
         for long in np.flatnonzero(length > HEAVY_LONG):
-            # Successive sampling, as the order of arrival of exponential clocks (Efraimidis and Spirakis 2006).
+            # Successive sampling, as the order of arrival of exponential clocks (Efraimidis and
+            # Spirakis 2006).
             arrival = rng.exponential(size=HEAVY_ITEMS) / weights
             done.append(long * HEAVY_ITEMS + np.argpartition(arrival, length[long])[: length[long]])
         basket, drawn = np.flatnonzero(length <= HEAVY_LONG), np.empty(0, dtype=np.int64)
@@ -187,7 +219,8 @@ def dense_blocks(seed: int) -> Iterator[Block]:
     """Yield blocks of rows without end, one item (from 1) of each attribute in each."""
     rng = np.random.default_rng(seed)
     share = rng.permutation(DENSE_TOP_SHARES)
-    bounds = np.sort(rng.normal(size=1 << 16))[(share * ((1 << 16) - 1)).astype(np.int64)]  # the normal's quantiles
+    # the normal's quantiles
+    bounds = np.sort(rng.normal(size=1 << 16))[(share * ((1 << 16) - 1)).astype(np.int64)]
     first = 1 + np.cumsum((0, *DENSE_VALUES[:-1]))
     while True:
         common = rng.normal(size=(BLOCK, 1))
@@ -199,7 +232,9 @@ def dense_blocks(seed: int) -> Iterator[Block]:
 
 
 def write(blocks: Iterator[Block], baskets: int, output: Path) -> None:
-    """Write the first baskets to Parquet, a block at a time, under a temporary name that is then changed."""
+    """Write the first baskets to Parquet, a block at a time, under a temporary name that is then
+    changed.
+    """
     schema = pa.schema([("items", pa.list_(pa.int32()))])
     temporary = output.with_name(output.name + ".part")
     try:
@@ -229,16 +264,34 @@ class OneLineParser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line, make the file."""
-    parser = OneLineParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("output", type=Path, help="the Parquet file to write; its folder must exist")
-    parser.add_argument(
-        "--baskets", type=int, help=f"default: 100000, heavy tail {HEAVY_BASKETS}, dense {DENSE_ROWS} (rows)"
+    parser = OneLineParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--mean-length", type=float, default=10, help="mean items per basket (default: %(default)s)")
-    parser.add_argument("--pattern-length", type=float, default=4, help="mean items per pattern (default: %(default)s)")
+    parser.add_argument(
+        "output", type=Path, help=("the Parquet file to write; its folder must exist")
+    )
+    parser.add_argument(
+        "--baskets",
+        type=int,
+        help=(f"default: 100000, heavy tail {HEAVY_BASKETS}, dense {DENSE_ROWS} (rows)"),
+    )
+    parser.add_argument(
+        "--mean-length",
+        type=float,
+        default=10,
+        help=("mean items per basket (default: %(default)s)"),
+    )
+    parser.add_argument(
+        "--pattern-length",
+        type=float,
+        default=4,
+        help=("mean items per pattern (default: %(default)s)"),
+    )
     parser.add_argument("--items", type=int, default=1000, help="default: %(default)s")
     parser.add_argument("--patterns", type=int, default=2000, help="default: %(default)s")
-    parser.add_argument("--seed", type=int, default=SEED, help="an integer >= 0 (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=SEED, help=("an integer >= 0 (default: %(default)s)")
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--heavy-tail", action="store_true", help="like the kosarak click-stream")
     form.add_argument("--dense", action="store_true", help="like the chess data")

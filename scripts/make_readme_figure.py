@@ -2,8 +2,9 @@
 
 python scripts/make_readme_figure.py
 
-expected.svg shows how many pairs are found, by the number of customers and ε: forecasts of `fim-private plan`,
-which reads no data. page.png shows the top of a page of the corner shop. Needs matplotlib (extra figures) and Chromium.
+expected.svg shows how many pairs are found, by the number of customers and ε: forecasts of
+`fim-private plan`, which reads no data. page.png shows the top of a page of the corner shop. Needs
+matplotlib (extra figures) and Chromium.
 """
 
 from __future__ import annotations
@@ -20,20 +21,41 @@ from matplotlib.figure import Figure
 import fim_private as fim
 
 TOP, USER_ITEMS = 50, 30
-CUSTOMERS = [1_000, 1_500, 2_000, 2_500, 3_000, 4_000, 5_000, 7_000, 10_000, 15_000, 20_000, 30_000, 50_000, 100_000]
+CUSTOMERS = [
+    1_000,
+    1_500,
+    2_000,
+    2_500,
+    3_000,
+    4_000,
+    5_000,
+    7_000,
+    10_000,
+    15_000,
+    20_000,
+    30_000,
+    50_000,
+    100_000,
+]
 TICKS = [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000]
-COLOURS = {2.0: "#009e73", 1.0: "#0072b2", 0.5: "#d55e00"}  # for all eyes, and each line has its name beside it
+# for all eyes, and each line has its name beside it
+COLOURS = {2.0: "#009e73", 1.0: "#0072b2", 0.5: "#d55e00"}
 MARKS = {2.0: "^", 1.0: "o", 0.5: "s"}
 AT = 10_000  # customers that the title speaks of
 ROOT = Path(__file__).resolve().parent.parent
 FIGURE, PICTURE = ROOT / "docs" / "figures" / "expected.svg", ROOT / "docs" / "figures" / "page.png"
 WIDTH, HEIGHT = 830, 746  # of the picture, in pixels
 # Nothing is fetched, and nothing is kept.
-BROWSER = "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run --hide-scrollbars"
+BROWSER = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking --no-first-run "
+    "--hide-scrollbars"
+)
 
 
 def expected(customers: int, epsilon: float) -> float:
-    """Return how many of the TOP most frequent pairs a shop finds, by forecast, without a product list."""
+    """Return how many of the TOP most frequent pairs a shop finds, by forecast, without a product
+    list.
+    """
     plan = fim.plan(units=customers, user_items=USER_ITEMS, top=TOP, epsilon=epsilon)
     assert plan.expected_found is not None
     return TOP * plan.expected_found["add-remove"]["no list"]
@@ -43,12 +65,20 @@ def draw_page() -> None:
     """Take a picture of a page of the corner shop."""
     chromium = shutil.which("chromium")
     assert chromium, "install chromium"
-    release = fim.mine(ROOT / "datasets" / "corner_shop.parquet", user="customer", top=10, rules=True)
+    release = fim.mine(
+        ROOT / "datasets" / "corner_shop.parquet", user="customer", top=10, rules=True
+    )
     with TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         fim.report(release, page, title="What our customers buy together")
-        size = f"--window-size={WIDTH},{HEIGHT}", f"--user-data-dir={folder}/browser", f"--screenshot={PICTURE}"
-        subprocess.run([chromium, *BROWSER.split(), *size, page.as_uri()], check=True, capture_output=True)
+        size = (
+            f"--window-size={WIDTH},{HEIGHT}",
+            f"--user-data-dir={folder}/browser",
+            f"--screenshot={PICTURE}",
+        )
+        subprocess.run(
+            [chromium, *BROWSER.split(), *size, page.as_uri()], check=True, capture_output=True
+        )
 
 
 def draw_expected() -> None:
@@ -63,22 +93,43 @@ def draw_expected() -> None:
     with rc_context(style):
         figure = Figure(figsize=(7.2, 3.8), layout="constrained")
         axes = figure.add_subplot()
-        found_at = {epsilon: [expected(customers, epsilon) for customers in CUSTOMERS] for epsilon in COLOURS}
+        found_at = {
+            epsilon: [expected(customers, epsilon) for customers in CUSTOMERS]
+            for epsilon in COLOURS
+        }
         for epsilon, found in found_at.items():
             colour = COLOURS[epsilon]
-            axes.plot(CUSTOMERS, found, color=colour, linewidth=2, marker=MARKS[epsilon], markersize=5, clip_on=False)
+            axes.plot(
+                CUSTOMERS,
+                found,
+                color=colour,
+                linewidth=2,
+                marker=MARKS[epsilon],
+                markersize=5,
+                clip_on=False,
+            )
             half = next(place for place, pairs in enumerate(found) if pairs >= TOP / 2)
             place: Any = {"xytext": (9, -12), "textcoords": "offset points"}
-            axes.annotate(f"ε = {epsilon:g}", (CUSTOMERS[half], found[half]), color=colour, weight="bold", **place)
+            axes.annotate(
+                f"ε = {epsilon:g}",
+                (CUSTOMERS[half], found[half]),
+                color=colour,
+                weight="bold",
+                **place,
+            )
         here = CUSTOMERS.index(AT)
-        numbers = [f"{found_at[epsilon][here]:.0f} at ε = {epsilon:g}" for epsilon in sorted(COLOURS)]
+        numbers = [
+            f"{found_at[epsilon][here]:.0f} at ε = {epsilon:g}" for epsilon in sorted(COLOURS)
+        ]
         title = f"Of the top {TOP} pairs, {AT:,} customers find {', '.join(numbers)}"
         axes.set_xscale("log")
         axes.set_xticks(TICKS, [f"{tick:,}" for tick in TICKS])
         axes.minorticks_off()
         axes.set_ylim(0, TOP)
         axes.grid(alpha=0.3)
-        axes.set_xlabel(f"customers, who have {USER_ITEMS} different items each (forecast of fim-private plan)")
+        axes.set_xlabel(
+            f"customers, who have {USER_ITEMS} different items each (forecast of fim-private plan)"
+        )
         axes.set_ylabel(f"pairs found, of the top {TOP}")
         figure.suptitle(title, x=0.01, ha="left", size=12, weight="bold")
         figure.savefig(FIGURE, metadata={"Date": None, "Creator": None})

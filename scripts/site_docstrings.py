@@ -1,4 +1,6 @@
-"""Docstrings as Markdown, for the documentation site (mkdocs.yml): lists of parameters, and examples as code."""
+"""Docstrings as Markdown, for the documentation site (mkdocs.yml): lists of parameters, and
+examples as code.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _PARAMETER = re.compile(r"^([\w*]+(?:, [\w*]+)*): (?=\S)")
 
 
 def as_markdown(docstring: str) -> str:
-    """Return a docstring with each `name: what it is` as an item of a list, and each doctest in a fence."""
+    """Return a docstring with each `name: what it is` as an item of a list, and each doctest in a
+    fence.
+    """
     lines: list[str] = []
     in_example = False
     for line in docstring.splitlines():
@@ -22,7 +26,11 @@ def as_markdown(docstring: str) -> str:
             lines.append("```")
             in_example = False
         before = lines[-1] if lines else ""
-        if not in_example and (not before or before.endswith(".")) and (found := _PARAMETER.match(line)):
+        if (
+            not in_example
+            and (not before or before.endswith("."))
+            and (found := _PARAMETER.match(line))
+        ):
             line = f"- **{found[1]}**: {line[found.end() :]}"
             lines += [""] * bool(before and not before.startswith(("- **", " ")))
         elif line.startswith(("Returns ", "Return ", "Raises ", "Warns ")) and before:

@@ -1,4 +1,6 @@
-"""Commands in this process: in a folder, with variables, as a process of its own would run them, but sooner."""
+"""Commands in this process: in a folder, with variables, as a process of its own would run them,
+but sooner.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,32 @@ class Done:
 
 
 def run(folder: Path, *words: object, stdin: str | bytes = "", **variables: str) -> Done:
-    """Run `fim-private` with these words. The limit of memory is of a process, and so is not set."""
+    """Run `fim-private` with these words. The limit of memory is of a process, and so is not
+    set.
+    """
     given = stdin.encode() if isinstance(stdin, str) else stdin
     encoding = variables.get("PYTHONIOENCODING", "utf-8")
-    streams = [io.TextIOWrapper(io.BytesIO(content), encoding=encoding) for content in (given, b"", b"")]
-    unwanted = ("FIM_PRIVATE_", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "COLUMNS", "TERM")
+    streams = [
+        io.TextIOWrapper(io.BytesIO(content), encoding=encoding) for content in (given, b"", b"")
+    ]
+    unwanted = (
+        "FIM_PRIVATE_",
+        "FORCE_COLOR",
+        "NO_COLOR",
+        "PY_COLORS",
+        "GITHUB_ACTIONS",
+        "COLUMNS",
+        "TERM",
+    )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     here = Path.cwd()
     os.chdir(folder)
     try:
         with (
             patch.dict(os.environ, {**kept, **variables}, clear=True),
-            patch.multiple(sys, argv=["fim-private", *map(str, words)], stdin=streams[0], stdout=streams[1]),
+            patch.multiple(
+                sys, argv=["fim-private", *map(str, words)], stdin=streams[0], stdout=streams[1]
+            ),
             patch.object(sys, "stderr", streams[2]),
             patch.object(writing, "hold_process", lambda size: None),
             warnings.catch_warnings(),

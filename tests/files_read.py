@@ -18,7 +18,10 @@ TWO = [{"milk", "bread"}, {"milk"}]
 
 
 def baskets(data: Transactions) -> list[set[Item]]:
-    return [{data.vocabulary.label(code) for code in data.items[a:b].tolist()} for a, b in pairwise(data.offsets)]
+    return [
+        {data.vocabulary.label(code) for code in data.items[a:b].tolist()}
+        for a, b in pairwise(data.offsets)
+    ]
 
 
 def written(folder: Path, name: str, content: str | bytes, encoding: str = "utf-8") -> Path:

@@ -5,11 +5,13 @@
 What stands for a release is a line that is appended to LOG, at once on the disk. MODE:
 
 - charge: NUMBER charges, each followed by its release; ends where the ledger refuses.
-- every-line: kill itself, in a process that is forked, at every NUMBER-th line of Python that a charge and its release
-  run through; each time with a ledger of its own, of which it prints how many entries and releases there are then.
+- every-line: kill itself, in a process that is forked, at every NUMBER-th line of Python that a
+  charge and its release run through; each time with a ledger of its own, of which it prints how
+  many entries and releases there are then.
 - every-line-late: the same by a ledger that is broken: it charges after the release.
-- killed: each of so many processes, the second number, charges so many times, the first; at random moments one is
-  killed, and another put in its place, until so many were, the last; then all come to their end.
+- killed: each of so many processes, the second number, charges so many times, the first; at random
+  moments one is killed, and another put in its place, until so many were, the last; then all come
+  to their end.
 """
 
 from __future__ import annotations
@@ -73,7 +75,10 @@ def killed_at(place: int, kind: type[Ledger], path: str, log: Path) -> bool:
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
             nonlocal left
-            if "fim_private" not in frame.f_code.co_filename and frame.f_code.co_filename != __file__:
+            if (
+                "fim_private" not in frame.f_code.co_filename
+                and frame.f_code.co_filename != __file__
+            ):
                 return None
             if event == "line":
                 left -= 1
@@ -111,7 +116,9 @@ def charging(path: str, log: Path, times: int) -> int:
 
 
 def entries(path: str) -> int:
-    """Return how many entries there are, at once: to read them all would take longer than what is to be killed."""
+    """Return how many entries there are, at once: to read them all would take longer than what is
+    to be killed.
+    """
     with sqlite3.connect(path) as connection:
         number = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
     connection.close()
@@ -119,7 +126,9 @@ def entries(path: str) -> int:
 
 
 def killed(path: str, log: Path, times: int, processes: int, kills: int) -> None:
-    """Kill running processes at random moments, and after each look whether more was released than charged."""
+    """Kill running processes at random moments, and after each look whether more was released than
+    charged.
+    """
     rng, left = random.Random(16), kills
     running = [charging(path, log, times) for _ in range(processes)]
     while left:
@@ -139,7 +148,9 @@ def main(mode: str, path: str, log: str, *numbers: str) -> None:
     elif mode == "charge":
         all(release(Ledger, path, Path(log)) for _ in range(int(numbers[0])))
     else:
-        every_line(LateLedger if mode.endswith("late") else Ledger, path, Path(log), int(numbers[0]))
+        every_line(
+            LateLedger if mode.endswith("late") else Ledger, path, Path(log), int(numbers[0])
+        )
 
 
 if __name__ == "__main__":

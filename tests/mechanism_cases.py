@@ -1,4 +1,6 @@
-"""The contract list: every mechanism, every universe, and spectra that reach each of its branches."""
+"""The contract list: every mechanism, every universe, and spectra that reach each of its
+branches.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def with_abstention(levels: dict[int, float], abstain: float) -> Outcomes:
 
 @dataclass(frozen=True)
 class Case:
-    """One mechanism on one spectrum, with the slow definition of the right answer and of a wrong one."""
+    """One mechanism on one spectrum, with the slow definition of the right answer and of a wrong
+    one.
+    """
 
     name: str
     mechanism: Mechanism
@@ -80,7 +84,9 @@ def large_margin(
 ) -> Case:
     def oracle(at: float) -> Outcomes:
         # A wrong epsilon changes the noise and the last stage; the thresholds stay.
-        right = oracles.integer_thresholds(exact(epsilon), exact(delta), range(1, 1 + (universe_size or max_rank)))
+        right = oracles.integer_thresholds(
+            exact(epsilon), exact(delta), range(1, 1 + (universe_size or max_rank))
+        )
         levels, abstain = oracles.large_margin_distribution(
             supports,
             exact(at),
@@ -96,7 +102,12 @@ def large_margin(
 
 
 def exponential(
-    name: str, supports: tuple[int, ...], universe_size: int, *, epsilon: float, neighbors: str = "replace-one"
+    name: str,
+    supports: tuple[int, ...],
+    universe_size: int,
+    *,
+    epsilon: float,
+    neighbors: str = "replace-one",
 ) -> Case:
     def oracle(at: float) -> Outcomes:
         return with_abstention(
@@ -109,7 +120,9 @@ def exponential(
             0.0,
         )
 
-    return Case(f"exponential {name}", Exponential(epsilon, neighbors), supports, universe_size, oracle)
+    return Case(
+        f"exponential {name}", Exponential(epsilon, neighbors), supports, universe_size, oracle
+    )
 
 
 def named_exponential(
@@ -162,30 +175,44 @@ def selection(
     parameters: Mapping[str, int] | None = None,
     oracle_parameters: Mapping[str, object] | None = None,
 ) -> Case:
-    """A case of the mechanisms that selection_oracles defines: make(epsilon, …) against slow(counts, epsilon, …)."""
+    """A case of the mechanisms that selection_oracles defines: make(epsilon, …) against
+    slow(counts, epsilon, …).
+    """
     counts = named(supports, universe_size)
     shared = dict(parameters or {})
     own = {"neighbors": neighbors, **shared}
     mechanism = make(epsilon, **own) if delta is None else make(epsilon, delta, **own)
 
     def oracle(at: float) -> Outcomes:
-        # A wrong epsilon changes the noise; what is calibrated to the right one stays, as bottom_factor or thresholds.
+        # A wrong epsilon changes the noise; what is calibrated to the right one stays, as
+        # bottom_factor or thresholds.
         factor = exact(epsilon) / exact(at)
         budget = (exact(epsilon),) if delta is None else (exact(epsilon), exact(delta))
         relation = {"neighbors": neighbors, "universe_size": universe_size, "noise_factor": factor}
-        return by_level(slow(counts, *budget, **relation, **shared, **(oracle_parameters or {})), counts)
+        return by_level(
+            slow(counts, *budget, **relation, **shared, **(oracle_parameters or {})), counts
+        )
 
     relation = "" if neighbors == "replace-one" else ", add-remove"
     known = "" if universe_size is None else ", known universe"
     return Case(f"{name}{relation}{known}", mechanism, supports, universe_size, oracle)
 
 
-def tight_margin(name: str, supports: tuple[int, ...], universe_size: int | None = None, **changes: Any) -> Case:
+def tight_margin(
+    name: str, supports: tuple[int, ...], universe_size: int | None = None, **changes: Any
+) -> Case:
     """A case of the tight margin, whose thresholds are its own: privacy does not depend on them."""
     mechanism = TightMargin(
-        changes.get("epsilon", 1.0), changes["delta"], changes.get("neighbors", "replace-one"), changes["max_rank"]
+        changes.get("epsilon", 1.0),
+        changes["delta"],
+        changes.get("neighbors", "replace-one"),
+        changes["max_rank"],
     )
-    split = (mechanism.shared_share, mechanism.step_share, 1 - mechanism.shared_share - mechanism.step_share)
+    split = (
+        mechanism.shared_share,
+        mechanism.step_share,
+        1 - mechanism.shared_share - mechanism.step_share,
+    )
     return selection(
         f"tight-margin {name}",
         TightMargin,
@@ -212,11 +239,25 @@ def selections() -> list[Case]:
                 ("permute-and-flip", PermuteAndFlip, slow_selection.permute_and_flip),
                 ("max-of-laplaces", MaxOfLaplaces, slow_selection.max_of_laplaces),
             ):
-                cases.append(selection(f"{name} {known}", make, slow, near, known, neighbors=neighbors))
+                cases.append(
+                    selection(f"{name} {known}", make, slow, near, known, neighbors=neighbors)
+                )
         lead = 12 * double
         choices: list[tuple[str, Any, Any, tuple[int, ...], dict[str, int]]] = [
-            ("limited-domain ties", LimitedDomain, limited, (lead, lead - 1, lead - 1, 3, 2), {"max_rank": 3}),
-            ("limited-domain a tie cut", LimitedDomain, limited, (lead, 3, 3, 3, 2), {"max_rank": 2}),
+            (
+                "limited-domain ties",
+                LimitedDomain,
+                limited,
+                (lead, lead - 1, lead - 1, 3, 2),
+                {"max_rank": 3},
+            ),
+            (
+                "limited-domain a tie cut",
+                LimitedDomain,
+                limited,
+                (lead, 3, 3, 3, 2),
+                {"max_rank": 2},
+            ),
             ("limited-domain zeros", LimitedDomain, limited, (lead, lead - 2), {"max_rank": 7}),
             (
                 "limited-domain capped",
@@ -225,7 +266,13 @@ def selections() -> list[Case]:
                 (lead, lead - 2, 4, 1),
                 {"max_rank": 3, "max_itemsets": 2},
             ),
-            ("choosing", Choosing, slow_selection.choosing, (lead, lead - 2, 5), {"max_itemsets": 6}),
+            (
+                "choosing",
+                Choosing,
+                slow_selection.choosing,
+                (lead, lead - 2, 5),
+                {"max_itemsets": 6},
+            ),
             ("distance", Distance, slow_selection.distance, (lead, 2, 1), {}),
             ("distance ties", Distance, slow_selection.distance, (5, 5, 1), {}),
         ]
@@ -238,11 +285,22 @@ def selections() -> list[Case]:
         for universe_size in (None, 12):
             for label, make, slow, supports, parameters in choices:
                 delta = 0.1 if label == "distance ties" else 1e-3
-                more: dict[str, Any] = {"neighbors": neighbors, "delta": delta, "parameters": parameters}
+                more: dict[str, Any] = {
+                    "neighbors": neighbors,
+                    "delta": delta,
+                    "parameters": parameters,
+                }
                 cases.append(selection(label, make, slow, supports, universe_size, **more))
             for label, supports, delta, rank in searches:
                 cases.append(
-                    tight_margin(label, supports, universe_size, delta=delta, max_rank=rank, neighbors=neighbors)
+                    tight_margin(
+                        label,
+                        supports,
+                        universe_size,
+                        delta=delta,
+                        max_rank=rank,
+                        neighbors=neighbors,
+                    )
                 )
     return cases
 
@@ -259,16 +317,25 @@ CASES: list[Case] = [
     large_margin("cap reached", (100, 95, 95, 2), delta=0.2, max_rank=50),
     large_margin("known, small", (100, 95, 95, 94, 90), delta=0.2, universe_size=7),
     large_margin("known, to the end", (12, 11, 9, 9, 9), delta=1e-3, universe_size=300),
-    large_margin("known, K itemsets all occur", (9, 7, 7, 3), epsilon=2.0, delta=0.1, universe_size=4),
+    large_margin(
+        "known, K itemsets all occur", (9, 7, 7, 3), epsilon=2.0, delta=0.1, universe_size=4
+    ),
     exponential("three levels", (12, 11, 11, 5), 10, epsilon=1.0),
     exponential("add-remove", (12, 11, 11, 5), 10**4, epsilon=0.5, neighbors="add-remove"),
     exponential("zeros win half", (277, 250), 10**60, epsilon=1.0),
     exponential("no zeros left", (5, 4, 4), 3, epsilon=0.7),
     named_exponential("replace-one", (60, 59, 50), 10**8, epsilon=1.0, delta=1e-4),
-    named_exponential("add-remove", (30, 29, 2), 10**8, epsilon=1.0, delta=1e-4, neighbors="add-remove"),
+    named_exponential(
+        "add-remove", (30, 29, 2), 10**8, epsilon=1.0, delta=1e-4, neighbors="add-remove"
+    ),
 ]
 
 
 def cases(for_test_all: str) -> list[Any]:
-    """CASES as parameters; those whose name begins like the pattern, which take long, are for make test-all alone."""
-    return [pytest.param(case, marks=pytest.mark.full) if re.match(for_test_all, case.name) else case for case in CASES]
+    """CASES as parameters; those whose name begins like the pattern, which take long, are for make
+    test-all alone.
+    """
+    return [
+        pytest.param(case, marks=pytest.mark.full) if re.match(for_test_all, case.name) else case
+        for case in CASES
+    ]

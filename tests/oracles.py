@@ -1,13 +1,13 @@
 """Slow, literal definitions of what the package computes quickly. Test oracles only.
 
-Everything here is written straight from the published definitions and shares no code with the package,
-so that agreement between the two means something. Words used throughout:
+Everything here is written straight from the published definitions and shares no code with the
+package, so that agreement between the two means something. Words used throughout:
 
-* *support* c(i): number of privacy units with a basket that contains itemset i; c(1) >= c(2) >= ...; L is the
-  number of itemsets of the size in question with support >= 1;
+* *support* c(i): number of privacy units with a basket that contains itemset i; c(1) >= c(2) >=
+  ...; L is the number of itemsets of the size in question with support >= 1;
 * *level*: a value of the support; "the distribution over levels" sums over all itemsets tied there;
-* *unknown universe*: zero-support itemsets cannot be named, so winning among them means abstaining; *known
-  universe of size K*: the supports are padded with K - L zeros and level 0 is ordinary;
+* *unknown universe*: zero-support itemsets cannot be named, so winning among them means abstaining;
+  *known universe of size K*: the supports are padded with K - L zeros and level 0 is ordinary;
 * DLap(b), the discrete Laplace distribution: P(k) = (1 - q) / (1 + q) * q^|k| with q = e^(-1/b).
 
 A float argument means exactly the binary fraction that it is.
@@ -51,11 +51,12 @@ def _positive_descending(supports: Iterable[int]) -> list[int]:
     return sorted((int(c) for c in supports if c > 0), reverse=True)
 
 
-# ---------------------------------------------------------------------------------------------- noise
+# -------------------- noise
 
 
 def discrete_laplace_pmf(scale: Real, k: npt.ArrayLike) -> Floats:
-    """P(X = k) = (1 - q) / (1 + q) * q^|k|, q = e^(-1/scale); the first factor is tanh(1 / (2 scale)).
+    """P(X = k) = (1 - q) / (1 + q) * q^|k|, q = e^(-1/scale); the first factor is tanh(1 / (2
+    scale)).
 
     Scale 0 is the point mass at 0.
     """
@@ -96,27 +97,32 @@ def _root_two_pi() -> Decimal:
 
         def arctan_of_inverse(n: int) -> Decimal:
             terms = range(DIGITS)  # of which each is less than 1/25 of the one before
-            return sum(((-1) ** k / Decimal((2 * k + 1) * n ** (2 * k + 1)) for k in terms), Decimal(0))
+            return sum(
+                ((-1) ** k / Decimal((2 * k + 1) * n ** (2 * k + 1)) for k in terms), Decimal(0)
+            )
 
         return (2 * (16 * arctan_of_inverse(5) - 4 * arctan_of_inverse(239))).sqrt()
 
 
 def normal_tail(x: Real) -> Decimal:
-    """P(Z >= x) = 1/2 - Σ (-1)^n x^(2n+1) / (2^n n! (2n+1)) / √(2π): right to 100 digits for |x| <= 12."""
+    """P(Z >= x) = 1/2 - Σ (-1)^n x^(2n+1) / (2^n n! (2n+1)) / √(2π): right to 100 digits for |x| <=
+    12.
+    """
     if abs(Fraction(x)) > 12:
         raise ValueError(f"too many digits cancel at {x}")
     with localcontext() as context:
         context.prec = DIGITS
         power = exact = _decimal(x)
         total, n = Decimal(0), 0
-        while n < 72 or abs(power) > Decimal(10) ** -DIGITS:  # 72 = 12²/2: from there on the terms fall
+        # 72 = 12²/2: from there on the terms fall
+        while n < 72 or abs(power) > Decimal(10) ** -DIGITS:
             total += power / (2 * n + 1)
             n += 1
             power *= -exact * exact / (2 * n)
         return Decimal("0.5") - total / _root_two_pi()
 
 
-# --------------------------------------------------------------------------------------- large margin
+# -------------------- large margin
 
 
 @cache
@@ -130,24 +136,29 @@ def _integer_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
         for b in (3 / e, 6 / e, 12 / e):
             total += b * (2 / (1 + (-1 / b).exp())).ln()
         if abs(total - total.to_integral_value()) < Decimal("1e-30"):
-            raise ArithmeticError(f"threshold at rank {rank} is too close to an integer to round: {total}")
+            raise ArithmeticError(
+                f"threshold at rank {rank} is too close to an integer to round: {total}"
+            )
         return int(total.to_integral_value(rounding=ROUND_CEILING))
 
 
 def integer_thresholds(epsilon: Real, delta: Real, ranks: Iterable[int]) -> list[int]:
-    """ceil(T(l) + correction) for each rank l (Chaudhuri, Hsu and Song 2014, Algorithm 1, on supports).
+    """ceil(T(l) + correction) for each rank l (Chaudhuri, Hsu and Song 2014, Algorithm 1, on
+    supports).
 
         T(l) = (3/e) ln(3/(2d)) + (6/e) ln(3/d) + (12/e) ln(3 l (l+1) / d) + 6 (1 + ln(3 l / d) / e)
         correction = sum over b in {3/e, 6/e, 12/e} of b ln(2 / (1 + e^(-1/b)))
 
-    with e = epsilon, d = delta. The correction pays for DLap(b)'s tail, which is up to 2 / (1 + e^(-1/b))
-    times that of the continuous Laplace distribution. Computed with 50 digits, so the ceiling is exact.
+    with e = epsilon, d = delta. The correction pays for DLap(b)'s tail, which is up to 2 / (1 +
+    e^(-1/b)) times that of the continuous Laplace distribution. Computed with 50 digits, so the
+    ceiling is exact.
     """
     return [_integer_threshold(Fraction(epsilon), Fraction(delta), int(rank)) for rank in ranks]
 
 
 def _margin_noise(scale_z: float, scale_g: float) -> tuple[Ints, Floats]:
-    """Values and probabilities of X = Z - G, Z ~ DLap(scale_z), G ~ DLap(scale_g), by direct convolution.
+    """Values and probabilities of X = Z - G, Z ~ DLap(scale_z), G ~ DLap(scale_g), by direct
+    convolution.
 
     Each is cut off at 40 scales, where less than 2 e^-40 < 1e-16 of its mass is left.
     """
@@ -170,7 +181,9 @@ def _stopping_distribution(
     Given X = Z - G = x the tests are independent, and test l stops when
     Z_l < c(1) - c(l+1) - T(l) + x, that is when Z_l <= c(1) - c(l+1) - T(l) + x - 1.
     """
-    scale_z, scale_g, scale_l = (noise_factor * multiple / float(epsilon) for multiple in (3, 6, 12))
+    scale_z, scale_g, scale_l = (
+        noise_factor * multiple / float(epsilon) for multiple in (3, 6, 12)
+    )
     x, going = _margin_noise(scale_z, scale_g)
     first = supports[0] if supports else 0
     stops: dict[int, float] = {}
@@ -196,19 +209,25 @@ def large_margin_distribution(
 ) -> tuple[dict[int, float], float]:
     """P(the released itemset has support s), for each level s, and P(abstain).
 
-    With Z ~ DLap(3/epsilon), G ~ DLap(6/epsilon) and Z_l ~ DLap(12/epsilon), the rank l is the first >= 1 with
+    With Z ~ DLap(3/epsilon), G ~ DLap(6/epsilon) and Z_l ~ DLap(12/epsilon), the rank l is the
+    first >= 1 with
 
         c(1) + Z - c(l+1) > Z_l + G + T(l),        T(l) = integer_thresholds(epsilon, delta, [l]),
 
-    in an unknown universe up to max_rank; in a known one of size K, l is K if no earlier test stops. Then an itemset I
-    of the top l is drawn with probability proportional to exp(epsilon c(I) / 6). In an unknown universe the search
-    abstains if it never stops; the zero-support itemsets of a top l > L are one outcome, abstain, of weight l - L.
-    To make mutants, `thresholds` replaces T(l), and `noise_factor` multiplies the scales of Z, G and Z_l.
+    in an unknown universe up to max_rank; in a known one of size K, l is K if no earlier test
+    stops. Then an itemset I of the top l is drawn with probability proportional to exp(epsilon c(I)
+    / 6). In an unknown universe the search abstains if it never stops; the zero-support itemsets of
+    a top l > L are one outcome, abstain, of weight l - L. To make mutants, `thresholds` replaces
+    T(l), and `noise_factor` multiplies the scales of Z, G and Z_l.
     """
     c = _positive_descending(supports)
 
     def threshold(rank: int) -> int:
-        return integer_thresholds(epsilon, delta, [rank])[0] if thresholds is None else thresholds(rank)
+        return (
+            integer_thresholds(epsilon, delta, [rank])[0]
+            if thresholds is None
+            else thresholds(rank)
+        )
 
     tests = max_rank if universe_size is None else universe_size - 1
     stops, never = _stopping_distribution(c, epsilon, threshold, tests, noise_factor)
@@ -233,7 +252,7 @@ def large_margin_distribution(
     return result, 0.0
 
 
-# --------------------------------------------------------------------------------- exponential family
+# -------------------- exponential family
 
 
 def exponential_distribution(
@@ -241,8 +260,8 @@ def exponential_distribution(
 ) -> dict[int, float]:
     """The exponential mechanism over all K candidates: P(level s), level 0 always included.
 
-    P(i) is proportional to e^(epsilon c(i)) for add-remove and e^(epsilon c(i) / 2) for replace-one. The
-    K - L candidates without support weigh e^0 each; K may be 10**60.
+    P(i) is proportional to e^(epsilon c(i)) for add-remove and e^(epsilon c(i) / 2) for
+    replace-one. The K - L candidates without support weigh e^0 each; K may be 10**60.
     """
     c = _positive_descending(supports)
     with localcontext() as context:
@@ -266,7 +285,9 @@ def _named_exponential_parameters(
     share = _decimal(delta) if neighbors == "add-remove" else _decimal(delta) / (1 + e.exp())
     if neighbors == "add-remove" and share < e.exp() - 1:
         return e, math.ceil(Fraction(universe_size) / Fraction(delta))
-    return e, int((universe_size / min(share, e.exp() - 1)).to_integral_value(rounding=ROUND_CEILING))
+    return e, int(
+        (universe_size / min(share, e.exp() - 1)).to_integral_value(rounding=ROUND_CEILING)
+    )
 
 
 def named_exponential_distribution(
@@ -274,7 +295,8 @@ def named_exponential_distribution(
 ) -> tuple[dict[int, float], float]:
     """For a universe whose size M alone is public: P(level s) for each s >= 1, and P(unnamed).
 
-    Candidates are the itemsets with support >= 1 and one outcome for all others, "unnamed". Add-remove:
+    Candidates are the itemsets with support >= 1 and one outcome for all others, "unnamed".
+    Add-remove:
 
         P(i) proportional to e^(epsilon c(i)),  P(unnamed) to ceil(M / delta_) e^epsilon,
         delta_ = min(delta, e^epsilon - 1).
@@ -291,47 +313,64 @@ def named_exponential_distribution(
         return {level: float(part / total) for level, part in mass.items()}, float(unnamed / total)
 
 
-# ------------------------------------------------------------------------------------------- counting
+# -------------------- counting
 
 
 def brute_force_supports(baskets: Iterable[Iterable[Item]], size: int) -> Counter[Itemset]:
-    """Number of baskets that contain each itemset of `size` distinct items (those with at least one)."""
+    """Number of baskets that contain each itemset of `size` distinct items (those with at least
+    one).
+    """
     return brute_force_user_supports(([basket] for basket in baskets), size)
 
 
-def brute_force_user_supports(users: Iterable[Iterable[Iterable[Item]]], size: int) -> Counter[Itemset]:
-    """Number of users with at least one basket that contains the itemset; integers come first, then strings."""
+def brute_force_user_supports(
+    users: Iterable[Iterable[Iterable[Item]]], size: int
+) -> Counter[Itemset]:
+    """Number of users with at least one basket that contains the itemset; integers come first, then
+    strings.
+    """
     result: Counter[Itemset] = Counter()
     for baskets in users:
-        ordered = (sorted(set(basket), key=lambda item: (isinstance(item, str), item)) for basket in baskets)
+        ordered = (
+            sorted(set(basket), key=lambda item: (isinstance(item, str), item))
+            for basket in baskets
+        )
         result.update({itemset for basket in ordered for itemset in combinations(basket, size)})
     return result
 
 
 def spectrum_of(supports: Mapping[Key, int] | Iterable[int]) -> list[tuple[int, int]]:
-    """(support, number of itemsets with exactly that support), strictly descending; zeros left out."""
+    """(support, number of itemsets with exactly that support), strictly descending; zeros left
+    out.
+    """
     values: Iterable[int] = supports.values() if isinstance(supports, Mapping) else supports
     return sorted(Counter(_positive_descending(values)).items(), reverse=True)
 
 
-# -------------------------------------------------------------------------------------------- privacy
+# -------------------- privacy
 
 
 def hockey_stick(p: Mapping[Key, float], q: Mapping[Key, float], epsilon: Real) -> float:
-    """The least delta with P(S) <= e^epsilon Q(S) + delta for every S; a mechanism has to pass for (q, p) too."""
+    """The least delta with P(S) <= e^epsilon Q(S) + delta for every S; a mechanism has to pass for
+    (q, p) too.
+    """
     factor = math.exp(float(epsilon))
-    return math.fsum(max(0.0, chance - factor * q.get(outcome, 0.0)) for outcome, chance in p.items())
+    return math.fsum(
+        max(0.0, chance - factor * q.get(outcome, 0.0)) for outcome, chance in p.items()
+    )
 
 
-# ----------------------------------------------------------------------------------------- statistics
+# -------------------- statistics
 
 
 def _pooled_cells(probabilities: Mapping[Key, float], draws: int) -> list[list[Key]]:
-    """Cells of expectation >= 5: the possible outcomes below that share one cell, which, if it is still
-    below, joins the least of the others. Outcomes of probability 0 are in no cell."""
+    """Cells of expectation >= 5: the possible outcomes below that share one cell, which, if it is
+    still below, joins the least of the others. Outcomes of probability 0 are in no cell."""
     if abs(math.fsum(probabilities.values()) - 1) > 1e-9 or min(probabilities.values()) < 0:
         raise ValueError("probabilities must be non-negative and sum to 1")
-    possible = sorted((o for o in probabilities if probabilities[o] > 0), key=lambda o: probabilities[o])
+    possible = sorted(
+        (o for o in probabilities if probabilities[o] > 0), key=lambda o: probabilities[o]
+    )
     small = [o for o in possible if draws * probabilities[o] < 5]
     cells = [[o] for o in possible if draws * probabilities[o] >= 5]
     if small and cells and draws * math.fsum(probabilities[o] for o in small) < 5:
@@ -341,8 +380,11 @@ def _pooled_cells(probabilities: Mapping[Key, float], draws: int) -> list[list[K
     return cells
 
 
-def chi_square_pvalue(counts: Mapping[Key, int], probabilities: Mapping[Key, float], draws: int) -> float:
-    """Pearson's test that `counts` of `draws` come from `probabilities`, cells expected fewer than 5 times pooled.
+def chi_square_pvalue(
+    counts: Mapping[Key, int], probabilities: Mapping[Key, float], draws: int
+) -> float:
+    """Pearson's test that `counts` of `draws` come from `probabilities`, cells expected fewer than
+    5 times pooled.
 
     An outcome seen though its probability is 0 gives 0.0; a single cell gives 1.0.
     """
@@ -362,11 +404,14 @@ def chi_square_pvalue(counts: Mapping[Key, int], probabilities: Mapping[Key, flo
     return float(stats.chi2.sf(statistic, len(cells) - 1))
 
 
-def detects(p: Mapping[Key, float], q: Mapping[Key, float], draws: int, *, level: float = 1e-6) -> float:
+def detects(
+    p: Mapping[Key, float], q: Mapping[Key, float], draws: int, *, level: float = 1e-6
+) -> float:
     """Power of `chi_square_pvalue(counts, p, draws) < level` when the draws really come from q.
 
-    The noncentral chi-square approximation with noncentrality draws * sum (q - p)^2 / p over the pooled
-    cells of p; or, if greater, the probability 1 - (1 - mass)^draws of seeing an outcome that p rules out.
+    The noncentral chi-square approximation with noncentrality draws * sum (q - p)^2 / p over the
+    pooled cells of p; or, if greater, the probability 1 - (1 - mass)^draws of seeing an outcome
+    that p rules out.
     """
     cells = _pooled_cells(p, draws)
     forbidden = math.fsum(chance for outcome, chance in q.items() if p.get(outcome, 0.0) <= 0)

@@ -1,7 +1,8 @@
-"""Two hundred small files of purchases, of the kinds that people have: what is in each, or why it is refused.
+"""Two hundred small files of purchases, of the kinds that people have: what is in each, or why it
+is refused.
 
-Each has the same forty baskets, in which whole milk and bread are together most often. Shapes are how a basket is
-written, and dialects how a text is.
+Each has the same forty baskets, in which whole milk and bread are together most often. Shapes are
+how a basket is written, and dialects how a text is.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ class Purchase:
 
 
 PURCHASES = [
-    Purchase(number, line, item) for number, basket in enumerate(BASKETS) for line, item in enumerate(basket, 1)
+    Purchase(number, line, item)
+    for number, basket in enumerate(BASKETS)
+    for line, item in enumerate(basket, 1)
 ]
 TOP_CODES = frozenset(85_000 + 17 * item for item in (0, 1))
 
@@ -121,11 +124,15 @@ _PACKED: dict[str, Callable[[str], bytes]] = {
 }
 
 
-def _dialects(name: str, suffix: str, text: str, wanted: str, **outcome: Any) -> Iterator[PublicFile]:
+def _dialects(
+    name: str, suffix: str, text: str, wanted: str, **outcome: Any
+) -> Iterator[PublicFile]:
     """Yield a text in several dialects, named by words."""
     for dialect in wanted.split():
         if dialect in _PACKED:
-            yield PublicFile(f"{name}-{dialect}.{suffix}.{dialect}", _PACKED[dialect](text), **outcome)
+            yield PublicFile(
+                f"{name}-{dialect}.{suffix}.{dialect}", _PACKED[dialect](text), **outcome
+            )
         else:
             yield PublicFile(f"{name}-{dialect}.{suffix}", _DIALECTS[dialect](text), **outcome)
 
@@ -139,7 +146,9 @@ def _refused(name: str, content: str | bytes, refusal: str, **tried: Any) -> Pub
 
 
 def _joined(baskets: Iterable[Sequence[object]], between: str, around: str = "") -> str:
-    return "".join(between.join(f"{around}{item}{around}" for item in basket) + "\n" for basket in baskets)
+    return "".join(
+        between.join(f"{around}{item}{around}" for item in basket) + "\n" for basket in baskets
+    )
 
 
 def _padded(baskets: Iterable[Sequence[object]], between: str, nothing: str) -> str:
@@ -172,13 +181,17 @@ def _lines() -> Iterator[PublicFile]:
     yield from _dialects("arules", "csv", _joined(NAMED, " ", '"'), "lf")
     yield from _dialects("arules", "dat", _joined(NAMED, " ", '"'), "lf")
     # FIMI's repository, and its like.
-    yield from _dialects("fimi", "dat", _joined(BASKETS, " "), "lf crlf no-end gz bz2", top=frozenset((0, 1)))
+    yield from _dialects(
+        "fimi", "dat", _joined(BASKETS, " "), "lf crlf no-end gz bz2", top=frozenset((0, 1))
+    )
     yield from _dialects("fimi", "txt", _joined(BASKETS, " "), "lf", top=frozenset((0, 1)))
     yield from _dialects("fimi", "fimi", _joined(BASKETS, " "), "lf", top=frozenset((0, 1)))
     ends = _joined(BASKETS, " ").replace("\n", " \n")
     yield from _dialects("fimi-space-at-end", "dat", ends, "lf", top=frozenset((0, 1)))
     words = [[name.replace(" ", "_") for name in basket] for basket in NAMED]
-    yield from _dialects("words", "txt", _joined(words, " "), "lf bom", top=frozenset(("whole_milk", "bread")))
+    yield from _dialects(
+        "words", "txt", _joined(words, " "), "lf bom", top=frozenset(("whole_milk", "bread"))
+    )
 
 
 def _lists() -> Iterator[PublicFile]:
@@ -434,7 +447,9 @@ def _orders() -> Iterator[PublicFile]:
     yield from _dialects("orders-write.table", "txt", spaced, "lf")
     yield PublicFile("orders", _csv(names, rows).encode())  # of no ending
     frame = pd.DataFrame(rows, columns=[*names])
-    yield PublicFile("orders-index.parquet", _parquet(pa.Table.from_pandas(frame.set_index("order_id"))))
+    yield PublicFile(
+        "orders-index.parquet", _parquet(pa.Table.from_pandas(frame.set_index("order_id")))
+    )
     yield PublicFile("orders.feather", _feather(pa.Table.from_pandas(frame)))
     yield PublicFile("orders.xlsx", _sheet(names, rows))
     noted = [(row.invoice, row.name, f"fresh,\n{row.day}") for row in PURCHASES]
@@ -446,7 +461,15 @@ def _orders() -> Iterator[PublicFile]:
 
 def _first_rows_only() -> Iterator[PublicFile]:
     """Shopify's export: who bought stands in the first row of an order."""
-    names = ("Name", "Email", "Financial Status", "Created at", "Lineitem quantity", "Lineitem name", "Lineitem sku")
+    names = (
+        "Name",
+        "Email",
+        "Financial Status",
+        "Created at",
+        "Lineitem quantity",
+        "Lineitem name",
+        "Lineitem sku",
+    )
     rows = [
         (
             f"#{1000 + row.basket}",
@@ -469,7 +492,9 @@ def _cancellations() -> Iterator[PublicFile]:
     returned = [[f"C{row[0]}", *row[1:3], -3, *row[4:]] for row in rows[:9]]
     yield from _dialects("online-retail-returns", "csv", _csv([*columns], [*rows, *returned]), "lf")
     # Rows of nobody, which have to be decided about.
-    unknown = [[*row[:6], "" if place % 3 == 0 else row[6], row[7]] for place, row in enumerate(rows)]
+    unknown = [
+        [*row[:6], "" if place % 3 == 0 else row[6], row[7]] for place, row in enumerate(rows)
+    ]
     yield from _dialects("online-retail-unknown", "csv", _csv([*columns], unknown), "lf")
 
 
@@ -505,7 +530,9 @@ def _wide() -> Iterator[PublicFile]:
     yield PublicFile("lists.jsonl", _json_lines(("items",), [(basket,) for basket in NAMED]))
     rows = [*zip(range(40), NAMED, strict=True)]
     yield PublicFile("lists-ids.jsonl", _json_lines(("order_id", "items"), rows))
-    yield PublicFile("lists.jsonl.gz", gzip.compress(_json_lines(("items",), [(b,) for b in NAMED])))
+    yield PublicFile(
+        "lists.jsonl.gz", gzip.compress(_json_lines(("items",), [(b,) for b in NAMED]))
+    )
 
 
 def _has(yes: object, no: object) -> list[list[object]]:
@@ -536,10 +563,16 @@ def _one_hot() -> Iterator[PublicFile]:
         yield PublicFile(f"one-hot-{form}.parquet", _parquet(table))
     yield PublicFile("one-hot.xlsx", _sheet(NAMES, _has(1, 0)))
     # Without names an item is the number of its column.
-    for name, suffix, between in (("commas", "csv", ","), ("spaces", "dat", " "), ("semicolons", "csv", ";")):
+    for name, suffix, between in (
+        ("commas", "csv", ","),
+        ("spaces", "dat", " "),
+        ("semicolons", "csv", ";"),
+    ):
         text = _joined(_has(1, 0), between)
         yield from _dialects(f"matrix-{name}", suffix, text, "lf", top=frozenset((1, 2)))
-    yield from _dialects("matrix-letters", "csv", _joined(_has("y", "n"), ","), "lf", top=frozenset((1, 2)))
+    yield from _dialects(
+        "matrix-letters", "csv", _joined(_has("y", "n"), ","), "lf", top=frozenset((1, 2))
+    )
     levels = [
         [(item + number) % 3 + 1 if item in basket else 0 for item in range(len(NAMES))]
         for number, basket in enumerate(BASKETS)
@@ -561,32 +594,60 @@ def _other_programs() -> Iterator[PublicFile]:
     for name, body in (("sequences", together), ("transactions", _joined(BASKETS, " "))):
         text = "@CONVERTED_FROM_TEXT\n" + names + body
         yield from _dialects(f"spmf-names-{name}", "txt", text, "lf")
-    utilities = "".join(f"{' '.join(map(str, b))}:{9 * len(b)}:{' '.join('9' * len(b))}\n" for b in BASKETS)
-    yield _refused("spmf-utilities.txt", utilities, "utilities. Keep only what stands before the first colon")
-    arff = "@relation shop\n" + "".join(f"@attribute {n.split()[0]} {{t,?}}\n" for n in NAMES) + "@data\n"
+    utilities = "".join(
+        f"{' '.join(map(str, b))}:{9 * len(b)}:{' '.join('9' * len(b))}\n" for b in BASKETS
+    )
+    yield _refused(
+        "spmf-utilities.txt", utilities, ("utilities. Keep only what stands before the first colon")
+    )
+    arff = (
+        "@relation shop\n"
+        + "".join(f"@attribute {n.split()[0]} {{t,?}}\n" for n in NAMES)
+        + "@data\n"
+    )
     data = _joined(_has("t", "?"), ",")
     for suffix in ("arff", "csv", "txt"):
         yield _refused(f"weka.{suffix}", arff + data, "ARFF, the format of Weka, which is not read")
-    yield _refused("weka-comment.txt", "% supermarket\n" + arff.upper() + data, "ARFF, the format of Weka")
-    head = "\t".join(NAMES) + "\n" + "\t".join("d" * len(NAMES)) + "\n" + "\t" * (len(NAMES) - 1) + "\n"
+    yield _refused(
+        "weka-comment.txt", "% supermarket\n" + arff.upper() + data, "ARFF, the format of Weka"
+    )
+    head = (
+        "\t".join(NAMES)
+        + "\n"
+        + "\t".join("d" * len(NAMES))
+        + "\n"
+        + "\t" * (len(NAMES) - 1)
+        + "\n"
+    )
     yield _refused("orange.tab", head + _joined(_has("1", "0"), "\t"), "is a table of Orange")
     kinds = head.replace("\td", "\tdiscrete")
-    yield _refused("orange-words.tab", kinds + _joined(_has("1", "0"), "\t"), "is a table of Orange")
+    yield _refused(
+        "orange-words.tab", kinds + _joined(_has("1", "0"), "\t"), ("is a table of Orange")
+    )
     yield _refused("orange-prefix.tab", "D#milk\tmS#note\n1\ta\n0\tb\n", "is a table of Orange")
-    ratings = "".join(f"{row.customer}::{row.code}::{row.quantity}::978300760\n" for row in PURCHASES)
+    ratings = "".join(
+        f"{row.customer}::{row.code}::{row.quantity}::978300760\n" for row in PURCHASES
+    )
     yield _refused("ratings.dat", ratings, "'::' between its values")
     yield _refused("ratings.csv", ratings, "'::' between its values")
     counted = [[f"{item}={1 + len(item) % 3}" for item in basket] for basket in NAMED]
     yield _refused("orange.csv", _joined(counted, ","), "quantities behind its items")
-    libsvm = "".join(f"1 {' '.join(f'{item}:1' for item in sorted(basket))}\n" for basket in BASKETS)
+    libsvm = "".join(
+        f"1 {' '.join(f'{item}:1' for item in sorted(basket))}\n" for basket in BASKETS
+    )
     yield _refused("libsvm.txt", libsvm, "quantities behind its items")
-    row_names = "".join(f'"{number}" "' + '" "'.join(basket) + '"\n' for number, basket in enumerate(NAMED, 1))
+    row_names = "".join(
+        f'"{number}" "' + '" "'.join(basket) + '"\n' for number, basket in enumerate(NAMED, 1)
+    )
     yield _refused("row-names.txt", row_names, "row names")
     yield _refused("row-names.csv", row_names.replace(" ", ","), "row names")
     listed = '"","x"\n' + "".join(f'"{n}","{{{",".join(b)}}}"\n' for n, b in enumerate(NAMED, 1))
     yield _refused("row-names-lists.csv", listed, "row names")
     votes = [
-        ["republican" if number % 2 else "democrat", *("ny?"[(number * place) % 3] for place in range(1, 17))]
+        [
+            "republican" if number % 2 else "democrat",
+            *("ny?"[(number * place) % 3] for place in range(1, 17)),
+        ]
         for number in range(40)
     ]
     yield _refused("house-votes-84.csv", _joined(votes, ","), "a value in every column")
@@ -597,14 +658,20 @@ def _other_programs() -> Iterator[PublicFile]:
 def _no_tables() -> Iterator[PublicFile]:
     yield _refused("sales.json", json.dumps([{"items": basket} for basket in NAMED]), "is JSON")
     yield _refused("sales.xml", '<?xml version="1.0"?>\n<sales/>\n', "is XML")
-    yield _refused("sales.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60, "an old Office file")
+    yield _refused(
+        "sales.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60, ("an old Office file")
+    )
     yield _refused("report.xls", "<html><table></table></html>", "is HTML")
     yield _refused("sales.pdf", b"%PDF-1.7\n", "is PDF")
     yield _refused("sales.zip", b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive")
     yield _refused("shop.db", b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database")
     yield _refused("empty.csv", b"", "is empty")
-    yield _refused("cut.csv.gz", gzip.compress(_joined(NAMED, ",").encode())[:-30], "is truncated, damaged")
-    yield _refused("no-mark.csv", _joined(NAMED, ",").encode("utf-16-le"), "a byte that no text has (NUL)")
+    yield _refused(
+        "cut.csv.gz", gzip.compress(_joined(NAMED, ",").encode())[:-30], "is truncated, damaged"
+    )
+    yield _refused(
+        "no-mark.csv", _joined(NAMED, ",").encode("utf-16-le"), ("a byte that no text has (NUL)")
+    )
     two = {1: ("order", "item"), 2: (1, "milk")}
     yield _refused("two-sheets.xlsx", workbook(two, two), "several sheets")
 
@@ -628,7 +695,10 @@ def _damaged() -> Iterator[PublicFile]:
         ("french", "Jour;Caisse;Libellé;Nombre;Prix"),
         ("finnish", "Päivä;Kuitti;Tuote;Määrä;Hinta"),
     ):
-        cells = [(row.day, row.invoice, row.name, row.quantity, row.price.replace(".", ",")) for row in PURCHASES]
+        cells = [
+            (row.day, row.invoice, row.name, row.quantity, row.price.replace(".", ","))
+            for row in PURCHASES
+        ]
         content = _csv(columns.split(";"), cells, ";")
         refusal = f"Its first line, cut at ';', is {', '.join(map(repr, columns.split(';')))}"
         outcome = {"top": None, "refusal": refusal, "tried": (("delimiter", ";"),)}

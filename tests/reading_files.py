@@ -1,6 +1,8 @@
-"""Files of purchases to be read: every type of identifier, and every form that rows can be written in.
+"""Files of purchases to be read: every type of identifier, and every form that rows can be written
+in.
 
-Add a type to TYPES or a form to FORMS; the tests of tests/contract/test_unit_locality.py then cover it.
+Add a type to TYPES or a form to FORMS; the tests of tests/contract/test_unit_locality.py then cover
+it.
 """
 
 from __future__ import annotations
@@ -32,7 +34,11 @@ Values = st.SearchStrategy[Any]
 
 def _integers(bits: int, *, signed: bool) -> Values:
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    return st.sampled_from([low, low + 1, high - 1, high, 0]) | st.integers(low, high) | st.integers(max(low, -3), 3)
+    return (
+        st.sampled_from([low, low + 1, high - 1, high, 0])
+        | st.integers(low, high)
+        | st.integers(max(low, -3), 3)
+    )
 
 
 def _floats(width: Any) -> Values:
@@ -49,17 +55,41 @@ def _decimals(digits: int) -> Values:
 
 
 _TEXTS = st.sampled_from(
-    ["", " ", "\u3000", "0", "0.0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301", "NULL", " NA", "null\t"]
+    [
+        "",
+        " ",
+        "\u3000",
+        "0",
+        "0.0",
+        "00",
+        "-0",
+        "a",
+        " a",
+        "a ",
+        "A",
+        "\u00e9",
+        "e\u0301",
+        "NULL",
+        " NA",
+        "null\t",
+    ]
 ) | st.text('ab ,;"\n\t', max_size=3)
-_BYTES = st.sampled_from([b"", b" ", b"\xff", b"7", b"7.0", b"a", b"a ", b"a\0", b"\vNaN", b"NULL"]) | st.binary(
-    max_size=3
-)
+_BYTES = st.sampled_from(
+    [b"", b" ", b"\xff", b"7", b"7.0", b"a", b"a ", b"a\0", b"\vNaN", b"NULL"]
+) | st.binary(max_size=3)
 _MOMENTS = st.integers(-3, 3) | st.integers(-(10**6), 10**6)
 
-# Name, arrow type, values that pa.array takes. Of dates and times the values are the numbers that arrow keeps.
+# Name, arrow type, values that pa.array takes. Of dates and times the values are the numbers that
+# arrow keeps.
 TYPES: dict[str, tuple[Any, Values]] = {
-    **{f"int{bits}": (getattr(pa, f"int{bits}")(), _integers(bits, signed=True)) for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": (getattr(pa, f"uint{bits}")(), _integers(bits, signed=False)) for bits in (8, 16, 32, 64)},
+    **{
+        f"int{bits}": (getattr(pa, f"int{bits}")(), _integers(bits, signed=True))
+        for bits in (8, 16, 32, 64)
+    },
+    **{
+        f"uint{bits}": (getattr(pa, f"uint{bits}")(), _integers(bits, signed=False))
+        for bits in (8, 16, 32, 64)
+    },
     **{f"float{bits}": (getattr(pa, f"float{bits}")(), _floats(bits)) for bits in (16, 32, 64)},
     "bool": (pa.bool_(), st.booleans()),
     "decimal128": (pa.decimal128(38, 2), _decimals(38)),
@@ -74,11 +104,17 @@ TYPES: dict[str, tuple[Any, Values]] = {
     "string_view": (pa.string_view(), _TEXTS),
     "binary": (pa.binary(), _BYTES),
     "binary_view": (pa.binary_view(), _BYTES),
-    "fixed_binary": (pa.binary(2), st.sampled_from([b"  ", b"\0\0", b"ab"]) | st.binary(min_size=2, max_size=2)),
+    "fixed_binary": (
+        pa.binary(2),
+        st.sampled_from([b"  ", b"\0\0", b"ab"]) | st.binary(min_size=2, max_size=2),
+    ),
     "null": (pa.null(), st.none()),
 }
 if hasattr(pa, "decimal32"):  # pyarrow 19
-    TYPES |= {"decimal32": (pa.decimal32(9, 2), _decimals(9)), "decimal64": (pa.decimal64(18, 2), _decimals(18))}
+    TYPES |= {
+        "decimal32": (pa.decimal32(9, 2), _decimals(9)),
+        "decimal64": (pa.decimal64(18, 2), _decimals(18)),
+    }
 TEXTS = ("string", "large_string", "string_view")
 _VIEWS = ("string_view", "binary_view")
 _SHORT_DECIMALS = ("decimal32", "decimal64")
@@ -91,7 +127,9 @@ ITEM_TYPES: dict[str, tuple[Any, Values, bool]] = {
     "float64": (pa.float64(), st.sampled_from([0.0, -0.0, 1.0, 2.0, 2.5, float("nan")]), True),
     "string": (
         pa.string(),
-        st.sampled_from(["a", "b", "c", "1", "1.0", "01", " 1", "\u00e9", "", "\u3000", "a ", "NA", " nan"]),
+        st.sampled_from(
+            ["a", "b", "c", "1", "1.0", "01", " 1", "\u00e9", "", "\u3000", "a ", "NA", " nan"]
+        ),
         False,
     ),
 }
@@ -112,10 +150,17 @@ class File:
 
 def long_table(file: File) -> pa.Table:
     """One row per item; a basket without items has a row with a null item."""
-    rows = [(user, basket, item) for user, basket, items in file.rows for item in [*items] or [None]]
+    rows = [
+        (user, basket, item) for user, basket, items in file.rows for item in [*items] or [None]
+    ]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     kinds = [TYPES[file.users][0], TYPES[file.baskets][0], ITEM_TYPES[file.items][0]]
-    return pa.table({name: pa.array(column, kind) for name, column, kind in zip("ubi", columns, kinds, strict=True)})
+    return pa.table(
+        {
+            name: pa.array(column, kind)
+            for name, column, kind in zip("ubi", columns, kinds, strict=True)
+        }
+    )
 
 
 def list_table(file: File) -> pa.Table:
@@ -132,7 +177,9 @@ def list_table(file: File) -> pa.Table:
 
 
 def dictionaries(table: pa.Table, size: int) -> pa.Table:
-    """Encode each column in chunks of so many rows, each with its own dictionary, in which values and nulls repeat."""
+    """Encode each column in chunks of so many rows, each with its own dictionary, in which values
+    and nulls repeat.
+    """
     columns = []
     for column in table.columns:
         chunks = []
@@ -142,7 +189,9 @@ def dictionaries(table: pa.Table, size: int) -> pa.Table:
             # Every other null is one of the indices, not of the dictionary.
             hidden = [place % 2 == 0 and not values[place].is_valid for place in range(len(values))]
             indices = pa.array(places, pa.int8(), mask=np.array(hidden, dtype=bool))
-            chunks.append(pa.DictionaryArray.from_arrays(indices, values.take(pa.array(places, pa.int8()))))
+            chunks.append(
+                pa.DictionaryArray.from_arrays(indices, values.take(pa.array(places, pa.int8())))
+            )
         columns.append(pa.chunked_array(chunks))
     return pa.table(dict(zip(table.column_names, columns, strict=True)))
 
@@ -153,7 +202,9 @@ def _parquet_folder(table: pa.Table, folder: Path) -> Path:
         some = table.slice(start, 4)
         if part % 2:
             large = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
-            some = some.cast(pa.schema([one.with_type(large.get(one.type, one.type)) for one in some.schema]))
+            some = some.cast(
+                pa.schema([one.with_type(large.get(one.type, one.type)) for one in some.schema])
+            )
         (folder / f"part={part % 3}").mkdir(exist_ok=True)
         parquet(some, folder / f"part={part % 3}" / f"{part}.parquet")
     return folder
@@ -164,7 +215,9 @@ def _objects(table: pa.Table) -> pd.DataFrame:
     nothing = [None, float("nan"), pd.NA, pd.NaT]
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        values = [nothing[place % 4] if v is None else v for place, v in enumerate(column.to_pylist())]
+        values = [
+            nothing[place % 4] if v is None else v for place, v in enumerate(column.to_pylist())
+        ]
         columns[name] = pd.Series(values, dtype=object)
     return pd.DataFrame(columns)
 
@@ -200,8 +253,8 @@ def _has_items(file: File) -> bool:
 class Form:
     """A form that a file can be written in.
 
-    ids, items: the types it can hold. has_lists: whether a row holds a list of items. on_disk: whether it needs a
-    folder. is_text: whether what is there is text.
+    ids, items: the types it can hold. has_lists: whether a row holds a list of items. on_disk:
+    whether it needs a folder. is_text: whether what is there is text.
     """
 
     name: str
@@ -214,7 +267,9 @@ class Form:
     on_disk: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ids", tuple(kind for kind in self.ids if kind not in self.without))
+        object.__setattr__(
+            self, "ids", tuple(kind for kind in self.ids if kind not in self.without)
+        )
 
     def __repr__(self) -> str:
         return self.name
@@ -239,12 +294,29 @@ _ALL = [
     Form("arrow_table", lambda file, folder: long_table(file)),
     Form("arrow_batches", lambda file, folder: long_table(file).to_reader(max_chunksize=3)),
     Form("arrow_dictionaries", lambda file, folder: dictionaries(long_table(file), 4), **_CODED),
-    Form("parquet", lambda file, folder: parquet(long_table(file), folder / "a.parquet"), **_ON_DISK),
-    Form("parquet_folder", lambda file, folder: _parquet_folder(long_table(file), folder), **_ON_DISK),
-    Form("feather", lambda file, folder: feather(long_table(file), folder / "a.feather"), on_disk=True),
-    Form("arrow_stream", lambda file, folder: stream(long_table(file), folder / "a.arrows"), on_disk=True),
+    Form(
+        "parquet", lambda file, folder: parquet(long_table(file), folder / "a.parquet"), **_ON_DISK
+    ),
+    Form(
+        "parquet_folder", lambda file, folder: _parquet_folder(long_table(file), folder), **_ON_DISK
+    ),
+    Form(
+        "feather",
+        lambda file, folder: feather(long_table(file), folder / "a.feather"),
+        on_disk=True,
+    ),
+    Form(
+        "arrow_stream",
+        lambda file, folder: stream(long_table(file), folder / "a.arrows"),
+        on_disk=True,
+    ),
     Form("arrow_lists", lambda file, folder: list_table(file), has_lists=True),
-    Form("parquet_lists", lambda file, folder: parquet(list_table(file), folder / "l.parquet"), **_ON_DISK, **_LISTS),
+    Form(
+        "parquet_lists",
+        lambda file, folder: parquet(list_table(file), folder / "l.parquet"),
+        **_ON_DISK,
+        **_LISTS,
+    ),
     Form("pandas_objects", lambda file, folder: _objects(long_table(file)), **_SOME),
     Form(
         "pandas_lists",
@@ -261,39 +333,59 @@ _ALL = [
     ),
     Form(
         "pandas_categories",
-        lambda file, folder: long_table(file).to_pandas().astype({"u": "category", "b": "category"}),
+        lambda file, folder: (
+            long_table(file).to_pandas().astype({"u": "category", "b": "category"})
+        ),
         without=("int64", "uint64", "float16", "null"),
         items=("int8", "string"),
     ),
-    Form("pandas_arrow", lambda file, folder: long_table(file).to_pandas(types_mapper=pd.ArrowDtype), **_CODED),
+    Form(
+        "pandas_arrow",
+        lambda file, folder: long_table(file).to_pandas(types_mapper=pd.ArrowDtype),
+        **_CODED,
+    ),
     # Of several chunks they are refused: arrow unifies no dictionaries with nulls.
     Form(
         "pandas_arrow_dictionaries",
-        lambda file, folder: dictionaries(long_table(file), 100).to_pandas(types_mapper=pd.ArrowDtype),
+        lambda file, folder: dictionaries(long_table(file), 100).to_pandas(
+            types_mapper=pd.ArrowDtype
+        ),
         **_CODED,
     ),
     Form("polars", lambda file, folder: polars(long_table(file)), **_NO_POLARS),
-    Form("polars_lists", lambda file, folder: polars(list_table(file)).lazy(), **_LISTS, **_NO_POLARS),
+    Form(
+        "polars_lists", lambda file, folder: polars(list_table(file)).lazy(), **_LISTS, **_NO_POLARS
+    ),
     Form(
         "polars_categories",
-        lambda file, folder: polars(long_table(file)).with_columns(pl.col("u", "b").cast(pl.Categorical)),
+        lambda file, folder: polars(long_table(file)).with_columns(
+            pl.col("u", "b").cast(pl.Categorical)
+        ),
         ids=TEXTS,
     ),
     Form("csv_rows", lambda file, folder: _text(file, folder / "a.csv"), **_IN_TEXT),
     Form("csv_folder", _text_folder, **_IN_TEXT),
-    Form("csv_rows_quoted", lambda file, folder: _text(file, folder / "q.csv.gz", ";", csv.QUOTE_ALL), **_IN_TEXT),
+    Form(
+        "csv_rows_quoted",
+        lambda file, folder: _text(file, folder / "q.csv.gz", ";", csv.QUOTE_ALL),
+        **_IN_TEXT,
+    ),
     Form("tsv_rows", lambda file, folder: _text(file, folder / "a.tsv", "\t"), **_IN_TEXT),
     # A line without rows has no columns either.
     Form(
         "json_rows",
         lambda file, folder: (
-            _lines(long_table(file), folder / "a.jsonl") if file.rows else _text(file, folder / "n.csv")
+            _lines(long_table(file), folder / "a.jsonl")
+            if file.rows
+            else _text(file, folder / "n.csv")
         ),
         **_IN_TEXT,
     ),
     Form(
         "json_lists",
-        lambda file, folder: _lines(list_table(file), folder / "l.jsonl") if _has_items(file) else list_table(file),
+        lambda file, folder: (
+            _lines(list_table(file), folder / "l.jsonl") if _has_items(file) else list_table(file)
+        ),
         **_LISTS,
         **_IN_TEXT,
     ),
@@ -303,7 +395,9 @@ FORMS = {form.name: form for form in _ALL}
 
 @contextmanager
 def small_pieces(size: int) -> Iterator[None]:
-    """Read few rows, and few bytes, at a time, so that baskets and users are spread over many pieces."""
+    """Read few rows, and few bytes, at a time, so that baskets and users are spread over many
+    pieces.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for name in ("LIST_ROWS", "LONG_ROWS", "ENTRIES"):
             patch.setattr(chunk_sizes, name, size)
@@ -314,7 +408,9 @@ def small_pieces(size: int) -> Iterator[None]:
 
 @st.composite
 def drawn_files(draw: st.DrawFn, form: Form, only: Sequence[str] = ()) -> File:
-    """Files of a form: a few users and baskets of one type each (of only these types), in any order."""
+    """Files of a form: a few users and baskets of one type each (of only these types), in any
+    order.
+    """
     types = [kind for kind in only or form.ids if kind in form.ids]
     users, baskets, items = (draw(st.sampled_from(kinds)) for kinds in (types, types, form.items))
     pools = [draw(st.lists(TYPES[kind][1], min_size=1, max_size=4)) for kind in (users, baskets)]

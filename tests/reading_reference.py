@@ -1,8 +1,9 @@
-"""What reading means, said slowly in plain Python: rows to units, to baskets, to supports. A test oracle only.
+"""What reading means, said slowly in plain Python: rows to units, to baskets, to supports. A test
+oracle only.
 
-Dictionaries and sets of Python values, no arrays, and no code of the package. A row is (user, basket, items), with
-the values that are in the source. What is not said here is which baskets of a user count under a cap: that may be
-any of them, so long as it follows from the user's own.
+Dictionaries and sets of Python values, no arrays, and no code of the package. A row is (user,
+basket, items), with the values that are in the source. What is not said here is which baskets of a
+user count under a cap: that may be any of them, so long as it follows from the user's own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?")
 
 @dataclass(frozen=True)
 class Meaning:
-    """How rows are to be read. by_user: whether units are users. has_ids: whether rows name their basket.
+    """How rows are to be read. by_user: whether units are users. has_ids: whether rows name their
+    basket.
 
     missing_user: "drop" or "own-unit".
     """
@@ -34,12 +36,16 @@ class Meaning:
 
 
 # What pandas' read_csv takes for missing, and what databases write.
-_NONE = "NULL null None NaN nan -NaN -nan NA N/A n/a #NA #N/A <NA> -1.#IND -1.#QNAN 1.#IND 1.#QNAN \\N"
+_NONE = (
+    "NULL null None NaN nan -NaN -nan NA N/A n/a #NA #N/A <NA> -1.#IND -1.#QNAN 1.#IND 1.#QNAN \\N"
+)
 NONE = {"", "#N/A N/A", *_NONE.split()}
 
 
 def bare(value: Any) -> Any:
-    """A text or bytes without white space around them; None for what stands for none. Anything else as it is."""
+    """A text or bytes without white space around them; None for what stands for none. Anything else
+    as it is.
+    """
     if isinstance(value, str | bytes):
         value = value.strip()
         text = value if isinstance(value, str) else value.decode("latin-1")
@@ -97,7 +103,9 @@ def held(rows: Iterable[Row], meaning: Meaning) -> dict[Hashable, dict[Hashable,
 
 def baskets(rows: Iterable[Row], meaning: Meaning) -> list[list[Basket]]:
     """The units, each a list of baskets; neither order means anything."""
-    return [[frozenset(basket) for basket in unit.values()] for unit in held(rows, meaning).values()]
+    return [
+        [frozenset(basket) for basket in unit.values()] for unit in held(rows, meaning).values()
+    ]
 
 
 def parts(rows: Iterable[Row], meaning: Meaning) -> list[list[int]]:
@@ -114,7 +122,9 @@ def supports(units: Iterable[Iterable[Basket]], size: int) -> Counter[frozenset[
     return Counter(
         itemset
         for unit in units
-        for itemset in {frozenset(chosen) for basket in unit for chosen in combinations(basket, size)}
+        for itemset in {
+            frozenset(chosen) for basket in unit for chosen in combinations(basket, size)
+        }
     )
 
 

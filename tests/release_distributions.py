@@ -1,12 +1,15 @@
-"""The exact distribution of a release by picks over a few named items: every selection, and the noise on supports.
+"""The exact distribution of a release by picks over a few named items: every selection, and the
+noise on supports.
 
-Written from docs/privacy.md (equation 7, Theorems 5 to 12, "Noisy supports"), without the package. A `Plan` holds what
-is allocated before the data is read; `release_distribution` gives the probability of each sequence of itemsets, and
-`divergence` the exact δ of whole releases, noise included, between two data sets.
+Written from docs/privacy.md (equation 7, Theorems 5 to 12, "Noisy supports"), without the package.
+A `Plan` holds what is allocated before the data is read; `release_distribution` gives the
+probability of each sequence of itemsets, and `divergence` the exact δ of whole releases, noise
+included, between two data sets.
 
-Itemsets are named as the release names them. Equal supports are equally likely, and are picked without replacement.
-The single runs of the mechanisms that are not one pass of weights come from the oracles, which are independent too.
-All probabilities are Decimals, but for the search of the large margin mechanism, which is good to 1e-13.
+Itemsets are named as the release names them. Equal supports are equally likely, and are picked
+without replacement. The single runs of the mechanisms that are not one pass of weights come from
+the oracles, which are independent too. All probabilities are Decimals, but for the search of the
+large margin mechanism, which is good to 1e-13.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ import oracles
 import selection_oracles
 
 PRECISION = 40
-# What a distribution may be wrong by in all: doubles in one of the oracles, and noise cut where less than this is left.
+# What a distribution may be wrong by in all: doubles in one of the oracles, and noise cut where
+# less than this is left.
 ERROR = Decimal("1e-12")
 _TAIL = Decimal("1e-25")
 
@@ -39,15 +43,16 @@ def decimal(value: Fraction | int) -> Decimal:
     return Decimal(Fraction(value).numerator) / Decimal(Fraction(value).denominator)
 
 
-# ------------------------------------------------------------------------------------------------ what is allocated
+# -------------------- what is allocated
 
 
 @dataclass(frozen=True)
 class Picks:
     """One selection. epsilon, delta: what its mechanism is run with, for each pick.
 
-    known: whether every itemset has a name, those without support too. units: the most itemsets that one unit may
-    support, None without such a limit. bottom_factor: multiplies the weight of ⊥, for mutants.
+    known: whether every itemset has a name, those without support too. units: the most itemsets
+    that one unit may support, None without such a limit. bottom_factor: multiplies the weight of ⊥,
+    for mutants.
     """
 
     mechanism: str
@@ -71,8 +76,9 @@ class Picks:
 class Noise:
     """Noise on each of some supports.
 
-    kind: discrete "laplace", of which the parameter is the scale; or discrete "gaussian", or "normal" that is rounded,
-    of which it is σ²; or two "normals", of which it is b², of as many supports as count, and of_units is a².
+    kind: discrete "laplace", of which the parameter is the scale; or discrete "gaussian", or
+    "normal" that is rounded, of which it is σ²; or two "normals", of which it is b², of as many
+    supports as count, and of_units is a².
     half_width: of the interval that is told of a support, in steps of the grid.
     """
 
@@ -89,7 +95,9 @@ class Noise:
 
     @property
     def mu_squared(self) -> Fraction:
-        """Of two normals: how far those of neighbours are apart, one of whom has a unit more, whatever it holds."""
+        """Of two normals: how far those of neighbours are apart, one of whom has a unit more,
+        whatever it holds.
+        """
         assert self.of_units is not None
         return 1 / self.of_units + self.count / (4 * self.parameter)
 
@@ -97,17 +105,27 @@ class Noise:
         """The same with a scale that is so many times as large."""
         squared = factor * factor
         of_units = None if self.of_units is None else self.of_units * squared
-        return replace(self, parameter=self.parameter * (squared if self.is_squared else factor), of_units=of_units)
+        return replace(
+            self,
+            parameter=self.parameter * (squared if self.is_squared else factor),
+            of_units=of_units,
+        )
 
     def noisy(self, supports: Sequence[int]) -> Iterator[tuple[list[int], float]]:
         """Each list of noisy supports, in steps of the grid, with its probability."""
         own, common = self, {0: Decimal(1)}
         if self.of_units is not None:
-            own, common = Noise("normal", 4 * self.parameter), Noise("normal", self.of_units).chances()
+            own, common = (
+                Noise("normal", 4 * self.parameter),
+                Noise("normal", self.of_units).chances(),
+            )
         chances = {z: float(p) for z, p in own.chances().items() if p > 1e-14}
         for shift, part in common.items():
             for values in product(chances, repeat=len(supports)) if part > 1e-14 else ():
-                noisy = [self.steps * support + shift + z for support, z in zip(supports, values, strict=True)]
+                noisy = [
+                    self.steps * support + shift + z
+                    for support, z in zip(supports, values, strict=True)
+                ]
                 yield noisy, float(part) * math.prod(chances[z] for z in values)
 
     @property
@@ -116,10 +134,12 @@ class Noise:
         return self.kind != "laplace"
 
     def excess(self, moved: int, ratio: Decimal) -> Decimal:
-        """Σ max(0, P(z) - ratio Q(z)) over all values z, where that many of the supports are one apart in P and Q.
+        """Σ max(0, P(z) - ratio Q(z)) over all values z, where that many of the supports are one
+        apart in P and Q.
 
-        Values of equal P/Q are taken together. Discrete Laplace has two, e^{1/b} and e^{-1/b}, for each support.
-        The discrete Gaussian has one for each sum of the values, on which P/Q falls as it grows.
+        Values of equal P/Q are taken together. Discrete Laplace has two, e^{1/b} and e^{-1/b}, for
+        each support. The discrete Gaussian has one for each sum of the values, on which P/Q falls
+        as it grows.
         """
         if self.of_units is not None:
             # Of the normals before they are rounded: a bound. They move whatever the unit holds.
@@ -130,7 +150,10 @@ class Noise:
             likely = 1 / (1 + decimal(-1 / self.parameter).exp())
             cells = [
                 math.comb(moved, k)
-                * (likely**k * (1 - likely) ** (moved - k) - ratio * likely ** (moved - k) * (1 - likely) ** k)
+                * (
+                    likely**k * (1 - likely) ** (moved - k)
+                    - ratio * likely ** (moved - k) * (1 - likely) ** k
+                )
                 for k in range(moved + 1)
             ]
             return sum((cell for cell in cells if cell > 0), Decimal(0))
@@ -146,7 +169,9 @@ class Noise:
         return up_to(last) - ratio * up_to(last - moved) + missing
 
     def ratios(self) -> list[tuple[Decimal, Decimal]]:
-        """P and Q/P of all values of one noise, Q being P one apart; those of equal Q/P together."""
+        """P and Q/P of all values of one noise, Q being P one apart; those of equal Q/P
+        together.
+        """
         if self.kind == "laplace":
             likely = 1 / (1 + decimal(-1 / self.parameter).exp())
             return [(likely, (1 - likely) / likely), (1 - likely, likely / (1 - likely))]
@@ -182,7 +207,9 @@ def _normal_chances(sigma2: Fraction) -> dict[int, Decimal]:
 
 
 def _normal_excess(sigma2: Fraction, moved: int, ratio: Decimal) -> Decimal:
-    """As Noise.excess without the tails: up to two of the noises from a table, the others value by value."""
+    """As Noise.excess without the tails: up to two of the noises from a table, the others value by
+    value.
+    """
     falling, likely, unlikely = _normal_table(sigma2, min(moved, 2))
     rest = _normal_cells(sigma2, moved - 2) if moved > 2 else [(Decimal(1), Decimal(1))]
     excess = Decimal(0)
@@ -207,20 +234,30 @@ def _two_normals_excess(mu_squared: Fraction, ratio: Decimal) -> Decimal:
 
 @cache
 def _normal_cells(sigma2: Fraction, moved: int) -> list[tuple[Decimal, Decimal]]:
-    """P and Q of all values of so many noises, Q being P one apart; those of the same values in any order together."""
+    """P and Q of all values of so many noises, Q being P one apart; those of the same values in any
+    order together.
+    """
     chances = list(_normal_chances(sigma2).values())
     one = list(zip(chances, [chances[0] * _TAIL, *chances], strict=False))
     cells = []
     for values in combinations_with_replacement(one, moved):
         orders = math.factorial(moved) // math.prod(map(math.factorial, Counter(values).values()))
-        cells.append((orders * math.prod(p for p, _ in values), orders * math.prod(q for _, q in values)))
+        cells.append(
+            (orders * math.prod(p for p, _ in values), orders * math.prod(q for _, q in values))
+        )
     return cells  # type: ignore[return-value]
 
 
 @cache
-def _normal_table(sigma2: Fraction, moved: int) -> tuple[list[Decimal], list[Decimal], list[Decimal]]:
-    """-P/Q of all values of so many noises, ascending; and the sums of P, and of Q, of what stands before each."""
-    cells = sorted(((-p / q, p, q) for p, q in _normal_cells(sigma2, moved)), key=lambda cell: cell[0])
+def _normal_table(
+    sigma2: Fraction, moved: int
+) -> tuple[list[Decimal], list[Decimal], list[Decimal]]:
+    """-P/Q of all values of so many noises, ascending; and the sums of P, and of Q, of what stands
+    before each.
+    """
+    cells = sorted(
+        ((-p / q, p, q) for p, q in _normal_cells(sigma2, moved)), key=lambda cell: cell[0]
+    )
     likely = [Decimal(0), *accumulate(p for _, p, _ in cells)]
     unlikely = [Decimal(0), *accumulate(q for _, _, q in cells)]
     return [edge for edge, _, _ in cells], likely, unlikely
@@ -228,7 +265,9 @@ def _normal_table(sigma2: Fraction, moved: int) -> tuple[list[Decimal], list[Dec
 
 @cache
 def _gaussian_sums(sigma2: Fraction, moved: int) -> tuple[int, list[Decimal], Decimal]:
-    """The least sum of so many noises, P(sum < each value from there on), and a bound of what is left out."""
+    """The least sum of so many noises, P(sum < each value from there on), and a bound of what is
+    left out.
+    """
     one = Noise("gaussian", sigma2).chances()
     sums = {0: Decimal(1)}
     for _ in range(moved):
@@ -245,7 +284,8 @@ def _gaussian_sums(sigma2: Fraction, moved: int) -> tuple[int, list[Decimal], De
 
 @dataclass(frozen=True)
 class Plan:
-    """All that is allocated. noises: that of n released supports, at n - 1; empty where none are released.
+    """All that is allocated. noises: that of n released supports, at n - 1; empty where none are
+    released.
 
     count: of the number of units; None where it is not released, or public.
     """
@@ -257,28 +297,36 @@ class Plan:
     count: Noise | None = None
 
     def excess(self, count: int, moved: int, ratio: Decimal) -> Decimal:
-        """Σ max(0, P - ratio Q) over all that is said of so many itemsets, of which so many moved, and of the units."""
+        """Σ max(0, P - ratio Q) over all that is said of so many itemsets, of which so many moved,
+        and of the units.
+        """
         units = [(Decimal(1), Decimal(1))] if self.count is None else self.count.ratios()
         two = bool(self.noises) and self.noises[0].of_units is not None
         # Two normals spend as much where there is nothing but the number of units.
         supports = (
-            self.noises[max(count, 1) - 1].excess if moved or two else lambda _, ratio: max(Decimal(0), 1 - ratio)
+            self.noises[max(count, 1) - 1].excess
+            if moved or two
+            else lambda _, ratio: max(Decimal(0), 1 - ratio)
         )
         rest = (mass * (supports(moved, ratio * factor) if factor else 1) for mass, factor in units)
         return sum(rest, Decimal(0))
 
 
-# ------------------------------------------------------------------------------------------------ the distribution
+# -------------------- the distribution
 
 
 def release_distribution(plan: Plan, supports: Supports) -> Distribution:
-    """P(each sequence of itemsets released), all selections one after the other. supports: of every itemset, 0 too."""
+    """P(each sequence of itemsets released), all selections one after the other. supports: of every
+    itemset, 0 too.
+    """
     distribution: Distribution = {(): Decimal(1)}
     with localcontext(prec=PRECISION):
         for selection in plan.selections:
             own = selection_law(selection, supports)
             joined: Distribution = {}
-            for (before, chance), (more, part) in ((x, y) for x in distribution.items() for y in own.items()):
+            for (before, chance), (more, part) in (
+                (x, y) for x in distribution.items() for y in own.items()
+            ):
                 joined[before + more] = joined.get(before + more, Decimal(0)) + chance * part
             distribution = joined
     return distribution
@@ -296,7 +344,9 @@ def selection_law(selection: Picks, supports: Supports) -> Distribution:
 
 
 def _one_pass(picks: Picks, candidates: Supports) -> Distribution:
-    """Theorem 8: by weight among those left, until ⊥. ⊥ is reported as an itemset without a name by one mechanism."""
+    """Theorem 8: by weight among those left, until ⊥. ⊥ is reported as an itemset without a name by
+    one mechanism.
+    """
     rate = decimal(picks.epsilon / picks.offset)
     weights = {itemset: (rate * support).exp() for itemset, support in candidates.items()}
     if picks.mechanism == "limited-domain":
@@ -316,7 +366,11 @@ def _one_pass(picks: Picks, candidates: Supports) -> Distribution:
     if picks.known:
         return dict(_peeled(weights, Decimal(0), picks.count))
     assert picks.units is not None
-    bottom = _multiplicity(picks, picks.units) * (rate * picks.offset).exp() * decimal(picks.bottom_factor)
+    bottom = (
+        _multiplicity(picks, picks.units)
+        * (rate * picks.offset).exp()
+        * decimal(picks.bottom_factor)
+    )
     ending: Picked = (None,) if picks.mechanism == "exponential" else ()
     return dict(_peeled(weights, bottom, picks.count, ending))
 
@@ -332,7 +386,9 @@ def _multiplicity(picks: Picks, new: int) -> int:
 
 
 def _tops(candidates: Supports, rank: int) -> tuple[int, list[tuple[Itemset, ...]]]:
-    """The support next below the top rank, and all that the top may be, equally likely: ties are in random order."""
+    """The support next below the top rank, and all that the top may be, equally likely: ties are in
+    random order.
+    """
     ordered = sorted(candidates.values(), reverse=True)
     if len(ordered) <= rank:
         return 0, [tuple(candidates)]
@@ -359,7 +415,9 @@ def _peeled(
 
 
 def _runs(picks: Picks, candidates: Supports, runs: int) -> Distribution:
-    """The mechanism run again and again, each time on what is left; a run that abstains releases nothing."""
+    """The mechanism run again and again, each time on what is left; a run that abstains releases
+    nothing.
+    """
     if not runs or (picks.known and not candidates):
         return {(): Decimal(1)}
     distribution: Distribution = {}
@@ -369,7 +427,9 @@ def _runs(picks: Picks, candidates: Supports, runs: int) -> Distribution:
     for itemset, support in candidates.items():
         left = {other: c for other, c in candidates.items() if other != itemset}
         for more, chance in _runs(picks, left, runs - 1).items() if chances[support] else ():
-            distribution[(itemset, *more)] = distribution.get((itemset, *more), Decimal(0)) + chances[support] * chance
+            distribution[(itemset, *more)] = (
+                distribution.get((itemset, *more), Decimal(0)) + chances[support] * chance
+            )
     return distribution
 
 
@@ -387,14 +447,20 @@ def _single(picks: Picks, supports: tuple[int, ...]) -> tuple[dict[int, Decimal]
         return {c: Decimal(levels[c]) / tied[c] for c in tied}, Decimal(abstain)
     if picks.mechanism == "permute-and-flip":
         shares = selection_oracles.permute_and_flip_exact(
-            counts, picks.epsilon, neighbors=picks.neighbors, universe_size=len(supports), digits=PRECISION
+            counts,
+            picks.epsilon,
+            neighbors=picks.neighbors,
+            universe_size=len(supports),
+            digits=PRECISION,
         )
     elif picks.mechanism == "max-of-laplaces":
         shares = selection_oracles.max_of_laplaces_exact(
             counts, picks.epsilon, neighbors=picks.neighbors, universe_size=len(supports), digits=18
         )
     elif picks.mechanism == "distance":
-        shares = selection_oracles.distance_exact(counts, picks.epsilon, picks.delta, neighbors=picks.neighbors)
+        shares = selection_oracles.distance_exact(
+            counts, picks.epsilon, picks.delta, neighbors=picks.neighbors
+        )
     else:
         assert picks.mechanism == "tight-margin", picks
         split = Fraction(4, 100), Fraction(8, 100), Fraction(88, 100)
@@ -420,20 +486,27 @@ def _tight_threshold(picks: Picks, split: selection_oracles.Split, rank: int) ->
         return 1 + int(lead.to_integral_value(rounding=ROUND_CEILING))
 
 
-# ------------------------------------------------------------------------------------------------ the promise
+# -------------------- the promise
 
 
 def divergence(
-    plan: Plan, one: Supports, other: Supports, distribution: Distribution, other_distribution: Distribution
+    plan: Plan,
+    one: Supports,
+    other: Supports,
+    distribution: Distribution,
+    other_distribution: Distribution,
 ) -> Decimal:
-    """The least δ with P(release of one in O) <= e^ε P(release of the other in O) + δ for every set O of releases.
+    """The least δ with P(release of one in O) <= e^ε P(release of the other in O) + δ for every set
+    O of releases.
 
-    A release is the sequence of itemsets and, where the plan says so, the noisy support of each, and the noisy number
-    of units: what is printed is made of these alone. distribution, other_distribution: release_distribution of the two.
+    A release is the sequence of itemsets and, where the plan says so, the noisy support of each,
+    and the noisy number of units: what is printed is made of these alone. distribution,
+    other_distribution: release_distribution of the two.
     """
     with localcontext(prec=PRECISION):
         factor = decimal(plan.epsilon).exp()
-        alike: Counter[tuple[Decimal, Decimal, int, int]] = Counter()  # the names of items make no difference
+        # the names of items make no difference
+        alike: Counter[tuple[Decimal, Decimal, int, int]] = Counter()
         for picked, chance in distribution.items():
             named = [itemset for itemset in picked if itemset is not None] if plan.noises else []
             moved = sum(abs(one[itemset] - other[itemset]) for itemset in named)
@@ -448,14 +521,19 @@ def divergence(
     return total
 
 
-# ------------------------------------------------------------------------------------------------ what is printed
+# -------------------- what is printed
 
 
-def consistent(itemsets: Iterable[Itemset], values: Iterable[int], steps: int = 1) -> list[tuple[int, int]]:
-    """The least noisy support among subsets, and the estimate printed: the mean of that and the greatest of supersets.
+def consistent(
+    itemsets: Iterable[Itemset], values: Iterable[int], steps: int = 1
+) -> list[tuple[int, int]]:
+    """The least noisy support among subsets, and the estimate printed: the mean of that and the
+    greatest of supersets.
 
     The estimate is in units, not below 0; all else in steps of a grid.
     """
     rows = [(set(itemset), value) for itemset, value in zip(itemsets, values, strict=True)]
     ends = [(min(w for t, w in rows if t <= s), max(w for t, w in rows if t >= s)) for s, _ in rows]
-    return [(least, max(0, round(Fraction((least + greatest) // 2, steps)))) for least, greatest in ends]
+    return [
+        (least, max(0, round(Fraction((least + greatest) // 2, steps)))) for least, greatest in ends
+    ]

@@ -1,9 +1,11 @@
-"""Releases made again with the noisy values of another one: what the data add to each value is then seen without noise.
+"""Releases made again with the noisy values of another one: what the data add to each value is then
+seen without noise.
 
-A release may see its data through noisy values alone. So, forced to the noisy values of a release of D, a release of a
-neighbour D′ must ask for the same values, and come out the same; and how far their true values are apart, in multiples
-of the noise, is what one unit costs, exactly, whatever noise was drawn. Nothing is known here of any step but where its
-noise comes from: everything else is the package's own.
+A release may see its data through noisy values alone. So, forced to the noisy values of a release
+of D, a release of a neighbour D′ must ask for the same values, and come out the same; and how far
+their true values are apart, in multiples of the noise, is what one unit costs, exactly, whatever
+noise was drawn. Nothing is known here of any step but where its noise comes from: everything else
+is the package's own.
 """
 
 from __future__ import annotations
@@ -32,8 +34,10 @@ DOORS = ((gaussian_budget, "noisy_sums"), (discovery, "noisy_sums"), (noisy_supp
 class Step:
     """Values that get noise together, each of its own.
 
-    kind, parameter: of the noise: σ² of normal noise, the scale of Laplace noise. true: the values before noise.
-    names: of the items that occur, or are known, where nobody listed all and these are their weights; else None.
+    kind, parameter: of the noise: σ² of normal noise, the scale of Laplace noise. true: the values
+    before noise.
+    names: of the items that occur, or are known, where nobody listed all and these are their
+    weights; else None.
     """
 
     kind: NoiseKind
@@ -42,14 +46,19 @@ class Step:
     names: tuple[Any, ...] | None
 
     def apart(self, other: Step) -> Fraction:
-        """How far this step is from that of a neighbour: ‖Δ‖²/σ² of normal noise, Σ|Δ|/b of Laplace noise.
+        """How far this step is from that of a neighbour: ‖Δ‖²/σ² of normal noise, Σ|Δ|/b of Laplace
+        noise.
 
         Of items that nobody listed those count that both have.
         """
         assert (self.kind, self.parameter) == (other.kind, other.parameter), "noise is not the same"
         if self.names is not None and other.names is not None:
             theirs = dict(zip(other.names, other.true, strict=True))
-            pairs = [(x, theirs[name]) for name, x in zip(self.names, self.true, strict=True) if name in theirs]
+            pairs = [
+                (x, theirs[name])
+                for name, x in zip(self.names, self.true, strict=True)
+                if name in theirs
+            ]
         else:
             assert len(self.true) == len(other.true), "candidates are not the same"
             pairs = list(zip(self.true, other.true, strict=True))
@@ -57,7 +66,9 @@ class Step:
         return Fraction(sum(abs(x - y) ** power for x, y in pairs)) / self.parameter
 
     def lone(self, other: Step) -> list[int]:
-        """The weights of items that this one has and the other has not, where nobody listed them."""
+        """The weights of items that this one has and the other has not, where nobody listed
+        them.
+        """
         if self.names is None or other.names is None:
             return []
         return [x for name, x in zip(self.names, self.true, strict=True) if name not in other.names]
@@ -82,7 +93,9 @@ class Transcript:
         Fails where more than the noisy values leaves the data.
         """
         assert len(self.steps) == len(other.steps), "steps are not the same"
-        found = [(one.kind, one.apart(two)) for one, two in zip(self.steps, other.steps, strict=True)]
+        found = [
+            (one.kind, one.apart(two)) for one, two in zip(self.steps, other.steps, strict=True)
+        ]
         assert self.outcome == other.outcome, "more than the noisy values leaves the data"
         return found
 
@@ -92,7 +105,9 @@ Teller = Callable[[int, Step], Sequence[int]]
 
 
 def recorded(run: Callable[[], Any], teller: Teller, known: Collection[Any] = ()) -> Transcript:
-    """Run it with these noisy values. known: items that are public, and take part if nobody has them."""
+    """Run it with these noisy values. known: items that are public, and take part if nobody has
+    them.
+    """
     steps: list[Step] = []
     told: list[tuple[int, ...]] = []
     with _told(steps, told, teller, known):
@@ -100,8 +115,12 @@ def recorded(run: Callable[[], Any], teller: Teller, known: Collection[Any] = ()
     return Transcript(tuple(steps), tuple(told), outcome)
 
 
-def forced(run: Callable[[], Any], transcript: Transcript, known: Collection[Any] = ()) -> Transcript:
-    """Run it with the noisy values of another one. An item that only this one has weighs 0: it is not named."""
+def forced(
+    run: Callable[[], Any], transcript: Transcript, known: Collection[Any] = ()
+) -> Transcript:
+    """Run it with the noisy values of another one. An item that only this one has weighs 0: it is
+    not named.
+    """
 
     def teller(place: int, step: Step) -> Sequence[int]:
         assert place < len(transcript.steps), "steps are not the same"
@@ -116,7 +135,9 @@ def forced(run: Callable[[], Any], transcript: Transcript, known: Collection[Any
 
 
 @contextmanager
-def _told(steps: list[Step], told: list[tuple[int, ...]], teller: Teller, known: Collection[Any]) -> Iterator[None]:
+def _told(
+    steps: list[Step], told: list[tuple[int, ...]], teller: Teller, known: Collection[Any]
+) -> Iterator[None]:
     """Have all noise make of the true values what is told; all other randomness is refused."""
     true: list[int] | None = None
     items: list[tuple[Any, int]] = []
@@ -150,7 +171,9 @@ def _told(steps: list[Step], told: list[tuple[int, ...]], teller: Teller, known:
 
     def sums(source: LocalItems, scale: int, most: int, whole: Any = LocalItems.level_sums) -> Any:
         found = whole(source, scale, most)
-        items[:] = [(source.named([[code]])[0][0], value) for code, value in enumerate(found.tolist())]
+        items[:] = [
+            (source.named([[code]])[0][0], value) for code, value in enumerate(found.tolist())
+        ]
         return found
 
     def refused(*_: Any) -> Any:

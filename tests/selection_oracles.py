@@ -1,21 +1,25 @@
-"""Slow, literal definitions of the selection mechanisms beside the large margin, itemset by itemset.
+"""Slow, literal definitions of the selection mechanisms beside the large margin, itemset by
+itemset.
 
-Written straight from the definitions, sharing no code with the package (see `oracles`). All functions here
+Written straight from the definitions, sharing no code with the package (see `oracles`). All
+functions here
 
-* take `counts`, the support of each itemset by name. Universe unknown (`universe_size` None): itemsets of
-  support 0 cannot be named, so entries of 0 are ignored. Universe known, of size K: `counts` lists all K
-  candidates, those of support 0 too;
-* return the probability of each itemset that can be named and, under the key None, of abstaining (always
-  there, 0 for a mechanism that never does). Tied itemsets are in uniformly random order, independent of
-  the data, so equal supports have equal probability;
-* come in two forms: `f_exact` returns Decimals with absolute errors below 10^-`digits`, `f` the same as
-  floats. (Decimal arithmetic on the results is done at the precision of the *caller's* context, 28 digits
-  unless raised; `total` raises it.)
+* take `counts`, the support of each itemset by name. Universe unknown (`universe_size` None):
+  itemsets of support 0 cannot be named, so entries of 0 are ignored. Universe known, of size K:
+  `counts` lists all K candidates, those of support 0 too;
+* return the probability of each itemset that can be named and, under the key None, of abstaining
+  (always there, 0 for a mechanism that never does). Tied itemsets are in uniformly random order,
+  independent of the data, so equal supports have equal probability;
+* come in two forms: `f_exact` returns Decimals with absolute errors below 10^-`digits`, `f` the
+  same as floats. (Decimal arithmetic on the results is done at the precision of the *caller's*
+  context, 28 digits unless raised; `total` raises it.)
 
-A float argument means exactly the binary fraction it holds; pass a Fraction to mean a decimal exactly.
+A float argument means exactly the binary fraction it holds; pass a Fraction to mean a decimal
+exactly.
 
-Mutants, for audits: `noise_factor` multiplies the scales of the noise, that is, divides the rates, while
-all public constants stay as they are (0: no noise at all); `bottom_factor` multiplies the weight of abstaining.
+Mutants, for audits: `noise_factor` multiplies the scales of the noise, that is, divides the rates,
+while all public constants stay as they are (0: no noise at all); `bottom_factor` multiplies the
+weight of abstaining.
 """
 
 from __future__ import annotations
@@ -34,7 +38,9 @@ P = ParamSpec("P")
 
 DIGITS = 60
 GUARD = 30
-"""Digits carried beyond those asked for: sums of up to 10^8 terms and alternating sums of size 10^20."""
+"""Digits carried beyond those asked for: sums of up to 10^8 terms and alternating sums of size
+10^20.
+"""
 
 Split = tuple[Fraction, Fraction, Fraction]
 
@@ -75,7 +81,9 @@ def _candidates(counts: Mapping[Key, int], universe_size: int | None) -> dict[Ke
         raise ValueError(f"{len(counts)} candidates listed of a universe of {universe_size}")
     if universe_size == 0:
         raise ValueError("a known universe needs a candidate")
-    named = {name: int(count) for name, count in counts.items() if count > 0 or universe_size is not None}
+    named = {
+        name: int(count) for name, count in counts.items() if count > 0 or universe_size is not None
+    }
     return dict(sorted(named.items(), key=lambda pair: -pair[1]))
 
 
@@ -100,7 +108,7 @@ def total(distribution: Mapping[Key, Decimal], *, digits: int = DIGITS) -> Decim
         return sum(distribution.values(), Decimal(0))
 
 
-# ------------------------------------------------------------------- pure mechanisms, universe known
+# -------------------- pure mechanisms, universe known
 
 
 def _integral(factors: Iterable[tuple[Decimal, Decimal]]) -> Decimal:
@@ -108,7 +116,9 @@ def _integral(factors: Iterable[tuple[Decimal, Decimal]]) -> Decimal:
     coefficients = [Decimal(1)]
     for a, b in factors:
         raised = [Decimal(0), *(b * value for value in coefficients)]
-        coefficients = [a * low + high for low, high in zip([*coefficients, Decimal(0)], raised, strict=True)]
+        coefficients = [
+            a * low + high for low, high in zip([*coefficients, Decimal(0)], raised, strict=True)
+        ]
     return sum((value / (power + 1) for power, value in enumerate(coefficients)), Decimal(0))
 
 
@@ -123,10 +133,11 @@ def permute_and_flip_exact(
 ) -> dict[Key | None, Decimal]:
     """Permute-and-flip (McKenna and Sheldon 2020) on the K candidates, K <= 25 or so.
 
-    In uniformly random order, each candidate's coin shows heads with probability p_i =
-    e^(-q (c(1) - c_i)), q = epsilon (add-remove) or epsilon / 2 (replace-one); the first heads wins. Let the
-    candidates come at independent uniform times in [0, 1]. Coming at time t, i wins if its coin shows heads
-    and no other one comes before t and shows heads, each of which has probability p_j t; so
+    In uniformly random order, each candidate's coin shows heads with probability p_i = e^(-q (c(1)
+    - c_i)), q = epsilon (add-remove) or epsilon / 2 (replace-one); the first heads wins. Let the
+    candidates come at independent uniform times in [0, 1]. Coming at time t, i wins if its coin
+    shows heads and no other one comes before t and shows heads, each of which has probability p_j
+    t; so
 
         P(i) = integral from 0 to 1 of p_i prod_{j != i} (1 - p_j t) dt.
     """
@@ -168,16 +179,18 @@ def max_of_laplaces_exact(
     noise_factor: Real = 1,
     digits: int = DIGITS,
 ) -> dict[Key | None, Decimal]:
-    """The greatest c_i + Z_i wins (Bhaskar et al. 2010), Z_i ~ DLap(b), ties of the sums broken uniformly.
+    """The greatest c_i + Z_i wins (Bhaskar et al. 2010), Z_i ~ DLap(b), ties of the sums broken
+    uniformly.
 
-    b = 1 / epsilon (add-remove) or 2 / epsilon (replace-one). The tied ones are put in order by uniform
-    times, the last of them winning: if i's sum is v and its time t, each other j has a lesser sum, or the
-    same and an earlier time. So, summed over the winning values v,
+    b = 1 / epsilon (add-remove) or 2 / epsilon (replace-one). The tied ones are put in order by
+    uniform times, the last of them winning: if i's sum is v and its time t, each other j has a
+    lesser sum, or the same and an earlier time. So, summed over the winning values v,
 
         P(i) = sum_v P(Z_i = v - c_i) integral from 0 to 1 of
                prod_{j != i} (P(Z_j < v - c_j) + P(Z_j = v - c_j) t) dt.
 
-    v runs over c(1) +- reach, outside which the winner's sum lies with probability < 10^-digits / 10.
+    v runs over c(1) +- reach, outside which the winner's sum lies with probability < 10^-digits /
+    10.
     """
     named = _candidates(counts, universe_size)
     first = max(named.values())
@@ -186,7 +199,9 @@ def max_of_laplaces_exact(
         rate = _rate(epsilon, neighbors, noise_factor)
         reach = 0
         if rate.is_finite():
-            reach = math.ceil((Decimal(10).ln() * (digits + 1) + Decimal(2 * len(named)).ln()) / rate)
+            reach = math.ceil(
+                (Decimal(10).ln() * (digits + 1) + Decimal(2 * len(named)).ln()) / rate
+            )
         levels = sorted(set(named.values()))
         one_of = {count: name for name, count in named.items()}
         chances = dict.fromkeys(levels, Decimal(0))
@@ -205,12 +220,13 @@ def max_of_laplaces_exact(
     return result
 
 
-# ----------------------------------------------------------------- limited domain and choosing, with None
+# -------------------- limited domain and choosing, with None
 
 
 @cache
 def abstention_multiplicity(epsilon: Real, delta: Real, itemsets: int, neighbors: Neighbors) -> int:
-    """B: abstaining weighs as much as B itemsets of support c(k+1) + 1 (add-remove) or + 2 (replace-one).
+    """B: abstaining weighs as much as B itemsets of support c(k+1) + 1 (add-remove) or + 2
+    (replace-one).
 
     With at most M = `itemsets` itemsets entering or leaving the candidates with one unit:
 
@@ -234,11 +250,12 @@ def abstention_multiplicity(epsilon: Real, delta: Real, itemsets: int, neighbors
 def _exponential(
     chances: Mapping[Key, tuple[int, Fraction]], rate: Decimal, bottom: tuple[Fraction, int]
 ) -> dict[Key | None, Decimal]:
-    """P(i) prop. to e^(rate c_i) among the candidates, P(None) to `bottom`'s weight times e^(rate its level).
+    """P(i) prop. to e^(rate c_i) among the candidates, P(None) to `bottom`'s weight times e^(rate
+    its level).
 
-    `chances` has (c_i, P(i is a candidate)). Whichever of the itemsets tied at the cut are in, the weights
-    have the same total, so the average over the order of ties is each one's chance times weight / total.
-    With nothing of positive weight, the mechanism abstains.
+    `chances` has (c_i, P(i is a candidate)). Whichever of the itemsets tied at the cut are in, the
+    weights have the same total, so the average over the order of ties is each one's chance times
+    weight / total. With nothing of positive weight, the mechanism abstains.
     """
     weight, level = bottom
     levels = [count for count, chance in chances.values() if chance] + ([level] if weight else [])
@@ -265,15 +282,17 @@ def limited_domain_exact(
     noise_factor: Real = 1,
     digits: int = DIGITS,
 ) -> dict[Key | None, Decimal]:
-    """Limited domain (after Durfee and Rogers 2019): exponential on the top k = `max_rank`, and None.
+    """Limited domain (after Durfee and Rogers 2019): exponential on the top k = `max_rank`, and
+    None.
 
-    P(i) is proportional to e^(x c_i) for the top k itemsets, and P(None) to B e^(x (c(k+1) + s)), x = epsilon
-    and s = 1 (add-remove) or x = epsilon / 2 and s = 2 (replace-one), with `abstention_multiplicity` B for
-    M = min(k, max_itemsets). In an unknown universe, itemsets of support 0 are no candidates and weigh
-    nothing; where c(k+1) = 0, None then weighs M itemsets more, so that all weights together never grow by
-    more than e^x, however many of them one unit names. In a known one they are candidates like any other; and
-    if k >= K, None has no weight at all.
-    If m itemsets are tied where the cut is and j of these are in, each is with probability j / m.
+    P(i) is proportional to e^(x c_i) for the top k itemsets, and P(None) to B e^(x (c(k+1) + s)), x
+    = epsilon and s = 1 (add-remove) or x = epsilon / 2 and s = 2 (replace-one), with
+    `abstention_multiplicity` B for M = min(k, max_itemsets). In an unknown universe, itemsets of
+    support 0 are no candidates and weigh nothing; where c(k+1) = 0, None then weighs M itemsets
+    more, so that all weights together never grow by more than e^x, however many of them one unit
+    names. In a known one they are candidates like any other; and if k >= K, None has no weight at
+    all. If m itemsets are tied where the cut is and j of these are in, each is with probability j /
+    m.
     """
     named = _candidates(counts, universe_size)
     if max_rank < 1 or (max_itemsets is not None and max_itemsets < 1):
@@ -292,7 +311,9 @@ def limited_domain_exact(
             following = _ranked(named, max_rank + 1)
             more = itemsets if universe_size is None and not following else 0
             weight = Fraction(abstention_multiplicity(epsilon, delta, itemsets, neighbors) + more)
-        return _exponential(chances, rate, (weight, _ranked(named, max_rank + 1) + _divisor(neighbors)))
+        return _exponential(
+            chances, rate, (weight, _ranked(named, max_rank + 1) + _divisor(neighbors))
+        )
 
 
 def choosing_exact(
@@ -309,8 +330,9 @@ def choosing_exact(
 ) -> dict[Key | None, Decimal]:
     """Choosing (after Beimel, Nissim and Stemmer 2013): all itemsets of support >= 1, and None.
 
-    One unit supports at most M = `max_itemsets` itemsets. P(i) is proportional to e^(x c_i), and P(None) to
-    B e^(x s) with x, s and B as in `limited_domain_exact`. In a known universe, the exponential mechanism.
+    One unit supports at most M = `max_itemsets` itemsets. P(i) is proportional to e^(x c_i), and
+    P(None) to B e^(x s) with x, s and B as in `limited_domain_exact`. In a known universe, the
+    exponential mechanism.
     """
     named = _candidates(counts, universe_size)
     multiplicity = abstention_multiplicity(epsilon, delta, max_itemsets, neighbors)
@@ -321,12 +343,14 @@ def choosing_exact(
         return _exponential(chances, rate, (weight, _divisor(neighbors)))
 
 
-# ------------------------------------------------------------------------------------------- distance
+# -------------------- distance
 
 
 @cache
 def distance_threshold(epsilon: Real, delta: Real, neighbors: Neighbors) -> int:
-    """The least integer A >= 0 with P(Z > A) <= delta, Z ~ DLap(s / epsilon), s = 1 or 2 as below."""
+    """The least integer A >= 0 with P(Z > A) <= delta, Z ~ DLap(s / epsilon), s = 1 or 2 as
+    below.
+    """
     epsilon, delta = Fraction(epsilon), Fraction(delta)
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError(f"epsilon {epsilon} or delta {delta} out of range")
@@ -349,9 +373,9 @@ def distance_exact(
 ) -> dict[Key | None, Decimal]:
     """Distance to instability (after Smith and Thakurta 2013): the argmax, or None.
 
-    The argmax, uniform among ties, is released if c(1) - c(2) - s + Z > A, Z ~ DLap(s / epsilon), with
-    s = 1 (add-remove) or 2 (replace-one) and A = `distance_threshold`. c(2) = 0 if there is no second
-    candidate. In an unknown universe an argmax of support 0 cannot be named: None.
+    The argmax, uniform among ties, is released if c(1) - c(2) - s + Z > A, Z ~ DLap(s / epsilon),
+    with s = 1 (add-remove) or 2 (replace-one) and A = `distance_threshold`. c(2) = 0 if there is no
+    second candidate. In an unknown universe an argmax of support 0 cannot be named: None.
     """
     named = _candidates(counts, universe_size)
     s = _divisor(neighbors)
@@ -371,7 +395,7 @@ def distance_exact(
     return result
 
 
-# --------------------------------------------------------------------------------------- tight margin
+# -------------------- tight margin
 
 
 def tight_margin_ranks_exact(
@@ -388,14 +412,14 @@ def tight_margin_ranks_exact(
 ) -> dict[int, Decimal]:
     """P(l) for each rank l = 1 .. last at which the tight margin's search can end.
 
-    last = max_rank, or min(max_rank, K) in a known universe. With G, Z_1, Z_2, ... >= 0 geometric, P(G >= k)
-    = e^(-r_t k) and P(Z_l >= k) = e^(-r_q k), l is the first l < last with
+    last = max_rank, or min(max_rank, K) in a known universe. With G, Z_1, Z_2, ... >= 0 geometric,
+    P(G >= k) = e^(-r_t k) and P(Z_l >= k) = e^(-r_q k), l is the first l < last with
 
         c(1) - c(l+1) + Z_l >= thresholds(l) + G,
 
-    and last if there is none; r = fraction * epsilon (add-remove) or half of it (replace-one), `split`
-    being the fractions (t, q, s). Given G the tests are independent; G is summed over until P(G >= n) <
-    10^-digits, and all of that tail is taken to be at n.
+    and last if there is none; r = fraction * epsilon (add-remove) or half of it (replace-one),
+    `split` being the fractions (t, q, s). Given G the tests are independent; G is summed over until
+    P(G >= n) < 10^-digits, and all of that tail is taken to be at n.
     """
     named = _candidates(counts, universe_size)
     if sum(split) != 1 or min(split) <= 0 or max_rank < 1:
@@ -403,7 +427,9 @@ def tight_margin_ranks_exact(
     last = max_rank if universe_size is None else min(max_rank, universe_size)
     first = _ranked(named, 1)
     # Test l stops the search if Z_l >= needed[l] + G.
-    needed = {rank: thresholds(rank) - (first - _ranked(named, rank + 1)) for rank in range(1, last)}
+    needed = {
+        rank: thresholds(rank) - (first - _ranked(named, rank + 1)) for rank in range(1, last)
+    }
     result = dict.fromkeys(range(1, last + 1), Decimal(0))
     with localcontext(_context(digits)):
         rate_g = _rate(split[0] * Fraction(epsilon), neighbors, noise_factor)
@@ -443,7 +469,9 @@ def tight_margin_exact(
     noise_factor: Real = 1,
     digits: int = DIGITS,
 ) -> dict[Key | None, Decimal]:
-    """The tight margin: the rank l of `tight_margin_ranks_exact`, then limited domain at l, (s epsilon, delta)."""
+    """The tight margin: the rank l of `tight_margin_ranks_exact`, then limited domain at l, (s
+    epsilon, delta).
+    """
     named = _candidates(counts, universe_size)
     ranks = tight_margin_ranks_exact(
         counts,
@@ -484,11 +512,12 @@ distance = _floats(distance_exact)
 tight_margin = _floats(tight_margin_exact)
 
 
-# ----------------------------------------------------------------------------- zero-concentrated privacy
+# -------------------- zero-concentrated privacy
 
 
 def zcdp_log_delta_at(rho: Real, epsilon: Real, alpha_less_1_log: Decimal) -> Decimal:
-    """ln of e^((alpha-1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1/alpha)^alpha at alpha = 1 + e^u.
+    """ln of e^((alpha-1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1/alpha)^alpha at alpha = 1 +
+    e^u.
 
     With a = alpha - 1 = e^u it is a (alpha rho - epsilon) - u + alpha (u - ln alpha).
     """
@@ -499,13 +528,15 @@ def zcdp_log_delta_at(rho: Real, epsilon: Real, alpha_less_1_log: Decimal) -> De
 
 
 def zcdp_delta(rho: Real, epsilon: Real) -> float:
-    """The least delta that Canonne, Kamath and Steinke (2020), Corollary 13, gives rho-zCDP at epsilon.
+    """The least delta that Canonne, Kamath and Steinke (2020), Corollary 13, gives rho-zCDP at
+    epsilon.
 
         inf over alpha > 1 of e^((alpha-1)(alpha rho - epsilon)) / (alpha - 1) (1 - 1/alpha)^alpha
 
-    The logarithm has derivative (2 alpha - 1) rho - epsilon + ln(1 - 1/alpha), increasing in alpha, so it
-    has one minimum, found by narrowing u = ln(alpha - 1) by thirds. The derivative is negative at
-    u = -2 rho - 20 and positive at alpha = 2 + (epsilon + 1) / rho. Relative error below 1e-12.
+    The logarithm has derivative (2 alpha - 1) rho - epsilon + ln(1 - 1/alpha), increasing in alpha,
+    so it has one minimum, found by narrowing u = ln(alpha - 1) by thirds. The derivative is
+    negative at u = -2 rho - 20 and positive at alpha = 2 + (epsilon + 1) / rho. Relative error
+    below 1e-12.
     """
     if rho < 0 or epsilon < 0:
         raise ValueError(f"rho {rho} or epsilon {epsilon} out of range")
@@ -516,7 +547,9 @@ def zcdp_delta(rho: Real, epsilon: Real) -> float:
         high = (1 + (_decimal(epsilon) + 1) / _decimal(rho)).ln()
         while high - low > Decimal("1e-20"):
             third = (high - low) / 3
-            if zcdp_log_delta_at(rho, epsilon, low + third) < zcdp_log_delta_at(rho, epsilon, high - third):
+            if zcdp_log_delta_at(rho, epsilon, low + third) < zcdp_log_delta_at(
+                rho, epsilon, high - third
+            ):
                 high -= third
             else:
                 low += third

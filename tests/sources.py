@@ -1,4 +1,5 @@
-"""Every form that baskets can be read from: each writes the same baskets and says how to read them back.
+"""Every form that baskets can be read from: each writes the same baskets and says how to read them
+back.
 
 Add a form to SOURCES; every test over these then covers it.
 """
@@ -41,7 +42,9 @@ def labels_of(vocabulary: Vocabulary) -> list[Item]:
 def baskets_of(data: Transactions) -> list[frozenset[Item]]:
     """The baskets, in order, of labels."""
     label = data.vocabulary.label
-    return [frozenset(map(label, data.items[a:b].tolist())) for a, b in pairwise(data.offsets.tolist())]
+    return [
+        frozenset(map(label, data.items[a:b].tolist())) for a, b in pairwise(data.offsets.tolist())
+    ]
 
 
 def units_of(data: Transactions) -> list[list[frozenset[Item]]]:
@@ -53,7 +56,11 @@ def units_of(data: Transactions) -> list[list[frozenset[Item]]]:
 
 
 def item_type(baskets: Baskets) -> Any:
-    return pa.int64() if all(isinstance(item, int) for basket in baskets for item in basket) else pa.string()
+    return (
+        pa.int64()
+        if all(isinstance(item, int) for basket in baskets for item in basket)
+        else pa.string()
+    )
 
 
 def list_table(baskets: Baskets) -> pa.Table:
@@ -64,7 +71,9 @@ def list_table(baskets: Baskets) -> pa.Table:
 def long_rows(baskets: Baskets) -> list[tuple[int, Item | None]]:
     """Return (basket, item) rows; an empty basket has one row with a null item."""
     nothing: list[Item | None] = [None]
-    return [(number, item) for number, basket in enumerate(baskets) for item in [*basket] or nothing]
+    return [
+        (number, item) for number, basket in enumerate(baskets) for item in [*basket] or nothing
+    ]
 
 
 def long_table(baskets: Baskets) -> pa.Table:
@@ -84,13 +93,15 @@ def shuffled(table: pa.Table) -> pa.Table:
 
 
 def one_hot(baskets: Baskets, columns: Sequence[Item]) -> np.ndarray[Any, Any]:
-    return np.array([[column in basket for column in columns] for basket in baskets], dtype=bool).reshape(
-        len(baskets), len(columns)
-    )
+    return np.array(
+        [[column in basket for column in columns] for basket in baskets], dtype=bool
+    ).reshape(len(baskets), len(columns))
 
 
 def universe(baskets: Baskets) -> list[Item]:
-    """Return the labels, one of them (if they are strings) in no basket, in an order that is not the canonical one."""
+    """Return the labels, one of them (if they are strings) in no basket, in an order that is not
+    the canonical one.
+    """
     labels: set[Any] = {item for basket in baskets for item in basket}
     return [*sorted(labels, reverse=True), "never bought"]
 
@@ -158,37 +169,66 @@ def polars_one_hot(baskets: Baskets) -> pl.DataFrame:
 SOURCES: dict[str, Writer] = {
     "python_lists": lambda baskets, folder: ([list(basket) for basket in baskets], {}),
     "generator_of_sets": lambda baskets, folder: ((frozenset(basket) for basket in baskets), {}),
-    "numpy_baskets": lambda baskets, folder: ([np.array(b, dtype=None if b else object) for b in baskets], {}),
+    "numpy_baskets": lambda baskets, folder: (
+        [np.array(b, dtype=None if b else object) for b in baskets],
+        {},
+    ),
     "arrow_lists": lambda baskets, folder: (list_table(baskets), {}),
     "arrow_dictionary_lists": lambda baskets, folder: (dictionary_lists(baskets), {}),
     "arrow_reader": lambda baskets, folder: (list_table(baskets).to_reader(max_chunksize=2), {}),
     "arrow_array": lambda baskets, folder: (list_table(baskets)["items"], {}),
     "arrow_long": lambda baskets, folder: (long_table(baskets), LONG),
     "arrow_long_shuffled": lambda baskets, folder: (shuffled(long_table(baskets)), LONG),
-    "parquet_lists": lambda baskets, folder: (parquet(list_table(baskets), folder / "lists.parquet"), {}),
-    "parquet_long": lambda baskets, folder: (str(parquet(long_table(baskets), folder / "long.parquet")), LONG),
-    "feather_lists": lambda baskets, folder: (feather(list_table(baskets), folder / "lists.feather"), {}),
-    "arrow_stream_long": lambda baskets, folder: (stream(long_table(baskets), folder / "long.arrows"), LONG),
+    "parquet_lists": lambda baskets, folder: (
+        parquet(list_table(baskets), folder / "lists.parquet"),
+        {},
+    ),
+    "parquet_long": lambda baskets, folder: (
+        str(parquet(long_table(baskets), folder / "long.parquet")),
+        LONG,
+    ),
+    "feather_lists": lambda baskets, folder: (
+        feather(list_table(baskets), folder / "lists.feather"),
+        {},
+    ),
+    "arrow_stream_long": lambda baskets, folder: (
+        stream(long_table(baskets), folder / "long.arrows"),
+        LONG,
+    ),
     "csv_long": lambda baskets, folder: (delimited(long_table(baskets), folder / "long.csv"), LONG),
     "csv_long_gzip_shuffled": lambda baskets, folder: (
         delimited(shuffled(long_table(baskets)), folder / "long.csv.gz"),
         LONG,
     ),
     "csv_lines": lambda baskets, folder: (lines(baskets, folder / "lines.csv", ","), LINES),
-    "tsv_lines": lambda baskets, folder: (lines(baskets, folder / "lines.tsv", "\t", end="\r\n"), LINES),
+    "tsv_lines": lambda baskets, folder: (
+        lines(baskets, folder / "lines.tsv", "\t", end="\r\n"),
+        LINES,
+    ),
     "fimi": lambda baskets, folder: (lines(baskets, folder / "baskets.dat", " ", end=" \n"), FIMI),
     "fimi_gzip": lambda baskets, folder: (lines(baskets, folder / "baskets.txt.gz", " "), FIMI),
     "pandas_lists": lambda baskets, folder: (
-        pd.DataFrame({"number": range(len(baskets)), "items": [list(basket) for basket in baskets]}),
+        pd.DataFrame(
+            {"number": range(len(baskets)), "items": [list(basket) for basket in baskets]}
+        ),
         {},
     ),
-    "pandas_series": lambda baskets, folder: (pd.Series([list(basket) for basket in baskets], dtype=object), {}),
+    "pandas_series": lambda baskets, folder: (
+        pd.Series([list(basket) for basket in baskets], dtype=object),
+        {},
+    ),
     # Integers with a missing one among them become floats here.
     "pandas_long": lambda baskets, folder: (long_table(baskets).to_pandas(), LONG),
     "pandas_one_hot": lambda baskets, folder: (pandas_one_hot(baskets), {}),
-    "pandas_sparse_one_hot": lambda baskets, folder: (pandas_one_hot(baskets).astype(pd.SparseDtype(bool, False)), {}),
+    "pandas_sparse_one_hot": lambda baskets, folder: (
+        pandas_one_hot(baskets).astype(pd.SparseDtype(bool, False)),
+        {},
+    ),
     "polars_lists": lambda baskets, folder: (polars(list_table(baskets)), {}),
-    "polars_lazy_long_shuffled": lambda baskets, folder: (polars(shuffled(long_table(baskets))).lazy(), LONG),
+    "polars_lazy_long_shuffled": lambda baskets, folder: (
+        polars(shuffled(long_table(baskets))).lazy(),
+        LONG,
+    ),
     "polars_series": lambda baskets, folder: (polars_series(baskets), {}),
     "polars_one_hot": lambda baskets, folder: (polars_one_hot(baskets), {}),
     "scipy_matrix": lambda baskets, folder: (

@@ -15,7 +15,9 @@ from patience import PATIENCE
 
 @dataclass(frozen=True)
 class Seen:
-    """What a command showed. screen: on the terminal, as it was sent. stdout, stderr: what went elsewhere."""
+    """What a command showed. screen: on the terminal, as it was sent. stdout, stderr: what went
+    elsewhere.
+    """
 
     screen: str
     stdout: str
@@ -36,7 +38,8 @@ def on_terminal(
     stderr: bool = True,
     folder: Path | None = None,
 ) -> Seen:
-    """Run a command; stdout, stderr: which of the two is a terminal. The test is skipped where there are none.
+    """Run a command; stdout, stderr: which of the two is a terminal. The test is skipped where
+    there are none.
 
     The screen is read before what goes elsewhere, of which there must be little.
     """

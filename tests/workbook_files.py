@@ -1,4 +1,6 @@
-"""Workbooks of Excel, written by hand: cells of texts, numbers, booleans and dates, and XML of any kind."""
+"""Workbooks of Excel, written by hand: cells of texts, numbers, booleans and dates, and XML of any
+kind.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,17 @@ Rows = Mapping[int, Sequence[object]]
 
 
 def workbook(*sheets: Rows | str, strings: Sequence[str] = (), hidden: Sequence[int] = ()) -> bytes:
-    """A workbook. sheets: rows by their number, from 1 on, or the XML of them. strings: shared ones, for XML."""
+    """A workbook. sheets: rows by their number, from 1 on, or the XML of them. strings: shared
+    ones, for XML.
+    """
     parts = {
         "_rels/.rels": _related([("officeDocument", "xl/workbook.xml")]),
         "xl/workbook.xml": f'{_HEAD}<workbook xmlns="{_MAIN}" xmlns:r="{_KINDS}"><sheets>'
         + "".join(
-            f'<sheet name="S{n}" sheetId="{n}" r:id="r{n}" state="{"hidden" if n in hidden else "visible"}"/>'
+            (
+                f'<sheet name="S{n}" sheetId="{n}" r:id="r{n}" '
+                f'state="{"hidden" if n in hidden else "visible"}"/>'
+            )
             for n in range(1, len(sheets) + 1)
         )
         + "</sheets></workbook>",
@@ -40,7 +47,11 @@ def workbook(*sheets: Rows | str, strings: Sequence[str] = (), hidden: Sequence[
         + "</sst>",
     }
     for number, sheet in enumerate(sheets, 1):
-        rows = sheet if isinstance(sheet, str) else "".join(_row(place, cells) for place, cells in sheet.items())
+        rows = (
+            sheet
+            if isinstance(sheet, str)
+            else "".join(_row(place, cells) for place, cells in sheet.items())
+        )
         parts[f"xl/worksheets/sheet{number}.xml"] = (
             f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>{rows}</sheetData></worksheet>'
         )
@@ -63,7 +74,11 @@ def _related(targets: Sequence[tuple[str, str]]) -> str:
 
 
 def _row(number: int, cells: Sequence[object]) -> str:
-    held = "".join(_cell(f"{chr(65 + place)}{number}", cell) for place, cell in enumerate(cells) if cell is not None)
+    held = "".join(
+        _cell(f"{chr(65 + place)}{number}", cell)
+        for place, cell in enumerate(cells)
+        if cell is not None
+    )
     return f'<row r="{number}">{held}</row>'
 
 
@@ -76,4 +91,6 @@ def _cell(place: str, cell: object) -> str:
         return f'<c r="{place}" s="{2 if isinstance(cell, datetime) else 1}"><v>{days!r}</v></c>'
     if isinstance(cell, int | float):
         return f'<c r="{place}"><v>{cell!r}</v></c>'
-    return f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(str(cell))}</t></is></c>'
+    return (
+        f'<c r="{place}" t="inlineStr"><is><t xml:space="preserve">{escape(str(cell))}</t></is></c>'
+    )

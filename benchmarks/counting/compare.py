@@ -1,15 +1,17 @@
 """How fast are itemsets counted, in how much memory, and how do other tools do?
 
-Prepares data (real files where there are any, others generated), lets ours and every peer that is installed count
-the same in turn, compares what they found, and writes the figures as JSON, tables, pictures and a page.
-The three modes: all nonzero supports; those at or above a minimum support; the 1,000 most frequent.
+Prepares data (real files where there are any, others generated), lets ours and every peer that is
+installed count the same in turn, compares what they found, and writes the figures as JSON, tables,
+pictures and a page. The three modes: all nonzero supports; those at or above a minimum support; the
+1,000 most frequent.
 
     python -m benchmarks.counting.compare --output build/benchmarks/counting.json [--document docs/counting.md]
     python -m benchmarks.counting.compare --read build/benchmarks/counting.json --document docs/counting.md
 
-The whole takes some hours. --quick tries everything on little data; --datasets, --contestants, --sizes and --modes
-choose. --section adds what some counted to a page that is there, and leaves the rest of it as it was.
-"""
+The whole takes some hours. --quick tries everything on little data; --datasets, --contestants,
+--sizes and --modes choose. --section adds what some counted to a page that is there, and leaves the
+rest of it as it was.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.counting.datasets import Dataset, generated_datasets, quest_dataset, real_datasets
-from benchmarks.counting.head_to_head import DisagreementError, describe, hold, spread, support_of_nth
+from benchmarks.counting.head_to_head import (
+    DisagreementError,
+    describe,
+    hold,
+    spread,
+    support_of_nth,
+)
 from benchmarks.counting.page import (
     SUMMARY_COLUMNS,
     draw,
@@ -64,7 +72,9 @@ def mine(path: Path, size: int) -> list[str | Path]:
 
 
 def comparisons(datasets: Sequence[Dataset], limits: Limits) -> Iterator[dict[str, Any]]:
-    """Yield for each file (with a column of lists) the commands and their figures; commands take turns."""
+    """Yield for each file (with a column of lists) the commands and their figures; commands take
+    turns.
+    """
     for dataset in datasets:
         if dataset.columns:
             continue
@@ -74,18 +84,31 @@ def comparisons(datasets: Sequence[Dataset], limits: Limits) -> Iterator[dict[st
         }
         if importlib.util.find_spec("fim") is not None:
             support = str(support_of_nth(dataset, 2, 1, limits))
-            commands["python, PyFIM eclat, threshold given"] = [sys.executable, "-c", PYFIM, dataset.path, support]
+            commands["python, PyFIM eclat, threshold given"] = [
+                sys.executable,
+                "-c",
+                PYFIM,
+                dataset.path,
+                support,
+            ]
         done: dict[str, list[Measured]] = {name: [] for name in commands}
         for run in range(limits.runs + 1):
             for name, command in commands.items():
                 measured = run_once(command)
                 if run:  # the first is for the file cache
                     done[name].append(measured)
-        yield {"dataset": dataset.name, "commands": {name: _figures(runs) for name, runs in done.items()}}
+        yield {
+            "dataset": dataset.name,
+            "commands": {name: _figures(runs) for name, runs in done.items()},
+        }
 
 
-def growth(datasets: Sequence[Dataset], sizes: Sequence[int], wanted: int, limits: Limits) -> list[dict[str, Any]]:
-    """Return how our time and memory grow with the baskets: whole processes, and counts in memory."""
+def growth(
+    datasets: Sequence[Dataset], sizes: Sequence[int], wanted: int, limits: Limits
+) -> list[dict[str, Any]]:
+    """Return how our time and memory grow with the baskets: whole processes, and counts in
+    memory.
+    """
     rows: dict[tuple[str, int], dict[str, Any]] = {}
     for dataset in datasets:
         for size in sizes:
@@ -109,7 +132,9 @@ def _counts(dataset: Dataset, size: int, wanted: int, limits: Limits) -> dict[st
         result["baskets"], result["entries"] = loaded["baskets"], loaded["entries"]
         for name, request in ((TOP, Request(size, TOP, wanted=wanted)), (ALL, Request(size, ALL))):
             answers = [worker.ask(request, 10 * limits.seconds) for _ in range(limits.runs)]
-            status = next((answer["status"] for answer in answers if answer["status"] != "ok"), "ok")
+            status = next(
+                (answer["status"] for answer in answers if answer["status"] != "ok"), "ok"
+            )
             result[name] = {"status": status}
             if status == "ok":
                 for figure in ("seconds", "memory"):
@@ -120,7 +145,10 @@ def _counts(dataset: Dataset, size: int, wanted: int, limits: Limits) -> dict[st
 
 
 def _figures(runs: Sequence[Measured]) -> dict[str, Any]:
-    return {"seconds": spread([run.seconds for run in runs]), "peak": spread([run.peak for run in runs])}
+    return {
+        "seconds": spread([run.seconds for run in runs]),
+        "peak": spread([run.peak for run in runs]),
+    }
 
 
 GROWTH = (100_000, 1_000_000)
@@ -156,22 +184,46 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = OneLineParser(MODULE, str(__doc__))
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help=DATA_HELP)
-    parser.add_argument("--cache", type=Path, default=DEFAULT_OUTPUT, help="folder of generated data")
-    parser.add_argument("--output", type=Path, help="JSON to write; default: counting.json in the cache")
-    parser.add_argument("--document", type=Path, help="page to write; the figure goes to figures/ beside it")
+    parser.add_argument(
+        "--cache", type=Path, default=DEFAULT_OUTPUT, help=("folder of generated data")
+    )
+    parser.add_argument(
+        "--output", type=Path, help=("JSON to write; default: counting.json in the cache")
+    )
+    parser.add_argument(
+        "--document", type=Path, help=("page to write; the figure goes to figures/ beside it")
+    )
     parser.add_argument("--read", type=Path, help="run nothing: make figure and page of this JSON")
-    parser.add_argument("--section", help="heading of a part of the page, which is made anew; only counts are timed")
+    parser.add_argument(
+        "--section",
+        help=("heading of a part of the page, which is made anew; only counts are timed"),
+    )
     parser.add_argument("--runs", type=int, default=5, help="repetitions (default: %(default)s)")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds for one count (default: %(default)s)")
-    parser.add_argument("--memory", type=float, default=12, help="GB of address space of one (default: %(default)s)")
-    parser.add_argument("--top", type=int, default=1000, help="most frequent itemsets (default: %(default)s)")
-    parser.add_argument("--sizes", type=numbers, default=[2, 3, 4], help="items per itemset (default: 2,3,4)")
+    parser.add_argument(
+        "--timeout", type=float, default=60, help=("seconds for one count (default: %(default)s)")
+    )
+    parser.add_argument(
+        "--memory",
+        type=float,
+        default=12,
+        help=("GB of address space of one (default: %(default)s)"),
+    )
+    parser.add_argument(
+        "--top", type=int, default=1000, help=("most frequent itemsets (default: %(default)s)")
+    )
+    parser.add_argument(
+        "--sizes", type=numbers, default=[2, 3, 4], help=("items per itemset (default: 2,3,4)")
+    )
     parser.add_argument("--modes", help=f"some of {','.join(MODES)}")
     parser.add_argument("--datasets", help="names with commas between them; default: all")
     parser.add_argument("--contestants", help="names with ; between them; default: all")
-    parser.add_argument("--growth", type=numbers, help="numbers of baskets (default: 100000,1000000)")
+    parser.add_argument(
+        "--growth", type=numbers, help=("numbers of baskets (default: 100000,1000000)")
+    )
     parser.add_argument("--large", action="store_true", help=f"growth up to {LARGE:,} baskets")
-    parser.add_argument("--quick", action="store_true", help="one run on little data, to see that all works")
+    parser.add_argument(
+        "--quick", action="store_true", help=("one run on little data, to see that all works")
+    )
     options = parser.parse_args(arguments)
     if options.runs < 1 or options.top < 1 or not options.timeout > 0 or not options.memory > 0:
         parser.error("--runs, --top, --timeout and --memory must be positive")
@@ -181,13 +233,20 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     if unknown := [mode for mode in options.modes if mode not in MODES]:
         parser.error(f"--modes: {unknown[0]} is none of {', '.join(MODES)}")
     default = QUICK_CONTESTANTS if options.quick else tuple(CONTESTANTS)
-    options.contestants = list(default) if options.contestants is None else options.contestants.split(";")
+    options.contestants = (
+        list(default) if options.contestants is None else options.contestants.split(";")
+    )
     if unknown := [name for name in options.contestants if name not in CONTESTANTS]:
         parser.error(f"--contestants: {unknown[0]} is none of {'; '.join(CONTESTANTS)}")
     if OURS not in options.contestants:
         options.contestants.insert(0, OURS)
     if options.quick:
-        options.runs, options.top, options.sizes, options.growth = 1, 100, [2, 3], list(QUICK_BASKETS)
+        options.runs, options.top, options.sizes, options.growth = (
+            1,
+            100,
+            [2, 3],
+            list(QUICK_BASKETS),
+        )
     options.growth = options.growth or [*GROWTH, *([LARGE] if options.large else [])]
     options.output = options.output or options.cache / "counting.json"
     return options
@@ -212,7 +271,9 @@ def datasets_of(options: argparse.Namespace) -> tuple[list[Dataset], list[str]]:
 def contests(
     dataset: Dataset, about: dict[str, Any], options: argparse.Namespace, limits: Limits
 ) -> Iterator[dict[str, Any]]:
-    """Yield the contests in one data set. Who was beaten by all itemsets of a size is not asked for a larger one."""
+    """Yield the contests in one data set. Who was beaten by all itemsets of a size is not asked for
+    a larger one.
+    """
     beaten: dict[str, str] = {}
     for mode in options.modes:
         for size in options.sizes:
@@ -223,16 +284,28 @@ def contests(
             names = [name for name in options.contestants if mode != ALL or name not in beaten]
             try:
                 occurrences = about["occurrences"][str(size)]
-                outcome = hold(dataset, Request(size, mode, support, wanted), occurrences, names, limits)
+                outcome = hold(
+                    dataset, Request(size, mode, support, wanted), occurrences, names, limits
+                )
             except DisagreementError as error:
-                raise SystemExit(f"counting: {dataset.name}, size {size}, {mode}: {error}") from None
+                raise SystemExit(
+                    f"counting: {dataset.name}, size {size}, {mode}: {error}"
+                ) from None
             if mode == ALL:
-                outcome |= {name: {"status": beaten[name]} for name in options.contestants if name in beaten}
+                outcome |= {
+                    name: {"status": beaten[name]} for name in options.contestants if name in beaten
+                }
                 for name, figures in outcome.items():
                     if figures["status"].startswith(("timeout", "out of memory")):
                         beaten.setdefault(name, f"not tried ({figures['status']} at size {size})")
             outcome = {name: outcome[name] for name in options.contestants}
-            yield {"dataset": dataset.name, "size": size, "mode": mode, "min_support": support, "outcome": outcome}
+            yield {
+                "dataset": dataset.name,
+                "size": size,
+                "mode": mode,
+                "min_support": support,
+                "outcome": outcome,
+            }
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -245,7 +318,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     results: dict[str, Any] = {
         **machine(PEERS),
         "command": command_line(
-            MODULE, sys.argv[1:], real=any(options.data == dataset.path.parent for dataset in datasets)
+            MODULE,
+            sys.argv[1:],
+            real=any(options.data == dataset.path.parent for dataset in datasets),
         ),
         "runs": options.runs,
         "timeout": options.timeout,
@@ -284,7 +359,9 @@ def show(results: dict[str, Any]) -> None:
     for mode, title in titles(results).items():
         if not any(contest["mode"] == mode for contest in results["contests"]):
             continue
-        table = Table(*SUMMARY_COLUMNS, title=f"{title}: {reading(results, mode)}", title_justify="left")
+        table = Table(
+            *SUMMARY_COLUMNS, title=f"{title}: {reading(results, mode)}", title_justify="left"
+        )
         for row in summary_rows(results, mode):
             table.add_row(*row)
         console.print(table)
@@ -298,16 +375,22 @@ def show(results: dict[str, Any]) -> None:
     for row in unfinished:
         table.add_row(*row)
     console.print(table)
-    table = Table("data", "command", "seconds", "peak (MB)", title="Whole processes", title_justify="left")
+    table = Table(
+        "data", "command", "seconds", "peak (MB)", title="Whole processes", title_justify="left"
+    )
     for process in results["processes"]:
         for name, figures in process["commands"].items():
             seconds, peak = figures["seconds"]["median"], figures["peak"]["median"]
             table.add_row(process["dataset"], name, f"{seconds:.2f}", f"{peak / 1e6:.0f}")
     for row_ in results["growth"]:
         seconds, peak = row_["process"]["seconds"]["median"], row_["process"]["peak"]["median"]
-        table.add_row(row_["dataset"], f"mine --size {row_['size']}", f"{seconds:.2f}", f"{peak / 1e6:.0f}")
+        table.add_row(
+            row_["dataset"], f"mine --size {row_['size']}", f"{seconds:.2f}", f"{peak / 1e6:.0f}"
+        )
     console.print(table)
-    console.print("Where a peer is better (peer / ours):", *(losses(results) or ["none"]), sep="\n  ")
+    console.print(
+        "Where a peer is better (peer / ours):", *(losses(results) or ["none"]), sep="\n  "
+    )
 
 
 def main() -> None:
@@ -318,7 +401,9 @@ def main() -> None:
         write_section(quietest(results), options.document, options.section)
         show(quietest(results))
         return
-    folder = options.output.parent if options.document is None else options.document.parent / "figures"
+    folder = (
+        options.output.parent if options.document is None else options.document.parent / "figures"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     draw(results, folder)
     if options.document is not None:

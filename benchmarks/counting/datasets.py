@@ -1,4 +1,6 @@
-"""What to count in: the real files and the generated ones, each with the minimum support that is asked for."""
+"""What to count in: the real files and the generated ones, each with the minimum support that is
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def quest_dataset(cache: Path, baskets: int) -> Dataset:
 
 
 def generated_datasets(cache: Path, growth: Sequence[int]) -> list[Dataset]:
-    """Return the generated data sets of the contest, made if need be. growth: numbers of baskets."""
+    """Return the generated data sets of the contest, made if need be. growth: numbers of
+    baskets.
+    """
     sets = [quest_dataset(cache, baskets) for baskets in growth if baskets <= LARGEST_CONTEST]
     click_stream = generated(cache / "kosarak_like.parquet", "--heavy-tail")
     dense = generated(cache / "chess_like.parquet", "--dense")

@@ -1,4 +1,6 @@
-"""One contest: everybody counts the same, in turn, each in a process of its own, and has to find the same."""
+"""One contest: everybody counts the same, in turn, each in a process of its own, and has to find
+the same.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,15 @@ def check_agreement(counted: Mapping[str, Levels]) -> None:
         for support in sorted(first[1].keys() | found.keys(), reverse=True):
             one, other = first[1].get(support, 0), found.get(support, 0)
             if one != other:
-                raise DisagreementError(f"{first[0]} counts {one} itemsets of support {support}, {name} counts {other}")
+                raise DisagreementError(
+                    f"{first[0]} counts {one} itemsets of support {support}, {name} counts {other}"
+                )
 
 
 def describe(dataset: Dataset, sizes: Sequence[int], wanted: int, limits: Limits) -> dict[str, Any]:
-    """Return the facts of the data, its minimum support, and the support of the wanted-th itemset of each size."""
+    """Return the facts of the data, its minimum support, and the support of the wanted-th itemset
+    of each size.
+    """
     worker = Worker(OURS, dataset, sizes, limits)
     try:
         about = worker.answer(LOADING_SECONDS)
@@ -45,11 +51,19 @@ def describe(dataset: Dataset, sizes: Sequence[int], wanted: int, limits: Limits
     finally:
         worker.close()
     support = dataset.min_support(about["baskets"])
-    return {"name": dataset.name, "about": dataset.about, "min_support": support, "supports_of_nth": supports, **about}
+    return {
+        "name": dataset.name,
+        "about": dataset.about,
+        "min_support": support,
+        "supports_of_nth": supports,
+        **about,
+    }
 
 
 def support_of_nth(dataset: Dataset, size: int, wanted: int, limits: Limits) -> int:
-    """Return the support of the wanted-th most frequent itemset: what peers are told for nothing."""
+    """Return the support of the wanted-th most frequent itemset: what peers are told for
+    nothing.
+    """
     worker = Worker(OURS, dataset, (), limits)
     try:
         worker.answer(LOADING_SECONDS)
@@ -66,9 +80,11 @@ def _support_of_nth(worker: Worker, size: int, wanted: int) -> int:
 def hold(
     dataset: Dataset, request: Request, occurrences: int, names: Iterable[str], limits: Limits
 ) -> dict[str, dict[str, Any]]:
-    """Let everybody count: the outcome of each by name, with a status, and seconds and memory where that is ok.
+    """Let everybody count: the outcome of each by name, with a status, and seconds and memory where
+    that is ok.
 
-    loaded: resident bytes with libraries and input, before the first count; memory: what counting adds at its peak.
+    loaded: resident bytes with libraries and input, before the first count; memory: what counting
+    adds at its peak.
 
     Raises DisagreementError where two do not count the same.
     """

@@ -25,7 +25,8 @@ MODE_NAMES = {
     TOP: "top {top:,}, threshold given to peers only",
 }
 TIME, NET, MEMORY = "time", "net of input", "memory"
-SMALLEST_MEMORY = 1 << 20  # bytes: a ratio of memories below this says nothing, so each counts as this much
+# bytes: a ratio of memories below this says nothing, so each counts as this much
+SMALLEST_MEMORY = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -56,21 +57,29 @@ def duels(contests: Iterable[dict[str, Any]]) -> Iterator[Duel]:
                 continue
             net = None
             if "conversion" in figures:
-                net = max(0.0, figures["seconds"]["median"] - figures["conversion"]["median"]) / seconds
+                net = (
+                    max(0.0, figures["seconds"]["median"] - figures["conversion"]["median"])
+                    / seconds
+                )
             time = figures["seconds"]["median"] / seconds
             used = max(figures["memory"]["median"], SMALLEST_MEMORY) / memory
             yield Duel(contest["dataset"], contest["size"], contest["mode"], peer, time, used, net)
 
 
 def quietest(results: dict[str, Any]) -> dict[str, Any]:
-    """Return the same with the least time of each contestant in the place of its median: the least disturbed."""
+    """Return the same with the least time of each contestant in the place of its median: the least
+    disturbed.
+    """
 
     def least(figures: dict[str, Any]) -> dict[str, Any]:
         times = [figure for figure in ("seconds", "conversion") if figure in figures]
-        return figures | {figure: figures[figure] | {"median": figures[figure]["min"]} for figure in times}
+        return figures | {
+            figure: figures[figure] | {"median": figures[figure]["min"]} for figure in times
+        }
 
     contests = [
-        contest | {"outcome": {name: least(figures) for name, figures in contest["outcome"].items()}}
+        contest
+        | {"outcome": {name: least(figures) for name, figures in contest["outcome"].items()}}
         for contest in results["contests"]
     ]
     return results | {"contests": contests}
@@ -87,13 +96,21 @@ def fastest(contests: Iterable[dict[str, Any]]) -> dict[tuple[str, int, str], Du
 
 
 def losses(results: dict[str, Any]) -> list[str]:
-    """Return a line for everything at which peers are better than ours: time, then time net of input, then memory."""
+    """Return a line for everything at which peers are better than ours: time, then time net of
+    input, then memory.
+    """
     failed, worse = [], defaultdict(list)
     for contest in results["contests"]:
         status = contest["outcome"][OURS]["status"]
-        finished = [n for n, figures in contest["outcome"].items() if not is_ours(n) and figures["status"] == "ok"]
+        finished = [
+            n
+            for n, figures in contest["outcome"].items()
+            if not is_ours(n) and figures["status"] == "ok"
+        ]
         if status != "ok" and finished:
-            failed.append(f"{place(contest)}: ours ends with {status}, not so {', '.join(finished)}")
+            failed.append(
+                f"{place(contest)}: ours ends with {status}, not so {', '.join(finished)}"
+            )
     for duel in duels(results["contests"]):
         where = f"{duel.dataset}, size {duel.size}, {duel.mode}"
         net = None if duel.time < 1 else duel.net
@@ -109,7 +126,9 @@ def losses(results: dict[str, Any]) -> list[str]:
                     worse[what, f"whole process, {row['dataset']}"].append(f"{name} ({ratio:.2f})")
     order = (TIME, NET, MEMORY)
     lines = sorted(worse.items(), key=lambda line: order.index(line[0][0]))
-    return failed + [f"{what}: {where}: {', '.join(sorted(peers))}" for (what, where), peers in lines]
+    return failed + [
+        f"{what}: {where}: {', '.join(sorted(peers))}" for (what, where), peers in lines
+    ]
 
 
 def reading(results: dict[str, Any], mode: str) -> str:
@@ -121,7 +140,8 @@ def reading(results: dict[str, Any], mode: str) -> str:
     won = sum(ratio > 1 for ratio in ratios)
     return (
         f"Ours is the fastest in {won} of {len(ratios)} contests; the fastest peer takes "
-        f"{statistics.median(ratios):.2g} times as long in the median, from {min(ratios):.2g} to {max(ratios):.2g}."
+        f"{statistics.median(ratios):.2g} times as long in the median, from {min(ratios):.2g} to "
+        f"{max(ratios):.2g}."
     )
 
 
@@ -143,18 +163,31 @@ def place(contest: dict[str, Any]) -> str:
 
 
 def summary_rows(results: dict[str, Any], mode: str) -> Iterator[tuple[str, ...]]:
-    """Yield cells: data, size, minimum support, ours, fastest peer, its time, ratios, who did not finish."""
+    """Yield cells: data, size, minimum support, ours, fastest peer, its time, ratios, who did not
+    finish.
+    """
     contests = [contest for contest in results["contests"] if contest["mode"] == mode]
     best = fastest(contests)
     for contest in contests:
         ours = contest["outcome"][OURS]
         duel = best.get((contest["dataset"], contest["size"], mode))
-        cells = [contest["dataset"], str(contest["size"]), f"{contest['min_support']:,}", cell(ours)]
+        cells = [
+            contest["dataset"],
+            str(contest["size"]),
+            f"{contest['min_support']:,}",
+            cell(ours),
+        ]
         if duel is None:
             cells += ["–"] * 5
         else:
             net = "–" if duel.net is None else f"{duel.net:.2f}"
-            cells += [duel.peer, cell(contest["outcome"][duel.peer]), f"{duel.time:.2f}", net, f"{duel.memory:.2f}"]
+            cells += [
+                duel.peer,
+                cell(contest["outcome"][duel.peer]),
+                f"{duel.time:.2f}",
+                net,
+                f"{duel.memory:.2f}",
+            ]
         yield tuple(cells)
 
 
@@ -173,7 +206,11 @@ SUMMARY_COLUMNS = (
 
 def cell(figures: dict[str, Any]) -> str:
     """Return milliseconds, or why there are none."""
-    return f"{1e3 * figures['seconds']['median']:,.1f}" if figures["status"] == "ok" else str(figures["status"])
+    return (
+        f"{1e3 * figures['seconds']['median']:,.1f}"
+        if figures["status"] == "ok"
+        else str(figures["status"])
+    )
 
 
 def titles(results: dict[str, Any]) -> dict[str, str]:
@@ -189,7 +226,7 @@ threshold gets the right one; for the top {top:,} ours gets none. Memory is what
 that holds its input; ratios take anything below 1 MB for 1 MB. Some peers take in Python objects in every call. For
 them *net of input* is the ratio without that part, which the same call measures with a support that nothing has. Ours
 uses all cores; *1 thread* and *numpy* (no compiled code) are shown beside it.
-"""
+"""  # noqa: E501
 
 
 def write_document(results: dict[str, Any], document: Path) -> None:
@@ -202,11 +239,13 @@ Measured after the rest of this page, in a run of its own, by the same rules. Ou
 they counted is the same, and ratios are within this run. The machine was shared with other work meanwhile (load average
 {least:.1f} to {most:.1f}), so that times are the least of {runs} runs. Do not compare them with those of other tables.
 A contestant that took more than {timeout:g} s for one count in any run, on that loaded machine, has no time here.
-"""
+"""  # noqa: E501
 
 
 def write_section(results: dict[str, Any], document: Path, title: str) -> None:
-    """Write one part of a page that is there anew, at its end if it has none; results: with the times to show."""
+    """Write one part of a page that is there anew, at its end if it has none; results: with the
+    times to show.
+    """
     parts = re.split(r"^(?=## )", document.read_text(encoding="utf-8"), flags=re.MULTILINE)
     own = "\n".join(_section(results, title)).rstrip() + "\n\n"
     at = next((at for at, part in enumerate(parts) if part.startswith(f"## {title}\n")), len(parts))
@@ -218,18 +257,29 @@ def _section(results: dict[str, Any], title: str) -> Iterator[str]:
     yield f"## {title}\n"
     yield f"    {results['command']}\n"
     shown = ("rusket", "fastapriori", "fim-private", "numpy")
-    versions = ", ".join(f"{name} {results['versions'][name]}" for name in shown if name in results["versions"])
-    yield f"{results['date']}, commit {results['commit'] or 'unknown'}; {results['cpu']}, {results['cores']} cores;"
+    versions = ", ".join(
+        f"{name} {results['versions'][name]}" for name in shown if name in results["versions"]
+    )
+    yield (
+        f"{results['date']}, commit {results['commit'] or 'unknown'}; {results['cpu']}, "
+        f"{results['cores']} cores;"
+    )
     yield f"{_gib(results)} of memory; Python {results['python']}, {versions}.\n"
     loads = results["loads"]
-    yield SECTION_METHOD.format(least=min(loads), most=max(loads), runs=results["runs"], timeout=results["timeout"])
+    yield SECTION_METHOD.format(
+        least=min(loads), most=max(loads), runs=results["runs"], timeout=results["timeout"]
+    )
     for mode, name in titles(results).items():
         if any(contest["mode"] == mode for contest in results["contests"]):
             yield f"### {name[0].upper()}{name[1:]}, least times\n"
             yield reading(results, mode) + "\n"
             yield from _table(SUMMARY_COLUMNS, summary_rows(results, mode))
     found = losses(results)
-    yield "Where a peer is better, in brackets what it takes of ours:\n" if found else "No peer is better anywhere.\n"
+    yield (
+        "Where a peer is better, in brackets what it takes of ours:\n"
+        if found
+        else "No peer is better anywhere.\n"
+    )
     yield "".join(f"- {loss}\n" for loss in found)
     yield from _everybody(results, level=3, figures="the least")
 
@@ -240,7 +290,10 @@ def _lines(results: dict[str, Any], figures: str) -> Iterator[str]:
     yield f"    {results['command']}\n"
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     yield f"- Date: {results['date']}, commit {results['commit'] or 'unknown'}"
-    yield f"- Machine: {results['cpu']} ({results['machine']}), {results['cores']} cores, {_gib(results)} of memory"
+    yield (
+        f"- Machine: {results['cpu']} ({results['machine']}), {results['cores']} cores, "
+        f"{_gib(results)} of memory"
+    )
     yield f"- Versions: Python {results['python']}, {versions}"
     yield f"- Figures: medians of {results['runs']} run{'s' * (results['runs'] > 1)}"
     limit = f"{results['timeout']:g} s and {results['memory_limit'] / 1e9:g} GB of address space"
@@ -290,7 +343,10 @@ def _datasets(results: dict[str, Any]) -> Iterator[str]:
 
 def _processes(results: dict[str, Any]) -> Iterator[str]:
     yield "## Whole processes\n"
-    yield "From start to answer: reading the file, counting, the mechanism, printing. Start alone is the imports of"
+    yield (
+        "From start to answer: reading the file, counting, the mechanism, printing. Start "
+        "alone is the imports of"
+    )
     yield "numpy and pyarrow, which nothing that reads Parquet can go below.\n"
     rows = []
     for row in results["processes"]:
@@ -299,7 +355,16 @@ def _processes(results: dict[str, Any]) -> Iterator[str]:
             seconds, peak = figures["seconds"], figures["peak"]["median"] / 1e6
             spread = f"{seconds['min']:.2f} – {seconds['max']:.2f}"
             ratio = f"{seconds['median'] / ours:.2f}"
-            rows.append((row["dataset"], f"`{name}`", f"{seconds['median']:.2f}", spread, ratio, f"{peak:.0f}"))
+            rows.append(
+                (
+                    row["dataset"],
+                    f"`{name}`",
+                    f"{seconds['median']:.2f}",
+                    spread,
+                    ratio,
+                    f"{peak:.0f}",
+                )
+            )
     yield from _table(("data", "command", "seconds", "min – max", "time ratio", "peak (MB)"), rows)
 
 
@@ -344,7 +409,11 @@ def _everybody(results: dict[str, Any], *, level: int, figures: str) -> Iterator
         yield from _table(
             ("data", "size", *names),
             (
-                (contest["dataset"], str(contest["size"]), *(cell(contest["outcome"][name]) for name in names))
+                (
+                    contest["dataset"],
+                    str(contest["size"]),
+                    *(cell(contest["outcome"][name]) for name in names),
+                )
                 for contest in contests
             ),
         )
@@ -380,20 +449,29 @@ def _paint_ratios(figure: Any, results: dict[str, Any]) -> None:
         column[0].yaxis.set_major_formatter("{x:g}")
     figure.supylabel("peer / ours (ratio); above 1 ours is better")
     figure.suptitle(
-        "Time and memory of counting. Filled: the fastest peer of each contest; hollow: the others. "
+        "Time and memory of counting. Filled: the fastest peer of each contest; hollow: the "
+        "others. "
         f"Medians of {results['runs']} run{'s' * (results['runs'] > 1)}."
     )
     legend_below(figure, panels[0], 3)
 
 
 def _ratios(
-    axes: Any, found: list[Duel], best: dict[tuple[str, int, str], Duel], names: list[str], figure: str
+    axes: Any,
+    found: list[Duel],
+    best: dict[tuple[str, int, str], Duel],
+    names: list[str],
+    figure: str,
 ) -> None:
     sizes = sorted({duel.size for duel in found})
     for index, size in enumerate(sizes):
         shift = 0.22 * (index - (len(sizes) - 1) / 2)
         for filled in (False, True):
-            chosen = [d for d in found if d.size == size and (best[d.dataset, d.size, d.mode] == d) == filled]
+            chosen = [
+                d
+                for d in found
+                if d.size == size and (best[d.dataset, d.size, d.mode] == d) == filled
+            ]
             axes.scatter(
                 [names.index(duel.dataset) + shift for duel in chosen],
                 [getattr(duel, figure) for duel in chosen],
@@ -419,7 +497,9 @@ def _paint_growth(figure: Any, results: dict[str, Any]) -> None:
     for index, size in enumerate(sorted({row["size"] for row in results["growth"]})):
         mined = [row for row in results["growth"] if row["size"] == size]
         peaks = [row["process"]["peak"]["median"] / 1e6 for row in mined]
-        memory.plot([row["baskets"] for row in mined], peaks, color=COLOURS[index], marker=MARKS[index])
+        memory.plot(
+            [row["baskets"] for row in mined], peaks, color=COLOURS[index], marker=MARKS[index]
+        )
     time.set_title("time of ours for each basket (µs)")
     memory.set_title("peak memory of the whole process (MB)")
     for panel in (time, memory):
@@ -437,6 +517,10 @@ def _styled(
     )
     for index, size in enumerate(sorted({row["size"] for row in results["growth"]})):
         for part, dashes, name in parts:
-            rows = [(r, r[part]) for r in results["growth"] if r["size"] == size and "seconds" in r[part]]
+            rows = [
+                (r, r[part])
+                for r in results["growth"]
+                if r["size"] == size and "seconds" in r[part]
+            ]
             style = {"color": COLOURS[index], "marker": MARKS[index], "linestyle": dashes}
             yield rows, {**style, "label": f"{name}, size {size}"}

@@ -1,6 +1,7 @@
 """Who counts itemsets: ours and every peer, each in its best form.
 
-Peers get item codes 0, 1, 2, ... as input, already in memory, in the form that they take in fastest.
+Peers get item codes 0, 1, 2, ... as input, already in memory, in the form that they take in
+fastest.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ OF_RUSKET = ("fpgrowth", "eclat", "fin", "negfin")  # its fifth, "lcm", finds cl
 
 
 def rusket(method: str, matrix: Any, request: Request) -> Any:
-    """Return its table of all itemsets of up to the size. method: of OF_RUSKET; matrix: sparse by rows, of baskets."""
+    """Return its table of all itemsets of up to the size. method: of OF_RUSKET; matrix: sparse by
+    rows, of baskets.
+    """
     share = (request.min_support - 0.5) / matrix.shape[0]
     mine = importlib.import_module("rusket").mine
     return mine(matrix, share, max_len=request.size, use_colnames=False, method=method)
@@ -33,14 +36,26 @@ def rusket_levels(matrix: Any, counted: Any, request: Request) -> Iterable[tuple
 
 
 def fastapriori(how: dict[str, Any], frame: Any, request: Request) -> Any:
-    """Return its table of rules, one for each item of an itemset. frame: basket, sorted from 0, and item."""
+    """Return its table of rules, one for each item of an itemset. frame: basket, sorted from 0, and
+    item.
+    """
     baskets = int(frame["basket"].iloc[-1]) + 1
     share = None if request.min_support == 1 else (request.min_support - 0.5) / baskets
     find = importlib.import_module("fastapriori").find_associations
-    # A bound on a metric, 0 by default, leaves out what has none, and the order of the answer is not asked for.
+    # A bound on a metric, 0 by default, leaves out what has none, and the order of the answer is
+    # not asked for.
     metrics = ("confidence", "lift", "conviction", "cosine", "jaccard")
     no_bounds = {f"min_{metric}": None for metric in metrics}
-    return find(frame, "basket", "item", k=request.size, min_support=share, sorted_by=None, **no_bounds, **how)
+    return find(
+        frame,
+        "basket",
+        "item",
+        k=request.size,
+        min_support=share,
+        sorted_by=None,
+        **no_bounds,
+        **how,
+    )
 
 
 def fastapriori_levels(_: Any, counted: Any, request: Request) -> Iterable[tuple[int, int]]:
@@ -67,7 +82,9 @@ DENSE_CELLS = 2 * 10**8  # a one-hot frame of more cells is sparse
 
 @dataclass(frozen=True)
 class Request:
-    """What to count. min_support: baskets, 1 for all. wanted: with mode top, how many itemsets; 0 otherwise."""
+    """What to count. min_support: baskets, 1 for all. wanted: with mode top, how many itemsets; 0
+    otherwise.
+    """
 
     size: int
     mode: str
@@ -75,16 +92,20 @@ class Request:
     wanted: int = 0
 
     def unreachable(self) -> Request:
-        """Return the same with a support that nothing has: what is left is the taking in of the input."""
+        """Return the same with a support that nothing has: what is left is the taking in of the
+        input.
+        """
         return Request(self.size, THRESHOLD, 1 << 30)
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """prepare: makes the input (not timed). count: what is timed. levels: what it counted, in our form (not timed).
+    """prepare: makes the input (not timed). count: what is timed. levels: what it counted, in our
+    form (not timed).
 
     needs: the module that it is. sizes, modes: where it takes part; None for any.
-    converts: part of every call is taking in the Python objects, so that is measured on its own as well.
+    converts: part of every call is taking in the Python objects, so that is measured on its own as
+    well.
     joins: it makes a row each time that an itemset is met in a basket.
     """
 
@@ -103,7 +124,9 @@ class Contestant:
         return importlib.util.find_spec(self.needs) is not None
 
     def obstacle(self, request: Request, meetings: int) -> str | None:
-        """Why it is not even tried, or None. meetings: how often an itemset of the size is met in a basket."""
+        """Why it is not even tried, or None. meetings: how often an itemset of the size is met in a
+        basket.
+        """
         if not self.installed:
             return "not installed"
         if self.sizes is not None and request.size not in self.sizes:
@@ -116,12 +139,22 @@ class Contestant:
 
 
 def ours(
-    transactions: Transactions, request: Request, *, threads: int | None = None, counter: str | None = None
+    transactions: Transactions,
+    request: Request,
+    *,
+    threads: int | None = None,
+    counter: str | None = None,
 ) -> Levels:
     """Count with this package; the only place that knows how."""
     from fim_private.counting import Effort, itemset_spectrum
 
-    spectrum = partial(itemset_spectrum, transactions, request.size, effort=Effort(threads=threads), counter=counter)
+    spectrum = partial(
+        itemset_spectrum,
+        transactions,
+        request.size,
+        effort=Effort(threads=threads),
+        counter=counter,
+    )
     if request.mode != TOP:
         return spectrum(min_support=request.min_support).all_levels()
     read: Levels = []
@@ -143,7 +176,8 @@ def _as_they_are(_: Any, counted: Any, request: Request) -> Iterable[tuple[int, 
 
 
 def _tuples(transactions: Transactions) -> list[tuple[int, ...]]:
-    labels = list(range(len(transactions.vocabulary)))  # one object for each item: less to go through
+    # one object for each item: less to go through
+    labels = list(range(len(transactions.vocabulary)))
     flat = [labels[code] for code in transactions.items.tolist()]
     bounds = transactions.offsets.tolist()
     return [tuple(flat[begin:end]) for begin, end in pairwise(bounds)]
@@ -153,12 +187,21 @@ def _pyfim(algorithm: str, variant: str, baskets: Any, request: Request) -> Any:
     # report "=" is the pattern spectrum: (size, support, how many), no itemset is made
     count = getattr(importlib.import_module("fim"), algorithm)
     return count(
-        baskets, supp=-request.min_support, zmin=request.size, zmax=request.size, report="=", algo=variant or "a"
+        baskets,
+        supp=-request.min_support,
+        zmin=request.size,
+        zmax=request.size,
+        report="=",
+        algo=variant or "a",
     )
 
 
 def _pyfim_levels(_: Any, counted: Any, request: Request) -> Iterable[tuple[int, int]]:
-    return [(int(support), round(itemsets)) for size, support, itemsets in counted if size == request.size]
+    return [
+        (int(support), round(itemsets))
+        for size, support, itemsets in counted
+        if size == request.size
+    ]
 
 
 def _one_hot(transactions: Transactions) -> Any:
@@ -187,7 +230,9 @@ def _mlxtend_levels(frame: Any, counted: Any, request: Request) -> Iterable[tupl
 
 def _efficient_apriori(baskets: Any, request: Request) -> Any:
     mine = importlib.import_module("efficient_apriori").itemsets_from_transactions
-    return mine(baskets, min_support=(request.min_support - 0.5) / len(baskets), max_length=request.size)
+    return mine(
+        baskets, min_support=(request.min_support - 0.5) / len(baskets), max_length=request.size
+    )
 
 
 def _efficient_apriori_levels(_: Any, counted: Any, request: Request) -> Iterable[tuple[int, int]]:
@@ -199,13 +244,17 @@ def _csr(transactions: Transactions) -> Any:
 
     ones = np.ones(len(transactions.items), dtype=np.int32)
     shape = (transactions.baskets, len(transactions.vocabulary))
-    return importlib.import_module("scipy.sparse").csr_array((ones, transactions.items, transactions.offsets), shape)
+    return importlib.import_module("scipy.sparse").csr_array(
+        (ones, transactions.items, transactions.offsets), shape
+    )
 
 
 def _scipy(matrix: Any, request: Request) -> Any:
     import numpy as np
 
-    frequent = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= request.min_support)
+    frequent = np.flatnonzero(
+        np.bincount(matrix.indices, minlength=matrix.shape[1]) >= request.min_support
+    )
     kept = matrix if len(frequent) == matrix.shape[1] else matrix[:, frequent]
     product = kept.T.tocsr() @ kept
     row = np.repeat(np.arange(product.shape[0]), np.diff(product.indptr))
@@ -213,7 +262,11 @@ def _scipy(matrix: Any, request: Request) -> Any:
 
 
 def _histogram_levels(_: Any, counted: Any, request: Request) -> Iterable[tuple[int, int]]:
-    return [(support, int(m)) for support, m in enumerate(counted) if m and support >= request.min_support]
+    return [
+        (support, int(m))
+        for support, m in enumerate(counted)
+        if m and support >= request.min_support
+    ]
 
 
 def _long_form(transactions: Transactions) -> dict[str, Any]:
@@ -232,7 +285,9 @@ def _polars(frame: Any, request: Request) -> Any:
     entries = frame.lazy()
     if request.min_support > 1:
         supports = entries.group_by("item").len()
-        entries = entries.join(supports.filter(polars.col("len") >= request.min_support), on="item", how="semi")
+        entries = entries.join(
+            supports.filter(polars.col("len") >= request.min_support), on="item", how="semi"
+        )
     joined, names = entries, ["item"]
     for place in range(1, request.size):
         name = f"item{place}"
@@ -240,7 +295,9 @@ def _polars(frame: Any, request: Request) -> Any:
             polars.col(names[-1]) < polars.col(name)
         )
         names.append(name)
-    counts = joined.group_by(names).len("support").filter(polars.col("support") >= request.min_support)
+    counts = (
+        joined.group_by(names).len("support").filter(polars.col("support") >= request.min_support)
+    )
     return counts.group_by("support").len("itemsets").collect(engine="streaming").rows()
 
 
@@ -265,12 +322,17 @@ def _duckdb(connection: Any, request: Request) -> Any:
     )
     groups = ", ".join(f"item{place}" for place in range(size))
     frequent = (
-        "" if support == 1 else f"where item in (select item from entries group by item having count(*) >= {support})"
+        ""
+        if support == 1
+        else (
+            f"where item in (select item from entries group by item having count(*) >= {support})"
+        )
     )
     return connection.execute(
         f"with kept as materialized (select * from entries {frequent}), "
         f"met as (select {items} from kept e0 {joins}), "
-        f"counted as (select count(*) as support from met group by {groups} having count(*) >= {support}) "
+        f"counted as (select count(*) as support from met group by {groups} having count(*) >= "
+        f"{support}) "
         "select support, count(*) from counted group by support"
     ).fetchall()
 
@@ -282,11 +344,15 @@ def _pandas_frame(transactions: Transactions) -> Any:
 
 
 def _pyfim_contestant(algorithm: str, variant: str) -> Contestant:
-    return Contestant(_tuples, partial(_pyfim, algorithm, variant), _pyfim_levels, "fim", converts=True)
+    return Contestant(
+        _tuples, partial(_pyfim, algorithm, variant), _pyfim_levels, "fim", converts=True
+    )
 
 
 def _mlxtend_contestant(algorithm: str) -> Contestant:
-    return Contestant(_one_hot, partial(_mlxtend, algorithm), _mlxtend_levels, "mlxtend", modes=(THRESHOLD, TOP))
+    return Contestant(
+        _one_hot, partial(_mlxtend, algorithm), _mlxtend_levels, "mlxtend", modes=(THRESHOLD, TOP)
+    )
 
 
 def _fastapriori_contestant(**how: Any) -> Contestant:
@@ -296,7 +362,9 @@ def _fastapriori_contestant(**how: Any) -> Contestant:
 CONTESTANTS: dict[str, Contestant] = {
     OURS: Contestant(_same, ours, _as_they_are, "fim_private"),
     f"{OURS}, 1 thread": Contestant(_same, partial(ours, threads=1), _as_they_are, "fim_private"),
-    f"{OURS}, numpy": Contestant(_same, partial(ours, counter="numpy"), _as_they_are, "fim_private"),
+    f"{OURS}, numpy": Contestant(
+        _same, partial(ours, counter="numpy"), _as_they_are, "fim_private"
+    ),
     "PyFIM eclat": _pyfim_contestant("eclat", "a"),
     "PyFIM eclat (o)": _pyfim_contestant("eclat", "o"),
     "PyFIM fpgrowth": _pyfim_contestant("fpgrowth", "s"),
@@ -307,15 +375,28 @@ CONTESTANTS: dict[str, Contestant] = {
     "mlxtend apriori": _mlxtend_contestant("apriori"),
     "mlxtend hmine": _mlxtend_contestant("hmine"),
     "efficient-apriori": Contestant(
-        _tuples, _efficient_apriori, _efficient_apriori_levels, "efficient_apriori", modes=(THRESHOLD, TOP)
+        _tuples,
+        _efficient_apriori,
+        _efficient_apriori_levels,
+        "efficient_apriori",
+        modes=(THRESHOLD, TOP),
     ),
-    **{f"rusket {m}": Contestant(_csr, partial(rusket, m), rusket_levels, "rusket") for m in OF_RUSKET},
+    **{
+        f"rusket {m}": Contestant(_csr, partial(rusket, m), rusket_levels, "rusket")
+        for m in OF_RUSKET
+    },
     "fastapriori": _fastapriori_contestant(),
-    "fastapriori eclat": replace(_fastapriori_contestant(backend_options={"fast_variant": "eclat"}), sizes=(3, 4)),
+    "fastapriori eclat": replace(
+        _fastapriori_contestant(backend_options={"fast_variant": "eclat"}), sizes=(3, 4)
+    ),
     "fastapriori classic": replace(_fastapriori_contestant(algo="classic"), modes=(THRESHOLD, TOP)),
     "scipy XᵀX": Contestant(_csr, _scipy, _histogram_levels, "scipy", sizes=(2,)),
-    "polars join": Contestant(_polars_frame, _polars, _as_they_are, "polars", sizes=(2, 3), joins=True),
-    "DuckDB join": Contestant(_duckdb_table, _duckdb, _as_they_are, "duckdb", sizes=(2, 3), joins=True),
+    "polars join": Contestant(
+        _polars_frame, _polars, _as_they_are, "polars", sizes=(2, 3), joins=True
+    ),
+    "DuckDB join": Contestant(
+        _duckdb_table, _duckdb, _as_they_are, "duckdb", sizes=(2, 3), joins=True
+    ),
 }
 
 

@@ -18,7 +18,9 @@ from benchmarks.frame.output_files import circumstances
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of a command, or medians over several. seconds: wall time. peak: resident bytes, from /proc or wait4."""
+    """One run of a command, or medians over several. seconds: wall time. peak: resident bytes, from
+    /proc or wait4.
+    """
 
     seconds: float
     peak: int
@@ -29,7 +31,9 @@ def run_once(command: Sequence[str | Path]) -> Measured:
     """Run a command as a process of its own. What it writes to stderr is shown where it fails."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         start = time.perf_counter()
-        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=errors, encoding="utf-8")
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.PIPE, stderr=errors, encoding="utf-8"
+        )
         assert process.stdout is not None
         output = process.stdout.read()
         process.stdout.close()
@@ -38,7 +42,9 @@ def run_once(command: Sequence[str | Path]) -> Measured:
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             errors.seek(0)
-            raise SystemExit(f"{errors.read()}{command[0]} ended with exit code {process.returncode}")
+            raise SystemExit(
+                f"{errors.read()}{command[0]} ended with exit code {process.returncode}"
+            )
     return Measured(seconds, usage.ru_maxrss * 1024, output)
 
 
@@ -58,7 +64,11 @@ def report(question: str, rows: list[dict[str, Any]], output: Path | None) -> No
     for name in rows[0]:
         table.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
     for row in rows:
-        table.add_row(*(f"{value:,.2f}" if isinstance(value, float) else str(value) for value in row.values()))
+        table.add_row(
+            *(f"{value:,.2f}" if isinstance(value, float) else str(value) for value in row.values())
+        )
     Console().print(table)
     if output is not None:
-        output.write_text(json.dumps({"question": question, **circumstances(), "rows": rows}, indent=1) + "\n")
+        output.write_text(
+            json.dumps({"question": question, **circumstances(), "rows": rows}, indent=1) + "\n"
+        )

@@ -1,8 +1,8 @@
 """How fast are 1.13 million baskets read, and in how much memory?
 
-Generates baskets (seeded, Zipf-like items), writes them in each form to a temporary folder, and reads each in a
-process of its own. Memory is what reading adds to a process that has imported its libraries, as a multiple
-of the arrays that come out.
+Generates baskets (seeded, Zipf-like items), writes them in each form to a temporary folder, and
+reads each in a process of its own. Memory is what reading adds to a process that has imported its
+libraries, as a multiple of the arrays that come out.
 
     python -m benchmarks.counting.reading [--baskets 1130000] [--runs 5] [--output reading.json]
 """
@@ -37,7 +37,7 @@ before, start = peak(), time.perf_counter()
 shop = read_transactions(sys.argv[1], **dict(option.split("=") for option in sys.argv[2:]))
 size = sum(each.nbytes for each in (shop.offsets, shop.items, shop.unit_offsets) if each is not None)
 print(time.perf_counter() - start, (peak() - before) / size, size)
-"""
+"""  # noqa: E501
 
 
 def generate(baskets: int) -> pa.Table:
@@ -66,7 +66,9 @@ def write_all(folder: Path, baskets: int) -> list[tuple[str, Path, list[str]]]:
     pq.write_table(rows, folder / "long.parquet")
     pq.write_table(shuffled, folder / "shuffled.parquet")
     csv.write_csv(rows, folder / "long.csv")
-    codes = pa.compute.replace_substring(table["items"].combine_chunks().flatten(), "item number ", "")
+    codes = pa.compute.replace_substring(
+        table["items"].combine_chunks().flatten(), "item number ", ""
+    )
     numbers = pa.ListArray.from_arrays(table["items"].combine_chunks().offsets, codes)
     lines = pa.compute.binary_join(numbers, " ").to_pylist()
     (folder / "baskets.dat").write_text("\n".join(lines) + "\n")
@@ -91,11 +93,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, path, columns in write_all(Path(folder), options.baskets):
             results = [
-                measure([sys.executable, "-c", READ, path, *columns], 1).output.split() for _ in range(options.runs)
+                measure([sys.executable, "-c", READ, path, *columns], 1).output.split()
+                for _ in range(options.runs)
             ]
             seconds, ratio, size = np.median(np.array(results, dtype=float), axis=0).tolist()
-            rows.append({"form": name, "seconds": seconds, "peak / arrays": ratio, "arrays (MB)": size / 1e6})
-    report(f"Reading {options.baskets:,} baskets (seed {SEED}, medians of {options.runs})", rows, options.output)
+            rows.append(
+                {
+                    "form": name,
+                    "seconds": seconds,
+                    "peak / arrays": ratio,
+                    "arrays (MB)": size / 1e6,
+                }
+            )
+    report(
+        f"Reading {options.baskets:,} baskets (seed {SEED}, medians of {options.runs})",
+        rows,
+        options.output,
+    )
 
 
 if __name__ == "__main__":

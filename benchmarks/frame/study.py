@@ -1,7 +1,9 @@
-"""A study: tasks done one by one and remembered, and the tables, figures and sentences made of their answers.
+"""A study: tasks done one by one and remembered, and the tables, figures and sentences made of
+their answers.
 
-Every study is run as a module, and writes NAME.json, NAME.md and its figures (SVG and PNG). A run that was interrupted
-goes on where it was when the same command is given again, as long as nobody has changed the code.
+Every study is run as a module, and writes NAME.json, NAME.md and its figures (SVG and PNG). A run
+that was interrupted goes on where it was when the same command is given again, as long as nobody
+has changed the code.
 """
 
 from __future__ import annotations
@@ -33,11 +35,18 @@ from benchmarks.frame.tables import Table, table_lines
 _PACKAGES = ("benchmarks", "fim_private")
 
 
-def mark(function: Callable[..., Any], arguments: Mapping[str, Any], data: Path | None, settings: object) -> str:
-    """Return what must be the same for an answer to be the same: the code that makes it, the data, and settings."""
+def mark(
+    function: Callable[..., Any], arguments: Mapping[str, Any], data: Path | None, settings: object
+) -> str:
+    """Return what must be the same for an answer to be the same: the code that makes it, the data,
+    and settings.
+    """
     made_by = repr((function.__qualname__, sorted(arguments.items()), settings, _data_mark(data)))
-    spec = sys.modules[function.__module__].__spec__  # which has a name of its own where that is __main__
-    return hashlib.sha256((_code_mark(spec.name if spec else function.__module__) + made_by).encode()).hexdigest()[:16]
+    # which has a name of its own where that is __main__
+    spec = sys.modules[function.__module__].__spec__
+    return hashlib.sha256(
+        (_code_mark(spec.name if spec else function.__module__) + made_by).encode()
+    ).hexdigest()[:16]
 
 
 def _data_mark(data: Path | None) -> list[tuple[str, str]]:
@@ -60,7 +69,9 @@ def _code_mark(module: str) -> str:
 
 
 def code(module: str) -> set[Path]:
-    """Return the files of this project that a module imports, and those that these import, and so on."""
+    """Return the files of this project that a module imports, and those that these import, and so
+    on.
+    """
     found: set[Path] = set()
     ahead = {module}
     while ahead:
@@ -81,11 +92,15 @@ def _file(module: str) -> Path | None:
     if module.split(".")[0] not in _PACKAGES:
         return None
     path = ROOT.joinpath(*module.split("."))
-    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
+    return next(
+        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None
+    )
 
 
 def finished(output: Path, marks: list[tuple[str, str]]) -> dict[str, Any] | None:
-    """Return the results of a finished run of the same code. marks: the key and mark of each task."""
+    """Return the results of a finished run of the same code. marks: the key and mark of each
+    task.
+    """
     try:
         results = json.loads(output.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -114,7 +129,9 @@ def recall(remembered: Path) -> dict[tuple[str, str], Any]:
 
 
 def read(name: str, path: Path) -> dict[str, Any]:
-    """Return the results of a study from its JSON; exits with one line if the file is something else."""
+    """Return the results of a study from its JSON; exits with one line if the file is something
+    else.
+    """
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
         if results["study"] == name and isinstance(results["answers"], dict):
@@ -127,13 +144,15 @@ def read(name: str, path: Path) -> dict[str, Any]:
 
 PACKAGES = ("fim-private", "numpy", "pyarrow", "scipy", "opendp", "matplotlib")
 
-# What a study has found: its circumstances, and under "answers" the JSON value of each task, by key.
+# What a study has found: its circumstances, and under "answers" the JSON value of each task, by
+# key.
 Results = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Options:
-    """data: folder of real data, None where there is none. quick: a small setting, to see that all works.
+    """data: folder of real data, None where there is none. quick: a small setting, to see that all
+    works.
 
     only: the names of the data sets to take, None for all.
     """
@@ -150,7 +169,9 @@ class Options:
 
 @dataclass(frozen=True)
 class Task:
-    """key: its name, once in a study. function: at the top level of a module, returns a JSON value of the arguments."""
+    """key: its name, once in a study. function: at the top level of a module, returns a JSON value
+    of the arguments.
+    """
 
     key: str
     function: Callable[..., Any]
@@ -159,7 +180,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what there is to read from its figure and tables. figure: one of the study's."""
+    """A heading with what there is to read from its figure and tables. figure: one of the
+    study's.
+    """
 
     title: str
     reading: str
@@ -179,8 +202,8 @@ class Figure:
 class Study:
     """name: of its files. module: `python -m MODULE` runs it.
 
-    tasks: returns the tasks, and the names of the data sets that are missing. workers: processes unless the command
-    line says otherwise, None for one a core; 1 where time is what is measured.
+    tasks: returns the tasks, and the names of the data sets that are missing. workers: processes
+    unless the command line says otherwise, None for one a core; 1 where time is what is measured.
     """
 
     name: str
@@ -192,7 +215,9 @@ class Study:
     workers: int | None = None
 
 
-NOTHING = Section("Nothing was measured", "No data set was found; --quick makes one and measures that.")
+NOTHING = Section(
+    "Nothing was measured", ("No data set was found; --quick makes one and measures that.")
+)
 
 
 def answers_of(results: Results, kind: str, apart: str = "|") -> dict[tuple[str, ...], Any]:
@@ -208,7 +233,14 @@ def main(study: Study) -> None:
         results = read(study.name, options.read)
     else:
         chosen = Options(options.data, options.seed, options.quick, options.only)
-        results = run(study, chosen, options.output, options.workers, fresh=options.fresh, minutes=options.minutes)
+        results = run(
+            study,
+            chosen,
+            options.output,
+            options.workers,
+            fresh=options.fresh,
+            minutes=options.minutes,
+        )
     folder = options.output.parent
     folder.mkdir(parents=True, exist_ok=True)
     if not options.no_figures:
@@ -229,23 +261,37 @@ def _parse(study: Study) -> argparse.Namespace:
     parser.add_argument(
         "--output",
         type=Path,
-        help=f"JSON to write (default: build/benchmarks/{study.name}.json, with --quick {study.name}_quick.json)",
+        help=(
+            f"JSON to write (default: build/benchmarks/{study.name}.json, with --quick "
+            f"{study.name}_quick.json)"
+        ),
     )
-    parser.add_argument("--read", type=Path, help="run nothing: make figures and tables of this JSON")
-    parser.add_argument("--seed", type=int, default=2014, help="of all that is random (default: %(default)s)")
+    parser.add_argument(
+        "--read", type=Path, help=("run nothing: make figures and tables of this JSON")
+    )
+    parser.add_argument(
+        "--seed", type=int, default=2014, help=("of all that is random (default: %(default)s)")
+    )
     workers = study.workers or os.cpu_count() or 1
     told = "one a core" if study.workers is None else f"{workers}"
     parser.add_argument("--workers", type=int, default=workers, help=f"processes (default: {told})")
-    parser.add_argument("--quick", action="store_true", help="a small setting, to see that all works")
     parser.add_argument(
-        "--only", type=lambda text: tuple(text.split(",")), help="names of data sets with commas between; default: all"
+        "--quick", action="store_true", help=("a small setting, to see that all works")
+    )
+    parser.add_argument(
+        "--only",
+        type=lambda text: tuple(text.split(",")),
+        help=("names of data sets with commas between; default: all"),
     )
     parser.add_argument("--fresh", action="store_true", help="do again what the same code has done")
     parser.add_argument(
         "--minutes",
         type=float,
         default=math.inf,
-        help="write what is done after so long, 0: what was done before; the same command without it does the rest",
+        help=(
+            "write what is done after so long, 0: what was done before; the same command "
+            "without it does the rest"
+        ),
     )
     parser.add_argument("--no-figures", action="store_true", help="draw nothing")
     options = parser.parse_args()
@@ -260,11 +306,18 @@ def _parse(study: Study) -> argparse.Namespace:
 
 
 def run(
-    study: Study, options: Options, output: Path, workers: int = 1, *, fresh: bool = False, minutes: float = math.inf
+    study: Study,
+    options: Options,
+    output: Path,
+    workers: int = 1,
+    *,
+    fresh: bool = False,
+    minutes: float = math.inf,
 ) -> Results:
     """Do all tasks that the same code has not yet done, and write the results as JSON.
 
-    fresh: do all of them. minutes: do no more after so long; what is left is missing from the answers.
+    fresh: do all of them. minutes: do no more after so long; what is left is missing from the
+    answers.
     """
     tasks, missing = study.tasks(options)
     keys = [task.key for task in tasks]
@@ -273,7 +326,9 @@ def run(
         print(f"{study.name}: missing, so left out: {', '.join(missing)}", file=sys.stderr)
     output.parent.mkdir(parents=True, exist_ok=True)
     versions = machine(PACKAGES)["versions"]
-    marks = {t.key: mark(t.function, t.arguments, options.data, (options.seed, versions)) for t in tasks}
+    marks = {
+        t.key: mark(t.function, t.arguments, options.data, (options.seed, versions)) for t in tasks
+    }
     if not fresh and (done := finished(output, [*marks.items()])):
         print(f"{study.name}: done before by the same code; --fresh does it again", file=sys.stderr)
         return done
@@ -288,14 +343,20 @@ def run(
             doing = _answers(left if minutes > 0 else [], workers)
             for key, answer in _progress(study, doing, len(tasks) - len(left), len(tasks)):
                 answers[key] = answer
-                parts.write(json.dumps([key, marks[key], answer], ensure_ascii=False, allow_nan=False) + "\n")
+                parts.write(
+                    json.dumps([key, marks[key], answer], ensure_ascii=False, allow_nan=False)
+                    + "\n"
+                )
                 parts.flush()
                 if time.monotonic() - start > 60 * minutes:
                     doing.close()
                     break
     except KeyboardInterrupt:
         print(
-            f"interrupted after {len(answers)} of {len(tasks)} tasks; the same command goes on from there",
+            (
+                f"interrupted after {len(answers)} of {len(tasks)} tasks; the same command goes on "
+                f"from there"
+            ),
             file=sys.stderr,
         )
         raise SystemExit(130) from None
@@ -323,9 +384,12 @@ def _answers(tasks: list[Task], workers: int) -> Generator[tuple[str, Any], None
         for task in tasks:
             yield task.key, task.function(**task.arguments)
         return
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process a core: threads below them only get in the way
+    # a process a core: threads below them only get in the way
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     ignore = (signal.SIGINT, signal.SIG_IGN)
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=ignore) as pool:
+    with ProcessPoolExecutor(
+        workers, get_context("spawn"), initializer=signal.signal, initargs=ignore
+    ) as pool:
         under_way = {pool.submit(task.function, **task.arguments): task.key for task in tasks}
         try:
             for future in as_completed(under_way):
@@ -337,14 +401,23 @@ def _answers(tasks: list[Task], workers: int) -> Generator[tuple[str, Any], None
             raise
 
 
-def _progress(study: Study, answers: Iterator[tuple[str, Any]], done: int, total: int) -> Iterator[tuple[str, Any]]:
+def _progress(
+    study: Study, answers: Iterator[tuple[str, Any]], done: int, total: int
+) -> Iterator[tuple[str, Any]]:
     """Pass the answers on, with a bar on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bar:
         task = bar.add_task(study.name, total=total, completed=done)
         for key, answer in answers:
             bar.update(task, advance=1, description=f"{study.name}: {key}")
@@ -353,17 +426,28 @@ def _progress(study: Study, answers: Iterator[tuple[str, Any]], done: int, total
 
 def draw_figure(study: Study, name: str, figure: Figure, results: Results, folder: Path) -> None:
     """Draw one figure of a study as SVG and PNG."""
-    figure_style.draw(folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.height)
+    figure_style.draw(
+        folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.height
+    )
 
 
 def markdown(study: Study, results: Results, figures: str, *, level: int) -> Iterator[str]:
-    """Yield the lines of a page or part of one. figures: the folder of the figures, as seen from it, ending in /."""
+    """Yield the lines of a page or part of one. figures: the folder of the figures, as seen from
+    it, ending in /.
+    """
     yield f"{'#' * level} {study.question}\n"
     yield f"    {results['command']}\n"
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     setting = " (the small setting of --quick)" if results["quick"] else ""
-    yield f"{results['date']}, commit {results['commit'] or 'unknown'}, seed {results['seed']}{setting};"
-    took = f", {results['seconds']:,} s" if results.get("seconds") and not results.get("resumed") else ""
+    yield (
+        f"{results['date']}, commit {results['commit'] or 'unknown'}, seed "
+        f"{results['seed']}{setting};"
+    )
+    took = (
+        f", {results['seconds']:,} s"
+        if results.get("seconds") and not results.get("resumed")
+        else ""
+    )
     yield f"{results['cpu']}, {results['cores']} cores{took};"
     yield f"Python {results['python']}, {versions}."
     yield f"{_missing(results)}{_not_done(results)}\n"
@@ -382,14 +466,20 @@ def _missing(results: Results) -> str:
     if results.get("only"):
         return f"Of the data sets only these, as was asked for: {', '.join(results['only'])}."
     return (
-        f"Missing, so left out: {', '.join(results['missing'])}." if results["missing"] else "No data set is missing."
+        f"Missing, so left out: {', '.join(results['missing'])}."
+        if results["missing"]
+        else "No data set is missing."
     )
 
 
 def _not_done(results: Results) -> str:
     left = len(results.get("not_done", ()))
     every = left + len(results.get("answers", ()))
-    return f" Of {every:,} tasks {left:,} have not been run, and are in no figure here." if left else ""
+    return (
+        f" Of {every:,} tasks {left:,} have not been run, and are in no figure here."
+        if left
+        else ""
+    )
 
 
 def summary(study: Study, results: Results) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Spectra to study: of real data where there is any, of random parts of it, and of a power law with planted leaders."""
+"""Spectra to study: of real data where there is any, of random parts of it, and of a power law with
+planted leaders.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,16 @@ from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level, SupportSpectrum, union
 
 Levels = tuple[Level, ...]
-# One thread: studies run a process a core. What is refused by default is estimated far too high for long tails.
+# One thread: studies run a process a core. What is refused by default is estimated far too high for
+# long tails.
 _EFFORT = Effort(threads=1, max_work=10**14)
 
 
 @lru_cache(maxsize=16)
 def transactions(source: Source) -> Transactions:
-    """Read a data set; a privacy unit is a basket, or a user where the source has a column of users."""
+    """Read a data set; a privacy unit is a basket, or a user where the source has a column of
+    users.
+    """
     columns: dict[str, Any] = dict(source.columns)
     return read_transactions(source.path, **columns)
 
@@ -48,7 +53,9 @@ def levels_of(source: Source, size: int, share: float = 1.0, seed: int = 0) -> L
 def mixed_levels(source: Source, sizes: tuple[int, ...]) -> Levels:
     """Return the levels of the itemsets of several sizes together."""
     whole = transactions(source)
-    return tuple(union([itemset_spectrum(whole, size, effort=_EFFORT) for size in sizes]).all_levels())
+    return tuple(
+        union([itemset_spectrum(whole, size, effort=_EFFORT) for size in sizes]).all_levels()
+    )
 
 
 def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
@@ -56,8 +63,11 @@ def levels_for(source: Source, sizes: tuple[int, ...]) -> Levels:
     return levels_of(source, sizes[0]) if len(sizes) == 1 else mixed_levels(source, sizes)
 
 
-def power_law(count: int, second: int, lead: int, leaders: int = 1, exponent: float = 1.0) -> Levels:
-    """Return levels c(ℓ) = second / (ℓ - leaders)^exponent below `leaders` itemsets that lead by so much.
+def power_law(
+    count: int, second: int, lead: int, leaders: int = 1, exponent: float = 1.0
+) -> Levels:
+    """Return levels c(ℓ) = second / (ℓ - leaders)^exponent below `leaders` itemsets that lead by so
+    much.
 
     count: how many itemsets lie below the leaders; those that round to 0 are left out.
     """

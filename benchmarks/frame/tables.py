@@ -19,13 +19,19 @@ class Table:
 
 def table_lines(table: Table) -> Iterator[str]:
     """Yield a table in Markdown."""
-    numeric = [all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))]
+    numeric = [
+        all(not isinstance(row[i], str) for row in table.rows) for i in range(len(table.columns))
+    ]
     columns = [column.replace("|", "\\|") for column in table.columns]
     yield from markdown_table(columns, (map(cell, row) for row in table.rows), numeric)
 
 
-def markdown_table(columns: Sequence[str], rows: Iterable[Iterable[str]], right: Iterable[bool]) -> Iterator[str]:
-    """Yield a table of texts in Markdown, and an empty line. right: which columns stand on the right."""
+def markdown_table(
+    columns: Sequence[str], rows: Iterable[Iterable[str]], right: Iterable[bool]
+) -> Iterator[str]:
+    """Yield a table of texts in Markdown, and an empty line. right: which columns stand on the
+    right.
+    """
     yield f"| {' | '.join(columns)} |"
     yield f"|{'|'.join('---:' if numeric else '---' for numeric in right)}|"
     for row in rows:

@@ -1,7 +1,7 @@
 """A point inside the data: how many values does it take, in domains of 2^16 to 2^1024 points?
 
-MajorityPath, the exponential mechanism and RecConcave (Beimel, Nissim and Stemmer 2013) on the same data, of several
-shapes. All probabilities are exact.
+MajorityPath, the exponential mechanism and RecConcave (Beimel, Nissim and Stemmer 2013) on the same
+data, of several shapes. All probabilities are exact.
 
 python -m benchmarks.learning.interior_point [--quick]
 """
@@ -29,7 +29,8 @@ NEIGHBORS = "replace-one"
 # So many n after one another must succeed, for odd and even numbers of values are not alike.
 RUN = 6
 EXPONENTIAL, MAJORITY = "exponential", "MajorityPath"
-# By recursions above the base, and α. One recursion has an uneven split, which is better; more have an even one.
+# By recursions above the base, and α. One recursion has an uneven split, which is better; more have
+# an even one.
 RECURSIVE = {
     "RecConcave, D = 1, α = 1": (1, 1.0),
     "RecConcave, D = 1, α = 1/2": (1, 0.5),
@@ -72,12 +73,16 @@ SHAPES: dict[str, Callable[[int, int, int], Iterator[int]]] = {
 
 
 def centres(bits: int) -> dict[str, int]:
-    """Return where the shapes lie: at the middle of the domain, which is cut there, and at a third of it."""
+    """Return where the shapes lie: at the middle of the domain, which is cut there, and at a third
+    of it.
+    """
     return {"the middle": (1 << bits - 1) - 1, "a third": (1 << bits) // 3}
 
 
 def success(way: str, values: list[int], bits: int) -> float:
-    """Return the probability that a point with values on both sides, or on it, is found. values: ascending."""
+    """Return the probability that a point with values on both sides, or on it, is found. values:
+    ascending.
+    """
     low, high = values[0], values[-1]
     if way == EXPONENTIAL:
         # Outside there are two runs at most, of score 0; of those inside the score is above.
@@ -87,10 +92,14 @@ def success(way: str, values: list[int], bits: int) -> float:
         mechanism = _majority(bits)
         stops = mechanism.path(values)
         chances = zip(mechanism.depths(stops), stops, strict=False)
-        return math.fsum(chance * _released(stop.excess) for chance, stop in chances if low <= stop.point <= high)
+        return math.fsum(
+            chance * _released(stop.excess) for chance, stop in chances if low <= stop.point <= high
+        )
     levels, share = RECURSIVE[way]
     quality = rec_concave.Peaked.of_values(values, (1 << bits) - 1)
-    law = rec_concave.law(quality, len(values) // 2, share, levels, budget(levels), within=(low, high))
+    law = rec_concave.law(
+        quality, len(values) // 2, share, levels, budget(levels), within=(low, high)
+    )
     return math.fsum(law.values())
 
 
@@ -116,9 +125,11 @@ def needed(way: str, bits: int, shape: str, centre: str) -> Any:
 
 
 def enough_for_any_data(bits: int) -> int:
-    """Return the n for which MajorityPath succeeds with 95 % on any data, by Theorem 25: some depth scores n/6 or more.
+    """Return the n for which MajorityPath succeeds with 95 % on any data, by Theorem 25: some depth
+    scores n/6 or more.
 
-    The worst that this allows is one depth with that score, and all others with some one lower score.
+    The worst that this allows is one depth with that score, and all others with some one lower
+    score.
     """
     mechanism = _majority(bits)
 
@@ -138,9 +149,13 @@ def enough_for_any_data(bits: int) -> int:
 
 
 def asked(bits: int) -> Any:
-    """Return what the theorems ask for, by way; nothing where a recursion is none, because so few points are left."""
+    """Return what the theorems ask for, by way; nothing where a recursion is none, because so few
+    points are left.
+    """
     found: dict[str, int] = {
-        EXPONENTIAL: math.ceil(4 / EPSILON * (bits * math.log(2) + math.log(SUCCESS / (1 - SUCCESS)))),
+        EXPONENTIAL: math.ceil(
+            4 / EPSILON * (bits * math.log(2) + math.log(SUCCESS / (1 - SUCCESS)))
+        ),
         MAJORITY: enough_for_any_data(bits),
     }
     for way, (levels, share) in RECURSIVE.items():
@@ -153,7 +168,11 @@ BITS, EPSILONS = (16, 64, 256, 1024), (0.5, 1.0, 2.0)
 
 def needs(way: str, bits: int) -> Any:
     """Return the n for 95 % success by shape and place, as "shape|place"."""
-    return {f"{shape}|{centre}": needed(way, bits, shape, centre) for shape in SHAPES for centre in centres(bits)}
+    return {
+        f"{shape}|{centre}": needed(way, bits, shape, centre)
+        for shape in SHAPES
+        for centre in centres(bits)
+    }
 
 
 def exists(way: str, bits: int) -> bool:
@@ -172,14 +191,17 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
     ]
     found += [Task(f"asked|{bits}", asked, {"bits": bits}) for bits in kept]
     found += [
-        Task(f"a_dist|{epsilon}", rec_concave.exposed, {"epsilon": epsilon, "delta": 1e-6}) for epsilon in EPSILONS
+        Task(f"a_dist|{epsilon}", rec_concave.exposed, {"epsilon": epsilon, "delta": 1e-6})
+        for epsilon in EPSILONS
     ]
     return found, []
 
 
 def worst(results: Results) -> dict[tuple[int, str], int]:
     """Return the largest n of all shapes, by bits and way, smallest domains first."""
-    found = {(int(bits), way): max(n.values()) for (bits, way), n in answers_of(results, "needs").items()}
+    found = {
+        (int(bits), way): max(n.values()) for (bits, way), n in answers_of(results, "needs").items()
+    }
     return dict(sorted(found.items(), key=lambda item: (item[0][0], WAYS.index(item[0][1]))))
 
 
@@ -197,28 +219,46 @@ def _needs(results: Results) -> Section:
     measured = worst(results)
     kinds = list(dict.fromkeys(bits for bits, _ in measured))
     rows = [(bits, *(measured.get((bits, way)) for way in WAYS)) for bits in kinds]
-    asked = [(bits, *(_asked(results, bits, way) if exists(way, bits) else None for way in WAYS)) for bits in kinds]
+    asked = [
+        (bits, *(_asked(results, bits, way) if exists(way, bits) else None for way in WAYS))
+        for bits in kinds
+    ]
     least = {bits: min((n, way) for (b, way), n in measured.items() if b == bits) for bits in kinds}
     best = "; ".join(f"{bits} bits: {way} ({n:,} values)" for bits, (n, way) in least.items())
     recursive = [n for (_, way), n in measured.items() if way in RECURSIVE]
     ahead = [f"{bits} bits" for bits, (_, way) in least.items() if way in RECURSIVE]
     by_depth = {
         (bits, depth): min(
-            n for way, (each, _) in RECURSIVE.items() if each == depth and (n := measured.get((bits, way)))
+            n
+            for way, (each, _) in RECURSIVE.items()
+            if each == depth and (n := measured.get((bits, way)))
         )
         for bits in kinds
         for depth in (1, 2)
         if any(each == depth and (bits, way) in measured for way, (each, _) in RECURSIVE.items())
     }
-    paid = [f"{bits} bits" for bits, depth in by_depth if depth == 2 and by_depth[bits, 2] < by_depth[bits, 1]]
-    promised = [n for bits in kinds for way in RECURSIVE if exists(way, bits) and (n := _asked(results, bits, way))]
+    paid = [
+        f"{bits} bits"
+        for bits, depth in by_depth
+        if depth == 2 and by_depth[bits, 2] < by_depth[bits, 1]
+    ]
+    promised = [
+        n
+        for bits in kinds
+        for way in RECURSIVE
+        if exists(way, bits) and (n := _asked(results, bits, way))
+    ]
     reading = (
         f"At ε = {EPSILON:g}, δ = {DELTA}, {NEIGHBORS}, "
         f"on the worst of {len(SHAPES)} shapes of data in two places, "
-        f"which way needs the fewest values? {best}. RecConcave finds a point from {min(recursive):,} values on, where "
-        f"its theorem asks for {min(promised):,} or more. That is with natural logarithms; with those of base 2 it is "
-        f"half as many again. It is the best {', '.join(ahead) or 'nowhere'}, and a second recursion pays "
-        f"{', '.join(paid) or 'nowhere'} here. The number that MajorityPath's theorem asks for is enough for any data "
+        f"which way needs the fewest values? {best}. RecConcave finds a point from "
+        f"{min(recursive):,} values on, where "
+        f"its theorem asks for {min(promised):,} or more. That is with natural logarithms; with "
+        f"those of base 2 it is "
+        f"half as many again. It is the best {', '.join(ahead) or 'nowhere'}, and a second "
+        f"recursion pays "
+        f"{', '.join(paid) or 'nowhere'} here. The number that MajorityPath's theorem asks for "
+        f"is enough for any data "
         "at all."
     )
     columns = ("bits", *WAYS)
@@ -239,13 +279,25 @@ def _shapes(results: Results) -> Section:
     rows: list[tuple[Cell, ...]] = []
     for way in WAYS:
         if by_shape := answers.get((str(bits), way)):
-            rows += [(way, *(" / ".join(f"{by_shape[f'{s}|{c}']:,}" for c in centres(bits)) for s in SHAPES))]
+            rows += [
+                (
+                    way,
+                    *(
+                        " / ".join(f"{by_shape[f'{s}|{c}']:,}" for c in centres(bits))
+                        for s in SHAPES
+                    ),
+                )
+            ]
     reading = (
-        f"With {bits} bits, around the middle of the domain, where it is cut first, and around a third of it. The "
-        "exponential mechanism has the most to do where all values are at two points. Ways that work on the "
+        f"With {bits} bits, around the middle of the domain, where it is cut first, and around a "
+        f"third of it. The "
+        "exponential mechanism has the most to do where all values are at two points. Ways that "
+        "work on the "
         "domain's tree have the most to do where values thin out on all scales."
     )
-    return Section("By the shape of the data", reading, tables=(Table(("way", *SHAPES), tuple(rows)),))
+    return Section(
+        "By the shape of the data", reading, tables=(Table(("way", *SHAPES), tuple(rows)),)
+    )
 
 
 def _a_dist(results: Results) -> Section:
@@ -257,13 +309,21 @@ def _a_dist(results: Results) -> Section:
     most = max(float(cell or 0) for row in corrected for cell in row[2:])
     least = min(float(row[2] or 0) for row in overlooked)
     reading = (
-        "RecConcave chooses intervals by A_dist, the best if its margin is large. The quality has sensitivity 1; the "
-        "margin is a difference of two of them, and under replace-one has sensitivity 2. If that is overlooked (noise "
-        f"of scale 1/ε, threshold ln(1/δ)/ε), neighbours with the same leader need {least:,.0f} times the δ of "
-        f"10⁻⁶ or more. With the constants of Theorem 7, which are used here, {most:.2f} of it is the most."
+        "RecConcave chooses intervals by A_dist, the best if its margin is large. The quality "
+        "has sensitivity 1; the "
+        "margin is a difference of two of them, and under replace-one has sensitivity 2. If that "
+        "is overlooked (noise "
+        f"of scale 1/ε, threshold ln(1/δ)/ε), neighbours with the same leader need {least:,.0f} "
+        f"times the δ of "
+        f"10⁻⁶ or more. With the constants of Theorem 7, which are used here, {most:.2f} of it "
+        f"is the most."
     )
     columns = ("ε", "sensitivity of the margin", "δ used, same leader", "δ used, another leader")
-    return Section("A_dist, if the margin's sensitivity is overlooked", reading, tables=(Table(columns, tuple(rows)),))
+    return Section(
+        "A_dist, if the margin's sensitivity is overlooked",
+        reading,
+        tables=(Table(columns, tuple(rows)),),
+    )
 
 
 def paint(figure: Any, results: Results) -> None:
@@ -272,11 +332,21 @@ def paint(figure: Any, results: Results) -> None:
     measured = worst(results)
     for way, colour, mark in zip(WAYS, COLOURS, MARKS, strict=False):
         known = [(bits, n) for (bits, each), n in measured.items() if each == way]
-        panel.plot(*zip(*known, strict=True), marker=mark, color=colour, label=way) if known else None
+        panel.plot(
+            *zip(*known, strict=True), marker=mark, color=colour, label=way
+        ) if known else None
         asked = [(bits, n) for bits, _ in known if (n := _asked(results, bits, way))]
         panel.plot(*zip(*asked, strict=True), ":", color=colour) if asked else None
-    panel.set(xscale="log", yscale="log", xlabel="bits of the domain", ylabel="values (dotted: what theorems ask for)")
-    panel.set_xticks(sorted({bits for bits, _ in measured}), [str(bits) for bits in sorted({b for b, _ in measured})])
+    panel.set(
+        xscale="log",
+        yscale="log",
+        xlabel="bits of the domain",
+        ylabel=("values (dotted: what theorems ask for)"),
+    )
+    panel.set_xticks(
+        sorted({bits for bits, _ in measured}),
+        [str(bits) for bits in sorted({b for b, _ in measured})],
+    )
     panel.minorticks_off()
     panel.set_title("What the exponential mechanism needs grows fastest with the domain")
     legend_below(figure, [panel], 2)

@@ -1,7 +1,9 @@
-"""How many rows do private learners and sanitizers take: measured, and as their theorems ask for it?
+"""How many rows do private learners and sanitizers take: measured, and as their theorems ask for
+it?
 
-Points, thresholds and boxes of fim_private.learning; SanPoints and SanThresholds (Beimel, Nissim and Stemmer 2013)
-beside what the package has for their questions; and the width of a private histogram (Chaudhuri and Vinterbo 2013).
+Points, thresholds and boxes of fim_private.learning; SanPoints and SanThresholds (Beimel, Nissim
+and Stemmer 2013) beside what the package has for their questions; and the width of a private
+histogram (Chaudhuri and Vinterbo 2013).
 
 python -m benchmarks.learning.learners [--quick]
 """
@@ -31,12 +33,16 @@ SUCCESS, NEIGHBORS = 0.95, "replace-one"
 
 
 def least(succeeds: Callable[[int], bool]) -> int:
-    """Return the least n >= 2 from which on a success, whose probability grows with n but for rounding, is sure."""
+    """Return the least n >= 2 from which on a success, whose probability grows with n but for
+    rounding, is sure.
+    """
     return least_lasting(succeeds, 1, 2, 50)
 
 
 def positives(epsilon: float) -> Any:
-    """Return how many rows labelled True the point takes, all others being labelled False, in any domain."""
+    """Return how many rows labelled True the point takes, all others being labelled False, in any
+    domain.
+    """
     mechanism = Distance(epsilon, DELTA, NEIGHBORS)
 
     def succeeds(n: int) -> bool:
@@ -46,18 +52,24 @@ def positives(epsilon: float) -> Any:
     return {"measured": least(succeeds)}
 
 
-def _enough(mistakes: Sequence[float], number: Sequence[float], wrong: float, epsilon: float) -> bool:
-    """Whether thresholds with fewer than `wrong` mistakes have 95 % of the weight. number: logarithms of how many."""
+def _enough(
+    mistakes: Sequence[float], number: Sequence[float], wrong: float, epsilon: float
+) -> bool:
+    """Whether thresholds with fewer than `wrong` mistakes have 95 % of the weight. number:
+    logarithms of how many.
+    """
     exponents = np.array(number) - epsilon / 2 * np.array(mistakes)
     weights = np.exp(exponents - exponents.max())
     return bool(weights[np.array(mistakes) < wrong].sum() >= SUCCESS * weights.sum())
 
 
 def threshold(bits: int, error: float, epsilon: float, private: str) -> Any:
-    """Return the rows that a threshold takes to be wrong about fewer than error n of them: measured, and as promised.
+    """Return the rows that a threshold takes to be wrong about fewer than error n of them:
+    measured, and as promised.
 
-    hardest: all values at the end of the domain, so that nearly all thresholds are wrong about just error n rows; with
-    private labels the harder of the next and all rows labelled True. uniform: values evenly spaced, half labelled True.
+    hardest: all values at the end of the domain, so that nearly all thresholds are wrong about just
+    error n rows; with private labels the harder of the next and all rows labelled True. uniform:
+    values evenly spaced, half labelled True.
     """
     odds = math.log(SUCCESS / (1 - SUCCESS))
 
@@ -68,23 +80,33 @@ def threshold(bits: int, error: float, epsilon: float, private: str) -> Any:
 
     def uniform(n: int) -> bool:
         each = 0.0 if private == "labels" else bits * math.log(2) - math.log(n)
-        return _enough([abs(place - n // 2) for place in range(n + 1)], [each] * (n + 1), error * n, epsilon)
+        return _enough(
+            [abs(place - n // 2) for place in range(n + 1)], [each] * (n + 1), error * n, epsilon
+        )
 
     def apart(n: int) -> bool:
-        return _enough([*range(n + 1)], [0.0] * (n + 1), error * n, epsilon)  # all rows labelled True
+        # all rows labelled True
+        return _enough([*range(n + 1)], [0.0] * (n + 1), error * n, epsilon)
 
     def promised(n: int) -> bool:
         number = math.log(n) if private == "labels" else bits * math.log(2)
         return n >= 2 / (error * epsilon) * (number + odds)
 
     found = {"uniform": least(uniform), "promised": least(promised)}
-    return {"hardest": max(least(apart if private == "labels" else hardest), found["uniform"]), **found}
+    return {
+        "hardest": max(least(apart if private == "labels" else hardest), found["uniform"]),
+        **found,
+    }
 
 
-def box(columns: int, rows: int, bits: int, error: float, epsilon: float, runs: int, seed: int) -> Any:
-    """Return the share of runs in which the box errs by `error` or less, and the mean error, on half of the rows True.
+def box(
+    columns: int, rows: int, bits: int, error: float, epsilon: float, runs: int, seed: int
+) -> Any:
+    """Return the share of runs in which the box errs by `error` or less, and the mean error, on
+    half of the rows True.
 
-    Rows are uniform, and the true box has half of the volume, in the middle. Its error is that of new rows.
+    Rows are uniform, and the true box has half of the volume, in the middle. Its error is that of
+    new rows.
     """
     generator = np.random.default_rng(seed)
     size, side = 1 << bits, 0.5 ** (1 / columns)
@@ -96,11 +118,22 @@ def box(columns: int, rows: int, bits: int, error: float, epsilon: float, runs: 
         options: Any = {"bits": bits, "error": error, "epsilon": epsilon, "neighbors": NEIGHBORS}
         found = learn_box(sample, labels, **options, seed=seed + run)
         volumes = [
-            math.prod(max(0, min(b, d) - max(a, c) + 1) / size for (a, b), (c, d) in zip(one, two, strict=True))
-            for one, two in ((found, found), (found, [(low, high)] * columns), ([(low, high)] * columns,) * 2)
+            math.prod(
+                max(0, min(b, d) - max(a, c) + 1) / size
+                for (a, b), (c, d) in zip(one, two, strict=True)
+            )
+            for one, two in (
+                (found, found),
+                (found, [(low, high)] * columns),
+                ([(low, high)] * columns,) * 2,
+            )
         ]
         errors.append(volumes[0] + volumes[2] - 2 * volumes[1])
-    return {"share": float(np.mean(np.array(errors) <= error)), "mean": float(np.mean(errors)), "runs": runs}
+    return {
+        "share": float(np.mean(np.array(errors) <= error)),
+        "mean": float(np.mean(errors)),
+        "runs": runs,
+    }
 
 
 def box_promised(columns: int, bits: int, error: float, epsilon: float) -> int:
@@ -128,7 +161,9 @@ def true_cells() -> Cells:
 
 
 def trained(cells: Cells, bins: int, alpha: float, generator: np.random.Generator) -> Cells:
-    """Return the density of a private histogram at each of the finest bins. cells: how many values each has."""
+    """Return the density of a private histogram at each of the finest bins. cells: how many values
+    each has.
+    """
     n = cells.sum()
     counts = cells.reshape(bins, -1).sum(axis=1)
     one, two = generator.geometric(-math.expm1(-alpha / 2), (2, bins))
@@ -137,7 +172,9 @@ def trained(cells: Cells, bins: int, alpha: float, generator: np.random.Generato
 
 
 def score(density: Cells, cells: Cells) -> float:
-    """Return twice the mean density on values less ∫ density². cells: of the values, or the truth."""
+    """Return twice the mean density on values less ∫ density². cells: of the values, or the
+    truth.
+    """
     return float(2 * (density * cells).sum() / cells.sum() - (density**2).mean())
 
 
@@ -147,12 +184,14 @@ def stability(n: int, m: int) -> float:
 
 
 def compared(n: int, alpha: float, runs: int, seed: int) -> Any:
-    """Return, of n training and n validation values, each way's mean integrated squared error at α in all.
+    """Return, of n training and n validation values, each way's mean integrated squared error at α
+    in all.
 
-    Half of α trains and half chooses. Stability is Algorithm 1 and trains the winner again (Algorithm 2). alphaSplit
-    trains all with a part of the half each, so that they may be published, and pays for the validation values alone.
-    Control chooses by the score as it is, which is not private. Also the 95 % quantile of what Stability's choice loses
-    in score, and of what Theorem 3 bounds it with.
+    Half of α trains and half chooses. Stability is Algorithm 1 and trains the winner again
+    (Algorithm 2). alphaSplit trains all with a part of the half each, so that they may be
+    published, and pays for the validation values alone. Control chooses by the score as it is,
+    which is not private. Also the 95 % quantile of what Stability's choice loses in score, and of
+    what Theorem 3 bounds it with.
     """
     generator, truth, half = np.random.default_rng(seed), true_cells(), alpha / 2
     constant = float((truth**2).sum() * BINS[-1])
@@ -162,7 +201,9 @@ def compared(n: int, alpha: float, runs: int, seed: int) -> Any:
         training, validation = (generator.multinomial(n, truth).astype(float) for _ in range(2))
         full = [trained(training, bins, half, generator) for bins in BINS]
         split = [trained(training, bins, half / len(BINS), generator) for bins in BINS]
-        scores, of_split = (np.array([score(d, validation) for d in each]) for each in (full, split))
+        scores, of_split = (
+            np.array([score(d, validation) for d in each]) for each in (full, split)
+        )
         noise = generator.exponential(1 / half, (2, len(BINS)))
         stable = int(np.argmax(scores + 2 * stability(n, n) * noise[0]))
         chosen = {
@@ -187,8 +228,13 @@ def compared(n: int, alpha: float, runs: int, seed: int) -> Any:
 
 
 ERROR, EPSILON, DELTA, ALPHA = 0.05, 1.0, 1e-6, 0.1
-# Rows, and runs, by columns: the middle one is what the box is expected to need for an error of 0.1.
-BOXES = {1: ((700, 1000, 1400), 400), 2: ((2800, 4000, 5600), 200), 4: ((11_000, 16_000, 20_000), 100)}
+# Rows, and runs, by columns: the middle one is what the box is expected to need for an error of
+# 0.1.
+BOXES = {
+    1: ((700, 1000, 1400), 400),
+    2: ((2800, 4000, 5600), 200),
+    4: ((11_000, 16_000, 20_000), 100),
+}
 # Way: the n to begin with, the n to end with, and how often.
 POINTS = {"SanPoints": (10_000, 100_000, 100), "mine": (1500, 20_000, 60)}
 THRESHOLDS = {"SanThresholds": (100_000, 100_000_000, 20), "quantiles": (100, 20_000, 100)}
@@ -222,16 +268,37 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
         ("thresholds", THRESHOLDS, sanitizers.THRESHOLDS),
     ):
         for way, (start, most, runs) in ways.items():
-            small = {"SanPoints": 40_000, "mine": 2000, "SanThresholds": 20_000_000, "quantiles": 2000}[way]
+            small = {
+                "SanPoints": 40_000,
+                "mine": 2000,
+                "SanThresholds": 20_000_000,
+                "quantiles": 2000,
+            }[way]
             for shape in list(shapes)[: 1 if quick else None]:
-                arguments = {"question": question, "way": way, "shape": shape, "alpha": ALPHA, "seed": seed}
+                arguments = {
+                    "question": question,
+                    "way": way,
+                    "shape": shape,
+                    "alpha": ALPHA,
+                    "seed": seed,
+                }
                 arguments |= {"start": small if quick else start, "most": small if quick else most}
                 found.append(
-                    Task(f"{question}|{way}|{shape}", sanitizers.enough, {**arguments, "runs": 2 if quick else runs})
+                    Task(
+                        f"{question}|{way}|{shape}",
+                        sanitizers.enough,
+                        {**arguments, "runs": 2 if quick else runs},
+                    )
                 )
     for columns, (numbers, runs) in {1: ((1000,), 3)}.items() if quick else BOXES.items():
         for rows in numbers:
-            arguments = {"columns": columns, "rows": rows, "bits": 16, "error": ALPHA, "epsilon": EPSILON}
+            arguments = {
+                "columns": columns,
+                "rows": rows,
+                "bits": 16,
+                "error": ALPHA,
+                "epsilon": EPSILON,
+            }
             arguments |= {"runs": runs, "seed": seed}
             found.append(Task(f"box|{columns}|{rows}", box, arguments))
     return found, []
@@ -251,10 +318,14 @@ def _concepts(results: Results) -> Section:
         rows.append((name, found["hardest"], found["uniform"], found["promised"]))
     reading = (
         f"For 95 % of runs, at ε = {EPSILON:g}, δ = {DELTA:g} for points, {NEIGHBORS}, from exact "
-        "distributions. A point needs this number of rows that have it, in any domain. A threshold is to be wrong "
-        f"about fewer than {100 * ERROR:g} % of the rows. On the data that are hardest for it, where nearly all "
-        "thresholds are wrong about just that share, it takes what Theorem 26 promises. On evenly spaced values the "
-        "number of bits does not matter. With private labels the harder of two kinds of data is shown."
+        "distributions. A point needs this number of rows that have it, in any domain. A "
+        "threshold is to be wrong "
+        f"about fewer than {100 * ERROR:g} % of the rows. On the data that are hardest for it, "
+        f"where nearly all "
+        "thresholds are wrong about just that share, it takes what Theorem 26 promises. On "
+        "evenly spaced values the "
+        "number of bits does not matter. With private labels the harder of two kinds of data is "
+        "shown."
     )
     columns = ("concept", "hardest data", "evenly spaced values", "promised")
     return Section("Points and thresholds", reading, tables=(Table(columns, tuple(rows)),))
@@ -265,17 +336,35 @@ def _boxes(results: Results) -> Section:
     rows: list[tuple[Cell, ...]] = []
     enough: dict[str, int] = {}
     for (columns, number), found in answers_of(results, "box").items():
-        rows.append((int(columns), int(number), found["share"], found["mean"], found["runs"], asked.get(columns)))
+        rows.append(
+            (
+                int(columns),
+                int(number),
+                found["share"],
+                found["mean"],
+                found["runs"],
+                asked.get(columns),
+            )
+        )
         if found["share"] >= 0.95:
             enough.setdefault(columns, int(number))
     told = ", ".join(f"{number:,} rows (columns: {columns})" for columns, number in enough.items())
     reading = (
         f"At ε = {EPSILON:g}, {NEIGHBORS}, "
-        f"16 bits, half of the uniform rows are in the box. An error of {ALPHA:g} or less on new rows, in 95 % of the "
-        f"runs, takes {told or 'more rows than any number tried'}. Promised is what Theorem 26 asks "
+        f"16 bits, half of the uniform rows are in the box. An error of {ALPHA:g} or less on new "
+        f"rows, in 95 % of the "
+        f"runs, takes {told or 'more rows than any number tried'}. Promised is what Theorem 26 "
+        f"asks "
         "for, for an error of as much on the rows at hand, whatever they are."
     )
-    header = ("columns", "rows", f"share of runs with error ≤ {ALPHA:g}", "mean error", "runs", "promised")
+    header = (
+        "columns",
+        "rows",
+        f"share of runs with error ≤ {ALPHA:g}",
+        "mean error",
+        "runs",
+        "promised",
+    )
     return Section("Boxes", reading, tables=(Table(header, tuple(rows)),))
 
 
@@ -288,14 +377,20 @@ def _sanitizers(results: Results) -> Section:
             n = f"{found['n']:,}" if found["n"] else f"more than {most:,}"
             rows.append((question, way, shape, n, found["runs"], asked.get(way)))
     reading = (
-        f"The table has the number of values it takes until no answer errs by more than {ALPHA:g} n in 95 % of the "
-        f"runs. These numbers are on a grid with steps of a quarter, at ε = {EPSILON:g}, δ = {DELTA:g}, "
-        f"{sanitizers.NEIGHBORS}. SanPoints makes 2/α choices and counts, by advanced composition; `mine` answers the "
-        "same question with size 1, the top 2/α and their supports. SanThresholds makes up to 77/α calls of four steps "
+        f"The table has the number of values it takes until no answer errs by more than "
+        f"{ALPHA:g} n in 95 % of the "
+        f"runs. These numbers are on a grid with steps of a quarter, at ε = {EPSILON:g}, δ = "
+        f"{DELTA:g}, "
+        f"{sanitizers.NEIGHBORS}. SanPoints makes 2/α choices and counts, by advanced "
+        f"composition; `mine` answers the "
+        "same question with size 1, the top 2/α and their supports. SanThresholds makes up to "
+        "77/α calls of four steps "
         "each, here on 16 bits; `quantiles` answers with 15 cuts."
     )
     columns = ("for all", "way", "data", "values needed", "runs", "asked for by the theorem")
-    return Section("Sanitizers of points and thresholds", reading, tables=(Table(columns, tuple(rows)),))
+    return Section(
+        "Sanitizers of points and thresholds", reading, tables=(Table(columns, tuple(rows)),)
+    )
 
 
 def _densities(results: Results) -> Section:
@@ -303,22 +398,31 @@ def _densities(results: Results) -> Section:
     better: dict[str, list[int]] = {SPLIT: [], RANDOM: []}
     for (n,), found in answers_of(results, "density").items():
         error = found["error"]
-        rows.append((int(n), *(error[way] for way in WAYS), found["lost"], found["bound"], found["runs"]))
+        rows.append(
+            (int(n), *(error[way] for way in WAYS), found["lost"], found["bound"], found["runs"])
+        )
         for way, where in better.items():
             if error[way] < error[STABILITY]:
                 where.append(int(n))
     told = "; ".join(
-        f"{way} has less error than Stability at nα = {', '.join(f'{n:,}' for n in where) or 'none of these'}"
+        (
+            f"{way} has less error than Stability at nα = "
+            f"{', '.join(f'{n:,}' for n in where) or 'none of these'}"
+        )
         for way, where in better.items()
     )
     within = [row for row in rows if float(row[5] or 0) <= float(row[6] or 0)]
     reading = (
-        f"{len(BINS)} widths, α = {EPSILON:g} in all, half of it to choose by; integrated squared error. "
-        f"{told}. The score that Stability's choice loses in 5 % of the runs is within the bound of the paper's "
+        f"{len(BINS)} widths, α = {EPSILON:g} in all, half of it to choose by; integrated "
+        f"squared error. "
+        f"{told}. The score that Stability's choice loses in 5 % of the runs is within the bound "
+        f"of the paper's "
         f"Theorem 3 in {len(within)} of {len(rows)} cases."
     )
     columns = ("n", *WAYS, "score lost, 95 % quantile", "bound", "runs")
-    return Section("The width of a private histogram", reading, "densities", (Table(columns, tuple(rows)),))
+    return Section(
+        "The width of a private histogram", reading, "densities", (Table(columns, tuple(rows)),)
+    )
 
 
 def paint(figure: Any, results: Results) -> None:
@@ -327,8 +431,15 @@ def paint(figure: Any, results: Results) -> None:
     found = answers_of(results, "density")
     for way, colour, mark in zip(WAYS, COLOURS, MARKS, strict=False):
         points = [(int(n), answer["error"][way]) for (n,), answer in found.items()]
-        panel.plot([n for n, _ in points], [e for _, e in points], marker=mark, color=colour, label=way)
-    panel.set(xscale="log", yscale="log", xlabel="training values n", ylabel="mean integrated squared error")
+        panel.plot(
+            [n for n, _ in points], [e for _, e in points], marker=mark, color=colour, label=way
+        )
+    panel.set(
+        xscale="log",
+        yscale="log",
+        xlabel="training values n",
+        ylabel=("mean integrated squared error"),
+    )
     panel.set_title("More values give less error, unless the width is chosen at random")
     panel.legend()
 

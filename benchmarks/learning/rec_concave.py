@@ -1,8 +1,10 @@
-"""RecConcave (Beimel, Nissim and Stemmer 2013, Figure 5) for a point inside: its exact output distribution.
+"""RecConcave (Beimel, Nissim and Stemmer 2013, Figure 5) for a point inside: its exact output
+distribution.
 
-The quality of a point is the lesser of how many values are at most it, and at least it. It rises and falls once, so
-that a level's points are an interval, and a domain of 2^1024 points is a list of nested intervals. Of the paper's
-A_dist the correct form is taken, fim_private.mechanisms.Distance: see exposed.
+The quality of a point is the lesser of how many values are at most it, and at least it. It rises
+and falls once, so that a level's points are an interval, and a domain of 2^1024 points is a list of
+nested intervals. Of the paper's A_dist the correct form is taken, fim_private.mechanisms.Distance:
+see exposed.
 """
 
 from __future__ import annotations
@@ -20,16 +22,20 @@ from numpy.typing import NDArray
 from fim_private.mechanisms import Distance
 from fim_private.mechanisms.noisy_max import LaplaceSum
 
-# The probability that a leader with so large a margin is released; beyond MOST it is 1 for all that matters.
+# The probability that a leader with so large a margin is released; beyond MOST it is 1 for all that
+# matters.
 Released = Callable[[int], float]
 MOST = 400
 
 
 def overlooked(epsilon: float, delta: float) -> Released:
-    """Return the probability of a release with Laplace noise of scale 1/ε, and the threshold ln(1/δ)/ε."""
+    """Return the probability of a release with Laplace noise of scale 1/ε, and the threshold
+    ln(1/δ)/ε.
+    """
 
     def released(margin: int) -> float:
-        beyond = epsilon * margin - math.log(1 / delta)  # by so many scales the margin exceeds the threshold
+        # by so many scales the margin exceeds the threshold
+        beyond = epsilon * margin - math.log(1 / delta)
         return 1 - math.exp(-beyond) / 2 if beyond > 0 else math.exp(beyond) / 2
 
     return released
@@ -38,14 +44,18 @@ def overlooked(epsilon: float, delta: float) -> Released:
 def corrected(epsilon: float, delta: float) -> Released:
     """Return the probability of a release by fim_private.mechanisms.Distance under replace-one."""
     mechanism = Distance(epsilon, delta, "replace-one")
-    noise, needed = LaplaceSum.of([mechanism.scale]), mechanism.threshold + mechanism.sensitivity + 1
+    noise, needed = (
+        LaplaceSum.of([mechanism.scale]),
+        mechanism.threshold + mechanism.sensitivity + 1,
+    )
     return lambda margin: noise.tail(needed - margin)
 
 
 def used(released: Released, epsilon: float) -> dict[str, float]:
     """Return the δ that neighbours need at ε: with the same leader, and where another may lead.
 
-    Margins of neighbours differ by 2 at most; where the leaders differ, they have margins that add up to 2 at most.
+    Margins of neighbours differ by 2 at most; where the leaders differ, they have margins that add
+    up to 2 at most.
     """
     factor = math.exp(epsilon)
     same = max(
@@ -78,8 +88,8 @@ Law = dict[int, float]
 class Peaked:
     """A whole-numbered quality on [0, last] that rises and falls once.
 
-    levels: ascending; levels[i] is the quality of what is in [lows[i], highs[i]] and not in the next of these nested
-    intervals. The first is [0, last].
+    levels: ascending; levels[i] is the quality of what is in [lows[i], highs[i]] and not in the
+    next of these nested intervals. The first is [0, last].
     """
 
     last: int
@@ -89,23 +99,39 @@ class Peaked:
 
     @classmethod
     def of_values(cls, ordered: Sequence[int], last: int) -> Peaked:
-        """Return the quality of points in [0, last] for ascending values: those on the poorer side, or on the point."""
-        levels = [(low, high) for low, high in zip(ordered, reversed(ordered), strict=True) if low <= high]
+        """Return the quality of points in [0, last] for ascending values: those on the poorer side,
+        or on the point.
+        """
+        levels = [
+            (low, high) for low, high in zip(ordered, reversed(ordered), strict=True) if low <= high
+        ]
         return cls(
-            last, range(len(levels) + 1), [0, *(low for low, _ in levels)], [last, *(high for _, high in levels)]
+            last,
+            range(len(levels) + 1),
+            [0, *(low for low, _ in levels)],
+            [last, *(high for _, high in levels)],
         )
 
     @classmethod
     def of_list(cls, qualities: Sequence[int]) -> Peaked:
         """Return the quality of the places of a list, which rises and falls once."""
         levels = sorted(set(qualities))
-        places = [[i for i, quality in enumerate(qualities) if quality >= level] for level in levels]
+        places = [
+            [i for i, quality in enumerate(qualities) if quality >= level] for level in levels
+        ]
         assert all(found[-1] - found[0] == len(found) - 1 for found in places)
-        return cls(len(qualities) - 1, levels, [found[0] for found in places], [found[-1] for found in places])
+        return cls(
+            len(qualities) - 1,
+            levels,
+            [found[0] for found in places],
+            [found[-1] for found in places],
+        )
 
     def at(self, point: int) -> int:
         """Return the quality of a point in [0, last]."""
-        return self.levels[min(bisect_right(self.lows, point), bisect_right(self._falling, -point)) - 1]
+        return self.levels[
+            min(bisect_right(self.lows, point), bisect_right(self._falling, -point)) - 1
+        ]
 
     @cached_property
     def _falling(self) -> list[int]:
@@ -117,7 +143,9 @@ class Peaked:
         return [low - high for low, high in zip(self.lows, self.highs, strict=True)]
 
     def of_intervals(self, power: int) -> int:
-        """Return the highest quality that all points of some interval of 2^power points have, or more."""
+        """Return the highest quality that all points of some interval of 2^power points have, or
+        more.
+        """
         found = bisect_right(self._shrinking, 1 - (1 << power))
         return self.levels[found - 1] if found else min(0, self.levels[0])
 
@@ -131,7 +159,8 @@ class Peaked:
 
 @dataclass(frozen=True)
 class Budget:
-    """What each step spends: (epsilon for the length, for both choices of an interval, for the point), and delta.
+    """What each step spends: (epsilon for the length, for both choices of an interval, for the
+    point), and delta.
 
     delta is for each choice of an interval.
     """
@@ -143,22 +172,32 @@ class Budget:
 
 
 def law(
-    quality: Peaked, promise: float, share: float, levels: int, budget: Budget, *, within: tuple[int, int] | None = None
+    quality: Peaked,
+    promise: float,
+    share: float,
+    levels: int,
+    budget: Budget,
+    *,
+    within: tuple[int, int] | None = None,
 ) -> Law:
-    """Return the probability of each point that RecConcave may give; what is missing to 1 is that it gives none.
+    """Return the probability of each point that RecConcave may give; what is missing to 1 is that
+    it gives none.
 
-    promise: the quality that some point is promised to have. share: alpha, what part of it may be lost.
-    levels: recursions above the base, >= 0. within: where it is given, and there is a recursion, only what is in this
-    closed interval, as one point.
+    promise: the quality that some point is promised to have. share: alpha, what part of it may be
+    lost.
+    levels: recursions above the base, >= 0. within: where it is given, and there is a recursion,
+    only what is in this closed interval, as one point.
     """
     if levels == 0 or quality.last <= _BASE:
         values = np.array([quality.at(point) for point in range(quality.last + 1)], dtype=float)
         return dict(enumerate(_softmax(budget.length / 2 * values)))
-    powers = (quality.last - 1).bit_length()  # T' = 2^powers is the least power of two that is at least last
+    # T' = 2^powers is the least power of two that is at least last
+    powers = (quality.last - 1).bit_length()
     lengths = [quality.of_intervals(power) for power in range(powers + 1)]
     after = [*lengths[1:], min(0, lengths[-1])]
     steps = [
-        math.floor(min(one - (1 - share) * promise, promise - other)) for one, other in zip(lengths, after, strict=True)
+        math.floor(min(one - (1 - share) * promise, promise - other))
+        for one, other in zip(lengths, after, strict=True)
     ]
     chosen = law(Peaked.of_list(steps), share * promise / 2, 0.25, levels - 1, budget)
     found: Law = {}
@@ -173,8 +212,12 @@ def law(
 
 
 def _finished(quality: Peaked, unit: int, budget: Budget) -> Iterator[tuple[int, float]]:
-    """Yield the points, and their probabilities, once 2^k = unit is chosen: two choices of an interval, and a point."""
-    (first, one), (second, two) = (_interval(quality, offset, 8 * unit, budget) for offset in (0, 4 * unit))
+    """Yield the points, and their probabilities, once 2^k = unit is chosen: two choices of an
+    interval, and a point.
+    """
+    (first, one), (second, two) = (
+        _interval(quality, offset, 8 * unit, budget) for offset in (0, 4 * unit)
+    )
     places = [place for place in sorted({*first, *second}) if place * unit <= quality.last]
     values = np.array([quality.at(place * unit) for place in places], dtype=float)
     for taken, chance in ((None, one * two), (first, one * (1 - two)), (second, (1 - one) * two)):
@@ -185,11 +228,14 @@ def _finished(quality: Peaked, unit: int, budget: Budget) -> Iterator[tuple[int,
 
 
 def _interval(quality: Peaked, offset: int, length: int, budget: Budget) -> tuple[range, float]:
-    """Return the multiples of length/8 in the best of the intervals from offset on, as numbers, and its probability."""
+    """Return the multiples of length/8 in the best of the intervals from offset on, as numbers, and
+    its probability.
+    """
     number = -((offset - quality.last - 1) // length)
     if number <= 0:
         return range(0), 0.0
-    place = (max(quality.lows[-1], offset) - offset) // length  # of an interval with a best point, or nearest to one
+    # of an interval with a best point, or nearest to one
+    place = (max(quality.lows[-1], offset) - offset) // length
     start = offset + place * length
     inside = range(8 * start // length, 8 * (start + length) // length)
     if number == 1:
@@ -205,9 +251,13 @@ def _interval(quality: Peaked, offset: int, length: int, budget: Budget) -> tupl
 
 @lru_cache(maxsize=1 << 16)
 def _clears(epsilon: float, delta: float, margin: int) -> float:
-    """Return the probability that the distance mechanism takes a leader of this margin, under replace-one."""
+    """Return the probability that the distance mechanism takes a leader of this margin, under
+    replace-one.
+    """
     mechanism = Distance(epsilon, delta, "replace-one")
-    return LaplaceSum.of([mechanism.scale]).tail(mechanism.threshold + mechanism.sensitivity - margin + 1)
+    return LaplaceSum.of([mechanism.scale]).tail(
+        mechanism.threshold + mechanism.sensitivity - margin + 1
+    )
 
 
 def _softmax(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -216,9 +266,11 @@ def _softmax(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def promised(bits: int, levels: int, share: float, budget: Budget, failure: float) -> int:
-    """Return the n that the paper's Theorem 3.15 asks for, where r = n/2 is to be 8^N 4/(αε) (ln(32/(βδ)) + log^(N) T).
+    """Return the n that the paper's Theorem 3.15 asks for, where r = n/2 is to be 8^N 4/(αε)
+    (ln(32/(βδ)) + log^(N) T).
 
-    N = levels + 1; β is a part of the probability of failure, 1/(3N); logarithms are natural; ε is the least of a step.
+    N = levels + 1; β is a part of the probability of failure, 1/(3N); logarithms are natural; ε is
+    the least of a step.
     """
     epsilon, depth = min(budget.length, budget.interval, budget.point), levels + 1
     iterated = bits * math.log(2)

@@ -1,7 +1,9 @@
-"""SanPoints and SanThresholds of Beimel, Nissim and Stemmer (2013), and what the package has for the same questions.
+"""SanPoints and SanThresholds of Beimel, Nissim and Stemmer (2013), and what the package has for
+the same questions.
 
-Both answer for all points, or thresholds, of a domain at once: how many values are there, or below. An answer is right
-if no error exceeds a share alpha of the values. Choices are drawn from exact distributions, in floating point.
+Both answer for all points, or thresholds, of a domain at once: how many values are there, or below.
+An answer is right if no error exceeds a share alpha of the values. Choices are drawn from exact
+distributions, in floating point.
 """
 
 from __future__ import annotations
@@ -36,13 +38,23 @@ def one_point(n: int) -> Counts:
     return np.array([n // 8] + [1] * (n - n // 8), dtype=np.int64)
 
 
-POINTS: dict[str, Callable[[int], Counts]] = {"nine equal points": equal_points, "one point and dust": one_point}
+POINTS: dict[str, Callable[[int], Counts]] = {
+    "nine equal points": equal_points,
+    ("one point and dust"): one_point,
+}
 
 
-def san_points(counts: Counts, alpha: float, epsilon: float, delta: float, generator: np.random.Generator) -> Counts:
-    """Return an estimate for each point: 2/alpha rounds of Choosing, each pick with Laplace noise, all others 0."""
+def san_points(
+    counts: Counts, alpha: float, epsilon: float, delta: float, generator: np.random.Generator
+) -> Counts:
+    """Return an estimate for each point: 2/alpha rounds of Choosing, each pick with Laplace noise,
+    all others 0.
+    """
     each, share = epsilon / math.sqrt(32 * math.log(5 / delta) / alpha), alpha * delta / 5
-    mechanism, estimates = Choosing(each, share, max_itemsets=1, neighbors=NEIGHBORS), np.zeros_like(counts)
+    mechanism, estimates = (
+        Choosing(each, share, max_itemsets=1, neighbors=NEIGHBORS),
+        np.zeros_like(counts),
+    )
     left = np.arange(len(counts))
     for _ in range(round(2 / alpha)):
         place = _chosen(mechanism, counts[left], generator)
@@ -69,16 +81,28 @@ def _chosen(mechanism: Choosing, supports: Counts, generator: np.random.Generato
 
 
 def points_right(way: str, shape: str, n: int, alpha: float, runs: int, seed: int) -> float:
-    """Return the share of runs in which no point's estimate errs by more than alpha n, at epsilon 1, delta 1e-6."""
+    """Return the share of runs in which no point's estimate errs by more than alpha n, at epsilon
+    1, delta 1e-6.
+    """
     counts = POINTS[shape](n)
     generator = np.random.default_rng(seed)
     right = 0
-    baskets = [[item] for item, count in enumerate(counts.tolist()) for _ in range(count)] if way == "mine" else []
+    baskets = (
+        [[item] for item, count in enumerate(counts.tolist()) for _ in range(count)]
+        if way == "mine"
+        else []
+    )
     for run in range(runs):
         if way == "mine":
             estimates = np.zeros_like(counts)
             top = round(2 / alpha)
-            asked: Any = {"size": 1, "top": top, "supports": True, "max_basket": 1, "neighbors": NEIGHBORS}
+            asked: Any = {
+                "size": 1,
+                "top": top,
+                "supports": True,
+                "max_basket": 1,
+                "neighbors": NEIGHBORS,
+            }
             release = fim.mine(baskets, **asked, epsilon=1.0, delta=1e-6, seed=seed + run)
             for itemset in release.itemsets:
                 [item] = itemset.items or (0,)
@@ -96,13 +120,17 @@ def san_points_promised(alpha: float, epsilon: float, delta: float, beta: float)
 
 
 def _choosing_promised(growth: int, alpha: float, beta: float, epsilon: float, delta: float) -> int:
-    return math.ceil(16 / (alpha * epsilon) * math.log(16 * growth / (alpha * beta * epsilon * delta)))
+    return math.ceil(
+        16 / (alpha * epsilon) * math.log(16 * growth / (alpha * beta * epsilon * delta))
+    )
 
 
 def lognormal(n: int, seed: int) -> Counts:
     """Return how many of n lognormal values are at each point of the domain."""
     generator = np.random.default_rng(seed)
-    values = np.minimum(np.exp(generator.normal(8, 1.5, min(n, 100_000))), (1 << BITS) - 1).astype(np.int64)
+    values = np.minimum(np.exp(generator.normal(8, 1.5, min(n, 100_000))), (1 << BITS) - 1).astype(
+        np.int64
+    )
     counts = np.bincount(values, minlength=1 << BITS)
     exact = counts * n // counts.sum()
     exact[np.argmax(counts)] += n - exact.sum()
@@ -118,7 +146,10 @@ def few_points(n: int, seed: int) -> Counts:
     return counts
 
 
-THRESHOLDS: dict[str, Callable[[int, int], Counts]] = {"lognormal": lognormal, "twelve points": few_points}
+THRESHOLDS: dict[str, Callable[[int, int], Counts]] = {
+    "lognormal": lognormal,
+    "twelve points": few_points,
+}
 
 
 def _per_call(alpha: float, epsilon: float, delta: float) -> tuple[float, float, int]:
@@ -132,7 +163,9 @@ def _per_call(alpha: float, epsilon: float, delta: float) -> tuple[float, float,
 
 @dataclass
 class SanThresholds:
-    """A run: the domain is split into intervals with noisy numbers of values, each put at its interval's end."""
+    """A run: the domain is split into intervals with noisy numbers of values, each put at its
+    interval's end.
+    """
 
     counts: Counts
     alpha: float
@@ -148,7 +181,9 @@ class SanThresholds:
         self.each, self.exception, self.calls = _per_call(self.alpha, self.epsilon, self.delta)
 
     def run(self) -> NDArray[np.float64]:
-        """Return an estimate of how many values are at each point, of which sums alone mean something."""
+        """Return an estimate of how many values are at each point, of which sums alone mean
+        something.
+        """
         left = [(0, len(self.counts))]
         while left and self.calls:
             start, end = left.pop()
@@ -168,19 +203,29 @@ class SanThresholds:
         return float(self.below[end] - self.below[start] + one - two)
 
     def _interval(self, start: int, end: int) -> tuple[int, int] | None:
-        """Choose a length by the exponential mechanism, and an interval of twice that by Choosing, as half-open."""
+        """Choose a length by the exponential mechanism, and an interval of twice that by Choosing,
+        as half-open.
+        """
         powers = (end - start - 1).bit_length()
         most = [0]  # of the values in an interval of 2^(j - 1) points, for j = 0: none
         for power in range(powers + 1):
             length = min(1 << power, end - start)
-            most.append(int((self.below[start + length : end + 1] - self.below[start : end + 1 - length]).max()))
+            most.append(
+                int(
+                    (
+                        self.below[start + length : end + 1] - self.below[start : end + 1 - length]
+                    ).max()
+                )
+            )
         part = self.alpha * self.n / 32
         steps = np.array([min(most[j + 1] - part, 3 * part - most[j]) for j in range(powers + 1)])
         weights = np.exp(self.each / 2 * (steps - steps.max()))
         power = int(self.generator.choice(powers + 1, p=weights / weights.sum()))
         if power:
             length, growth = 2 << power, 2
-            firsts = np.concatenate([np.arange(start + o, end, length) for o in (0, 1 << power) if start + o < end])
+            firsts = np.concatenate(
+                [np.arange(start + o, end, length) for o in (0, 1 << power) if start + o < end]
+            )
         else:
             length, growth, firsts = 1, 1, np.arange(start, end)
         ends = np.minimum(firsts + length, end)
@@ -193,14 +238,18 @@ class SanThresholds:
 
 
 def thresholds_right(way: str, shape: str, n: int, alpha: float, runs: int, seed: int) -> float:
-    """Return the share of runs in which no threshold's estimate errs by more than alpha n, at epsilon 1, delta 1e-6."""
+    """Return the share of runs in which no threshold's estimate errs by more than alpha n, at
+    epsilon 1, delta 1e-6.
+    """
     counts = THRESHOLDS[shape](n, seed)
     generator, true = np.random.default_rng(seed), np.cumsum(counts)
     values = np.repeat(np.arange(len(counts)), counts) if way == "quantiles" else counts
     right = 0
     for run in range(runs):
         if way == "quantiles":
-            levels = 4  # 15 cuts: between two of them is 1/16 of the values, so that 0.0375 n is left for errors
+            # 15 cuts: between two of them is 1/16 of the values, so that 0.0375 n is left for
+            # errors
+            levels = 4
             options: Any = {"low": 0, "high": 1 << BITS, "epsilon": 1.0, "neighbors": NEIGHBORS}
             cuts = quantiles(values, levels=levels, **options, seed=seed + run)
             estimates = np.bincount(cuts, minlength=len(counts)) * (n / 2**levels)
@@ -219,11 +268,14 @@ def san_thresholds_promised(alpha: float, epsilon: float, delta: float, beta: fl
 RIGHT = {"points": points_right, "thresholds": thresholds_right}
 
 
-def enough(question: str, way: str, shape: str, start: int, most: int, alpha: float, runs: int, seed: int) -> Any:
-    """Return the least n of a grid, each a quarter more than the one before, of which 95 % of the runs are right.
+def enough(
+    question: str, way: str, shape: str, start: int, most: int, alpha: float, runs: int, seed: int
+) -> Any:
+    """Return the least n of a grid, each a quarter more than the one before, of which 95 % of the
+    runs are right.
 
-    By bisection; the next n must be right as well, or else the search goes on from there. None where not even the last
-    of the grid is enough.
+    By bisection; the next n must be right as well, or else the search goes on from there. None
+    where not even the last of the grid is enough.
     """
     grid = [start]
     while grid[-1] * 5 // 4 <= most:

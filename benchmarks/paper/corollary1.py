@@ -1,6 +1,8 @@
-"""Corollary 1 of Chaudhuri, Hsu and Song (2014), checked: large margin's error does not depend on the universe.
+"""Corollary 1 of Chaudhuri, Hsu and Song (2014), checked: large margin's error does not depend on
+the universe.
 
-Exact distributions and exact draws of the mechanisms as they are shipped, on real and on planted spectra.
+Exact distributions and exact draws of the mechanisms as they are shipped, on real and on planted
+spectra.
 
     python -m benchmarks.paper.corollary1 [--quick]
 """
@@ -35,9 +37,13 @@ MOST_DRAWN = 3  # items of the itemsets that are drawn, not only computed
 
 
 def planted() -> dict[str, Levels]:
-    """Return power laws of some 190,000 itemsets below leaders whose lead is around what large margin needs."""
+    """Return power laws of some 190,000 itemsets below leaders whose lead is around what large
+    margin needs.
+    """
     kinds = ((1, 0), (1, 390), (1, 450), (1, 600), (10, 450), (10, 600), (100, 600))
-    return {f"zipf, {m} lead by {lead}": power_law(200_000, 120, lead, m, 0.45) for m, lead in kinds}
+    return {
+        f"zipf, {m} lead by {lead}": power_law(200_000, 120, lead, m, 0.45) for m, lead in kinds
+    }
 
 
 def build(options: Options) -> tuple[list[Task], list[str]]:
@@ -46,12 +52,18 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     if options.quick:
         return list(_all({}, synthetic, options)), []
     found, missing = sources(options.data)
-    real: dict[str, Source | Levels] = {name: found[name] for name in REAL if name in found and options.takes(name)}
+    real: dict[str, Source | Levels] = {
+        name: found[name] for name in REAL if name in found and options.takes(name)
+    }
     return list(_all(real, synthetic, options)), [name for name in missing if name.startswith(REAL)]
 
 
-def _all(real: dict[str, Source | Levels], synthetic: dict[str, Source | Levels], options: Options) -> Iterator[Task]:
-    sizes, exponents, draws = (SIZES, EXPONENTS, DRAWS) if not options.quick else ([1, 2], [2, 6, 20, 60], 400)
+def _all(
+    real: dict[str, Source | Levels], synthetic: dict[str, Source | Levels], options: Options
+) -> Iterator[Task]:
+    sizes, exponents, draws = (
+        (SIZES, EXPONENTS, DRAWS) if not options.quick else ([1, 2], [2, 6, 20, 60], 400)
+    )
     budgets, deltas = BUDGETS, [1e-6, 1e-8]
     supports = [100, 300, 500, 700, 900]
     if options.quick:
@@ -61,19 +73,42 @@ def _all(real: dict[str, Source | Levels], synthetic: dict[str, Source | Levels]
     sets += [(name, about, 1) for name, about in synthetic.items()]
     arguments: dict[str, Any]
     for size in sizes:
-        yield Task(f"needs/{size}", tasks.needs, {"size": size, "exponents": exponents, "epsilon": 1.0})
-        yield Task(f"crowd/{size}", tasks.crowd, {"size": size, "exponents": exponents, "epsilon": 1.0})
+        yield Task(
+            f"needs/{size}", tasks.needs, {"size": size, "exponents": exponents, "epsilon": 1.0}
+        )
+        yield Task(
+            f"crowd/{size}", tasks.crowd, {"size": size, "exponents": exponents, "epsilon": 1.0}
+        )
     for name, about, size in sets:
-        arguments = {"about": about, "size": size, "epsilon": 1.0, "exponents": exponents, "known": KNOWN}
+        arguments = {
+            "about": about,
+            "size": size,
+            "epsilon": 1.0,
+            "exponents": exponents,
+            "known": KNOWN,
+        }
         yield Task(f"errors/{name}/{size}", tasks.errors, arguments)
     sets = [(name, about, size) for name, about, size in sets if size <= MOST_DRAWN]
     for number, (name, about, size) in enumerate(sets):
         for share in SHARES if name in real else [1.0]:
             for epsilon, delta in budgets:
                 budget = {"epsilon": epsilon, "delta": delta, "etas": ETAS, "draws": draws}
-                arguments = {"about": about, "size": size, "share": share, **budget, "seed": options.seed + number}
-                yield Task(f"coverage/{name}/{size}/{share}/{epsilon}/{delta}", tasks.coverage, arguments)
-        arguments = {"about": about, "size": size, "shares": FRACTIONS, "epsilons": [0.25, 0.5, 1.0, 2.0]}
+                arguments = {
+                    "about": about,
+                    "size": size,
+                    "share": share,
+                    **budget,
+                    "seed": options.seed + number,
+                }
+                yield Task(
+                    f"coverage/{name}/{size}/{share}/{epsilon}/{delta}", tasks.coverage, arguments
+                )
+        arguments = {
+            "about": about,
+            "size": size,
+            "shares": FRACTIONS,
+            "epsilons": [0.25, 0.5, 1.0, 2.0],
+        }
         more = {"deltas": deltas, "seed": options.seed + number}
         yield Task(f"condition/{name}/{size}", tasks.condition, {**arguments, **more})
     for name in tasks.VOCABULARIES:
@@ -104,21 +139,37 @@ def _needed(results: Results) -> Section:
     for (size,), found in sizes.items():
         for neighbors in tasks.NEIGHBORS:
             growth = slope(found["exponents"], found[neighbors]["exponential"])
-            rows.append((int(size), neighbors, growth, *_ends(found[neighbors]["exponential"]), margin))
+            rows.append(
+                (int(size), neighbors, growth, *_ends(found[neighbors]["exponential"]), margin)
+            )
     grows = [row for row in rows if row[1] == "replace-one"]
     rates = {"replace-one": 0.5, "add-remove": 1.0}
     off = max(abs(row[2] / (row[0] * math.log(10) / rates[row[1]]) - 1) for row in rows)
     reading = (
-        f"{'Confirmed' if off < 0.05 else 'NOT confirmed'} (section 3.3): the support that large margin needs is "
-        f"{margin} units for every universe and size. The exponential mechanism's grows in proportion to r log |I|. "
-        f"For each factor of ten in |I|, each item of the itemset adds {grows[0][2]:.1f} units (replace-one; half of "
-        f"that under add-remove). The growth is at most {off:.1%} off the prediction r ln 10 / rate. At ε = 1 and "
-        f"δ = 1e-6 that makes {grows[-1][3]:,} to {grows[-1][4]:,} units at r = {grows[-1][0]}. For universes that can "
+        f"{'Confirmed' if off < 0.05 else 'NOT confirmed'} (section 3.3): the support that large "
+        f"margin needs is "
+        f"{margin} units for every universe and size. The exponential mechanism's grows in "
+        f"proportion to r log |I|. "
+        f"For each factor of ten in |I|, each item of the itemset adds {grows[0][2]:.1f} units "
+        f"(replace-one; half of "
+        f"that under add-remove). The growth is at most {off:.1%} off the prediction r ln 10 / "
+        f"rate. At ε = 1 and "
+        f"δ = 1e-6 that makes {grows[-1][3]:,} to {grows[-1][4]:,} units at r = {grows[-1][0]}. "
+        f"For universes that can "
         f"be listed the exponential mechanism needs far less than large margin."
     )
     columns = ("r", "neighbours", "exponential: units for a factor 10 in the number of items")
-    more = (f"needed at 10^{first['exponents'][0]} items", f"needed at 10^{first['exponents'][-1]}", "large margin")
-    return Section("Support needed as the universe grows", reading, "needs", (Table((*columns, *more), tuple(rows)),))
+    more = (
+        f"needed at 10^{first['exponents'][0]} items",
+        f"needed at 10^{first['exponents'][-1]}",
+        "large margin",
+    )
+    return Section(
+        "Support needed as the universe grows",
+        reading,
+        "needs",
+        (Table((*columns, *more), tuple(rows)),),
+    )
 
 
 def _ends(values: list[int]) -> tuple[int, int]:
@@ -130,30 +181,55 @@ def _errors(results: Results) -> Section:
     for (name, size), found in parts(results, "errors").items():
         last = found["rows"][-1]
         apart = max(
-            apart, abs(last.get("large-margin", found["large-margin"]) - found["large-margin"]) / found["maximum"]
+            apart,
+            abs(last.get("large-margin", found["large-margin"]) - found["large-margin"])
+            / found["maximum"],
         )
         lost += found["abstain"] > 0.5
         told = [row["large-margin"] for row in found["rows"] if "large-margin" in row]
-        cells = (found["large-margin"], found["abstain"], told[0], last["replace-one"], last["add-remove"])
+        cells = (
+            found["large-margin"],
+            found["abstain"],
+            told[0],
+            last["replace-one"],
+            last["add-remove"],
+        )
         rows.append((name, int(size), found["maximum"], *cells))
     crowds = parts(results, "crowd").values()
     ends = [(c["rows"][0], c["rows"][-1], c["maximum"]) for c in crowds]
     worst = max(last["replace-one"] for _, last, _ in ends)
     flat = max(last["large-margin"] for _, last, _ in ends)
     reading = (
-        f"Mean error f_max − f(I) in units at ε = 1, δ = 1e-6, from exact distributions; abstaining counts as naming "
-        f"an itemset that nobody has. Large margin without the universe takes no |I|, so its error is one number. "
-        f"With the universe it ends with an exponential mechanism at ε/3 that helps in small universes. With 10^60 "
-        f"items the error is what it is without the universe (at most {apart:.1e} of f_max apart). On real spectra the "
-        "exponential mechanism's error is a step: next to nothing until r log |I| outweighs f_max, then f_max. Where "
-        "itemsets crowd below a leader (last panel: e^(0.75 d) of them d units below) it grows in proportion to r log "
-        f"|I|, to {worst:.0f} units. Large margin's stays at or below {flat:.1f}. In {lost} of {len(rows)} spectra "
-        "large margin abstains more often than not, where the exponential mechanism over a listed universe still "
+        f"Mean error f_max − f(I) in units at ε = 1, δ = 1e-6, from exact distributions; "
+        f"abstaining counts as naming "
+        f"an itemset that nobody has. Large margin without the universe takes no |I|, so its "
+        f"error is one number. "
+        f"With the universe it ends with an exponential mechanism at ε/3 that helps in small "
+        f"universes. With 10^60 "
+        f"items the error is what it is without the universe (at most {apart:.1e} of f_max "
+        f"apart). On real spectra the "
+        "exponential mechanism's error is a step: next to nothing until r log |I| outweighs "
+        "f_max, then f_max. Where "
+        "itemsets crowd below a leader (last panel: e^(0.75 d) of them d units below) it grows "
+        "in proportion to r log "
+        f"|I|, to {worst:.0f} units. Large margin's stays at or below {flat:.1f}. In {lost} of "
+        f"{len(rows)} spectra "
+        "large margin abstains more often than not, where the exponential mechanism over a "
+        "listed universe still "
         "answers."
     )
-    columns = ("data", "r", "f_max (units)", "large margin: error", "P(abstain)", "error, 10^6 items known")
+    columns = (
+        "data",
+        "r",
+        "f_max (units)",
+        "large margin: error",
+        "P(abstain)",
+        ("error, 10^6 items known"),
+    )
     more = ("exponential, 10^60 items: error, replace-one", "add-remove")
-    return Section("Error as the universe grows", reading, "errors", (Table((*columns, *more), tuple(rows)),))
+    return Section(
+        "Error as the universe grows", reading, "errors", (Table((*columns, *more), tuple(rows)),)
+    )
 
 
 def _crossings(results: Results) -> Section:
@@ -166,7 +242,9 @@ def _crossings(results: Results) -> Section:
     single = next(iter(parts(results, "needs").values()))
     for neighbors in tasks.NEIGHBORS:
         crossing = single[neighbors]["crossing"]
-        rows.append(("one itemset, at the support large margin needs", 1, neighbors, *crossing.values()))
+        rows.append(
+            ("one itemset, at the support large margin needs", 1, neighbors, *crossing.values())
+        )
     for name, size, neighbors, crossing in crossings:
         if crossing["measured"] is not None:
             off = max(off, abs(crossing["measured"] - crossing["predicted"]))
@@ -174,11 +252,16 @@ def _crossings(results: Results) -> Section:
     never = sum(crossing["measured"] is None for *_, crossing in crossings)
     least = min(row[3] for row in rows)
     reading = (
-        f"Large margin has the smaller mean error only beyond some ln K, K the number of candidates. At the support "
-        f"that large margin needs this is {rows[0][3]:.0f} (replace-one) and {rows[1][3]:.0f} (add-remove); "
-        f"{least:.0f} is the least of all. The prediction, rate · f_max + ln(error / f_max), is off by at most "
-        f"{off:.1f}. All pairs of 16,470 items are ln K = {math.log(math.comb(16_470, 2)):.1f}: listed universes are "
-        f"the exponential mechanism's. In {never} of {len(crossings)} cases large margin abstains more often than not, "
+        f"Large margin has the smaller mean error only beyond some ln K, K the number of "
+        f"candidates. At the support "
+        f"that large margin needs this is {rows[0][3]:.0f} (replace-one) and {rows[1][3]:.0f} "
+        f"(add-remove); "
+        f"{least:.0f} is the least of all. The prediction, rate · f_max + ln(error / f_max), is "
+        f"off by at most "
+        f"{off:.1f}. All pairs of 16,470 items are ln K = {math.log(math.comb(16_470, 2)):.1f}: "
+        f"listed universes are "
+        f"the exponential mechanism's. In {never} of {len(crossings)} cases large margin "
+        f"abstains more often than not, "
         f"and never wins."
     )
     columns = ("data", "r", "neighbours", "ln K measured", "ln K predicted")
@@ -194,20 +277,48 @@ def _bound(results: Results) -> Section:
         own = [p for p in points if p.eta == eta]
         if own:
             worst = min(own, key=lambda p: p.share)
-            rows.append((eta, len(own), len(cases) - len(own), worst.share, worst.lower, worst.upper, 1 - eta))
+            rows.append(
+                (
+                    eta,
+                    len(own),
+                    len(cases) - len(own),
+                    worst.share,
+                    worst.lower,
+                    worst.upper,
+                    1 - eta,
+                )
+            )
     met = sum(any(row["rank"] is not None for row in case["rows"]) for case in cases.values())
     open_ = sum(p.exact < 0.9999 for p in points)
-    verdict = "Not tested" if not points else "Confirmed" if not below else f"NOT confirmed in {len(below)} checks"
+    verdict = (
+        "Not tested"
+        if not points
+        else "Confirmed"
+        if not below
+        else (f"NOT confirmed in {len(below)} checks")
+    )
     draws = points[0].draws if points else 0
     reading = (
-        f"{verdict} (Theorem 3): wherever the paper's margin condition c(ℓ*+1) < c(1) − (21/ε) ln(3/η) − T(ℓ*) holds "
+        f"{verdict} (Theorem 3): wherever the paper's margin condition c(ℓ*+1) < c(1) − (21/ε) "
+        f"ln(3/η) − T(ℓ*) holds "
         f"for some ℓ*, at least 1 − η of {draws:,} seeded releases keep the bound. The bound is "
-        f"f(I) ≥ f_max − (6/(nε)) ln(2ℓ*/η). A check asks that the lower limit of a 95 % Clopper–Pearson interval is "
+        f"f(I) ≥ f_max − (6/(nε)) ln(2ℓ*/η). A check asks that the lower limit of a 95 % "
+        f"Clopper–Pearson interval is "
         f"above 1 − η as well. These are {len(points)} checks in {met} "
-        f"of {len(cases)} cases, six η on the same draws. In the others the condition holds for no η and the theorem "
-        f"says nothing. The bound is far from tight: the exact probability is below 0.9999 in {open_} checks only."
+        f"of {len(cases)} cases, six η on the same draws. In the others the condition holds for "
+        f"no η and the theorem "
+        f"says nothing. The bound is far from tight: the exact probability is below 0.9999 in "
+        f"{open_} checks only."
     )
-    columns = ("η", "cases with the condition", "without", "least share kept", "lower limit", "upper limit", "promised")
+    columns = (
+        "η",
+        "cases with the condition",
+        "without",
+        "least share kept",
+        "lower limit",
+        "upper limit",
+        "promised",
+    )
     return Section("The bound of Theorem 3", reading, "coverage", (Table(columns, tuple(rows)),))
 
 
@@ -221,13 +332,18 @@ def _constants(results: Results) -> Section:
     rows.sort(key=lambda row: -float(row[-1]))
     largest = f"{rows[0][-1]:.2f}" if rows else "not known: there is no such case"
     reading = (
-        "The least C with P(f(I) ≥ f_max − C ln(L/δ)/(nε)) ≥ 1 − δ, from exact distributions, where abstaining has "
-        f"probability at most δ, the mechanism's own: {len(rows)} of {len(cases)} cases. The others do not have the "
-        f"margin (next part). The largest C is {largest}; it is small because ln(2ℓ*/η) counts leaders, not the L "
+        "The least C with P(f(I) ≥ f_max − C ln(L/δ)/(nε)) ≥ 1 − δ, from exact distributions, "
+        "where abstaining has "
+        f"probability at most δ, the mechanism's own: {len(rows)} of {len(cases)} cases. The "
+        f"others do not have the "
+        f"margin (next part). The largest C is {largest}; it is small because ln(2ℓ*/η) counts "
+        f"leaders, not the L "
         "itemsets that occur. The table has the fifteen largest."
     )
     columns = ("data", "r", "n", "ε", "δ", "f_max (units)", "L", "least C")
-    return Section("The constant of Corollary 1", reading, None, (Table(columns, tuple(rows[:15])),))
+    return Section(
+        "The constant of Corollary 1", reading, None, (Table(columns, tuple(rows[:15])),)
+    )
 
 
 def _condition(results: Results) -> Section:
@@ -237,14 +353,26 @@ def _condition(results: Results) -> Section:
     least = [row["ratio"] for row in rows if row["abstain"] <= row["delta"]]
     proved = [row["enough"] for row in rows]
     broken = sum(row["ratio"] > row["enough"] and row["abstain"] > row["delta"] for row in rows)
-    verdict = "Not tested" if not rows else "Confirmed" if not broken else f"NOT confirmed in {broken} cases"
+    verdict = (
+        "Not tested"
+        if not rows
+        else "Confirmed"
+        if not broken
+        else (f"NOT confirmed in {broken} cases")
+    )
     reading = (
-        f"{verdict}: Corollary 1 asks for f_max ≥ C log(L/δ)/(nε). Its proof gives C = {min(proved):.0f} to "
-        f"{max(proved):.0f} for the L, ε and δ here. Above that, abstaining has probability at most δ in all "
-        f"{len(rows):,} cases (random parts of the data, four ε, δ = 1e-6 and 1e-8). Measured, the greatest "
-        f"f_max·nε / ln(L/δ) with a higher probability of abstaining is {max(fails, default=0):.1f} "
-        f"({max(rare, default=0):.1f} for more than 5 %). The least without is {min(least, default=math.nan):.1f}. "
-        f"Between the two the margin decides, for itemsets that share the lead need a higher rank and a wider margin."
+        f"{verdict}: Corollary 1 asks for f_max ≥ C log(L/δ)/(nε). Its proof gives C = "
+        f"{min(proved):.0f} to "
+        f"{max(proved):.0f} for the L, ε and δ here. Above that, abstaining has probability at "
+        f"most δ in all "
+        f"{len(rows):,} cases (random parts of the data, four ε, δ = 1e-6 and 1e-8). Measured, "
+        f"the greatest "
+        f"f_max·nε / ln(L/δ) with a higher probability of abstaining is "
+        f"{max(fails, default=0):.1f} "
+        f"({max(rare, default=0):.1f} for more than 5 %). The least without is "
+        f"{min(least, default=math.nan):.1f}. "
+        f"Between the two the margin decides, for itemsets that share the lead need a higher "
+        f"rank and a wider margin."
     )
     return Section("When does it succeed?", reading, "condition")
 
@@ -261,23 +389,43 @@ def _unknown(results: Results) -> Section:
             answer = "refused (exit code 2)" if asked["exit"] == 2 else asked["answer"]
             said.setdefault((name, asked["options"]), {})[int(support)] = answer
     supports = sorted({support for answers in said.values() for support in answers})
-    runs = [(name, f"`{options}`", *(answers.get(s) for s in supports)) for (name, options), answers in said.items()]
+    runs = [
+        (name, f"`{options}`", *(answers.get(s) for s in supports))
+        for (name, options), answers in said.items()
+    ]
     paid = [row for row in rows if row[0].startswith("strings") and row[2] == "replace-one"]
-    without = [o for o in dict.fromkeys(o for _, o in said) if "exponential" in o and "--universe-size" not in o]
-    refused = [answer for (_, o), answers in said.items() if o in without for answer in answers.values()]
+    without = [
+        o
+        for o in dict.fromkeys(o for _, o in said)
+        if "exponential" in o and "--universe-size" not in o
+    ]
+    refused = [
+        answer for (_, o), answers in said.items() if o in without for answer in answers.values()
+    ]
     reading = (
-        f"Baskets with a planted pair among items that nobody listed, by the shipped command (ε = 1, δ = 1e-6, "
+        f"Baskets with a planted pair among items that nobody listed, by the shipped command (ε "
+        f"= 1, δ = 1e-6, "
         f"replace-one, one seed). Without a universe the exponential mechanism is refused "
-        f"({sum(a.startswith('refused') for a in refused)} of {len(refused)} runs), because items taken from the data "
-        "are not private. Given only the size of an open vocabulary it answers and pays. Over strings of 32 bytes "
-        f"that is {paid[0][-1]:,} to {paid[-1][-1]:,} units for r = {paid[0][1]} to {paid[-1][1]}, against large "
-        f"margin's {paid[0][3]}. For GTINs, and for single strings, it needs less than large margin. Limited-domain "
+        f"({sum(a.startswith('refused') for a in refused)} of {len(refused)} runs), because "
+        f"items taken from the data "
+        "are not private. Given only the size of an open vocabulary it answers and pays. Over "
+        "strings of 32 bytes "
+        f"that is {paid[0][-1]:,} to {paid[-1][-1]:,} units for r = {paid[0][1]} to "
+        f"{paid[-1][1]}, against large "
+        f"margin's {paid[0][3]}. For GTINs, and for single strings, it needs less than large "
+        f"margin. Limited-domain "
         f"needs no universe either and {paid[0][5]} units: where nothing is known it beats both."
     )
-    names = ("large margin", "tight margin", "limited-domain", "exponential, size of the universe only")
+    names = (
+        "large margin",
+        "tight margin",
+        "limited-domain",
+        ("exponential, size of the universe only"),
+    )
     needs = Table(("vocabulary of items", "r", "neighbours", *names), tuple(rows))
     answers = Table(
-        ("vocabulary of items", "`fim-private mine` with", *(f"pair in {s}" for s in supports)), tuple(runs)
+        ("vocabulary of items", "`fim-private mine` with", *(f"pair in {s}" for s in supports)),
+        tuple(runs),
     )
     return Section("Items that nobody knows in advance", reading, "unknown", (needs, answers))
 
@@ -300,7 +448,9 @@ def slope(exponents: list[int], values: list[int]) -> float:
 
 @dataclass(frozen=True)
 class Covered:
-    """One check of Theorem 3. share: of the draws that kept the bound, with a 95 % Clopper–Pearson interval."""
+    """One check of Theorem 3. share: of the draws that kept the bound, with a 95 % Clopper–Pearson
+    interval.
+    """
 
     eta: float
     draws: int
@@ -331,7 +481,12 @@ def needs(figure: Any, results: Results) -> None:
         margin = 0
         for place, ((size,), found) in enumerate(parts(results, "needs").items()):
             items = [10.0**e for e in found["exponents"]]
-            panel.plot(items, found[neighbors]["exponential"], label=f"exponential, r = {size}", **line_style(place, 3))
+            panel.plot(
+                items,
+                found[neighbors]["exponential"],
+                label=f"exponential, r = {size}",
+                **line_style(place, 3),
+            )
             margin = found[neighbors]["large-margin"]
         panel.axhline(margin, color="black", linestyle="--", label="large margin, every r")
         panel.set(title=neighbors, xscale="log", yscale="log", xlabel="items in the universe, |I|")
@@ -339,7 +494,9 @@ def needs(figure: Any, results: Results) -> None:
         panel.minorticks_off()
         panel.set_xticks([10.0**e for e in (2, 20, 40, 60)])
     figure.axes[0].set_ylabel("support needed (units), 95 %, ε = 1, δ = 1e-6")
-    figure.suptitle("The exponential mechanism needs more as the universe grows, large margin does not")
+    figure.suptitle(
+        "The exponential mechanism needs more as the universe grows, large margin does not"
+    )
     legend_below(figure, figure.axes[:1], 3)
 
 
@@ -352,12 +509,26 @@ def errors(figure: Any, results: Results) -> None:
     panels = figure.subplots(math.ceil((len(names) + 1) / 2), 2, squeeze=False).ravel()
     for panel, name in zip(panels, names, strict=False):
         for (_, size), answer in ((key, value) for key, value in found.items() if key[0] == name):
-            colour, apart = COLOURS[int(size) - 1], 0.02 * (int(size) - 1)  # or lines would lie on each other
+            # or lines would lie on each other
+            colour, apart = COLOURS[int(size) - 1], 0.02 * (int(size) - 1)
             items = [10.0 ** row["exponent"] for row in answer["rows"]]
             error = [row["replace-one"] / answer["maximum"] - apart for row in answer["rows"]]
-            panel.plot(items, error, color=colour, marker=MARKS[int(size) - 1], markersize=3, label=f"r = {size}")
-            panel.axhline(answer["large-margin"] / answer["maximum"] - apart, color=colour, linestyle="--")
-            told = [(10.0 ** row["exponent"], row["large-margin"]) for row in answer["rows"] if "large-margin" in row]
+            panel.plot(
+                items,
+                error,
+                color=colour,
+                marker=MARKS[int(size) - 1],
+                markersize=3,
+                label=f"r = {size}",
+            )
+            panel.axhline(
+                answer["large-margin"] / answer["maximum"] - apart, color=colour, linestyle="--"
+            )
+            told = [
+                (10.0 ** row["exponent"], row["large-margin"])
+                for row in answer["rows"]
+                if "large-margin" in row
+            ]
             heights = [error / answer["maximum"] - apart for _, error in told]
             panel.plot([x for x, _ in told], heights, ":", color=colour, marker="x", markersize=4)
         panel.set(title=name, ylim=(-0.15, 1.05), ylabel="error (share of f_max)")
@@ -375,8 +546,10 @@ def errors(figure: Any, results: Results) -> None:
         panel.remove()
     legend_below(figure, panels[:1], 6)
     figure.suptitle(
-        "Mean error, ε = 1, δ = 1e-6, replace-one (f_max: no itemset is named, or one that nobody has).\n"
-        "Solid: exponential; dashed: large margin; dotted: large margin that knows |I|. Sizes are 0.02 apart."
+        "Mean error, ε = 1, δ = 1e-6, replace-one (f_max: no itemset is named, or one that "
+        "nobody has).\n"
+        "Solid: exponential; dashed: large margin; dotted: large margin that knows |I|. Sizes "
+        "are 0.02 apart."
     )
 
 
@@ -412,7 +585,14 @@ def coverage(figure: Any, results: Results) -> None:
         promised = panel.hlines(1 - eta, place - 0.4, place + 0.4, color=COLOURS[5])
     if points:
         promised.set_label("promised: 1 − η")
-        panel.plot([], [], "o", color=COLOURS[0], markersize=3, label="share of releases, 95 % interval, one case each")
+        panel.plot(
+            [],
+            [],
+            "o",
+            color=COLOURS[0],
+            markersize=3,
+            label=("share of releases, 95 % interval, one case each"),
+        )
         panel.legend(loc="lower right")
     panel.set_xticks(range(len(etas)), [f"{eta:g}" for eta in etas])
     panel.set(
@@ -438,8 +618,15 @@ def condition(figure: Any, results: Results) -> None:
             label=f"{name}, r = {size}",
             alpha=0.8,
         )
-    panel.set(xscale="log", xlim=(0.9, None), xlabel="f_max · n ε / ln(L/δ)", ylabel="probability of a release")
-    panel.set_title("Whatever the data, large margin begins to succeed at much the same place (δ = 1e-6)")
+    panel.set(
+        xscale="log",
+        xlim=(0.9, None),
+        xlabel="f_max · n ε / ln(L/δ)",
+        ylabel="probability of a release",
+    )
+    panel.set_title(
+        "Whatever the data, large margin begins to succeed at much the same place (δ = 1e-6)"
+    )
     legend_below(figure, [panel], 3)
 
 
@@ -457,7 +644,11 @@ def unknown(figure: Any, results: Results) -> None:
                 where = f", {name}" if kind == "named-exponential" else ""
                 colour = COLOURS[index + place]
                 panel.plot(
-                    sizes, needed, color=colour, marker=MARKS[index + place], label=_NAMES.get(kind, kind) + where
+                    sizes,
+                    needed,
+                    color=colour,
+                    marker=MARKS[index + place],
+                    label=_NAMES.get(kind, kind) + where,
                 )
         panel.set(title=neighbors, yscale="log", xlabel="items in the itemset, r")
         panel.set_xticks(sizes)

@@ -1,4 +1,6 @@
-"""What `corollary1.py` computes: exact distributions, exact draws, and runs of the command on open vocabularies."""
+"""What `corollary1.py` computes: exact distributions, exact draws, and runs of the command on open
+vocabularies.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,13 @@ NEIGHBORS = REPLACE_ONE, ADD_REMOVE = "replace-one", "add-remove"
 CONFIDENCE = 0.95
 
 
-def errors(about: Source | Levels, size: int, exponents: list[int], epsilon: float, known: list[int]) -> dict[str, Any]:
+def errors(
+    about: Source | Levels, size: int, exponents: list[int], epsilon: float, known: list[int]
+) -> dict[str, Any]:
     """Return mean errors f_max - f(I) in units, the items of the universe being 10^exponent.
 
-    about: a data set, or a synthetic spectrum. known: exponents for which large margin is told the universe as well.
+    about: a data set, or a synthetic spectrum. known: exponents for which large margin is told the
+    universe as well.
     """
     levels, items = _levels(about, size)
     maximum = levels[0][0]
@@ -53,7 +58,9 @@ def errors(about: Source | Levels, size: int, exponents: list[int], epsilon: flo
         row: dict[str, Any] = {"exponent": exponent, "ln_candidates": math.log(candidates)}
         whole = spectrum(levels, candidates)
         for neighbors in NEIGHBORS:
-            row[neighbors] = mean_error(Exponential(epsilon, neighbors).distribution(whole), maximum)
+            row[neighbors] = mean_error(
+                Exponential(epsilon, neighbors).distribution(whole), maximum
+            )
         if exponent in known:
             row["large-margin"] = mean_error(large_margin.distribution(whole), maximum)
         rows.append(row)
@@ -64,7 +71,9 @@ def errors(about: Source | Levels, size: int, exponents: list[int], epsilon: flo
         "large-margin": own,
         "abstain": unknown.abstain,
         "rows": rows,
-        "crossing": {neighbors: crossing(levels, own, epsilon, neighbors) for neighbors in NEIGHBORS},
+        "crossing": {
+            neighbors: crossing(levels, own, epsilon, neighbors) for neighbors in NEIGHBORS
+        },
     }
 
 
@@ -77,14 +86,19 @@ def _levels(about: Source | Levels, size: int) -> tuple[Levels, int]:
 
 def mean_error(outcomes: OutcomeDistribution, maximum: int) -> float:
     """Return E[c(1) - c(I)]; to abstain is to name an itemset that nobody has."""
-    return float(((maximum - outcomes.levels) * outcomes.probabilities).sum() + maximum * outcomes.abstain)
+    return float(
+        ((maximum - outcomes.levels) * outcomes.probabilities).sum() + maximum * outcomes.abstain
+    )
 
 
-def crossing(levels: Levels, error: float, epsilon: float, neighbors: str) -> dict[str, float | None]:
-    """Return ln K from which on the exponential mechanism's mean error is above that of large margin.
+def crossing(
+    levels: Levels, error: float, epsilon: float, neighbors: str
+) -> dict[str, float | None]:
+    """Return ln K from which on the exponential mechanism's mean error is above that of large
+    margin.
 
-    predicted: K zeros cause that error once K e^{-rate c(1)} c(1) is as much, at ln K = rate c(1) + ln(error / c(1)).
-    Both None where large margin abstains more often than not.
+    predicted: K zeros cause that error once K e^{-rate c(1)} c(1) is as much, at ln K = rate c(1) +
+    ln(error / c(1)). Both None where large margin abstains more often than not.
     """
     maximum, mechanism = levels[0][0], Exponential(epsilon, neighbors)
     if error > 0.5 * maximum:
@@ -127,7 +141,9 @@ def needed(kind: str, epsilon: float, neighbors: str, candidates: int | None = N
 
 
 def needs(size: int, exponents: list[int], epsilon: float) -> dict[str, Any]:
-    """Return the supports needed as the items of the universe grow, and where the two mechanisms cross."""
+    """Return the supports needed as the items of the universe grow, and where the two mechanisms
+    cross.
+    """
     found: dict[str, Any] = {"exponents": exponents}
     for neighbors in NEIGHBORS:
         lead = needed("large-margin", epsilon, neighbors)
@@ -139,7 +155,9 @@ def needs(size: int, exponents: list[int], epsilon: float) -> dict[str, Any]:
             return bool(outcomes.probabilities[0] < CONFIDENCE)
 
         found[neighbors] = {
-            "exponential": [needed("exponential", epsilon, neighbors, math.comb(10**e, size)) for e in exponents],
+            "exponential": [
+                needed("exponential", epsilon, neighbors, math.comb(10**e, size)) for e in exponents
+            ],
             "large-margin": lead,
             # P = 1 / (1 + (K - 1) e^{-rate c}) is 95 % at ln K = rate c - ln 19.
             "crossing": {
@@ -162,8 +180,8 @@ def coverage(
 ) -> dict[str, Any]:
     """Draw releases, and hold them to Theorem 3 wherever its margin condition is met.
 
-    share: of the baskets that are kept, at random. The condition is the paper's, with T; the mechanism tests with T̂,
-    some two units more, which makes it harder to keep.
+    share: of the baskets that are kept, at random. The condition is the paper's, with T; the
+    mechanism tests with T̂, some two units more, which makes it harder to keep.
     """
     if isinstance(about, Source):
         levels, units = levels_of(about, size, share, seed), part(about, share, seed).baskets
@@ -174,7 +192,8 @@ def coverage(
     outcomes = mechanism.distribution(whole)
     maximum, itemsets = levels[0][0], sum(m for _, m in levels)
     ranks = {eta: good_rank(levels, mechanism, 21 / epsilon * math.log(3 / eta)) for eta in etas}
-    # Where the condition holds for no η there is nothing to check, and a draw that reads all ranks takes long.
+    # Where the condition holds for no η there is nothing to check, and a draw that reads all ranks
+    # takes long.
     draws = draws if any(rank is not None for rank in ranks.values()) else 0
     randomness = Randomness.seeded(seed)
     drawn = Counter(mechanism.select(whole, randomness).level for _ in range(draws))
@@ -184,7 +203,9 @@ def coverage(
             rows.append({"eta": eta, "rank": None})
             continue
         least_support = maximum - 6 / epsilon * math.log(2 * rank / eta)
-        kept = sum(count for level, count in drawn.items() if level is not None and level >= least_support)
+        kept = sum(
+            count for level, count in drawn.items() if level is not None and level >= least_support
+        )
         exact = float(outcomes.probabilities[outcomes.levels >= least_support].sum())
         rows.append({"eta": eta, "rank": rank, "kept": kept, "draws": draws, "exact": exact})
     return {
@@ -209,7 +230,12 @@ def good_rank(levels: Levels, mechanism: LargeMargin, more: float) -> int | None
     for rank, following in starts:
         if rank > mechanism.max_rank:
             return None
-        if following < maximum - mechanism.thresholds(float(mechanism.epsilon), float(mechanism.delta), rank) - more:
+        if (
+            following
+            < maximum
+            - mechanism.thresholds(float(mechanism.epsilon), float(mechanism.delta), rank)
+            - more
+        ):
             return rank
     return None
 
@@ -218,8 +244,12 @@ def _next(levels: Levels, place: int) -> int:
     return levels[place + 1][0] if place + 1 < len(levels) else 0
 
 
-def _constant(outcomes: OutcomeDistribution, maximum: int, delta: float, epsilon: float, itemsets: int) -> float | None:
-    """Return the least C with P(c(I) >= c(1) - C ln(L/δ)/ε) >= 1 - δ, None if abstaining alone is above δ."""
+def _constant(
+    outcomes: OutcomeDistribution, maximum: int, delta: float, epsilon: float, itemsets: int
+) -> float | None:
+    """Return the least C with P(c(I) >= c(1) - C ln(L/δ)/ε) >= 1 - δ, None if abstaining alone is
+    above δ.
+    """
     within = np.cumsum(outcomes.probabilities)
     enough = np.flatnonzero(within >= 1 - delta)
     if outcomes.abstain > delta or not len(enough):
@@ -228,12 +258,21 @@ def _constant(outcomes: OutcomeDistribution, maximum: int, delta: float, epsilon
 
 
 def condition(
-    about: Source | Levels, size: int, shares: list[float], epsilons: list[float], deltas: list[float], seed: int
+    about: Source | Levels,
+    size: int,
+    shares: list[float],
+    epsilons: list[float],
+    deltas: list[float],
+    seed: int,
 ) -> list[dict[str, float]]:
     """Return, for parts of a data set, the probability of a release against c(1) ε / ln(L/δ)."""
     rows = []
     for share in shares:
-        levels = levels_of(about, size, share, seed) if isinstance(about, Source) else _scaled(about, share)
+        levels = (
+            levels_of(about, size, share, seed)
+            if isinstance(about, Source)
+            else _scaled(about, share)
+        )
         if not levels:
             continue
         itemsets = sum(m for _, m in levels)
@@ -241,17 +280,23 @@ def condition(
             outcomes = LargeMargin(epsilon, delta, REPLACE_ONE).distribution(spectrum(levels))
             ratio = levels[0][0] * epsilon / math.log(itemsets / delta)
             # What the corollary's proof asks for: rank L has the margin, with η = δ in Theorem 3.
-            margin = LargeMargin.thresholds(epsilon, delta, itemsets) + 21 / epsilon * math.log(3 / delta)
+            margin = LargeMargin.thresholds(epsilon, delta, itemsets) + 21 / epsilon * math.log(
+                3 / delta
+            )
             enough = margin * epsilon / math.log(itemsets / delta)
-            rows.append({"ratio": ratio, "abstain": outcomes.abstain, "delta": delta, "enough": enough})
+            rows.append(
+                {"ratio": ratio, "abstain": outcomes.abstain, "delta": delta, "enough": enough}
+            )
     return rows
 
 
 def crowd(size: int, exponents: list[int], epsilon: float) -> dict[str, Any]:
-    """Return mean errors where a universe of K has e^{0.75 εd} itemsets at every tenth distance d below the leader.
+    """Return mean errors where a universe of K has e^{0.75 εd} itemsets at every tenth distance d
+    below the leader.
 
-    That is the exponential mechanism's worst case: distant itemsets weigh more together than near ones, down to the
-    distance ln K / 0.75ε, where there are no more. Large margin has its margin at rank 1.
+    That is the exponential mechanism's worst case: distant itemsets weigh more together than near
+    ones, down to the distance ln K / 0.75ε, where there are no more. Large margin has its margin at
+    rank 1.
     """
     lead, farthest, rows = 450, 1_100, []
     for exponent in exponents:
@@ -266,7 +311,9 @@ def crowd(size: int, exponents: list[int], epsilon: float) -> dict[str, Any]:
             continue
         whole = spectrum(tuple(levels), candidates)
         row: dict[str, Any] = {"ln_candidates": math.log(candidates), "exponent": exponent}
-        row |= {n: mean_error(Exponential(epsilon, n).distribution(whole), farthest) for n in NEIGHBORS}
+        row |= {
+            n: mean_error(Exponential(epsilon, n).distribution(whole), farthest) for n in NEIGHBORS
+        }
         unknown = LargeMargin(epsilon, DELTA, REPLACE_ONE).distribution(spectrum(tuple(levels)))
         row["large-margin"] = mean_error(unknown, farthest)
         rows.append(row)
@@ -286,7 +333,9 @@ VOCABULARIES = {"GTIN-13 (10^12)": 10**12, "strings of 32 bytes (2^256)": 2**256
 
 
 def needs_of_unlisted(name: str, size: int, epsilon: float) -> dict[str, dict[str, int]]:
-    """Return the supports needed where items come from an open vocabulary, by relation and mechanism."""
+    """Return the supports needed where items come from an open vocabulary, by relation and
+    mechanism.
+    """
     candidates = math.comb(VOCABULARIES[name], size)
     ours = ("large-margin", "tight-margin", "limited-domain")
     return {
@@ -297,11 +346,16 @@ def needs_of_unlisted(name: str, size: int, epsilon: float) -> dict[str, dict[st
 
 
 def end_to_end(name: str, baskets: int, planted: int, seed: int) -> list[dict[str, Any]]:
-    """Run the command on generated baskets whose items nobody knows in advance; so many hold the planted pair."""
+    """Run the command on generated baskets whose items nobody knows in advance; so many hold the
+    planted pair.
+    """
     rng = np.random.default_rng(seed)
     labels = _labels(name, 2_000, rng)
     weights = 1 / np.arange(20, 2_018)
-    rows = [[labels[2 + i] for i in rng.choice(1_998, 5, p=weights / weights.sum())] for _ in range(baskets)]
+    rows = [
+        [labels[2 + i] for i in rng.choice(1_998, 5, p=weights / weights.sum())]
+        for _ in range(baskets)
+    ]
     for row in rows[:planted]:
         row += labels[:2]
     size = ["--universe-size", str(VOCABULARIES[name])]
@@ -309,7 +363,11 @@ def end_to_end(name: str, baskets: int, planted: int, seed: int) -> list[dict[st
         path = Path(folder) / "baskets.parquet"
         pq.write_table(pa.table({"items": rows}), path)
         return [
-            {"mechanism": mechanism, "planted": planted, **_command(path, mechanism, more, set(labels[:2]), seed)}
+            {
+                "mechanism": mechanism,
+                "planted": planted,
+                **_command(path, mechanism, more, set(labels[:2]), seed),
+            }
             for mechanism, more in (
                 ("large-margin", []),
                 ("limited-domain", []),
@@ -321,7 +379,10 @@ def end_to_end(name: str, baskets: int, planted: int, seed: int) -> list[dict[st
 
 def _labels(name: str, count: int, rng: np.random.Generator) -> list[str]:
     if name.startswith("GTIN"):
-        return [_with_check_digit(f"{number:012d}") for number in rng.choice(10**12, count, replace=False)]
+        return [
+            _with_check_digit(f"{number:012d}")
+            for number in rng.choice(10**12, count, replace=False)
+        ]
     letters = np.array(list(string.ascii_letters + string.digits + "-_"))
     return ["".join(row) for row in rng.choice(letters, (count, 32))]
 
@@ -331,7 +392,9 @@ def _with_check_digit(digits: str) -> str:
     return digits + str(-total % 10)
 
 
-def _command(path: Path, mechanism: str, more: list[str], planted: set[str], seed: int) -> dict[str, Any]:
+def _command(
+    path: Path, mechanism: str, more: list[str], planted: set[str], seed: int
+) -> dict[str, Any]:
     options = ["--mechanism", mechanism, "--neighbors", REPLACE_ONE, *more]
     arguments = [str(path), "--format", "json", "--seed", str(seed), *options]
     command = [sys.executable, "-m", "fim_private", "mine", *arguments]
@@ -342,5 +405,11 @@ def _command(path: Path, mechanism: str, more: list[str], planted: set[str], see
         itemsets = json.loads(done.stdout)["itemsets"]
         found = itemsets[0]["items"] if itemsets else None
         named = {str(item) for item in found} if found else set()
-        answer = "the planted pair" if named == planted else "no named itemset" if not named else "another pair"
+        answer = (
+            "the planted pair"
+            if named == planted
+            else "no named itemset"
+            if not named
+            else "another pair"
+        )
     return {"options": " ".join(options), "exit": done.returncode, "answer": answer}

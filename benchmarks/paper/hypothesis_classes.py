@@ -20,14 +20,17 @@ from fim_private.spectrum import SupportSpectrum
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 GENERATED = "generated"
-CLASS_ITEMS = (1, 2)  # of the FIMI file of mushrooms: poisonous (3,916 rows in the UCI data), edible (4,208)
+# of the FIMI file of mushrooms: poisonous (3,916 rows in the UCI data), edible (4,208)
+CLASS_ITEMS = (1, 2)
 NOISE = 0.1  # of the generated labels
 _MANY = 10**6
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Rows with a label of -1 or 1, and one useless prediction that any number of hypotheses may share: always -1."""
+    """Rows with a label of -1 or 1, and one useless prediction that any number of hypotheses may
+    share: always -1.
+    """
 
     values: NDArray[Any]
     labels: Counts
@@ -38,13 +41,16 @@ class Labelled:
         return len(self.labels)
 
     def useless(self, weights: Counts) -> int:
-        """Return how many rows a useless hypothesis predicts correctly, a row counting by its weight."""
+        """Return how many rows a useless hypothesis predicts correctly, a row counting by its
+        weight.
+        """
         return int(weights[self.labels < 0].sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Conjunctions(Labelled):
-    """Positive iff a row has all of some features, up to `literals` of them; and the same with the signs exchanged.
+    """Positive iff a row has all of some features, up to `literals` of them; and the same with the
+    signs exchanged.
 
     values: (rows, d) of 0.0 and 1.0. Useless: a conjunction with a feature that no row has.
     """
@@ -52,13 +58,19 @@ class Conjunctions(Labelled):
     literals: int = 3
 
     def correct(self, weights: Counts) -> Counts:
-        """Return the correct predictions: negatives, plus positives that have all features, less negatives that do."""
-        difference = subset_sums(self.values, (weights * self.labels).astype(np.float64), self.literals)
+        """Return the correct predictions: negatives, plus positives that have all features, less
+        negatives that do.
+        """
+        difference = subset_sums(
+            self.values, (weights * self.labels).astype(np.float64), self.literals
+        )
         straight = self.useless(weights) + np.rint(difference).astype(np.int64)
         return np.concatenate([straight, weights.sum() - straight])
 
     def distinct(self) -> int:
-        """Return twice the number of different sets of rows that conjunctions choose, found by hashing to 62 bits."""
+        """Return twice the number of different sets of rows that conjunctions choose, found by
+        hashing to 62 bits.
+        """
         random = np.random.default_rng(0)
         keys = [random.integers(1, 1 << 31, self.rows).astype(np.float64) for _ in range(2)]
         hashed = [subset_sums(self.values, key, self.literals) for key in keys]
@@ -67,7 +79,9 @@ class Conjunctions(Labelled):
 
 @dataclass(frozen=True, eq=False)
 class Thresholds(Labelled):
-    """Positive iff a row's value, a whole number >= 0, is at least θ, for θ up to the largest. Useless: a θ beyond."""
+    """Positive iff a row's value, a whole number >= 0, is at least θ, for θ up to the largest.
+    Useless: a θ beyond.
+    """
 
     def correct(self, weights: Counts) -> Counts:
         """Return the correct predictions of θ = 0, 1, …."""
@@ -84,14 +98,18 @@ Learnable = Conjunctions | Thresholds
 
 
 def subset_sums(features: Floats, values: Floats, most: int) -> Floats:
-    """Return, for each set of 1 to `most` <= 3 features, the sum of the values of the rows that have all of them."""
+    """Return, for each set of 1 to `most` <= 3 features, the sum of the values of the rows that
+    have all of them.
+    """
     found = [features.T @ values]
     for first in range(features.shape[1] - 1 if most > 1 else 0):
         has = features[:, first] > 0
         others, weights = features[has, first + 1 :], values[has]
         found.append(others.T @ weights)
         if most > 2:
-            found.append((others.T @ (others * weights[:, None]))[np.triu_indices(others.shape[1], 1)])
+            found.append(
+                (others.T @ (others * weights[:, None]))[np.triu_indices(others.shape[1], 1)]
+            )
     return np.concatenate(found)
 
 
@@ -121,18 +139,23 @@ def learnable(name: str, folder: str | None) -> Learnable:
 def planted(rows: int, width: int, noise: float, random: np.random.Generator) -> Conjunctions:
     """Return rows of random features, labelled by the first two together, with so much label noise.
 
-    Four more features are the first two but for 1 and 2 % of the rows, so that many hypotheses are nearly the best.
+    Four more features are the first two but for 1 and 2 % of the rows, so that many hypotheses are
+    nearly the best.
     """
     features = random.random((rows, width)) < 0.7
     for copy in range(2, 6):
         features[:, copy] = features[:, copy % 2] ^ (random.random(rows) < copy // 2 / 100)
     labels = np.where(features[:, :2].all(axis=1), 1, -1)
-    return Conjunctions(features.astype(np.float64), np.where(random.random(rows) < noise, -labels, labels))
+    return Conjunctions(
+        features.astype(np.float64), np.where(random.random(rows) < noise, -labels, labels)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Correct predictions of all hypotheses on some rows: of those listed, and of one that is useless."""
+    """Correct predictions of all hypotheses on some rows: of those listed, and of one that is
+    useless.
+    """
 
     listed: Counts
     useless: int
@@ -159,7 +182,9 @@ def samples(problem: Learnable, rows: int, number: int, seed: int) -> Iterator[S
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The exact probability of each listed hypothesis, of the useless ones together, and of abstaining."""
+    """The exact probability of each listed hypothesis, of the useless ones together, and of
+    abstaining.
+    """
 
     listed: Floats
     useless: float
@@ -167,10 +192,12 @@ class Choice:
 
 
 def choice(sample: Scored, useless: int, mechanism: Mechanism) -> Choice:
-    """Return what a mechanism chooses from these scores, with so many useless hypotheses among the candidates.
+    """Return what a mechanism chooses from these scores, with so many useless hypotheses among the
+    candidates.
 
-    Listed hypotheses that score below the useless ones get their score if they are a millionth of them or less: that
-    moves no more than a millionth of what the useless have, and then the search need not walk through 10^300 ranks.
+    Listed hypotheses that score below the useless ones get their score if they are a millionth of
+    them or less: that moves no more than a millionth of what the useless have, and then the search
+    need not walk through 10^300 ranks.
     """
     scores, universe = sample.listed, len(sample.listed) + useless
     if useless > _MANY * int((scores < sample.useless).sum()):
@@ -183,18 +210,26 @@ def choice(sample: Scored, useless: int, mechanism: Mechanism) -> Choice:
     present = sorted((item for item in multiplicity.items() if item[0] and item[1]), reverse=True)
     outcome = mechanism.distribution(SupportSpectrum(present, universe_size=universe))
     chance = dict(zip(outcome.levels.tolist(), outcome.probabilities.tolist(), strict=True))
-    each = np.array([chance.get(level, 0.0) / float(multiplicity[level]) for level in levels.tolist()])
-    unlisted = chance.get(of_useless, 0.0) * (useless / multiplicity[of_useless]) if useless else 0.0
+    each = np.array(
+        [chance.get(level, 0.0) / float(multiplicity[level]) for level in levels.tolist()]
+    )
+    unlisted = (
+        chance.get(of_useless, 0.0) * (useless / multiplicity[of_useless]) if useless else 0.0
+    )
     return Choice(each[place], unlisted, outcome.abstain)
 
 
 def excess_errors(population: Scored, rows: int) -> tuple[Floats, float]:
     """Return err(h) - err* of the listed hypotheses and of a useless one."""
-    return (population.best - population.listed) / rows, (population.best - population.useless) / rows
+    return (population.best - population.listed) / rows, (
+        population.best - population.useless
+    ) / rows
 
 
 def expected(chosen: Choice, excess: tuple[Floats, float]) -> float:
-    """Return the expected excess error; abstaining counts as predicting what the useless ones do."""
+    """Return the expected excess error; abstaining counts as predicting what the useless ones
+    do.
+    """
     return float(chosen.listed @ excess[0]) + (chosen.useless + chosen.abstain) * excess[1]
 
 
@@ -213,7 +248,9 @@ def paired(less: Floats) -> list[float]:
 
 
 def shells(population: Scored, useless: int) -> tuple[list[int], list[int]]:
-    """Return the excess mistakes that occur, ascending, and how many hypotheses have at most so many."""
+    """Return the excess mistakes that occur, ascending, and how many hypotheses have at most so
+    many.
+    """
     values, counts = np.unique(population.best - population.listed, return_counts=True)
     number = dict(zip(values.tolist(), counts.tolist(), strict=True))
     if useless:
@@ -243,7 +280,8 @@ def least_margin(
 ) -> tuple[float, int] | None:
     """Return t* and |H(t*)|; None if no t with |H(t)| < |H| has margin enough.
 
-    needed: the t that each shell asks for. |H(t)| is sizes[k] from mistakes[k]/population up to the next.
+    needed: the t that each shell asks for. |H(t)| is sizes[k] from mistakes[k]/population up to the
+    next.
     """
     for k in range(len(sizes) - 1):
         t = max(mistakes[k] / population, needed[k])
@@ -253,7 +291,12 @@ def least_margin(
 
 
 def promised(
-    problem: Learnable, population: Scored, useless: int, mechanism: LargeMargin, rows: Sequence[int], eta: float
+    problem: Learnable,
+    population: Scored,
+    useless: int,
+    mechanism: LargeMargin,
+    rows: Sequence[int],
+    eta: float,
 ) -> list[dict[str, Any]]:
     """Return u, t*, |H(t*)| and the bound for samples of so many rows; None where no t* exists."""
     mistakes, sizes = shells(population, useless)
@@ -261,9 +304,14 @@ def promised(
     functions, found = problem.distinct(), []
     for n in rows:
         u = deviation(functions, n, eta)
-        t, size = least_margin(mistakes, sizes, problem.rows, [2 * u + m / n for m in margins]) or (None, None)
+        t, size = least_margin(mistakes, sizes, problem.rows, [2 * u + m / n for m in margins]) or (
+            None,
+            None,
+        )
         bound = None if size is None else promise(u, size, n, float(mechanism.epsilon), eta)
-        found.append({"rows": n, "functions": functions, "u": u, "t*": t, "size": size, "bound": bound})
+        found.append(
+            {"rows": n, "functions": functions, "u": u, "t*": t, "size": size, "bound": bound}
+        )
     return found
 
 
@@ -273,10 +321,16 @@ def promise(deviates: float, rank: int, rows: int, epsilon: float, eta: float) -
 
 
 def enough_rows(population: Scored, rows: int, mechanism: LargeMargin, eta: float) -> int:
-    """Return with how many rows the margin lies above the useless ones: a quarter more than the least, in hundreds."""
+    """Return with how many rows the margin lies above the useless ones: a quarter more than the
+    least, in hundreds.
+    """
     mistakes, sizes = shells(population, 0)
     useless = population.best - population.useless
     ends = [min(value, useless) for value in [*mistakes[1:], useless]]
-    inside = [(size, end) for value, size, end in zip(mistakes, sizes, ends, strict=True) if value < useless]
+    inside = [
+        (size, end)
+        for value, size, end in zip(mistakes, sizes, ends, strict=True)
+        if value < useless
+    ]
     least = min(margin(mechanism, size, eta) * rows / end for size, end in inside)
     return math.ceil(1.25 * least / 100) * 100

@@ -1,4 +1,5 @@
-"""How the stability histogram cuts units: to as many items, and by the rule, that suit the very data best.
+"""How the stability histogram cuts units: to as many items, and by the rule, that suit the very
+data best.
 
 That is more than a user of this baseline could do: a choice made on the data is not private.
 """
@@ -28,14 +29,24 @@ _EQUAL_RECALL, _NO_CHANCE = 0.005 + 1e-9, 1e-6
 
 @lru_cache(maxsize=32)
 def _tried(
-    source: Source, sizes: tuple[int, ...], most: int, epsilon: float, delta: float, kept: Cut, neighbors: str
+    source: Source,
+    sizes: tuple[int, ...],
+    most: int,
+    epsilon: float,
+    delta: float,
+    kept: Cut,
+    neighbors: str,
 ) -> list[Released]:
-    """Release the `most` highest of the listed itemsets, as others are hardly ever frequent; nothing if hopeless."""
+    """Release the `most` highest of the listed itemsets, as others are hardly ever frequent;
+    nothing if hopeless.
+    """
     units = distance(kept, sizes, neighbors)
     if not 0 < units < LARGEST_DEGREE:
         return []
     form = calibrated(units, epsilon, delta)
-    highest = next((support for support, _ in itemset_spectrum(cut_data(source, kept), 1).levels()), 0)
+    highest = next(
+        (support for support, _ in itemset_spectrum(cut_data(source, kept), 1).levels()), 0
+    )
     if float(form.noise.survival(np.array([max(1, form.threshold - highest)]))[0]) < _NO_CHANCE:
         return []
     cells = counted(source, sizes, kept, form.threshold, False)
@@ -59,14 +70,16 @@ def expected(
 ) -> dict[int, tuple[float, float]]:
     """Return for each count what is to be expected of a cut, by the same trials for all counts.
 
-    That is the mean share of the count that is released and truly as frequent as the count-th; and the median relative
-    error of the supports released, infinite where there are none.
+    That is the mean share of the count that is released and truly as frequent as the count-th; and
+    the median relative error of the supports released, infinite where there are none.
     """
     tried, found = _tried(source, sizes, max(counts), epsilon, delta, kept, neighbors), {}
     for count in counts:
         true = np.concatenate([np.zeros(0), *(one.true[:count] for one in tried)])
         noisy = np.concatenate([np.zeros(0), *(one.noisy[:count] for one in tried)])
-        recall = int((true >= max(1, support_at_rank(source, sizes, count))).sum()) / (_TRIALS * count)
+        recall = int((true >= max(1, support_at_rank(source, sizes, count))).sum()) / (
+            _TRIALS * count
+        )
         errors = np.abs(noisy - true) / np.maximum(true, 1)
         found[count] = recall, float(np.median(errors)) if len(errors) else math.inf
     return found
@@ -77,7 +90,10 @@ def cuts(source: Source) -> list[Cut]:
     data = transactions(source)
     longest = int(np.diff(data.offsets).max(initial=1))
     caps = [cap for cap in CAPS if cap < longest] + [longest]
-    return [Cut(cap, order, most) for cap, order, most in product(caps, ORDERS, BASKETS if data.by_user else (None,))]
+    return [
+        Cut(cap, order, most)
+        for cap, order, most in product(caps, ORDERS, BASKETS if data.by_user else (None,))
+    ]
 
 
 def best_cuts(
@@ -88,11 +104,15 @@ def best_cuts(
     delta: float,
     neighbors: str = "add-remove",
 ) -> dict[int, Cut]:
-    """Return for each count the cut, to a B of CAPS or the longest unit, of the highest expected recall.
+    """Return for each count the cut, to a B of CAPS or the longest unit, of the highest expected
+    recall.
 
     Of those within 0.005 of it the one of the least error, and then the lowest.
     """
-    found = {kept: expected(source, sizes, counts, epsilon, delta, kept, neighbors) for kept in cuts(source)}
+    found = {
+        kept: expected(source, sizes, counts, epsilon, delta, kept, neighbors)
+        for kept in cuts(source)
+    }
     best = {}
     for count in counts:
         most = max(one[count][0] for one in found.values())

@@ -1,4 +1,6 @@
-"""Baskets and users cut to some items, so that one unit supports few itemsets, and what is frequent in them."""
+"""Baskets and users cut to some items, so that one unit supports few itemsets, and what is frequent
+in them.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ LISTED = 2048
 
 
 class Cut(NamedTuple):
-    """What is kept of a unit. items: how many different ones at most, >= 1. order: which: of ORDERS.
+    """What is kept of a unit. items: how many different ones at most, >= 1. order: which: of
+    ORDERS.
 
-    baskets: None: the items are those of all baskets of the unit together. Of users also a number: so many random
-    baskets of each user stay, and the items are those of each basket.
+    baskets: None: the items are those of all baskets of the unit together. Of users also a number:
+    so many random baskets of each user stay, and the items are those of each basket.
     """
 
     items: int
@@ -39,9 +42,9 @@ class Cut(NamedTuple):
 def cut(data: Transactions, kept: Cut) -> Transactions:
     """Return the data with what is kept of each unit: the first items by label, or random ones.
 
-    What is random is drawn once, and not by what other units hold. Where labels are numbers in the order in which items
-    were first seen, as in retail, the first ones are the frequent ones and keep far more pairs; elsewhere random
-    ones can keep more.
+    What is random is drawn once, and not by what other units hold. Where labels are numbers in the
+    order in which items were first seen, as in retail, the first ones are the frequent ones and
+    keep far more pairs; elsewhere random ones can keep more.
     """
     by_basket = data.unit_offsets is None or kept.baskets is not None
     bounds = data.offsets if by_basket else data.offsets[data.unit_offsets]
@@ -77,8 +80,9 @@ def degree(kept: Cut, sizes: tuple[int, ...]) -> int:
 
 @dataclass(frozen=True)
 class Counted:
-    """The itemsets of cut data. Those of at least some support are listed: their supports when cut, and in the whole
-    data, both (m,). Of the others, supports and how many share each; spectrum names them.
+    """The itemsets of cut data. Those of at least some support are listed: their supports when cut,
+    and in the whole data, both (m,). Of the others, supports and how many share each; spectrum
+    names them.
     """
 
     listed: Int64
@@ -96,8 +100,8 @@ def cut_data(source: Source, kept: Cut) -> Transactions:
 
 @lru_cache(maxsize=4)
 def counted(source: Source, sizes: tuple[int, ...], kept: Cut, floor: int, whole: bool) -> Counted:
-    """Count the itemsets of the cut data: listed are the LISTED highest, or all of support >= floor where these are
-    more. whole: whether the others are needed too.
+    """Count the itemsets of the cut data: listed are the LISTED highest, or all of support >= floor
+    where these are more. whole: whether the others are needed too.
     """
     data = cut_data(source, kept)
     spectrum = union([itemset_spectrum(data, size) for size in sizes])

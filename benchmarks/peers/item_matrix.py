@@ -1,4 +1,6 @@
-"""Which baskets hold which item, as bits: the exact supports of any itemset, and of all subsets of a basis."""
+"""Which baskets hold which item, as bits: the exact supports of any itemset, and of all subsets of
+a basis.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ from fim_private.spectrum import union
 class Released:
     """What one trial released.
 
-    true: supports in the whole data of the itemsets released, in the order of release. noisy: what was released as
-    their supports; as many.
+    true: supports in the whole data of the itemsets released, in the order of release. noisy: what
+    was released as their supports; as many.
     """
 
     true: NDArray[np.int64]
@@ -60,7 +62,9 @@ class ItemMatrix:
         self._ends = np.cumsum(np.bincount(data.items, minlength=len(data.vocabulary)))
         self._users: Int64 | None = None  # of each basket, ascending
         if data.unit_offsets is not None:
-            self._users = np.repeat(np.arange(len(data.unit_offsets) - 1), np.diff(data.unit_offsets))
+            self._users = np.repeat(
+                np.arange(len(data.unit_offsets) - 1), np.diff(data.unit_offsets)
+            )
         self._bits: dict[int, NDArray[np.uint64]] = {}
         self._codes: dict[Item, int] = {}
 
@@ -73,11 +77,15 @@ class ItemMatrix:
     def codes(self, labels: Sequence[Item]) -> Codes:
         """Return the codes of labels, ascending."""
         if not self._codes:
-            self._codes = {self._vocabulary.label(code): code for code in range(len(self._vocabulary))}
+            self._codes = {
+                self._vocabulary.label(code): code for code in range(len(self._vocabulary))
+            }
         return tuple(sorted(self._codes[label] for label in labels))
 
     def bits(self, code: int) -> NDArray[np.uint64]:
-        """Return which baskets hold the item: bit b of (words,) for basket b; those past the last are 0."""
+        """Return which baskets hold the item: bit b of (words,) for basket b; those past the last
+        are 0.
+        """
         if code not in self._bits:
             if len(self._bits) >= _MOST_ROWS:
                 self._bits.clear()
@@ -88,12 +96,20 @@ class ItemMatrix:
         return self._bits[code]
 
     def support(self, codes: Codes) -> int:
-        """Return how many units have a basket that holds all the items; at least one item must be given."""
-        return int(np.bitwise_count(self._held(codes)).sum()) if self._users is None else len(self.units(codes))
+        """Return how many units have a basket that holds all the items; at least one item must be
+        given.
+        """
+        return (
+            int(np.bitwise_count(self._held(codes)).sum())
+            if self._users is None
+            else len(self.units(codes))
+        )
 
     def units(self, codes: Codes) -> Int64:
         """Return which units have a basket that holds all the items, ascending."""
-        held = np.flatnonzero(np.unpackbits(self._held(codes).view(np.uint8), bitorder="little", count=self.baskets))
+        held = np.flatnonzero(
+            np.unpackbits(self._held(codes).view(np.uint8), bitorder="little", count=self.baskets)
+        )
         return held.astype(np.int64) if self._users is None else np.unique(self._users[held])
 
     def _held(self, codes: Codes) -> NDArray[np.uint64]:
@@ -103,19 +119,27 @@ class ItemMatrix:
         return both
 
     def pairs(self, codes: Sequence[int]) -> Int64:
-        """Return the supports of the pairs (i, j), i < j, of these items, in the order of np.triu_indices.
+        """Return the supports of the pairs (i, j), i < j, of these items, in the order of
+        np.triu_indices.
 
         Of baskets, as bins.
         """
         rows = np.array([self.bits(code) for code in codes])
-        parts = [np.bitwise_count(rows[i] & rows[i + 1 :]).sum(axis=1, dtype=np.int64) for i in range(len(rows) - 1)]
+        parts = [
+            np.bitwise_count(rows[i] & rows[i + 1 :]).sum(axis=1, dtype=np.int64)
+            for i in range(len(rows) - 1)
+        ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
     def bins(self, codes: Codes) -> Int64:
-        """Return how many baskets hold exactly each subset of the items: (2^len,), bit j of an index for codes[j]."""
+        """Return how many baskets hold exactly each subset of the items: (2^len,), bit j of an
+        index for codes[j].
+        """
         subset = np.zeros(self.baskets, dtype=np.int64)
         for place, code in enumerate(codes):
-            held = np.unpackbits(self.bits(code).view(np.uint8), bitorder="little", count=self.baskets)
+            held = np.unpackbits(
+                self.bits(code).view(np.uint8), bitorder="little", count=self.baskets
+            )
             subset |= held.astype(np.int64) << place
         return np.bincount(subset, minlength=1 << len(codes)).astype(np.int64)
 
@@ -128,9 +152,13 @@ def item_matrix(source: Source) -> ItemMatrix:
 
 @lru_cache(maxsize=256)
 def support_at_rank(source: Source, sizes: tuple[int, ...], rank: int) -> int:
-    """Return the support of the rank-th most frequent itemset of these sizes, 0 where there are fewer."""
+    """Return the support of the rank-th most frequent itemset of these sizes, 0 where there are
+    fewer.
+    """
     seen = 0
-    for support, multiplicity in union([itemset_spectrum(transactions(source), size) for size in sizes]).levels():
+    for support, multiplicity in union(
+        [itemset_spectrum(transactions(source), size) for size in sizes]
+    ).levels():
         seen += multiplicity
         if seen >= rank:
             return support
@@ -138,7 +166,9 @@ def support_at_rank(source: Source, sizes: tuple[int, ...], rank: int) -> int:
 
 
 def supports_of_subsets(bins: NDArray[Number]) -> NDArray[Number]:
-    """Return for each subset of a basis the sum of the bins of all that contain it: as it is supported."""
+    """Return for each subset of a basis the sum of the bins of all that contain it: as it is
+    supported.
+    """
     sums = bins.copy()
     for place in range(len(bins).bit_length() - 1):
         halves = sums.reshape(-1, 2, 1 << place)
@@ -148,7 +178,9 @@ def supports_of_subsets(bins: NDArray[Number]) -> NDArray[Number]:
 
 @lru_cache(maxsize=256)
 def subsets(length: int, sizes: tuple[int, ...]) -> tuple[Int64, Int64]:
-    """Return the subsets of so many places that have one of the sizes: masks (m,), places (m, longest), -1 for none."""
+    """Return the subsets of so many places that have one of the sizes: masks (m,), places (m,
+    longest), -1 for none.
+    """
     rows = [rest for size in sizes for rest in combinations(range(length), size)]
     masks = np.array([sum(1 << place for place in row) for row in rows], dtype=np.int64)
     padded = [row + (-1,) * (max(sizes) - len(row)) for row in rows]

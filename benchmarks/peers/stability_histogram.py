@@ -1,16 +1,19 @@
-"""What is done today with OpenDP, PipelineDP or Tumult: cut, count, add noise, release what clears a threshold.
+"""What is done today with OpenDP, PipelineDP or Tumult: cut, count, add noise, release what clears
+a threshold.
 
-Every basket is cut to B items by a rule that looks at no other basket, so that one basket supports at most
-Δ = Σ C(B, r) itemsets of the sizes r. A user is cut to B items in all, or to m baskets of B items, where Δ is m times
-that. All that occur are counted, and OpenDP's own make_laplace_threshold or
-make_gaussian_threshold (Korolova et al. 2009; Rogers 2023) adds noise and releases the counts that clear its
-threshold: (ε, δ) by OpenDP's own map of how far neighbours are apart. A unit more or less moves Δ counts by 1; a unit
-replaced moves 2Δ counts by 1, which OpenDP would reach as two steps of its SymmetricDistance (and would then take it
-that one count may move by 2, which it cannot: to its advantage here). The highest count of them are kept.
+Every basket is cut to B items by a rule that looks at no other basket, so that one basket supports
+at most Δ = Σ C(B, r) itemsets of the sizes r. A user is cut to B items in all, or to m baskets of B
+items, where Δ is m times that. All that occur are counted, and OpenDP's own make_laplace_threshold
+or make_gaussian_threshold (Korolova et al. 2009; Rogers 2023) adds noise and releases the counts
+that clear its
+threshold: (ε, δ) by OpenDP's own map of how far neighbours are apart. A unit more or less moves Δ
+counts by 1; a unit replaced moves 2Δ counts by 1, which OpenDP would reach as two steps of its
+SymmetricDistance (and would then take it that one count may move by 2, which it cannot: to its
+advantage here). The highest count of them are kept.
 
-Generous to this baseline: best_cut.py takes the B and the rule that suit the very data. And OpenDP is taken at
-its word: as of 0.16 its thresholds are about one too low for its δ, for a count of exactly the threshold is released
-and its map leaves that out (opendp/opendp issue 2922).
+Generous to this baseline: best_cut.py takes the B and the rule that suit the very data. And OpenDP
+is taken at its word: as of 0.16 its thresholds are about one too low for its δ, for a count of
+exactly the threshold is released and its map leaves that out (opendp/opendp issue 2922).
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exa
 
 @dataclass(frozen=True)
 class IntegerNoise:
-    """P(noise = k) ∝ e^{-|k| / scale}, or e^{-k² / (2 scale²)} where gaussian; drawn with floats, out of a seed."""
+    """P(noise = k) ∝ e^{-|k| / scale}, or e^{-k² / (2 scale²)} where gaussian; drawn with floats,
+    out of a seed.
+    """
 
     gaussian: bool
     scale: float
@@ -102,7 +107,8 @@ def opendp() -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A measurement of OpenDP: noise of that scale on each of the counts, released where the sum is >= threshold.
+    """A measurement of OpenDP: noise of that scale on each of the counts, released where the sum is
+    >= threshold.
 
     degree: how many counts differ between neighbours, each by 1.
     """
@@ -113,7 +119,9 @@ class Threshold:
     threshold: int
 
     def measurement(self) -> Any:
-        """Return OpenDP's measurement, from a dict of counts to the dict of noisy counts released."""
+        """Return OpenDP's measurement, from a dict of counts to the dict of noisy counts
+        released.
+        """
         with opendp() as dp:
             domain = dp.map_domain(dp.atom_domain(T="u32"), dp.atom_domain(T="i64"))
             distance = dp.absolute_distance(T="i64")
@@ -124,14 +132,17 @@ class Threshold:
             return make(domain, metric, self.scale, self.threshold)
 
     def distance(self) -> tuple[int, int, int]:
-        """Return how far neighbours' counts are apart, as OpenDP has it: L0, L1 or L2 rounded up, and L∞.
+        """Return how far neighbours' counts are apart, as OpenDP has it: L0, L1 or L2 rounded up,
+        and L∞.
 
         OpenDP takes √L0 L∞ for L2 where that is less, so that rounding up costs nothing.
         """
         return self.degree, math.isqrt(self.degree - 1) + 1 if self.gaussian else self.degree, 1
 
     def cost(self, delta: float) -> tuple[float, float]:
-        """Return (ε, δ) by OpenDP's maps; the Gaussian form spends delta, and ε is ∞ if that is too little."""
+        """Return (ε, δ) by OpenDP's maps; the Gaussian form spends delta, and ε is ∞ if that is too
+        little.
+        """
         from opendp.mod import OpenDPException
 
         with opendp() as dp:
@@ -161,17 +172,29 @@ def _least(holds: Callable[[int], bool]) -> int:
 
 
 def laplace(units: int, epsilon: float, delta: float) -> Threshold:
-    """Return the Laplace form with the least scale, and then the least threshold, that OpenDP's map allows."""
+    """Return the Laplace form with the least scale, and then the least threshold, that OpenDP's map
+    allows.
+    """
     scale = units / epsilon
     far = math.ceil(800 * scale)  # beyond any threshold: its δ is 0
     while Threshold(False, units, scale, far).cost(delta)[0] > epsilon:
         scale = math.nextafter(scale, math.inf)
-    return Threshold(False, units, scale, _least(lambda t: Threshold(False, units, scale, t).keeps(epsilon, delta)))
+    return Threshold(
+        False,
+        units,
+        scale,
+        _least(lambda t: Threshold(False, units, scale, t).keeps(epsilon, delta)),
+    )
 
 
 def gaussian(units: int, epsilon: float, delta: float) -> Threshold:
-    """Return the Gaussian form of about the lowest threshold, and with it the least scale, that OpenDP's map allows."""
-    guess = min((_guess(units, epsilon, delta, share) for share in _DELTA_SHARES), key=lambda one: one.threshold)
+    """Return the Gaussian form of about the lowest threshold, and with it the least scale, that
+    OpenDP's map allows.
+    """
+    guess = min(
+        (_guess(units, epsilon, delta, share) for share in _DELTA_SHARES),
+        key=lambda one: one.threshold,
+    )
     for _ in range(_STEPS):
         if Threshold(True, units, guess.scale, math.ceil(40 * guess.scale)).keeps(epsilon, delta):
             break
@@ -183,13 +206,17 @@ def gaussian(units: int, epsilon: float, delta: float) -> Threshold:
     for _ in range(30):
         scale = (low + high) / 2
         low, high = (
-            (low, scale) if replace(guess, threshold=threshold, scale=scale).keeps(epsilon, delta) else (scale, high)
+            (low, scale)
+            if replace(guess, threshold=threshold, scale=scale).keeps(epsilon, delta)
+            else (scale, high)
         )
     return replace(guess, threshold=threshold, scale=high)
 
 
 def _guess(units: int, epsilon: float, delta: float, share: float) -> Threshold:
-    """Return about what the Gaussian form needs where a share of delta goes to the threshold, without OpenDP."""
+    """Return about what the Gaussian form needs where a share of delta goes to the threshold,
+    without OpenDP.
+    """
     rho = zcdp_rho(exact_epsilon(epsilon), exact_delta(delta * (1 - share)))
     scale = math.sqrt(units / (2 * rho))
     unlikely = np.flatnonzero(gaussian_tail(scale) * units <= delta * share)
@@ -209,16 +236,21 @@ def distance(kept: Cut, sizes: tuple[int, ...], neighbors: str) -> int:
 
 
 def low_released(cells: Counted, form: Threshold, rng: np.random.Generator) -> tuple[Int64, Int64]:
-    """Draw which itemsets that are not listed clear the threshold: supports when cut, and noisy supports.
+    """Draw which itemsets that are not listed clear the threshold: supports when cut, and noisy
+    supports.
 
-    There are millions, too many for a dict at each trial. Those of one level are alike, so that the number that clear
-    it is binomial: the same distribution as that of OpenDP, with floats.
+    There are millions, too many for a dict at each trial. Those of one level are alike, so that the
+    number that clear it is binomial: the same distribution as that of OpenDP, with floats.
     """
     distances = form.threshold - cells.low
     numbers = rng.binomial(cells.multiplicities, form.noise.survival(distances))
     hit = np.flatnonzero(numbers)
-    parts = [form.threshold + form.noise.excess(int(distances[i]), int(numbers[i]), rng) for i in hit]
-    return np.repeat(cells.low[hit], numbers[hit]), np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    parts = [
+        form.threshold + form.noise.excess(int(distances[i]), int(numbers[i]), rng) for i in hit
+    ]
+    return np.repeat(cells.low[hit], numbers[hit]), np.concatenate(
+        [np.zeros(0, dtype=np.int64), *parts]
+    )
 
 
 def high_released(
@@ -226,7 +258,8 @@ def high_released(
 ) -> tuple[Int64, Int64]:
     """Release the listed itemsets that clear the threshold: places in the list, and noisy supports.
 
-    measurement: OpenDP's, which draws from the system, whatever the seed; None: draw the like from rng.
+    measurement: OpenDP's, which draws from the system, whatever the seed; None: draw the like from
+    rng.
     """
     if measurement is None:
         noisy = cells.listed + form.noise.draw(len(cells.listed), rng)
@@ -238,14 +271,21 @@ def high_released(
 
 
 def _trial(
-    source: Source, cells: Counted, form: Threshold, count: int, rng: np.random.Generator, measurement: Any
+    source: Source,
+    cells: Counted,
+    form: Threshold,
+    count: int,
+    rng: np.random.Generator,
+    measurement: Any,
 ) -> Released:
     places, noisy = high_released(cells, form, rng, measurement)
     levels, low_noisy = low_released(cells, form, rng)
     top = np.argsort(-np.concatenate([noisy, low_noisy]), kind="stable")[:count]
     low = top[top >= len(places)] - len(places)
     true = np.concatenate([cells.true[places], np.zeros(len(levels), dtype=np.int64)])
-    names = cells.spectrum.sample_itemsets(levels[low].tolist(), Randomness.seeded(int(rng.integers(1 << 63))))
+    names = cells.spectrum.sample_itemsets(
+        levels[low].tolist(), Randomness.seeded(int(rng.integers(1 << 63)))
+    )
     matrix = item_matrix(source)
     true[low + len(places)] = [matrix.support(matrix.codes(labels)) for labels in names]
     return Released(true[top], np.concatenate([noisy, low_noisy])[top].astype(np.float64))
@@ -262,7 +302,8 @@ def histogram_trials(
     seed: int,
     neighbors: str = "add-remove",
 ) -> list[Released]:
-    """Release the count itemsets of the highest noisy supports among those that clear the threshold, so many times.
+    """Release the count itemsets of the highest noisy supports among those that clear the
+    threshold, so many times.
 
     kept: how units are cut. OpenDP draws the noise of the listed itemsets, whatever the seed.
     """

@@ -1,15 +1,18 @@
-"""Differentially private set union by the weighted Gaussian: a cut by norm, where the histogram cuts by number.
+"""Differentially private set union by the weighted Gaussian: a cut by norm, where the histogram
+cuts by number.
 
-Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially private set union", ICML 2020, Algorithm 5: a unit
-with t itemsets adds 1/√t to each, an L2 norm of 1 whatever t; Gaussian noise; what clears a threshold is released. The
-noise, the threshold and the guarantee are OpenDP's make_gaussian_threshold, which takes an L2 distance of its own: of
-the libraries that need no list of keys (Google's and PipelineDP, Tumult Analytics, SmartNoise) it alone has a cut by
-norm; the others keep a number of keys of each unit. No threshold needs the itemsets of a unit to be few, so that
-baskets may be cut later than for the histogram; where they are, is taken from the data, to its advantage.
+Gopi, Gulhane, Kulkarni, Shen, Shokouhi and Yekhanin, "Differentially private set union", ICML 2020,
+Algorithm 5: a unit with t itemsets adds 1/√t to each, an L2 norm of 1 whatever t; Gaussian noise;
+what clears a threshold is released. The noise, the threshold and the guarantee are OpenDP's
+make_gaussian_threshold, which takes an L2 distance of its own: of the libraries that need no list
+of keys (Google's and PipelineDP, Tumult Analytics, SmartNoise) it alone has a cut by norm; the
+others keep a number of keys of each unit. No threshold needs the itemsets of a unit to be few, so
+that baskets may be cut later than for the histogram; where they are, is taken from the data, to its
+advantage.
 
-It finds itemsets, not supports: 15 % of ρ counts the k of the highest noisy weights in the whole data, with Gaussian
-noise for k counts that a unit moves by 1 each. Neighbours that have one unit replaced are √2 apart in weights, which
-are not negative, and as far as others in those counts.
+It finds itemsets, not supports: 15 % of ρ counts the k of the highest noisy weights in the whole
+data, with Gaussian noise for k counts that a unit moves by 1 each. Neighbours that have one unit
+replaced are √2 apart in weights, which are not negative, and as far as others in those counts.
 """
 
 from __future__ import annotations
@@ -25,7 +28,14 @@ from scipy.special import ndtri
 from benchmarks.frame.datasets import Source
 from benchmarks.peers.best_cut import cuts
 from benchmarks.peers.cut_baskets import LISTED, Cut, cut_data, degree
-from benchmarks.peers.item_matrix import Int64, ItemMatrix, Released, item_matrix, nothing, support_at_rank
+from benchmarks.peers.item_matrix import (
+    Int64,
+    ItemMatrix,
+    Released,
+    item_matrix,
+    nothing,
+    support_at_rank,
+)
 from benchmarks.peers.stability_histogram import opendp
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.dp.composition import zcdp_rho
@@ -34,19 +44,22 @@ from fim_private.mechanisms import registry
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import union
 
-# Of ρ: for the supports, as levelwise. Of δ: for the threshold, whichever is best; the rest turns zCDP into (ε, δ).
+# Of ρ: for the supports, as levelwise. Of δ: for the threshold, whichever is best; the rest turns
+# zCDP into (ε, δ).
 SUPPORTS_SHARE = registry.spec_named("levelwise").supports_share(Neighbors.ADD_REMOVE)
 _DELTA_SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7)
 _CLOSE = 1.05  # between how many itemsets a unit may have, see _numbers
 _STEPS = 20  # of a thousandth, to what OpenDP's map allows
 _TRIALS, _SEED = 100, 0
-# Weights are rounded down to a grid: OpenDP adds noise to whole numbers ten times as fast as to others.
+# Weights are rounded down to a grid: OpenDP adds noise to whole numbers ten times as fast as to
+# others.
 GRID = 1 << 20
 
 
 @dataclass(frozen=True)
 class WeightThreshold:
-    """Noise of that scale on each weight, released where the sum is >= threshold, both in steps of 1 / GRID.
+    """Noise of that scale on each weight, released where the sum is >= threshold, both in steps of
+    1 / GRID.
 
     support_scale: of the noise of the supports, for one count; it grows with √k.
     """
@@ -56,14 +69,17 @@ class WeightThreshold:
     support_scale: float
 
     def measurement(self) -> Any:
-        """Return OpenDP's measurement, from a dict of weights to the dict of noisy weights released."""
+        """Return OpenDP's measurement, from a dict of weights to the dict of noisy weights
+        released.
+        """
         with opendp() as dp:
             domain = dp.map_domain(dp.atom_domain(T="u32"), dp.atom_domain(T="i64"))
             metric = dp.l02inf_distance(dp.absolute_distance(T="i64"))
             return dp.m.make_gaussian_threshold(domain, metric, self.scale, self.threshold)
 
     def cost(self, most: int, replaces: bool) -> tuple[float, float]:
-        """Return (ρ, δ) by OpenDP's map: the worst of units with 1 to most itemsets, each of weight 1/√t.
+        """Return (ρ, δ) by OpenDP's map: the worst of units with 1 to most itemsets, each of weight
+        1/√t.
 
         Between two numbers a < b of _numbers it is taken for b itemsets of weight 1/√a.
         """
@@ -73,7 +89,10 @@ class WeightThreshold:
         with opendp():
             measurement = self.measurement()
             try:
-                found = [measurement.map((times * b, norm, math.isqrt(GRID**2 // a))) for a, b in _numbers(most)]
+                found = [
+                    measurement.map((times * b, norm, math.isqrt(GRID**2 // a)))
+                    for a, b in _numbers(most)
+                ]
             except OpenDPException:
                 return math.inf, 1.0
         return max(rho for rho, _ in found), max(delta for _, delta in found)
@@ -81,7 +100,9 @@ class WeightThreshold:
 
 @cache
 def _numbers(most: int) -> list[tuple[int, int]]:
-    """Return ranges of how many itemsets a unit may have, 1 to most: of one number each, then of some close ones."""
+    """Return ranges of how many itemsets a unit may have, 1 to most: of one number each, then of
+    some close ones.
+    """
     ranges, start = [], 1
     while start <= most:
         end = min(most, max(start, math.floor(start * _CLOSE)))
@@ -92,7 +113,9 @@ def _numbers(most: int) -> list[tuple[int, int]]:
 
 @cache
 def calibrated(most: int, epsilon: float, delta: float, neighbors: str) -> WeightThreshold:
-    """Return about the lowest threshold that OpenDP's map allows where a unit has at most so many itemsets."""
+    """Return about the lowest threshold that OpenDP's map allows where a unit has at most so many
+    itemsets.
+    """
     replaces = exact_neighbors(neighbors) == Neighbors.REPLACE_ONE
     best = None
     for share in _DELTA_SHARES:
@@ -100,7 +123,9 @@ def calibrated(most: int, epsilon: float, delta: float, neighbors: str) -> Weigh
         scale = GRID * math.sqrt((2 if replaces else 1) / (2 * rho * (1 - SUPPORTS_SHARE)))
         ends = np.array(_numbers(most), dtype=np.float64)
         keys = ends[:, 1] * (2 if replaces else 1)
-        threshold = math.ceil((GRID / np.sqrt(ends[:, 0]) - scale * ndtri(delta * share / keys)).max()) + 1
+        threshold = (
+            math.ceil((GRID / np.sqrt(ends[:, 0]) - scale * ndtri(delta * share / keys)).max()) + 1
+        )
         form = WeightThreshold(scale, threshold, math.sqrt(1 / (2 * rho * SUPPORTS_SHARE)))
         if best is None or form.threshold < best[0].threshold:
             best = form, float(rho * (1 - SUPPORTS_SHARE)), delta * share
@@ -110,30 +135,43 @@ def calibrated(most: int, epsilon: float, delta: float, neighbors: str) -> Weigh
         cost = form.cost(most, replaces)
         if cost[0] <= allowed and cost[1] <= allowed_delta:
             return form
-        form = WeightThreshold(form.scale * 1.001, math.ceil(form.threshold * 1.002), form.support_scale)
+        form = WeightThreshold(
+            form.scale * 1.001, math.ceil(form.threshold * 1.002), form.support_scale
+        )
     raise ValueError(f"OpenDP's map allows no threshold near {form.threshold}")
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """The itemsets of the highest supports in cut data: weights in steps, and supports in the whole data, both (m,)."""
+    """The itemsets of the highest supports in cut data: weights in steps, and supports in the whole
+    data, both (m,).
+    """
 
     weights: Int64
     true: Int64
 
 
 def unit_weights(data: Transactions, sizes: tuple[int, ...]) -> Int64:
-    """Return 1/√t of each basket, which has t itemsets, in steps of 1 / GRID, rounded down, (baskets,); 0 for t = 0."""
+    """Return 1/√t of each basket, which has t itemsets, in steps of 1 / GRID, rounded down,
+    (baskets,); 0 for t = 0.
+    """
     lengths = np.diff(data.offsets)
-    every = [sum(math.comb(length, size) for size in sizes) for length in range(int(lengths.max(initial=0)) + 1)]
+    every = [
+        sum(math.comb(length, size) for size in sizes)
+        for length in range(int(lengths.max(initial=0)) + 1)
+    ]
     numbers = np.array(every, dtype=np.float64)[lengths]
     # Less a step, as the root is of a double.
-    return np.where(numbers > 1, np.floor(GRID / np.sqrt(np.maximum(numbers, 1))) - 1, GRID * numbers).astype(np.int64)
+    return np.where(
+        numbers > 1, np.floor(GRID / np.sqrt(np.maximum(numbers, 1))) - 1, GRID * numbers
+    ).astype(np.int64)
 
 
 @lru_cache(maxsize=64)
 def weighed(source: Source, sizes: tuple[int, ...], kept: Cut) -> Weighed:
-    """Weigh the LISTED itemsets of the highest supports in the cut data. Others are not released: none is frequent."""
+    """Weigh the LISTED itemsets of the highest supports in the cut data. Others are not released:
+    none is frequent.
+    """
     data = cut_data(source, kept)
     levels, seen = [], 0
     for support, multiplicity in union([itemset_spectrum(data, size) for size in sizes]).levels():
@@ -144,13 +182,23 @@ def weighed(source: Source, sizes: tuple[int, ...], kept: Cut) -> Weighed:
     if not levels:
         return Weighed(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     whole, matrix, of_units = item_matrix(source), ItemMatrix(data), unit_weights(data, sizes)
-    names = [labels for size in sizes for labels, _ in list_itemsets(data, size, levels[-1], levels[0])]
-    weights = np.array([of_units[matrix.units(matrix.codes(labels))].sum() for labels in names], dtype=np.int64)
-    return Weighed(weights, np.array([whole.support(whole.codes(labels)) for labels in names], dtype=np.int64))
+    names = [
+        labels for size in sizes for labels, _ in list_itemsets(data, size, levels[-1], levels[0])
+    ]
+    weights = np.array(
+        [of_units[matrix.units(matrix.codes(labels))].sum() for labels in names], dtype=np.int64
+    )
+    return Weighed(
+        weights, np.array([whole.support(whole.codes(labels)) for labels in names], dtype=np.int64)
+    )
 
 
-def best_cut(source: Source, sizes: tuple[int, ...], count: int, epsilon: float, delta: float, neighbors: str) -> Cut:
-    """Return the cut with which most of what is released is truly as frequent as the count-th, in trials of its own."""
+def best_cut(
+    source: Source, sizes: tuple[int, ...], count: int, epsilon: float, delta: float, neighbors: str
+) -> Cut:
+    """Return the cut with which most of what is released is truly as frequent as the count-th, in
+    trials of its own.
+    """
     least = max(1, support_at_rank(source, sizes, count))
 
     def recall(kept: Cut) -> float:
@@ -160,7 +208,9 @@ def best_cut(source: Source, sizes: tuple[int, ...], count: int, epsilon: float,
         form = calibrated(degree(kept, sizes), epsilon, delta, neighbors)
         noisy = cells.weights + rng.normal(scale=form.scale, size=(_TRIALS, len(cells.weights)))
         top = np.argsort(-noisy, axis=1)[:, :count]
-        right = (np.take_along_axis(noisy, top, axis=1) >= form.threshold) & (cells.true[top] >= least)
+        right = (np.take_along_axis(noisy, top, axis=1) >= form.threshold) & (
+            cells.true[top] >= least
+        )
         return float(right.sum(axis=1).mean())
 
     return max(cuts(source), key=recall)
@@ -179,16 +229,24 @@ def weighted_trials(
     *,
     with_opendp: bool = True,
 ) -> list[Released]:
-    """Release the count itemsets of the highest noisy weights among those that clear the threshold, so many times.
+    """Release the count itemsets of the highest noisy weights among those that clear the threshold,
+    so many times.
 
-    with_opendp False: the noise of the weights has the same distribution, but is from the seed. That of supports is.
+    with_opendp False: the noise of the weights has the same distribution, but is from the seed.
+    That of supports is.
     """
-    if not degree(kept, sizes):  # where no cut finds anything, it may be one that leaves nothing to find
+    # where no cut finds anything, it may be one that leaves nothing to find
+    if not degree(kept, sizes):
         return [nothing()] * trials
-    form, cells = calibrated(degree(kept, sizes), epsilon, delta, neighbors), weighed(source, sizes, kept)
+    form, cells = (
+        calibrated(degree(kept, sizes), epsilon, delta, neighbors),
+        weighed(source, sizes, kept),
+    )
     found = []
     rankings = _rankings(source, sizes, kept, form, trials, seed, with_opendp)
-    for places, rng in zip(rankings, np.random.default_rng([seed, count]).spawn(trials), strict=True):
+    for places, rng in zip(
+        rankings, np.random.default_rng([seed, count]).spawn(trials), strict=True
+    ):
         top = places[:count]
         noise = rng.normal(scale=form.support_scale * math.sqrt(max(len(top), 1)), size=len(top))
         found.append(Released(cells.true[top], cells.true[top] + noise))
@@ -205,7 +263,9 @@ def _rankings(
     seed: int,
     with_opendp: bool,
 ) -> list[Int64]:
-    """Release what clears the threshold, so many times: places in the list, in descending order of noisy weight."""
+    """Release what clears the threshold, so many times: places in the list, in descending order of
+    noisy weight.
+    """
     cells = weighed(source, sizes, kept)
     measurement = form.measurement() if with_opendp else None
     given = dict(enumerate(cells.weights.tolist()))
@@ -217,6 +277,9 @@ def _rankings(
             values = noisy[places]
         else:
             released = measurement(given) if given else {}
-            places, values = np.array(list(released), dtype=np.int64), np.array(list(released.values()))
+            places, values = (
+                np.array(list(released), dtype=np.int64),
+                np.array(list(released.values())),
+            )
         found.append(places[np.argsort(-values, kind="stable")] if len(places) else places)
     return found

@@ -17,14 +17,15 @@ from fim_private.spark.purchases import FEWEST_ENTRIES, MOST_ENTRIES
 
 # What a count costs, as a function of the baskets and the cluster.
 
-# Spark's own settings: partitions of a shuffle, and of a file the most bytes for a task, and what it reckons opening to
-# cost, which is the fewest.
+# Spark's own settings: partitions of a shuffle, and of a file the most bytes for a task, and what
+# it reckons opening to cost, which is the fewest.
 _PARTITIONS, PART, _OPENING = 200, 128 << 20, 4 << 20
 _CODE = 4
-# These were set so that they fit 10^5 baskets, the last two with 10^6 in view, too; more baskets check them. PACKED:
-# bytes of a shuffled byte, once it is packed. NAME: bytes of an item's name that is shuffled, of each task. KEPT_NAME:
-# of one that is kept. IDLE_WORKER: bytes of a worker that has nothing yet. ENTRY: of each entry of a task. SHARED:
-# more, of those that it gives to shards.
+# These were set so that they fit 10^5 baskets, the last two with 10^6 in view, too; more baskets
+# check them. PACKED: bytes of a shuffled byte, once it is packed. NAME: bytes of an item's name
+# that is shuffled, of each task. KEPT_NAME: of one that is kept. IDLE_WORKER: bytes of a worker
+# that has nothing yet. ENTRY: of each entry of a task. SHARED: more, of those that it gives to
+# shards.
 PACKED = 0.6
 NAME, KEPT_NAME = 30, 25
 IDLE_WORKER, ENTRY, SHARED = 150 << 20, 21, 47
@@ -32,9 +33,11 @@ IDLE_WORKER, ENTRY, SHARED = 150 << 20, 21, 47
 
 @dataclass(frozen=True)
 class Data:
-    """baskets: how many. length: items of one, on average. items: different ones. file: bytes of the source.
+    """baskets: how many. length: items of one, on average. items: different ones. file: bytes of
+    the source.
 
-    rounds: of the counter, for each how many entries of a basket are of the items that the round counts.
+    rounds: of the counter, for each how many entries of a basket are of the items that the round
+    counts.
     """
 
     baskets: int
@@ -46,7 +49,9 @@ class Data:
 
 @dataclass(frozen=True)
 class Cost:
-    """Bytes and passes. kept: bytes that Spark keeps. of_kept: bytes read of these. task: memory of the largest one."""
+    """Bytes and passes. kept: bytes that Spark keeps. of_kept: bytes read of these. task: memory of
+    the largest one.
+    """
 
     source: float
     kept: float
@@ -58,11 +63,16 @@ class Cost:
 
 
 def cost(data: Data, cores: int, most: float = PART) -> Cost:
-    """Return what it costs on so many cores. most: bytes of the file for a task (spark.sql.files.maxPartitionBytes)."""
+    """Return what it costs on so many cores. most: bytes of the file for a task
+    (spark.sql.files.maxPartitionBytes).
+    """
     part = min(most, max(_OPENING, (data.file + _OPENING) / cores))
     tasks = math.ceil(data.file / part)
     kept = _CODE * (data.length + 1) * data.baskets
-    shuffled = [shared_bytes(entries, shards(entries * data.baskets)) * data.baskets for entries in data.rounds]
+    shuffled = [
+        shared_bytes(entries, shards(entries * data.baskets)) * data.baskets
+        for entries in data.rounds
+    ]
     # Names are grouped, and put in order; the supports of all items are added up.
     names = NAME * data.items * (tasks + 1) + 8 * data.items * tasks
     of_task = data.baskets * min(1, part / data.file)
@@ -79,14 +89,17 @@ def cost(data: Data, cores: int, most: float = PART) -> Cost:
 
 def shards(entries: float) -> int:
     """Return how many shards share so many entries."""
-    return max(math.ceil(entries / MOST_ENTRIES), min(_PARTITIONS, math.ceil(entries / FEWEST_ENTRIES)), 1)
+    return max(
+        math.ceil(entries / MOST_ENTRIES), min(_PARTITIONS, math.ceil(entries / FEWEST_ENTRIES)), 1
+    )
 
 
 def shared_bytes(length: float, parts: int) -> float:
-    """Return how many bytes of a basket go to all shards together, its length being Poisson with that mean.
+    """Return how many bytes of a basket go to all shards together, its length being Poisson with
+    that mean.
 
-    Its items are taken to be spread evenly. A basket of l items meets d of the shards; to these go l·1/d, l·2/d, ..., l
-    items, with a length each. A basket of one item has no pair.
+    Its items are taken to be spread evenly. A basket of l items meets d of the shards; to these go
+    l·1/d, l·2/d, ..., l items, with a length each. A basket of one item has no pair.
     """
     total, chance = 0.0, math.exp(-length)
     for count in range(1, int(length + 12 * math.sqrt(length) + 12)):
@@ -113,7 +126,9 @@ class Line:
 
 
 def through_largest(points: Mapping[int, float]) -> Line | None:
-    """Return the line through the two points of the most baskets; None for fewer than two points."""
+    """Return the line through the two points of the most baskets; None for fewer than two
+    points.
+    """
     if len(points) < 2:
         return None
     (low, of_low), (high, of_high) = sorted(points.items())[-2:]
@@ -122,7 +137,9 @@ def through_largest(points: Mapping[int, float]) -> Line | None:
 
 
 def crossing(slow_start: Line, fast_start: Line) -> float | None:
-    """Return from how many baskets on the first line is below the second; None where it never is."""
+    """Return from how many baskets on the first line is below the second; None where it never
+    is.
+    """
     if slow_start.slope >= fast_start.slope:
         return None
     return max(0.0, (slow_start.start - fast_start.start) / (fast_start.slope - slow_start.slope))
@@ -136,7 +153,9 @@ PLANNED = (10**8, 10**9, 10**10)
 
 
 def data_of(baskets: int, found: dict[str, Any]) -> Data:
-    """Return what the model has to know, with the rounds and the file of a count that was measured."""
+    """Return what the model has to know, with the rounds and the file of a count that was
+    measured.
+    """
     rounds = tuple(entries_among(high) for high, _ in found["rounds"])
     return Data(baskets, entries_among(ITEMS), items_among(baskets), found["file"], rounds)
 
@@ -162,13 +181,19 @@ def model_section(results: Results) -> Section:
     reading = "No count on Spark came to an end."
     if ratios:
         reading = (
-            "The model (`benchmarks/spark/cost_model.py`) is a function of the baskets, their mean length, the items, "
-            "the bytes of the source and the cores. It also knows how many items each round counts among. Its "
-            "constants were set at 10^5 baskets, those of a task's memory with 10^6 in view; what is larger checks "
-            f"them. Its predictions are {min(ratios):.2f} to {max(ratios):.2f} times what was measured."
+            "The model (`benchmarks/spark/cost_model.py`) is a function of the baskets, their "
+            "mean length, the items, "
+            "the bytes of the source and the cores. It also knows how many items each round "
+            "counts among. Its "
+            "constants were set at 10^5 baskets, those of a task's memory with 10^6 in view; "
+            "what is larger checks "
+            f"them. Its predictions are {min(ratios):.2f} to {max(ratios):.2f} times what was "
+            f"measured."
         )
     columns = ("way", "baskets", "what", "predicted (MB)", "measured (MB)", "predicted / measured")
-    return Section("The cost model beside what was measured", reading, tables=(Table(columns, tuple(rows)),))
+    return Section(
+        "The cost model beside what was measured", reading, tables=(Table(columns, tuple(rows)),)
+    )
 
 
 def plan_section(results: Results) -> Section:
@@ -184,19 +209,28 @@ def plan_section(results: Results) -> Section:
             data = _scaled(data_of(largest, ended[largest]), baskets)
             expected, smaller = cost(data, cores), cost(data, cores, SMALLER)
             hours = None if line is None else CORES * line.slope * baskets / 3600
-            seconds = None if line is None else line.start + CORES * line.slope * baskets / min(cores, expected.tasks)
+            seconds = (
+                None
+                if line is None
+                else line.start + CORES * line.slope * baskets / min(cores, expected.tasks)
+            )
             rows.append((baskets, cores, *_row(expected), smaller.task / 1e6, hours, seconds))
     reading = (
-        f"This is the model, with the rounds that {largest:,} baskets took, and the time for each basket of local[2]. "
-        "It is as if all cores were as fast as these two, each task had a core and the network kept up. All here is "
+        f"This is the model, with the rounds that {largest:,} baskets took, and the time for "
+        f"each basket of local[2]. "
+        "It is as if all cores were as fast as these two, each task had a core and the network "
+        "kept up. All here is "
         "extrapolated, and nobody has run it. Bytes grow with the baskets. Per basket they grow no "
-        "further than to what it takes with each of its items in a shard of its own. A task reads 128 MB of a file "
-        "unless spark.sql.files.maxPartitionBytes says less. That decides its memory: with 16 MB there are more tasks, "
+        "further than to what it takes with each of its items in a shard of its own. A task "
+        "reads 128 MB of a file "
+        "unless spark.sql.files.maxPartitionBytes says less. That decides its memory: with 16 MB "
+        "there are more tasks, "
         "and each takes less."
     )
     columns = (
-        "baskets", "cores of all executors", "tasks that read", "passes", "read of the source (GB)", "kept (GB)",
-        "shuffled (GB)", "memory of a task (MB)", "memory with parts of 16 MB (MB)", "core hours", "seconds",
+        "baskets", "cores of all executors", "tasks that read", "passes", ("read of the source "
+                                                                          "(GB)"), "kept (GB)",
+        "shuffled (GB)", "memory of a task (MB)", "memory with parts of 16 MB (MB)", "core hours", "seconds",  # noqa: E501
     )  # fmt: skip
     return Section("Planned: up to 10^10 baskets", reading, tables=(Table(columns, tuple(rows)),))
 
@@ -235,6 +269,13 @@ def paint(figure: Any, results: Results) -> None:
         ended = done(answers)
         seconds.plot([*ended], [one["seconds"] for one in ended.values()], **style)
         memory.plot([*ended], [one["peaks"][TOGETHER] / 1e6 for one in ended.values()], **style)
-    seconds.set(xscale="log", yscale="log", xlabel="baskets", title="seconds, start of the process included")
-    memory.set(xscale="log", yscale="log", xlabel="baskets", title="peak memory of all processes (MB)")
+    seconds.set(
+        xscale="log",
+        yscale="log",
+        xlabel="baskets",
+        title=("seconds, start of the process included"),
+    )
+    memory.set(
+        xscale="log", yscale="log", xlabel="baskets", title=("peak memory of all processes (MB)")
+    )
     legend_below(figure, [seconds], 3)

@@ -1,4 +1,5 @@
-"""The process in which one of them counts: python -m benchmarks.spark.counting_process WAY FILE BASKETS FOLDER.
+"""The process in which one of them counts: python -m benchmarks.spark.counting_process WAY FILE
+BASKETS FOLDER.
 
 What was found is written to answer.json in the folder.
 """

@@ -1,4 +1,6 @@
-"""Generated baskets in a Parquet file of several row groups, made part by part, and kept for all tasks of a run."""
+"""Generated baskets in a Parquet file of several row groups, made part by part, and kept for all
+tasks of a run.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def popularity() -> np.ndarray:
 
 
 def part(baskets: int, seed: int, number: int) -> pa.Table:
-    """Return one row group: a column of lists of different whole numbers, in no order that means anything."""
+    """Return one row group: a column of lists of different whole numbers, in no order that means
+    anything.
+    """
     generator = np.random.default_rng([seed, number])
     chances = np.cumsum(popularity())
     lengths = generator.poisson(DRAWS, baskets)
@@ -39,7 +43,9 @@ def part(baskets: int, seed: int, number: int) -> pa.Table:
     # A frequent item has any number, as it has in a shop.
     names = np.random.default_rng(seed).permutation(ITEMS)
     items = names[entries & 0xFFFFFFFF]
-    return pa.table({"items": pa.ListArray.from_arrays(pa.array(offsets), pa.array(items, pa.int64()))})
+    return pa.table(
+        {"items": pa.ListArray.from_arrays(pa.array(offsets), pa.array(items, pa.int64()))}
+    )
 
 
 def basket_file(baskets: int, seed: int, folder: Path = FOLDER) -> Path:
@@ -69,6 +75,8 @@ def items_among(baskets: int) -> float:
 
 
 def expected_support(rank: int) -> float:
-    """Return the share of baskets that is expected to have the pair of that rank, 1 for the most frequent."""
+    """Return the share of baskets that is expected to have the pair of that rank, 1 for the most
+    frequent.
+    """
     has = 1 - np.exp(-DRAWS * popularity()[: 2 * rank + 1])  # draws of each item are independent
     return float(np.sort((has[:, None] * has[None, :])[np.triu_indices(len(has), 1)])[-rank])

@@ -1,7 +1,9 @@
-"""Counting in a database: what one release costs in DuckDB, beside the local kernel and Spark on the same machine.
+"""Counting in a database: what one release costs in DuckDB, beside the local kernel and Spark on
+the same machine.
 
-The same generated baskets for all, in a Parquet file with a column of lists; each release in a process of its own, one
-at a time, as the command line makes it. Under one seed all have to release the same.
+The same generated baskets for all, in a Parquet file with a column of lists; each release in a
+process of its own, one at a time, as the command line makes it. Under one seed all have to release
+the same.
 """
 
 from __future__ import annotations
@@ -29,9 +31,26 @@ WAYS: dict[str, list[str]] = {
     LOCAL: [],
     DUCKDB: ["--engine", "sql"],
     SMALL: ["--engine", "sql", "--max-memory", "2GB"],
-    SPARK: ["--engine", "spark", *(f"--spark-conf={name}={value}" for name, value in _SETTINGS.items())],
+    SPARK: [
+        "--engine",
+        "spark",
+        *(f"--spark-conf={name}={value}" for name, value in _SETTINGS.items()),
+    ],
 }
-_ASKED = ["--size", "2", "--top", "50", "--epsilon", "1", "--delta", "1e-6", "--seed", "1", "--json", "--quiet"]
+_ASKED = [
+    "--size",
+    "2",
+    "--top",
+    "50",
+    "--epsilon",
+    "1",
+    "--delta",
+    "1e-6",
+    "--seed",
+    "1",
+    "--json",
+    "--quiet",
+]
 
 
 def tasks(options: Options) -> tuple[list[Task], list[str]]:
@@ -40,22 +59,39 @@ def tasks(options: Options) -> tuple[list[Task], list[str]]:
     ways = (LOCAL, SMALL) if options.quick else tuple(WAYS)
     given = {"seed": options.seed}
     return [
-        Task(f"{way}|{size}", measured, {"way": way, "baskets": size, **given}) for size in sizes for way in ways
+        Task(f"{way}|{size}", measured, {"way": way, "baskets": size, **given})
+        for size in sizes
+        for way in ways
     ], []
 
 
 def measured(way: str, baskets: int, seed: int) -> dict[str, Any]:
-    """Return the seconds of one release, the peaks of memory and of files beside the source, in bytes, and the release.
+    """Return the seconds of one release, the peaks of memory and of files beside the source, in
+    bytes, and the release.
 
     Raises RuntimeError for one that fails.
     """
     path = basket_file(baskets, seed)
-    with tempfile.TemporaryDirectory() as folder, Path(folder, "said").open("w+", encoding="utf-8") as said:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Path(folder, "said").open("w+", encoding="utf-8") as said,
+    ):
         logs = Path(folder, "log")
         logs.mkdir()
-        of_spark = {"spark.eventLog.dir": logs.as_uri(), "spark.local.dir": folder} if way == SPARK else {}
+        of_spark = (
+            {"spark.eventLog.dir": logs.as_uri(), "spark.local.dir": folder} if way == SPARK else {}
+        )
         own = [f"--spark-conf={name}={value}" for name, value in of_spark.items()]
-        command = [sys.executable, "-m", "fim_private", "mine", str(path), *_ASKED, *WAYS[way], *own]
+        command = [
+            sys.executable,
+            "-m",
+            "fim_private",
+            "mine",
+            str(path),
+            *_ASKED,
+            *WAYS[way],
+            *own,
+        ]
         start = time.perf_counter()
         with Path(folder, "release").open("w+", encoding="utf-8") as release:
             process = subprocess.Popen(
@@ -76,9 +112,16 @@ def measured(way: str, baskets: int, seed: int) -> dict[str, Any]:
             text = release.read()
         said.seek(0)
         if process.returncode != 0:
-            raise RuntimeError(f"{way} ended with exit code {process.returncode}: {said.read()[-500:]}")
+            raise RuntimeError(
+                f"{way} ended with exit code {process.returncode}: {said.read()[-500:]}"
+            )
         itemsets = json.loads(text)["itemsets"]
-        return {"seconds": took, "memory": watch.found()[TOGETHER], "disk": disk, "itemsets": itemsets}
+        return {
+            "seconds": took,
+            "memory": watch.found()[TOGETHER],
+            "disk": disk,
+            "itemsets": itemsets,
+        }
 
 
 def _size(folder: Path) -> int:
@@ -100,13 +143,22 @@ def sections(results: Results) -> tuple[Section, ...]:
         wrong |= {size} if one["itemsets"] != local["itemsets"] else set()
         ratio = one["seconds"] / local["seconds"]
         rows.append((way, int(size), one["seconds"], ratio, one["memory"] / 1e6, one["disk"] / 1e6))
-    same = f"They do NOT release the same at {', '.join(sorted(wrong))} baskets" if wrong else "All release the same"
+    same = (
+        f"They do NOT release the same at {', '.join(sorted(wrong))} baskets"
+        if wrong
+        else "All release the same"
+    )
     reading = (
-        "Each makes one release of 50 pairs of generated baskets (16,000 items, about 8 in a basket), with supports, "
-        f"by the default mechanism. {same}. Seconds are those of the whole command. Memory is the peak of all its "
-        "processes. Disk is the peak of what it writes beside the source: what does not fit in memory. All have the "
-        "same two cores, and Spark has 3 GB for its JVM. Use the local kernel as long as its memory is enough. DuckDB "
-        "gives the same from a small memory and a disk, and your own database where rows may not leave it."
+        "Each makes one release of 50 pairs of generated baskets (16,000 items, about 8 in a "
+        "basket), with supports, "
+        f"by the default mechanism. {same}. Seconds are those of the whole command. Memory is "
+        f"the peak of all its "
+        "processes. Disk is the peak of what it writes beside the source: what does not fit in "
+        "memory. All have the "
+        "same two cores, and Spark has 3 GB for its JVM. Use the local kernel as long as its "
+        "memory is enough. DuckDB "
+        "gives the same from a small memory and a disk, and your own database where rows may not "
+        "leave it."
     )
     columns = ("way", "baskets", "seconds", "times the local kernel", "memory (MB)", "disk (MB)")
     return (Section("Seconds, memory and disk", reading, tables=(Table(columns, tuple(rows)),)),)

@@ -1,4 +1,6 @@
-"""A count in a process of its own, watched from here: peaks of memory of all its processes, and a limit of time."""
+"""A count in a process of its own, watched from here: peaks of memory of all its processes, and a
+limit of time.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ from benchmarks.spark.generated_baskets import basket_file
 
 # What Spark itself wrote down: bytes read and shuffled, jobs and stages.
 
-READ_SOURCE, READ_KEPT, SHUFFLED, TO_DRIVER = "bytes of the source", "bytes kept", "bytes shuffled", "bytes to driver"
+READ_SOURCE, READ_KEPT, SHUFFLED, TO_DRIVER = (
+    "bytes of the source",
+    "bytes kept",
+    "bytes shuffled",
+    "bytes to driver",
+)
 JOBS, STAGES, TASKS, SPILLED = "jobs", "stages", "tasks", "bytes spilled"
 # The measure of a scan. (What tasks count as read leaves out most of a Parquet file.)
 _FILES = "size of files read"
@@ -32,7 +39,9 @@ _FILES = "size of files read"
 
 @dataclass
 class _Totals:
-    """What has been counted. scans: the numbers of the measures that say how large the files of a scan are."""
+    """What has been counted. scans: the numbers of the measures that say how large the files of a
+    scan are.
+    """
 
     found: Counter[str]
     scans: set[int] = field(default_factory=set)
@@ -48,18 +57,23 @@ class _Totals:
         elif kind in ("SparkListenerSQLExecutionStart", "SparkListenerSQLAdaptiveExecutionUpdate"):
             self.scans.update(_scans(event["sparkPlanInfo"]))
         elif kind == "SparkListenerDriverAccumUpdates":
-            self.found[READ_SOURCE] += sum(value for one, value in event["accumUpdates"] if one in self.scans)
+            self.found[READ_SOURCE] += sum(
+                value for one, value in event["accumUpdates"] if one in self.scans
+            )
 
     def _add_task(self, metrics: dict[str, Any]) -> None:
         self.found[TASKS] += 1
         self.found[READ_KEPT] += metrics.get("Input Metrics", {}).get("Bytes Read", 0)
-        self.found[SHUFFLED] += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
+        self.found[SHUFFLED] += metrics.get("Shuffle Write Metrics", {}).get(
+            ("Shuffle Bytes Written"), 0
+        )
         self.found[TO_DRIVER] += metrics.get("Result Size", 0)
         self.found[SPILLED] += metrics.get("Disk Bytes Spilled", 0)
 
 
 def totals(folder: Path, until: float) -> dict[str, int]:
-    """Return the totals of the one log in a folder, as far as there is one, of the jobs that began by a time.
+    """Return the totals of the one log in a folder, as far as there is one, of the jobs that began
+    by a time.
 
     until: seconds since 1970.
     """
@@ -88,7 +102,10 @@ def _scans(plan: dict[str, Any]) -> Iterator[int]:
 OK, NO_MEMORY, NO_DISK = "ok", "out of memory", "out of disk"
 # How often memory is looked at.
 _LOOK_SECONDS = 0.2
-_NO_MEMORY = re.compile(r"OutOfMemoryError|Java heap space|GC overhead limit|MemoryError|Cannot allocate memory")
+_NO_MEMORY = re.compile(
+    r"OutOfMemoryError|Java heap space|GC overhead limit|MemoryError|Cannot "
+    r"allocate memory"
+)
 # Whose memory it is.
 DRIVER, DRIVER_JVM, EXECUTORS, WORKER, TOGETHER = (
     "Python of the driver",
@@ -140,13 +157,20 @@ class Watch:
 
     def found(self) -> dict[str, int]:
         """Return the peaks: of the workers that of the largest, of the others the sum."""
-        of = {kind: [peak for (one, _), peak in self.peaks.items() if one == kind] for kind, _ in self.peaks}
+        of = {
+            kind: [peak for (one, _), peak in self.peaks.items() if one == kind]
+            for kind, _ in self.peaks
+        }
         sums = {kind: sum(of[kind]) for kind in (DRIVER, DRIVER_JVM, EXECUTORS) if kind in of}
-        return sums | ({WORKER: max(of[WORKER])} if WORKER in of else {}) | {TOGETHER: self.together}
+        return (
+            sums | ({WORKER: max(of[WORKER])} if WORKER in of else {}) | {TOGETHER: self.together}
+        )
 
 
 def _memory(pid: int) -> tuple[int, int]:
-    """Return the peak and the present resident memory of a process, in bytes; 0 where it has ended."""
+    """Return the peak and the present resident memory of a process, in bytes; 0 where it has
+    ended.
+    """
     with contextlib.suppress(OSError):
         told = dict(re.findall(r"(VmHWM|VmRSS):\s+(\d+)", Path(f"/proc/{pid}/status").read_text()))
         return 1024 * int(told.get("VmHWM", 0)), 1024 * int(told.get("VmRSS", 0))
@@ -163,11 +187,24 @@ def measured(way: str, baskets: int, seed: int, limit: float) -> dict[str, Any]:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = [sys.executable, "-m", counting_process.__name__, way, str(path), str(baskets), name]
+        command = [
+            sys.executable,
+            "-m",
+            counting_process.__name__,
+            way,
+            str(path),
+            str(baskets),
+            name,
+        ]
         with (folder / "said").open("w+", encoding="utf-8", errors="replace") as said:
             start, moment = time.perf_counter(), time.time()
             process = subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+                command,
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
             )
             watch = Watch(process.pid)
             in_time = _watched(process, watch, start + limit)
@@ -187,7 +224,9 @@ def measured(way: str, baskets: int, seed: int, limit: float) -> dict[str, Any]:
 
 
 def _watched(process: subprocess.Popen[Any], watch: Watch, deadline: float) -> bool:
-    """Wait for the end of a process, or make one; whatever is left of it is ended. Returns whether it was in time."""
+    """Wait for the end of a process, or make one; whatever is left of it is ended. Returns whether
+    it was in time.
+    """
     known: set[int] = set()
     try:
         while process.poll() is None and time.perf_counter() < deadline:

@@ -1,4 +1,6 @@
-"""Who counts: each answers with the supports of the most frequent pairs, and is timed from its session's start on."""
+"""Who counts: each answers with the supports of the most frequent pairs, and is timed from its
+session's start on.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ _COMMON = {
 class Way:
     """count: of a file and so many baskets, gives the supports of the most frequent pairs.
 
-    engine: of this project, which then makes a release too; None for a peer. settings: of Spark, None without.
+    engine: of this project, which then makes a release too; None for a peer. settings: of Spark,
+    None without.
     """
 
     count: Callable[[Path, int], list[int]]
@@ -51,7 +54,9 @@ class Way:
 
 @dataclass
 class Noted:
-    """What is noted while it counts. rounds: of how many items, and entries of theirs, each round of Spark was."""
+    """What is noted while it counts. rounds: of how many items, and entries of theirs, each round
+    of Spark was.
+    """
 
     rounds: list[tuple[int, int]] = field(default_factory=list)
 
@@ -68,7 +73,9 @@ def first(levels: Iterator[Level]) -> list[int]:
 
 def _by_engine(engine: str) -> Callable[[Path, int], list[int]]:
     def count(path: Path, baskets: int) -> list[int]:
-        with Engine.of(str(path), engine).opened(str(path), Options(), Scope(), Effort()) as (opened,):
+        with Engine.of(str(path), engine).opened(str(path), Options(), Scope(), Effort()) as (
+            opened,
+        ):
             assert opened.source.units == baskets
             return first(opened.source.spectrum(2).levels())
 
@@ -76,7 +83,9 @@ def _by_engine(engine: str) -> Callable[[Path, int], list[int]]:
 
 
 def fpgrowth(path: Path, baskets: int) -> list[int]:
-    """Count by MLlib's FPGrowth, which needs a least support: what the last pair is expected to have, less some."""
+    """Count by MLlib's FPGrowth, which needs a least support: what the last pair is expected to
+    have, less some.
+    """
     from pyspark.ml.fpm import FPGrowth
     from pyspark.sql import functions
 
@@ -84,14 +93,21 @@ def fpgrowth(path: Path, baskets: int) -> list[int]:
     least = max(share - 5 * math.sqrt(share / baskets), 1 / baskets)  # less five standard errors
     model = FPGrowth(itemsCol="items", minSupport=least).fit(session().read.parquet(str(path)))
     pairs = model.freqItemsets.where(functions.size("items") == 2)
-    return [row["freq"] for row in pairs.orderBy(functions.desc("freq")).limit(WANTED).select("freq").collect()]
+    return [
+        row["freq"]
+        for row in pairs.orderBy(functions.desc("freq")).limit(WANTED).select("freq").collect()
+    ]
 
 
 def self_join(path: Path, baskets: int) -> list[int]:
     """Count by joining each basket's items with each other, as one writes it with DataFrames."""
     from pyspark.sql import functions
 
-    numbered = session().read.parquet(str(path)).withColumn("basket", functions.monotonically_increasing_id())
+    numbered = (
+        session()
+        .read.parquet(str(path))
+        .withColumn("basket", functions.monotonically_increasing_id())
+    )
     rows = numbered.select("basket", functions.explode("items").alias("item"))
     one, other = rows.withColumnRenamed("item", "a"), rows.withColumnRenamed("item", "b")
     pairs = one.join(other, "basket").where("a < b").groupBy("a", "b").count()
@@ -112,16 +128,20 @@ WAYS = {
 
 
 def counted(name: str, path: Path, baskets: int, folder: Path) -> dict[str, Any]:
-    """Count once, and release once more where that can be done, in this process, which has no session yet.
+    """Count once, and release once more where that can be done, in this process, which has no
+    session yet.
 
-    folder: for Spark's files. Returns seconds from the session's start on, and the time at which it had counted.
+    folder: for Spark's files. Returns seconds from the session's start on, and the time at which it
+    had counted.
     """
     way = WAYS[name]
     found: dict[str, Any] = {}
     if way.settings is not None:
         log, files = folder / "log", folder / "spark"
         log.mkdir()
-        started = session(way.settings | {"spark.eventLog.dir": log.as_uri(), "spark.local.dir": str(files)})
+        started = session(
+            way.settings | {"spark.eventLog.dir": log.as_uri(), "spark.local.dir": str(files)}
+        )
         found["versions"] = {"pyspark": started.version, "java": _java(started)}
     with _noted() as noted:
         start = time.perf_counter()
@@ -131,7 +151,14 @@ def counted(name: str, path: Path, baskets: int, folder: Path) -> dict[str, Any]
         found["rounds"] = noted.rounds[:]
     if way.engine is not None:
         start = time.perf_counter()
-        release = fim.mine(str(path), engine=way.engine, top=RELEASED, supports=True, neighbors="replace-one", seed=1)
+        release = fim.mine(
+            str(path),
+            engine=way.engine,
+            top=RELEASED,
+            supports=True,
+            neighbors="replace-one",
+            seed=1,
+        )
         found["release"] = time.perf_counter() - start
         found["released"] = release.to_dict()["itemsets"]
     if way.settings is not None:

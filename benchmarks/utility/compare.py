@@ -1,4 +1,5 @@
-"""Every mechanism and the serious alternatives, on every data set: what they miss, and how exact their supports are.
+"""Every mechanism and the serious alternatives, on every data set: what they miss, and how exact
+their supports are.
 
 python -m benchmarks.utility.compare [--quick]
 """
@@ -44,8 +45,9 @@ COUNTS = [1, 10, 50, 100]
 EPSILONS = [0.1, 0.25, 0.5, 1.0, 2.0]
 DELTAS = [1e-6, 1e-8]
 TRIALS, OF_SLOW = 100, 40
-# What the study is about first: if it stops, the rest is missing. Of neighbours with one unit replaced, of another
-# δ, and of tight-margin, which takes long and does no better than limited-domain, nothing but ε = 1 is measured.
+# What the study is about first: if it stops, the rest is missing. Of neighbours with one unit
+# replaced, of another δ, and of tight-margin, which takes long and does no better than
+# limited-domain, nothing but ε = 1 is measured.
 FIRST: list[Budget] = [(ADD_REMOVE, 1.0, DELTAS[0])]
 THEN: list[Budget] = [(REPLACE_ONE, 1.0, DELTAS[0])]
 LAST: list[Budget] = [(ADD_REMOVE, epsilon, DELTAS[0]) for epsilon in EPSILONS if epsilon != 1]
@@ -61,7 +63,10 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
         how = (24, 4), {"counts": [1, 10], "seed": options.seed}
         small = [replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")]
         entries = (*tasks.ENTRIES, tasks.WITHOUT_SUPPORTS)
-        return [*_tasks(small, [(1,)], entries, FIRST + THEN, *how), *_tasks(small, [(2,)], entries, FIRST, *how)], []
+        return [
+            *_tasks(small, [(1,)], entries, FIRST + THEN, *how),
+            *_tasks(small, [(2,)], entries, FIRST, *how),
+        ], []
     found, missing = sources(options.data)
     data = [source for name, source in found.items() if options.takes(name)]
     how = (TRIALS, OF_SLOW), {"counts": COUNTS, "seed": options.seed}
@@ -78,7 +83,9 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
         (tasks.PEERS, LAST),
         (QUICK + tasks.PEERS, SMALL_DELTA),
     ]
-    return [task for entries, budgets in plan for task in _tasks(data, SIZES, entries, budgets, *how)], missing
+    return [
+        task for entries, budgets in plan for task in _tasks(data, SIZES, entries, budgets, *how)
+    ], missing
 
 
 def _tasks(
@@ -90,11 +97,15 @@ def _tasks(
     common: dict[str, Any],
 ) -> Iterator[Task]:
     for source, size, entry, (neighbors, epsilon, delta) in product(data, sizes, entries, budgets):
-        # The one spends no δ; OpenDP's map does not resolve so small a probability for each of a unit's many itemsets.
+        # The one spends no δ; OpenDP's map does not resolve so small a probability for each of a
+        # unit's many itemsets.
         if entry in (tasks.PURE, tasks.WEIGHTED) and delta != DELTAS[0]:
             continue
         name = key(source.name, size, entry, BASKET, neighbors, epsilon, delta)
-        how = {"asked": Asked(source, size, epsilon, delta, neighbors), "trials": trials[entry in SLOW]}
+        how = {
+            "asked": Asked(source, size, epsilon, delta, neighbors),
+            "trials": trials[entry in SLOW],
+        }
         if entry in tasks.RUNS:
             yield Task(name, tasks.shipped, {**how, **common, "entry": entry})
         elif entry in tasks.OURS:
@@ -113,17 +124,24 @@ RATES = {"FNR": "fnr", "precision": "precision", "supported": "supported"}
 
 
 def complete_rows(results: Results) -> list[Row]:
-    """Return all settings but those of an entry, unit, relation, ε and δ of which some have not been run.
+    """Return all settings but those of an entry, unit, relation, ε and δ of which some have not
+    been run.
 
     Means over some of the data sets would be compared with means over all.
     """
     begun = {tuple(key.split("/")[2:]) for key in results.get("not_done", ())}
-    answers = {key: answer for key, answer in results["answers"].items() if tuple(key.split("/")[2:]) not in begun}
+    answers = {
+        key: answer
+        for key, answer in results["answers"].items()
+        if tuple(key.split("/")[2:]) not in begun
+    }
     return rows_of({"answers": answers})
 
 
 def by_k(rows: list[Row], fields: dict[str, str]) -> Table:
-    """Return the means of some measures by entry and k. fields: the measures by what they are called, "" for none."""
+    """Return the means of some measures by entry and k. fields: the measures by what they are
+    called, "" for none.
+    """
     counts = sorted({row.k for row in rows})
     lines: list[tuple[Cell, ...]] = []
     for entry in tasks.ENTRIES:
@@ -149,11 +167,15 @@ def least_at(rows: list[Row], k: int) -> str:
 
 
 def against(rows: list[Row], entry: str) -> Table:
-    """Return in how many settings an entry misses less than each other one, as much and more, and where by most.
+    """Return in how many settings an entry misses less than each other one, as much and more, and
+    where by most.
 
-    A setting is a data set, sizes and k; rows: of one ε and δ. Settings where both find nothing are as much.
+    A setting is a data set, sizes and k; rows: of one ε and δ. Settings where both find nothing are
+    as much.
     """
-    settings = {(row.data, row.sizes, row.k): row.found["fnr"] for row in rows if row.entry == entry}
+    settings = {
+        (row.data, row.sizes, row.k): row.found["fnr"] for row in rows if row.entry == entry
+    }
     lines: list[tuple[Cell, ...]] = []
     for other in tasks.ENTRIES:
         own = {(row.data, row.sizes, row.k): row.found["fnr"] for row in rows if row.entry == other}
@@ -167,37 +189,65 @@ def against(rows: list[Row], entry: str) -> Table:
             f"{abs(changes[end]):.3f} ({end[0]}, {end[1]}, k = {end[2]})" if some else None
             for end, some in zip(ends, (less, more), strict=True)
         ]
-        lines.append((other, "yes" if other in tasks.UNIVERSE else "no", less, len(common) - less - more, more, *most))
+        lines.append(
+            (
+                other,
+                "yes" if other in tasks.UNIVERSE else "no",
+                less,
+                len(common) - less - more,
+                more,
+                *most,
+            )
+        )
     columns = ("misses less", "as much", "misses more", "most ahead by", "most behind by")
     return Table((f"{entry} against", "needs the items", *columns), tuple(lines))
 
 
 def _replaced(rows: list[Row]) -> Section:
-    """Compare neighbours that differ in one basket more or less with those that have one replaced; rows: at ε = 1."""
+    """Compare neighbours that differ in one basket more or less with those that have one replaced;
+    rows: at ε = 1.
+    """
     replaced = [row for row in rows if row.neighbors == REPLACE_ONE]
     counts = sorted({row.k for row in replaced})
     settings = {(row.data, row.sizes, row.k) for row in replaced}
     both = {
-        relation: [r for r in rows if r.neighbors == relation and (r.data, r.sizes, r.k) in settings]
+        relation: [
+            r for r in rows if r.neighbors == relation and (r.data, r.sizes, r.k) in settings
+        ]
         for relation in (ADD_REMOVE, REPLACE_ONE)
     }
     lines: list[tuple[Cell, ...]] = []
     for entry in tasks.ENTRIES:
-        own = [[r for r in both[relation] if (r.entry, r.k) == (entry, k)] for k in counts for relation in both]
+        own = [
+            [r for r in both[relation] if (r.entry, r.k) == (entry, k)]
+            for k in counts
+            for relation in both
+        ]
         if any(own):
             lines.append((entry, *map(mean, own)))
-    changes = {e: value - means(both[ADD_REMOVE]).get(e, value) for e, value in means(both[REPLACE_ONE]).items()}
+    changes = {
+        e: value - means(both[ADD_REMOVE]).get(e, value)
+        for e, value in means(both[REPLACE_ONE]).items()
+    }
     most, fewest = max(changes, key=changes.__getitem__), min(changes, key=changes.__getitem__)
     reading = (
-        "Neighbours differ in one basket replaced by another, at ε = 1, δ = 1e-6; mean FNR over data sets and sizes. "
-        f"Least: {best(replaced, counts)} The relation costs most for {most} ({changes[most]:.3f} more is missed than "
-        f"under add-remove, in the mean over k) and least for {fewest} ({changes[fewest]:.3f}). PrivBasis is converted "
-        "by group privacy: a unit replaced is one removed and one added. That takes half of ε, or a quarter of ρ. "
-        "For the Gaussian bins half of ρ is enough, since two of them are moved. OpenDP's map is asked for twice as "
-        "many counts, each moved by 1, or for weights √2 apart. Large margin has the same noise under both."
+        "Neighbours differ in one basket replaced by another, at ε = 1, δ = 1e-6; mean FNR over "
+        "data sets and sizes. "
+        f"Least: {best(replaced, counts)} The relation costs most for {most} "
+        f"({changes[most]:.3f} more is missed than "
+        f"under add-remove, in the mean over k) and least for {fewest} ({changes[fewest]:.3f}). "
+        f"PrivBasis is converted "
+        "by group privacy: a unit replaced is one removed and one added. That takes half of ε, "
+        "or a quarter of ρ. "
+        "For the Gaussian bins half of ρ is enough, since two of them are moved. OpenDP's map is "
+        "asked for twice as "
+        "many counts, each moved by 1, or for weights √2 apart. Large margin has the same noise "
+        "under both."
     )
     columns = (f"k = {k}: {relation}" for k in counts for relation in both)
-    return Section("One basket replaced", reading, None, (Table(("mechanism", *columns), tuple(lines)),))
+    return Section(
+        "One basket replaced", reading, None, (Table(("mechanism", *columns), tuple(lines)),)
+    )
 
 
 def forms(rows: list[Row]) -> Section:
@@ -207,14 +257,23 @@ def forms(rows: list[Row]) -> Section:
     for relation, entry in product((ADD_REMOVE, REPLACE_ONE), tasks.RUNS):
         own = [row for row in rows if (row.neighbors, row.entry) == (relation, entry)]
         if own:
-            lines.append((BASKET, relation, entry, *(mean(r for r in own if r.k == k) for k in counts)))
+            lines.append(
+                (BASKET, relation, entry, *(mean(r for r in own if r.k == k) for k in counts))
+            )
     reading = (
-        "Mean FNR over data sets and sizes at ε = 1, δ = 1e-6, in three forms. The first has noisy supports, which "
-        "take 10 % of μ², or 15 % under replace-one. The second knows the items too. The third has no supports, so "
+        "Mean FNR over data sets and sizes at ε = 1, δ = 1e-6, in three forms. The first has "
+        "noisy supports, which "
+        "take 10 % of μ², or 15 % under replace-one. The second knows the items too. The third "
+        "has no supports, so "
         "that all of the budget finds itemsets."
     )
     columns = ("unit", "neighbours", "levelwise", *(f"k = {k}" for k in counts))
-    return Section("Levelwise with the items, and without supports", reading, None, (Table(columns, tuple(lines)),))
+    return Section(
+        "Levelwise with the items, and without supports",
+        reading,
+        None,
+        (Table(columns, tuple(lines)),),
+    )
 
 
 DELTA = 1e-6  # of all tables but that of δ
@@ -242,7 +301,9 @@ def sections(results: Results) -> Iterator[Section]:
 
 
 def _of_baskets(rows: list[Row], main_rows: list[Row]) -> Iterator[Section]:
-    """Say which wins where a basket is a unit and neighbours have one more or less; main_rows: at ε = 1."""
+    """Say which wins where a basket is a unit and neighbours have one more or less; main_rows: at ε
+    = 1.
+    """
     yield _winners(main_rows, [row for row in rows if row.delta == DELTA])
     yield _against(main_rows)
     for sizes in dict.fromkeys(row.sizes for row in main_rows):
@@ -285,34 +346,49 @@ support will do. A mechanism that abstains misses. There are {len(rows):,} setti
   bounds it by number. OpenDP's Gaussian threshold releases what weighs much, among the {LISTED:,} itemsets of the
   highest supports in the cut data. Then 15 % of its budget, as levelwise spends under replace-one, counts these in
   the whole data.
-- PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""
+- PrivBasis on itemsets of one size is our adaptation: a cap on the number of items, and 1.5 k pairs for triples."""  # noqa: E501
 
 
 def _missed(rows: list[Row], sizes: str) -> Section:
     reading = (
-        f"Means over the data sets at ε = 1, δ = 1e-6. Least FNR: {best(rows, sorted({row.k for row in rows}))} "
-        "Precision is the share of what was released that belongs to the true top k. Supported is the share that any "
-        "unit has. Both are of trials that released anything. So a mechanism that says little can be right in all of "
+        f"Means over the data sets at ε = 1, δ = 1e-6. Least FNR: "
+        f"{best(rows, sorted({row.k for row in rows}))} "
+        "Precision is the share of what was released that belongs to the true top k. Supported "
+        "is the share that any "
+        "unit has. Both are of trials that released anything. So a mechanism that says little "
+        "can be right in all of "
         "it."
     )
-    return Section(f"False negatives and precision, itemsets of {sizes}", reading, None, (by_k(rows, RATES),))
+    return Section(
+        f"False negatives and precision, itemsets of {sizes}", reading, None, (by_k(rows, RATES),)
+    )
 
 
 def _winners(rows: list[Row], of_all: list[Row]) -> Section:
-    """Say who misses least, and where the histogram is ahead of what needs as little; rows: at ε = 1."""
+    """Say who misses least, and where the histogram is ahead of what needs as little; rows: at ε =
+    1.
+    """
     counts = sorted({row.k for row in rows})
     wins, won = _wins(rows, counts)
     compared, ahead, behind = _compared(of_all)
     best = "".join(f"- k = {k}: {least_at(rows, k)}.\n" for k in counts)
     reading = (
-        f"At ε = 1, δ = 1e-6 these miss least, or within {WITHIN:g} of it, in the mean over data sets and sizes:\n\n"
-        f"{best}\nThe first table counts the settings (data set, size, k) where each is among the best. Its interval "
-        f"is then within {WITHIN:g} of that of the least FNR. Where nobody finds anything, nobody is. Large margin is "
-        f"in {won('large-margin')}. Limited-domain needs to know as little, and is in {won('limited-domain')}. "
-        f"OpenDP's histogram is in {won(tasks.HISTOGRAM)}. Of those that know the items, the exponential mechanism "
-        f"is in {won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe second table "
-        "compares by ε and k. OpenDP's histogram is compared with those of ours that need nothing public, or only a "
-        f"cap or a rank. It misses less than all of these at {places(ahead)}. It misses more than the best of these at "
+        f"At ε = 1, δ = 1e-6 these miss least, or within {WITHIN:g} of it, in the mean over data "
+        f"sets and sizes:\n\n"
+        f"{best}\nThe first table counts the settings (data set, size, k) where each is among "
+        f"the best. Its interval "
+        f"is then within {WITHIN:g} of that of the least FNR. Where nobody finds anything, "
+        f"nobody is. Large margin is "
+        f"in {won('large-margin')}. Limited-domain needs to know as little, and is in "
+        f"{won('limited-domain')}. "
+        f"OpenDP's histogram is in {won(tasks.HISTOGRAM)}. Of those that know the items, the "
+        f"exponential mechanism "
+        f"is in {won('exponential')} and PrivBasis with zCDP in {won('PrivBasis, zCDP')}.\n\nThe "
+        f"second table "
+        "compares by ε and k. OpenDP's histogram is compared with those of ours that need "
+        "nothing public, or only a "
+        f"cap or a rank. It misses less than all of these at {places(ahead)}. It misses more "
+        f"than the best of these at "
         f"{places(behind)}. The third table says at which ε it is ahead of them on each data set."
     )
     return Section("Which wins where", reading, None, (wins, compared, _ahead(of_all, counts)))
@@ -325,20 +401,27 @@ def _wins(rows: list[Row], counts: list[int]) -> tuple[Table, Callable[[str], st
         settings.setdefault((row.data, row.sizes, row.k), []).append(row)
     best = {setting: among_best(own) for setting, own in settings.items()}
     won = {
-        e: {k: sum(e in tied for (_, _, at), tied in best.items() if at == k) for k in counts} for e in tasks.ENTRIES
+        e: {k: sum(e in tied for (_, _, at), tied in best.items() if at == k) for k in counts}
+        for e in tasks.ENTRIES
     }
-    run = {e: {k: sum((row.entry, row.k) == (e, k) for row in rows) for k in counts} for e in tasks.ENTRIES}
+    run = {
+        e: {k: sum((row.entry, row.k) == (e, k) for row in rows) for k in counts}
+        for e in tasks.ENTRIES
+    }
     lines: list[tuple[Cell, ...]] = []
     for e in tasks.ENTRIES:
         cells = (f"{won[e][k]} of {run[e][k]}" if run[e][k] else None for k in counts)
         alone = sum(tied == [e] for tied in best.values())
         lines.append((e, "yes" if e in tasks.UNIVERSE else "no", *cells, alone))
     columns = ("mechanism", "needs the items", *(f"k = {k}" for k in counts), "best alone")
-    return Table(columns, tuple(lines)), lambda e: f"{sum(won[e].values())} of {sum(run[e].values())}"
+    return Table(
+        columns, tuple(lines)
+    ), lambda e: f"{sum(won[e].values())} of {sum(run[e].values())}"
 
 
 def _compared(rows: list[Row]) -> tuple[Table, list[tuple[int, float]], list[tuple[int, float]]]:
-    """Return mean FNRs by ε and k: of the one of ours with the least mean that needs no items, and of COMPARED.
+    """Return mean FNRs by ε and k: of the one of ours with the least mean that needs no items, and
+    of COMPARED.
 
     And the k and ε at which the histogram's is less than the former, and those at which it is more.
     """
@@ -358,16 +441,27 @@ def _compared(rows: list[Row]) -> tuple[Table, list[tuple[int, float]], list[tup
 
 
 def _ahead(rows: list[Row], counts: list[int]) -> Table:
-    """Return by data set and k the ε at which the histogram misses less than all of ours that need no items."""
+    """Return by data set and k the ε at which the histogram misses less than all of ours that need
+    no items.
+    """
     lines: list[tuple[Cell, ...]] = []
     for data in dict.fromkeys(row.data for row in rows):
         cells: list[Cell] = []
         for k in counts:
             own = [row for row in rows if (row.data, row.k) == (data, k)]
-            by_epsilon = {e: means(row for row in own if row.epsilon == e) for e in sorted({r.epsilon for r in own})}
+            by_epsilon = {
+                e: means(row for row in own if row.epsilon == e)
+                for e in sorted({r.epsilon for r in own})
+            }
             of_both = {e: f for e, f in by_epsilon.items() if tasks.HISTOGRAM in f}
-            ahead = [e for e, f in of_both.items() if below(f[tasks.HISTOGRAM], best_of(f, tasks.UNKNOWN)[1])]
-            cells.append((", ".join(f"{epsilon:g}" for epsilon in ahead) or "none") if of_both else None)
+            ahead = [
+                e
+                for e, f in of_both.items()
+                if below(f[tasks.HISTOGRAM], best_of(f, tasks.UNKNOWN)[1])
+            ]
+            cells.append(
+                (", ".join(f"{epsilon:g}" for epsilon in ahead) or "none") if of_both else None
+            )
         lines.append((data, *cells))
     columns = ("data set: ε where OpenDP's histogram is ahead", *(f"k = {k}" for k in counts))
     return Table(columns, tuple(lines))
@@ -375,13 +469,19 @@ def _ahead(rows: list[Row], counts: list[int]) -> Table:
 
 def _against(rows: list[Row]) -> Section:
     table = against(rows, "levelwise")
-    behind = [f"- {line[0]}: {line[4]}" for line in table.rows if int(line[4] or 0) > int(line[2] or 0)]
+    behind = [
+        f"- {line[0]}: {line[4]}" for line in table.rows if int(line[4] or 0) > int(line[2] or 0)
+    ]
     reading = (
-        "In how many settings (data set, size, k) at ε = 1, δ = 1e-6 levelwise misses less than each of the others, "
+        "In how many settings (data set, size, k) at ε = 1, δ = 1e-6 levelwise misses less than "
+        "each of the others, "
         f"as much (within {WITHIN:g}), and more. "
     )
     if behind:
-        reading += "It loses more often than it wins to these, at this many settings:\n\n" + "\n".join(behind)
+        reading += (
+            "It loses more often than it wins to these, at this many settings:\n\n"
+            + "\n".join(behind)
+        )
     else:
         reading += "It loses to none of them more often than it wins."
     return Section("Levelwise against each of the others", reading, None, (table,))
@@ -393,11 +493,16 @@ def _privacy(rows: list[Row]) -> Section:
     counts = [k for k in (10, 100) if any(row.k == k for row in own)]
     tables = []
     for k in counts:
-        found = [means(row for row in own if (row.epsilon, row.k) == (epsilon, k)) for epsilon in grid]
+        found = [
+            means(row for row in own if (row.epsilon, row.k) == (epsilon, k)) for epsilon in grid
+        ]
         lines = tuple((entry, *(at.get(entry) for at in found)) for entry in tasks.ENTRIES)
         tables.append(Table((f"k = {k}", *(f"ε = {epsilon:g}" for epsilon in grid)), lines))
     least_at = "\n".join(
-        f"- k = {k} and ε = {epsilon:g}: {names(means(row for row in own if (row.epsilon, row.k) == (epsilon, k)))}."
+        (
+            f"- k = {k} and ε = {epsilon:g}: "
+            f"{names(means(row for row in own if (row.epsilon, row.k) == (epsilon, k)))}."
+        )
         for k, epsilon in product(counts, dict.fromkeys((grid[0], grid[-1])))
     )
     reading = f"Mean FNR over data sets and all sizes, δ = 1e-6. Least are:\n\n{least_at}"
@@ -408,9 +513,14 @@ def _regret(rows: list[Row]) -> Section:
     most = max(row.k for row in rows)
     found = means((row for row in rows if row.k == most), "regret")
     missed = means(row for row in rows if row.k == most)
-    parts = [f"{e} loses {found[e]:.3f} (FNR {missed[e]:.3f})" for e in tasks.ENTRIES if e in least(found)]
+    parts = [
+        f"{e} loses {found[e]:.3f} (FNR {missed[e]:.3f})"
+        for e in tasks.ENTRIES
+        if e in least(found)
+    ]
     reading = (
-        "Regret is the share of the top k's supports, added up, that the release does not hold; means over data sets "
+        "Regret is the share of the top k's supports, added up, that the release does not hold; "
+        "means over data sets "
         f"and sizes at ε = 1, δ = 1e-6. At k = {most} the least, or within {WITHIN:g} of it: "
         f"{'; '.join(parts) or 'nobody finds anything'}. Where the regret is far below the FNR, "
         "what is released instead is nearly as frequent."
@@ -427,27 +537,51 @@ def _supports(rows: list[Row]) -> Section:
             cells += [mean(own, "error_median"), mean(own, "error_95"), mean(own, "abstained")]
         lines.append((entry, *cells))
     counts = sorted({row.k for row in rows})
-    columns = [f"k = {k}: {what}" for k in counts for what in ("median error", "95th percentile", "abstained")]
+    columns = [
+        f"k = {k}: {what}"
+        for k in counts
+        for what in ("median error", "95th percentile", "abstained")
+    ]
     reading = (
-        "The relative error is |noisy − true| / true of released supports (true at least 1). Abstained is the share "
-        "of k that was not released. All are means over data sets and sizes at ε = 1, δ = 1e-6. A mechanism that "
-        "releases only the strongest itemsets has small relative errors for that reason, and noise for fewer of "
-        "them: read the three together. Errors above 1 are itemsets named though hardly any basket has them."
+        "The relative error is |noisy − true| / true of released supports (true at least 1). "
+        "Abstained is the share "
+        "of k that was not released. All are means over data sets and sizes at ε = 1, δ = 1e-6. "
+        "A mechanism that "
+        "releases only the strongest itemsets has small relative errors for that reason, and "
+        "noise for fewer of "
+        "them: read the three together. Errors above 1 are itemsets named though hardly any "
+        "basket has them."
     )
-    return Section("Supports and abstentions", reading, "supports", (Table(("mechanism", *columns), tuple(lines)),))
+    return Section(
+        "Supports and abstentions",
+        reading,
+        "supports",
+        (Table(("mechanism", *columns), tuple(lines)),),
+    )
 
 
 def _deltas(rows: list[Row]) -> Section:
     at_one = [row for row in rows if row.epsilon == 1]
     deltas = sorted({row.delta for row in at_one}, reverse=True)
     by_delta = [means(row for row in at_one if row.delta == delta) for delta in deltas]
-    lines = [(e, *(found.get(e) for found in by_delta)) for e in tasks.ENTRIES if any(e in found for found in by_delta)]
+    lines = [
+        (e, *(found.get(e) for found in by_delta))
+        for e in tasks.ENTRIES
+        if any(e in found for found in by_delta)
+    ]
     reading = "Mean FNR over data sets, sizes and k at ε = 1, by δ."
-    changes = {e: by_delta[-1][e] - by_delta[0][e] for e in by_delta[0] if e in by_delta[-1]} if by_delta else {}
+    changes = (
+        {e: by_delta[-1][e] - by_delta[0][e] for e in by_delta[0] if e in by_delta[-1]}
+        if by_delta
+        else {}
+    )
     if len(deltas) > 1 and changes:
         most = max(changes, key=changes.__getitem__)
         ratio = deltas[0] / deltas[-1]
-        reading += f" A δ {ratio:.0f} times smaller costs most for {most}: {changes[most]:.3f} more is missed."
+        reading += (
+            f" A δ {ratio:.0f} times smaller costs most for {most}: {changes[most]:.3f} "
+            f"more is missed."
+        )
     columns = ("mechanism", *(f"δ = {delta:g}" for delta in deltas))
     return Section("The price of a smaller δ", reading, None, (Table(columns, tuple(lines)),))
 
@@ -459,7 +593,9 @@ def _by_data(rows: list[Row]) -> Section:
     chosen = sizes[min(1, len(sizes) - 1)]
     lines: list[tuple[Cell, ...]] = []
     for entry in tasks.ENTRIES:
-        found = {row.data: row for row in rows if (row.entry, row.k, row.sizes) == (entry, k, chosen)}
+        found = {
+            row.data: row for row in rows if (row.entry, row.k, row.sizes) == (entry, k, chosen)
+        }
         cells = [written(found[name].found) if name in found else None for name in data]
         if any(cells):
             lines.append((entry, *cells))
@@ -484,7 +620,11 @@ SHOWN = (
 
 def _rows(results: Results) -> list[Row]:
     """Return the settings that figures are of."""
-    return [row for row in complete_rows(results) if (row.unit, row.neighbors, row.delta) == (BASKET, ADD_REMOVE, 1e-6)]
+    return [
+        row
+        for row in complete_rows(results)
+        if (row.unit, row.neighbors, row.delta) == (BASKET, ADD_REMOVE, 1e-6)
+    ]
 
 
 def epsilon(figure: Any, results: Results) -> None:
@@ -520,7 +660,9 @@ def supports(figure: Any, results: Results) -> None:
         return
     for place, entry in enumerate(SHOWN):
         own = [
-            row for row in rows if row.entry == entry and row.k in (10, 100) and row.found["error_median"] is not None
+            row
+            for row in rows
+            if row.entry == entry and row.k in (10, 100) and row.found["error_median"] is not None
         ]
         panel.scatter(
             [1 - row.found["abstained"] for row in own],
@@ -531,8 +673,14 @@ def supports(figure: Any, results: Results) -> None:
             alpha=0.8,
             label=entry,
         )
-    panel.set(yscale="log", xlabel="share of k that is released", ylabel="median relative error of released supports")
-    panel.set_title("Some release all, and noise with it (a point: a data set, a size, k = 10 or 100; ε = 1)")
+    panel.set(
+        yscale="log",
+        xlabel="share of k that is released",
+        ylabel=("median relative error of released supports"),
+    )
+    panel.set_title(
+        "Some release all, and noise with it (a point: a data set, a size, k = 10 or 100; ε = 1)"
+    )
     legend_below(figure, [panel], 3)
 
 
@@ -550,13 +698,26 @@ def data(figure: Any, results: Results) -> None:
         own = {row.data: row.found for row in rows if row.entry == entry}
         y = [names.index(name) + 0.09 * (place - len(SHOWN) / 2 + 0.5) for name in own]
         found = list(own.values())
-        bars = [[max(0.0, f["fnr"] - f["low"]) for f in found], [max(0.0, f["high"] - f["fnr"]) for f in found]]
-        panel.errorbar([f["fnr"] for f in found], y, xerr=bars, label=entry, linestyle="none", **line_style(place, 5))
+        bars = [
+            [max(0.0, f["fnr"] - f["low"]) for f in found],
+            [max(0.0, f["high"] - f["fnr"]) for f in found],
+        ]
+        panel.errorbar(
+            [f["fnr"] for f in found],
+            y,
+            xerr=bars,
+            label=entry,
+            linestyle="none",
+            **line_style(place, 5),
+        )
     panel.set_yticks(range(len(names)), names)
     panel.invert_yaxis()
     panel.grid(visible=False, axis="y")
     panel.set(xlabel="false-negative rate, 95 % interval", xlim=(-0.03, 1.03))
-    panel.set_title(f"What each mechanism misses on each data set (k = 10, itemsets of {chosen}, ε = 1, δ = 1e-6)")
+    panel.set_title(
+        f"What each mechanism misses on each data set (k = 10, itemsets of {chosen}, "
+        f"ε = 1, δ = 1e-6)"
+    )
     legend_below(figure, [panel], 3)
 
 

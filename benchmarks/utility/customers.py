@@ -1,6 +1,8 @@
-"""Customers: what is missed where a shop protects its customers, by the tool as it is shipped and by its peers.
+"""Customers: what is missed where a shop protects its customers, by the tool as it is shipped and
+by its peers.
 
-Three shops, and each half of their customers, so that nothing rests on one shop's size. Every release has supports.
+Three shops, and each half of their customers, so that nothing rests on one shop's size. Every
+release has supports.
 
 python -m benchmarks.utility.customers [--quick]
 """
@@ -38,7 +40,8 @@ DELTA = 1e-6
 COUNTS = [10, 50, 100]
 PAIRS, OTHER_SIZES = (2,), [(1,), (3,), (1, 2, 3)]
 EPSILON, OTHER_EPSILONS = 1.0, [0.5, 2.0]
-# Runs of the tool where the main table is, and elsewhere; of what is drawn quickly; and of the histogram.
+# Runs of the tool where the main table is, and elsewhere; of what is drawn quickly; and of the
+# histogram.
 RUNS, FEWER_RUNS, SIMULATED, OF_HISTOGRAM = 10, 4, 100, 40
 DEFAULT, WITH_LIST = "fim-private", "fim-private, list"
 PICKS, PICKS_OF_LIST, HISTOGRAM = "limited-domain", "exponential", tasks.HISTOGRAM
@@ -49,7 +52,9 @@ NEARLY_ALL = 0.9
 
 
 def build(options: Options) -> tuple[list[Task], list[str]]:
-    """Return one task for each shop, size, entry, relation and ε, what matters most first. Makes the halves."""
+    """Return one task for each shop, size, entry, relation and ε, what matters most first. Makes
+    the halves.
+    """
     if options.quick:
         shop = corner_shop()
         halves = [half(shop, which, of=40) for which in range(2)]
@@ -79,19 +84,31 @@ def _tasks(
     entries: Iterable[str],
     how: dict[str, Any],
 ) -> Iterator[Task]:
-    for source, size, epsilon, neighbors, entry in product(data, sizes, epsilons, (ADD_REMOVE, REPLACE_ONE), entries):
+    for source, size, epsilon, neighbors, entry in product(
+        data, sizes, epsilons, (ADD_REMOVE, REPLACE_ONE), entries
+    ):
         name = key(source.name, size, entry, USER, neighbors, epsilon, DELTA)
-        asked = {"asked": Asked(source, size, epsilon, DELTA, neighbors), "counts": how["counts"], "seed": how["seed"]}
+        asked = {
+            "asked": Asked(source, size, epsilon, DELTA, neighbors),
+            "counts": how["counts"],
+            "seed": how["seed"],
+        }
         if entry == HISTOGRAM:
             yield Task(name, tasks.histogram, {**asked, "trials": OF_HISTOGRAM})
         elif entry in (PICKS, PICKS_OF_LIST):
             yield Task(name, tasks.ours, {**asked, "mechanism": entry, "trials": SIMULATED})
         else:
-            yield Task(name, tasks.by_default, {**asked, "listed": entry == WITH_LIST, "trials": how["runs"]})
+            yield Task(
+                name,
+                tasks.by_default,
+                {**asked, "listed": entry == WITH_LIST, "trials": how["runs"]},
+            )
 
 
 def half(source: Source, which: int, of: int = 2) -> Source:
-    """Return every other customer of a shop, or every of-th, by their identifiers in order: from the which-th on."""
+    """Return every other customer of a shop, or every of-th, by their identifiers in order: from
+    the which-th on.
+    """
     name = f"{source.name}, {HALVES[which]}"
     path = DEFAULT_OUTPUT / f"customers_{source.name}_{which + 1}_{of}.parquet"
     made_of = (source.path, Path(every_user.__code__.co_filename))
@@ -100,7 +117,8 @@ def half(source: Source, which: int, of: int = 2) -> Source:
     return Source(name, f"{source.about}; {HALVES[which]} of them", path, source.columns)
 
 
-# By shop, whether whole or halves, k, sizes, ε, relation and entry: one row of the whole shop, or of each half.
+# By shop, whether whole or halves, k, sizes, ε, relation and entry: one row of the whole shop, or
+# of each half.
 Setting = tuple[str, str, int, str, float, str]
 Found = dict[Setting, dict[str, list[Row]]]
 
@@ -110,7 +128,14 @@ def _found(results: Results) -> Found:
     found: Found = {}
     for row in rows_of(results):
         shop, part = row.data.rsplit(", ", 1)
-        setting = shop, WHOLE if part == WHOLE else "halves", row.k, row.sizes, row.epsilon, row.neighbors
+        setting = (
+            shop,
+            WHOLE if part == WHOLE else "halves",
+            row.k,
+            row.sizes,
+            row.epsilon,
+            row.neighbors,
+        )
         found.setdefault(setting, {}).setdefault(row.entry, []).append(row)
     for (_, part, *_), entries in found.items():
         needed = 1 if part == WHOLE else len(HALVES)
@@ -138,15 +163,27 @@ def sections(results: Results) -> Iterator[Section]:
         if some := found_at(found, label(sizes), EPSILON):
             title = f"Customers: itemsets of {label(sizes)}"
             together = " Sizes are ranked together." if len(sizes) > 1 else ""
-            yield Section(title, f"ε = {EPSILON:g}.{together}", None, (_table(some, f"itemsets of {label(sizes)}"),))
+            yield Section(
+                title,
+                f"ε = {EPSILON:g}.{together}",
+                None,
+                (_table(some, f"itemsets of {label(sizes)}"),),
+            )
     for epsilon in OTHER_EPSILONS:
         if some := found_at(found, label(PAIRS), epsilon):
-            yield Section(f"Customers: pairs at ε = {epsilon:g}", _OTHER_EPSILON, None, (_table(some, "pairs"),))
+            yield Section(
+                f"Customers: pairs at ε = {epsilon:g}",
+                _OTHER_EPSILON,
+                None,
+                (_table(some, "pairs"),),
+            )
 
 
 def found_at(found: Found, sizes: str, epsilon: float) -> Found:
     """Return what was measured of these sizes at this ε."""
-    return {setting: entries for setting, entries in found.items() if setting[3:5] == (sizes, epsilon)}
+    return {
+        setting: entries for setting, entries in found.items() if setting[3:5] == (sizes, epsilon)
+    }
 
 
 _METHOD = f"""\
@@ -165,8 +202,11 @@ halves is the mean of both.
   The cut is the one that suits the data best, which a user of it could not know. {OF_HISTOGRAM} runs.
 
 Sizes vary at ε = {EPSILON:g}, and ε for pairs: not every size is measured at every ε. A – stands where nothing was
-measured, and what was not measured at all has no row."""
-_PAIRS = "The first table has the tool alone, on whole shops, with 95 % intervals. The second has the FNR of all."
+measured, and what was not measured at all has no row."""  # noqa: E501
+_PAIRS = (
+    "The first table has the tool alone, on whole shops, with 95 % intervals. The second "
+    "has the FNR of all."
+)
 _OTHER_EPSILON = "FNR, as in the table of pairs."
 
 
@@ -177,7 +217,11 @@ def _columns(found: Found) -> list[tuple[int, str]]:
 
 def _targets(found: Found) -> Table:
     """Return FNR of the tool, with intervals, by shop and k."""
-    asked = [(entry, relation) for entry in (DEFAULT, WITH_LIST) for relation in (ADD_REMOVE, REPLACE_ONE)]
+    asked = [
+        (entry, relation)
+        for entry in (DEFAULT, WITH_LIST)
+        for relation in (ADD_REMOVE, REPLACE_ONE)
+    ]
     lines: list[tuple[Cell, ...]] = []
     for shop, k in dict.fromkeys((shop, k) for shop, part, k, *_ in found if part == WHOLE):
         cells: list[Cell] = []
@@ -185,7 +229,9 @@ def _targets(found: Found) -> Table:
             rows = found.get((shop, WHOLE, k, label(PAIRS), EPSILON, relation), {}).get(entry)
             cells.append(written(rows[0].found) if rows else None)
         lines.append((f"{shop}, k = {k}", *cells))
-    names = (f"{'list' if entry == WITH_LIST else 'no list'}, {relation}" for entry, relation in asked)
+    names = (
+        f"{'list' if entry == WITH_LIST else 'no list'}, {relation}" for entry, relation in asked
+    )
     return Table(("pairs, ε = 1", *names), tuple(lines))
 
 
@@ -193,9 +239,14 @@ def _table(found: Found, what: str) -> Table:
     """Return FNR by shop, relation and entry; found: of one size and ε."""
     columns = _columns(found)
     lines: list[tuple[Cell, ...]] = []
-    settings = dict.fromkeys((shop, sizes, epsilon, relation) for shop, _, _, sizes, epsilon, relation in found)
+    settings = dict.fromkeys(
+        (shop, sizes, epsilon, relation) for shop, _, _, sizes, epsilon, relation in found
+    )
     for (shop, sizes, epsilon, relation), entry in product(settings, ENTRIES):
-        own = [found.get((shop, part, k, sizes, epsilon, relation), {}).get(entry) for k, part in columns]
+        own = [
+            found.get((shop, part, k, sizes, epsilon, relation), {}).get(entry)
+            for k, part in columns
+        ]
         if any(own):
             cells = (round(_missed(rows), 3) if rows else None for rows in own)
             lines.append((shop, relation, entry, ENTRIES[entry], *cells))
@@ -204,25 +255,48 @@ def _table(found: Found, what: str) -> Table:
 
 
 def _losses(found: Found) -> Section:
-    """Say at how many settings the tool misses more than each of those that know as much, or less, and where."""
+    """Say at how many settings the tool misses more than each of those that know as much, or less,
+    and where.
+    """
     told: list[str] = []
     lines: list[tuple[Cell, ...]] = []
     for ours, other in product((DEFAULT, WITH_LIST), (PICKS, HISTOGRAM, PICKS_OF_LIST)):
-        both = {at: (entries[ours], entries[other]) for at, entries in found.items() if {ours, other} <= entries.keys()}
+        both = {
+            at: (entries[ours], entries[other])
+            for at, entries in found.items()
+            if {ours, other} <= entries.keys()
+        }
         if not both or ENTRIES[other] > ENTRIES[ours]:
             continue
-        apart = {at: pair for at, pair in both.items() if any(row.found["mechanism"] != other for row in pair[0])}
+        apart = {
+            at: pair
+            for at, pair in both.items()
+            if any(row.found["mechanism"] != other for row in pair[0])
+        }
         lost = {at: (_missed(own), _missed(theirs)) for at, (own, theirs) in apart.items()}
         lost = {at: (own, theirs) for at, (own, theirs) in lost.items() if below(theirs, own)}
-        same = f" At {len(both) - len(apart)} more it is that mechanism itself." if len(apart) < len(both) else ""
-        told.append(f"- {ours} misses more than {other} at {len(lost)} of {len(apart)} settings.{same}")
-        lines += [(ours, other, *_cells(at), round(own, 3), round(theirs, 3)) for at, (own, theirs) in lost.items()]
+        same = (
+            f" At {len(both) - len(apart)} more it is that mechanism itself."
+            if len(apart) < len(both)
+            else ""
+        )
+        told.append(
+            f"- {ours} misses more than {other} at {len(lost)} of {len(apart)} settings.{same}"
+        )
+        lines += [
+            (ours, other, *_cells(at), round(own, 3), round(theirs, 3))
+            for at, (own, theirs) in lost.items()
+        ]
     reading = (
-        "A setting is a shop, whole or in halves, with a size, k, ε and relation. FNR that differ by no more than "
-        "0.005 count as equal. Few runs were made, so that small differences are chance.\n\n" + "\n".join(told)
+        "A setting is a shop, whole or in halves, with a size, k, ε and relation. FNR that "
+        "differ by no more than "
+        "0.005 count as equal. Few runs were made, so that small differences are chance.\n\n"
+        + "\n".join(told)
     )
     table = Table(("the tool", "who misses less", *_SETTING, "its FNR", "theirs"), tuple(lines))
-    return Section("Where the tool loses, and to which mechanisms", reading, None, (table,) if lines else ())
+    return Section(
+        "Where the tool loses, and to which mechanisms", reading, None, (table,) if lines else ()
+    )
 
 
 def _nearly_all(found: Found) -> Section:
@@ -234,7 +308,9 @@ def _nearly_all(found: Found) -> Section:
         bad = {at: missed for at, missed in own.items() if missed >= NEARLY_ALL}
         told.append(f"- {ours}: at {len(bad)} of {len(own)} settings.")
         lines += [(ours, *_cells(at), round(missed, 3)) for at, missed in bad.items()]
-    reading = f"The tool misses {100 * NEARLY_ALL:.0f} % or more of the top k here.\n\n" + "\n".join(told)
+    reading = (
+        f"The tool misses {100 * NEARLY_ALL:.0f} % or more of the top k here.\n\n" + "\n".join(told)
+    )
     table = Table(("the tool", *_SETTING, "FNR"), tuple(lines))
     return Section("Where nearly all is missed", reading, None, (table,) if lines else ())
 
@@ -256,7 +332,10 @@ def paint(figure: Any, results: Results) -> None:
     relations = (ADD_REMOVE, REPLACE_ONE)
     panels = figure.subplots(len(shops_), len(relations), squeeze=False, sharex=True, sharey=True)
     for (line, shop), (column, relation), (place, entry), part in product(
-        zip(panels, shops_, strict=True), enumerate(relations), enumerate(ENTRIES), (WHOLE, "halves")
+        zip(panels, shops_, strict=True),
+        enumerate(relations),
+        enumerate(ENTRIES),
+        (WHOLE, "halves"),
     ):
         points = [
             (k, _missed(entries[entry]))
@@ -270,7 +349,10 @@ def paint(figure: Any, results: Results) -> None:
     for panel in panels[-1]:
         panel.set_xlabel("k")
     figure.supylabel("false-negative rate")
-    figure.suptitle(f"Pairs by customer at ε = {EPSILON:g}: with half as many customers (dashed) mostly more is missed")
+    figure.suptitle(
+        f"Pairs by customer at ε = {EPSILON:g}: with half as many customers (dashed) "
+        f"mostly more is missed"
+    )
     legend_below(figure, panels.ravel(), 3)
 
 

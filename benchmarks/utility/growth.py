@@ -1,7 +1,8 @@
 """How much is missed as there are more baskets, and as baskets are longer.
 
-Parts of the data, and more of it drawn with replacement; and as many baskets as there are, of halved ones or of several
-pasted together. What a mechanism needs of n, and what it pays for long baskets, is seen apart from one another.
+Parts of the data, and more of it drawn with replacement; and as many baskets as there are, of
+halved ones or of several pasted together. What a mechanism needs of n, and what it pays for long
+baskets, is seen apart from one another.
 
 python -m benchmarks.utility.growth [--quick]
 """
@@ -41,7 +42,9 @@ ENOUGH = 0.1  # a rate of false negatives that is called little
 
 
 def build(options: Options) -> tuple[list[Task], list[str]]:
-    """Return one task for each data set, factor and mechanism. Makes the data sets that are missing."""
+    """Return one task for each data set, factor and mechanism. Makes the data sets that are
+    missing.
+    """
     if options.quick:
         small = {"quest": replace(quest(DEFAULT_OUTPUT, 2_000), name="quest")}
         factors = {what: [Fraction(1, 2), Fraction(1), Fraction(2)] for what in FACTORS}
@@ -52,12 +55,18 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     return list(_all(taken, FACTORS, {"trials": TRIALS, "seed": options.seed})), missing
 
 
-def _all(data: dict[str, Source], factors: dict[str, list[Fraction]], how: dict[str, int]) -> Iterator[Task]:
+def _all(
+    data: dict[str, Source], factors: dict[str, list[Fraction]], how: dict[str, int]
+) -> Iterator[Task]:
     for (name, source), (what, grid) in product(data.items(), factors.items()):
         for factor in grid:
             made = _made(source, what, factor, how["seed"])
             for entry in ENTRIES:
-                yield Task(f"{name}/{what}/{float(factor)}/{entry}", measured, {"source": made, "entry": entry, **how})
+                yield Task(
+                    f"{name}/{what}/{float(factor)}/{entry}",
+                    measured,
+                    {"source": made, "entry": entry, **how},
+                )
 
 
 def _made(source: Source, what: str, factor: Fraction, seed: int) -> Source:
@@ -84,7 +93,8 @@ def measured(source: Source, entry: str, trials: int, seed: int) -> dict[str, An
     return {"baskets": data.baskets, "length": float(np.diff(data.offsets).mean()), "rows": rows}
 
 
-# By data set, what is varied, k and mechanism: the answer's number of baskets or length, and the rate, by factor.
+# By data set, what is varied, k and mechanism: the answer's number of baskets or length, and the
+# rate, by factor.
 Curves = dict[tuple[str, str, int, str], dict[float, tuple[float, float]]]
 
 
@@ -93,7 +103,10 @@ def _curves(results: Results) -> Curves:
     for key, answer in results["answers"].items():
         data, what, factor, entry = key.split("/")
         for row in answer["rows"]:
-            curves.setdefault((data, what, row["k"], entry), {})[float(factor)] = answer[what], row["fnr"]
+            curves.setdefault((data, what, row["k"], entry), {})[float(factor)] = (
+                answer[what],
+                row["fnr"],
+            )
     return curves
 
 
@@ -105,22 +118,29 @@ def sections(results: Results) -> Iterator[Section]:
         return
     how = "FNR of itemsets of 2 at ε = 1, δ = 1e-6, add-remove; a unit is a basket."
     needs = "".join(
-        f"- {data}, k = {k}: {', '.join(f'{e} {_enough(curves[data, what, k, e])}' for e in ENTRIES)}\n"
+        (
+            f"- {data}, k = {k}: "
+            f"{', '.join(f'{e} {_enough(curves[data, what, k, e])}' for e in ENTRIES)}\n"
+        )
         for data, what, k, entry in curves
         if what == BASKETS and entry == ENTRIES[0]
     )
     yield Section(
         "More baskets",
-        f"{how} Parts of the baskets, and more of them drawn with replacement. The list says from how many "
+        f"{how} Parts of the baskets, and more of them drawn with replacement. The list says "
+        f"from how many "
         f"baskets on FNR is {ENOUGH:g} or less.\n\n{needs}\n{_won(curves, BASKETS)}",
         "curves",
         (_table(curves, BASKETS),),
     )
     yield Section(
         "Longer baskets",
-        f"{how} There are as many baskets as in the data. Each has a random half of a basket's items, or is made of "
-        "2 or 4 baskets, drawn with replacement and pasted together. Pasting adds pairs that nobody bought together, "
-        f"so that the top k itself changes: what counts is the difference between mechanisms. {_won(curves, LENGTH)}",
+        f"{how} There are as many baskets as in the data. Each has a random half of a basket's "
+        f"items, or is made of "
+        "2 or 4 baskets, drawn with replacement and pasted together. Pasting adds pairs that "
+        "nobody bought together, "
+        f"so that the top k itself changes: what counts is the difference between mechanisms. "
+        f"{_won(curves, LENGTH)}",
         None,
         (_table(curves, LENGTH),),
     )
@@ -152,15 +172,21 @@ def _won(curves: Curves, what: str) -> str:
 
 
 def _table(curves: Curves, what: str) -> Table:
-    grid = sorted({factor for (_, one, _, _), curve in curves.items() if one == what for factor in curve})
+    grid = sorted(
+        {factor for (_, one, _, _), curve in curves.items() if one == what for factor in curve}
+    )
     lines: list[tuple[Cell, ...]] = []
     for data, k in dict.fromkeys((data, k) for data, one, k, _ in curves if one == what):
         for entry in ENTRIES:
             curve = curves[data, what, k, entry]
             best = [least({e: curves[data, what, k, e][f][1] for e in ENTRIES}) for f in curve]
             won = f"{sum(entry in tied for tied in best)} of {len(curve)}"
-            lines.append((data, k, entry, *(curve[f][1] if f in curve else None for f in grid), won))
-    return Table(("data set", "k", "mechanism", *(f"× {factor:g}" for factor in grid), "least"), tuple(lines))
+            lines.append(
+                (data, k, entry, *(curve[f][1] if f in curve else None for f in grid), won)
+            )
+    return Table(
+        ("data set", "k", "mechanism", *(f"× {factor:g}" for factor in grid), "least"), tuple(lines)
+    )
 
 
 def paint(figure: Any, results: Results) -> None:
@@ -175,7 +201,9 @@ def paint(figure: Any, results: Results) -> None:
         panel = panels[data.index(name)][list(FACTORS).index(what)]
         style = line_style(ENTRIES.index(entry))
         x, rates = zip(*sorted(curve.values()), strict=True)
-        panel.plot(x, rates, linestyle=("-", "--")[counts.index(k)], label=f"{entry}, k = {k}", **style)
+        panel.plot(
+            x, rates, linestyle=("-", "--")[counts.index(k)], label=f"{entry}, k = {k}", **style
+        )
         along = {BASKETS: "baskets", LENGTH: "mean length of a basket"}[what]
         panel.set(title=name, xscale="log", ylim=(-0.03, 1.03), xlabel=along)
         if what == LENGTH:

@@ -24,14 +24,17 @@ WITHIN = 0.005
 NOTHING = 0.995
 _REPLACED = 2_000  # bootstrap samples
 _ROUNDING = 1e-9
-# Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The noise of supports
-# has its own, 2, and the cut of the histogram is chosen by the stream of another seed.
+# Streams of a study's seed, the same for every mechanism and peer: default_rng([seed, stream]). The
+# noise of supports has its own, 2, and the cut of the histogram is chosen by the stream of another
+# seed.
 PICKS, _BOOTSTRAP = 1, 4
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What every entry of a study is asked for: itemsets of some sizes, ranked together, of a data set, privately."""
+    """What every entry of a study is asked for: itemsets of some sizes, ranked together, of a data
+    set, privately.
+    """
 
     source: Source
     sizes: tuple[int, ...]
@@ -47,29 +50,41 @@ class Asked:
 
 @dataclass(frozen=True)
 class Releases:
-    """Itemsets released in many trials, (trials, k): their supports, ABSTAINED where there is none, and noisy ones."""
+    """Itemsets released in many trials, (trials, k): their supports, ABSTAINED where there is none,
+    and noisy ones.
+    """
 
     true: NDArray[np.int64]
     noisy: NDArray[np.float64]
 
 
 def false_negative_rate(true: NDArray[np.int64], top: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share of the top k that each trial missed, (trials,), where any itemset with the k-th support will do.
+    """Return the share of the top k that each trial missed, (trials,), where any itemset with the
+    k-th support will do.
 
-    true: (trials, k) supports of what was released. top: the supports of the top k, descending; of none 0 is missed.
+    true: (trials, k) supports of what was released. top: the supports of the top k, descending; of
+    none 0 is missed.
     """
-    return np.clip(1 - (true >= top[-1]).sum(axis=1) / len(top), 0, 1) if len(top) else np.zeros(len(true))
+    return (
+        np.clip(1 - (true >= top[-1]).sum(axis=1) / len(top), 0, 1)
+        if len(top)
+        else np.zeros(len(true))
+    )
 
 
 def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[str, float | None]:
     """Return how good the releases are, relative to min(k, itemsets that occur).
 
-    fnr: the mean false_negative_rate; low, high: see interval. regret: the share of the top k's supports that is lost.
-    abstained: the share of k that was not named. precision: the share of all that was released that is in the top k;
-    supported: the share of it that occurs at all. error_median, error_95: |noisy - true| / true of what was released,
-    true at least 1. These four are None where no trial released anything.
+    fnr: the mean false_negative_rate; low, high: see interval. regret: the share of the top k's
+    supports that is lost.
+    abstained: the share of k that was not named. precision: the share of all that was released that
+    is in the top k;
+    supported: the share of it that occurs at all. error_median, error_95: |noisy - true| / true of
+    what was released, true at least 1. These four are None where no trial released anything.
     """
-    top = np.array([s for support, m in levels if support > 0 for s in [support] * min(m, count)][:count])
+    top = np.array(
+        [s for support, m in levels if support > 0 for s in [support] * min(m, count)][:count]
+    )
     named = released.true != ABSTAINED
     true = released.true[named]
     missing = false_negative_rate(released.true, top)
@@ -97,8 +112,8 @@ def measures(released: Releases, levels: Levels, count: int, seed: int) -> dict[
 def interval(missing: NDArray[np.float64], count: int, seed: int) -> tuple[float, float]:
     """Return a 95 % interval of the mean of the shares of `count` itemsets that each trial missed.
 
-    By bootstrap percentiles. Where all trials missed the same share these say nothing: the rule of three then, 3 by
-    the itemsets that were looked for in all.
+    By bootstrap percentiles. Where all trials missed the same share these say nothing: the rule of
+    three then, 3 by the itemsets that were looked for in all.
     """
     mean = float(missing.mean())
     if np.ptp(missing) < _ROUNDING:
@@ -113,11 +128,18 @@ def interval(missing: NDArray[np.float64], count: int, seed: int) -> tuple[float
 def certain(fnr: float, regret: float, abstained: float, supported: float) -> dict[str, Any]:
     """Return measures of one itemset that are known exactly, without what rounding adds.
 
-    supported: the chance that an itemset is released that occurs. Precision and supported are given that anything is.
+    supported: the chance that an itemset is released that occurs. Precision and supported are given
+    that anything is.
     """
-    fnr, regret, abstained, supported = (min(max(share, 0.0), 1.0) for share in (fnr, regret, abstained, supported))
+    fnr, regret, abstained, supported = (
+        min(max(share, 0.0), 1.0) for share in (fnr, regret, abstained, supported)
+    )
     named = 1 - abstained
-    given = {"precision": (1 - fnr) / named, "supported": supported / named} if named > _ROUNDING else {}
+    given = (
+        {"precision": (1 - fnr) / named, "supported": supported / named}
+        if named > _ROUNDING
+        else {}
+    )
     return {
         "fnr": fnr,
         "low": fnr,
@@ -153,7 +175,15 @@ def label(sizes: tuple[int, ...]) -> str:
     return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}"
 
 
-def key(data: str, sizes: tuple[int, ...], entry: str, unit: str, neighbors: str, epsilon: float, delta: float) -> str:
+def key(
+    data: str,
+    sizes: tuple[int, ...],
+    entry: str,
+    unit: str,
+    neighbors: str,
+    epsilon: float,
+    delta: float,
+) -> str:
     """Return the key of the task of one setting, of all k."""
     return f"{data}/{label(sizes)}/{entry}/{unit}/{neighbors}/{epsilon}/{delta}"
 
@@ -164,7 +194,11 @@ def rows_of(results: Mapping[str, Any]) -> list[Row]:
     for name, answer in results["answers"].items():
         data, sizes, entry, unit, neighbors, epsilon, delta = name.split("/")
         for row in answer:
-            found.append(Row(data, sizes, entry, float(epsilon), float(delta), row["k"], row, unit, neighbors))
+            found.append(
+                Row(
+                    data, sizes, entry, float(epsilon), float(delta), row["k"], row, unit, neighbors
+                )
+            )
     return found
 
 
@@ -184,7 +218,8 @@ def means(rows: Iterable[Row], field: str = "fnr") -> dict[str, float]:
 
 
 def among_best(rows: Iterable[Row]) -> list[str]:
-    """Return the entries of one setting whose interval reaches within WITHIN of the best's; none if nobody finds any.
+    """Return the entries of one setting whose interval reaches within WITHIN of the best's; none if
+    nobody finds any.
 
     Of equal rates the one of the shorter interval is the best.
     """
@@ -196,9 +231,15 @@ def among_best(rows: Iterable[Row]) -> list[str]:
 
 
 def least(values: Mapping[str, float]) -> list[str]:
-    """Return the names of the least rate and of those within WITHIN of it; none if all are as good as 1."""
+    """Return the names of the least rate and of those within WITHIN of it; none if all are as good
+    as 1.
+    """
     lowest = min(values.values(), default=1.0)
-    return [] if lowest > NOTHING else [name for name, value in values.items() if value <= lowest + WITHIN + _ROUNDING]
+    return (
+        []
+        if lowest > NOTHING
+        else [name for name, value in values.items() if value <= lowest + WITHIN + _ROUNDING]
+    )
 
 
 def below(one: float, other: float) -> bool:
@@ -207,7 +248,9 @@ def below(one: float, other: float) -> bool:
 
 
 def best_of(values: Mapping[str, float], entries: Iterable[str]) -> tuple[str, float]:
-    """Return which of these entries has the least rate, and that; "none" and 1 where none finds anything."""
+    """Return which of these entries has the least rate, and that; "none" and 1 where none finds
+    anything.
+    """
     own = {entry: values[entry] for entry in entries if entry in values}
     return (min(own, key=own.__getitem__), min(own.values())) if least(own) else ("none", 1.0)
 
@@ -227,7 +270,9 @@ def places(at: Iterable[tuple[int, float]]) -> str:
     parts: dict[int, list[str]] = {}
     for k, epsilon in sorted(at):
         parts.setdefault(k, []).append(f"{epsilon:g}")
-    return ", ".join(f"k = {k} (ε = {', '.join(part)})" for k, part in parts.items()) or "no ε and k"
+    return (
+        ", ".join(f"k = {k} (ε = {', '.join(part)})" for k, part in parts.items()) or "no ε and k"
+    )
 
 
 def written(found: Mapping[str, Any]) -> str:

@@ -1,6 +1,8 @@
-"""Periods: what is found of each when a shop mines one after the other, and whether what is said to have changed has.
+"""Periods: what is found of each when a shop mines one after the other, and whether what is said to
+have changed has.
 
-Two releases of neighbouring periods are compared as `fim-private changes` does; true supports say who is right.
+Two releases of neighbouring periods are compared as `fim-private changes` does; true supports say
+who is right.
 
 python -m benchmarks.utility.periods [--quick]
 """
@@ -17,9 +19,25 @@ import numpy as np
 import pandas as pd
 
 import fim_private as fim
-from benchmarks.frame.datasets import COMPLETE_JOURNEY, VALUED_SHOPPERS, corner_shop, real_sources, sources
+from benchmarks.frame.datasets import (
+    COMPLETE_JOURNEY,
+    VALUED_SHOPPERS,
+    corner_shop,
+    real_sources,
+    sources,
+)
 from benchmarks.frame.figure_style import legend_below, line_style
-from benchmarks.frame.study import NOTHING, Figure, Options, Results, Section, Study, Task, answers_of, main
+from benchmarks.frame.study import (
+    NOTHING,
+    Figure,
+    Options,
+    Results,
+    Section,
+    Study,
+    Task,
+    answers_of,
+    main,
+)
 from benchmarks.frame.tables import Cell, Table
 from fim_private.counting.source import LocalSource, itemset_spectrum, list_itemsets
 from fim_private.request.itemsets import GivenItemsets, supports_of
@@ -35,7 +53,9 @@ PLANTED = (0.1, 0.25, 0.5)
 
 def online_retail(path: Path, by_user: bool) -> list[pd.DataFrame]:
     """Return the purchases of each of 13 months, or by customer of each of 4 quarters."""
-    rows = pd.read_parquet(path, columns=["InvoiceNo", "StockCode", "InvoiceDate", "CustomerID"]).astype(str)
+    rows = pd.read_parquet(
+        path, columns=["InvoiceNo", "StockCode", "InvoiceDate", "CustomerID"]
+    ).astype(str)
     rows.columns = pd.Index(["basket", "item", "time", "user"])
     rows = rows[rows["user"].str.len() > 0] if by_user else rows
     months = pd.to_datetime(rows["time"]).dt.to_period("Q" if by_user else "M")
@@ -71,7 +91,9 @@ SHOPS: dict[str, Callable[[Path, bool], list[pd.DataFrame]]] = {
 def read(rows: pd.DataFrame, by_user: bool) -> Any:
     """Return purchases as they are counted, by customer or by basket."""
     rows = rows[["user", "basket", "item"]] if by_user else rows[["basket", "item"]]
-    return fim.read_transactions(rows, basket="basket", item="item", user="user" if by_user else None)
+    return fim.read_transactions(
+        rows, basket="basket", item="item", user="user" if by_user else None
+    )
 
 
 def true_top(data: Any, k: int) -> set[Itemset]:
@@ -80,7 +102,10 @@ def true_top(data: Any, k: int) -> set[Itemset]:
     for support, number in itemset_spectrum(data, SIZE).levels():
         left -= number
         if left <= 0:
-            return {frozenset(map(str, items)) for items, _ in list_itemsets(data, SIZE, support, data.units)}
+            return {
+                frozenset(map(str, items))
+                for items, _ in list_itemsets(data, SIZE, support, data.units)
+            }
     return set()
 
 
@@ -90,7 +115,9 @@ def missed(release: Any, top: set[Itemset], k: int) -> float:
 
 
 def judged(before: Any, after: Any, data: tuple[Any, Any]) -> dict[str, float]:
-    """Return how many changes are claimed, how many the wrong way, and how many intervals hold the true difference."""
+    """Return how many changes are claimed, how many the wrong way, and how many intervals hold the
+    true difference.
+    """
     found = fim.changes(before, after, keep_all=True)
     if not len(found):
         return {"compared": 0, "claimed": 0, "wrong": 0, "held": 0}
@@ -98,7 +125,8 @@ def judged(before: Any, after: Any, data: tuple[Any, Any]) -> dict[str, float]:
     shares = [np.array(supports_of(given, LocalSource(each))) / each.units for each in data]
     true = shares[1] - shares[0]
     wrong = sum(
-        one.clear and (one.change in ("rise", "new")) != (own > 0) for one, own in zip(found, true, strict=True)
+        one.clear and (one.change in ("rise", "new")) != (own > 0)
+        for one, own in zip(found, true, strict=True)
     )
     held = [
         one.interval is not None and one.interval[0] <= own <= one.interval[1]
@@ -108,8 +136,12 @@ def judged(before: Any, after: Any, data: tuple[Any, Any]) -> dict[str, float]:
     return {"compared": len(found), "claimed": claimed, "wrong": int(wrong), "held": int(sum(held))}
 
 
-def chain(shop: str, path: Path, by_user: bool, neighbors: str, k: int, runs: int, seed: int) -> list[dict[str, Any]]:
-    """Return of each period but the first what is missed by what is known, and of the changes what is right."""
+def chain(
+    shop: str, path: Path, by_user: bool, neighbors: str, k: int, runs: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return of each period but the first what is missed by what is known, and of the changes what
+    is right.
+    """
     data = [read(rows, by_user) for rows in SHOPS[shop](path, by_user)]
     return followed(data, neighbors, k, runs, seed)
 
@@ -129,7 +161,9 @@ def followed(data: list[Any], neighbors: str, k: int, runs: int, seed: int) -> l
                 KNOWN: ours,
                 LISTED: fim.mine(other, catalogue=labels(other), seed=next(seeds), **asked),
             }
-            row: dict[str, Any] = {name: missed(release, tops[place], k) for name, release in each.items()}
+            row: dict[str, Any] = {
+                name: missed(release, tops[place], k) for name, release in each.items()
+            }
             found.append({"period": place, **row, **judged(last, ours, (one, other))})
             last = ours
     return found
@@ -141,9 +175,11 @@ def labels(data: Any) -> list[Any]:
 
 
 def planted(path: Path, size: float, k: int, runs: int, seed: int) -> list[dict[str, Any]]:
-    """Return what is claimed of two halves of a shop's baskets, in one of which some pairs lost a part of theirs.
+    """Return what is claimed of two halves of a shop's baskets, in one of which some pairs lost a
+    part of theirs.
 
-    size: the part, 0 for two releases of the same half. Half of the pairs fall, the other half rise.
+    size: the part, 0 for two releases of the same half. Half of the pairs fall, the other half
+    rise.
     """
     baskets = [tuple(basket) for basket in pd.read_parquet(path)["items"]]
     found = []
@@ -165,14 +201,21 @@ def planted(path: Path, size: float, k: int, runs: int, seed: int) -> list[dict[
         second = fim.mine(data[1], known=first, seed=seed + 2 * run + 1, **asked)
         claimed = {frozenset(map(str, one.items)): one.change for one in fim.changes(first, second)}
         right = sum(
-            claimed.get(pair) in (("rise", "new") if sign > 0 else ("fall", "gone")) for pair, sign in moved.items()
+            claimed.get(pair) in (("rise", "new") if sign > 0 else ("fall", "gone"))
+            for pair, sign in moved.items()
         )
-        found.append({"planted": len(moved), "found": right, **judged(first, second, (data[0], data[1]))})
+        found.append(
+            {"planted": len(moved), "found": right, **judged(first, second, (data[0], data[1]))}
+        )
     return found
 
 
-def _without(basket: tuple[str, ...], pairs: list[Itemset], size: float, draw: np.random.Generator) -> tuple[str, ...]:
-    """Return a basket that lost, of each of these pairs that it has, an item with some probability."""
+def _without(
+    basket: tuple[str, ...], pairs: list[Itemset], size: float, draw: np.random.Generator
+) -> tuple[str, ...]:
+    """Return a basket that lost, of each of these pairs that it has, an item with some
+    probability.
+    """
     for pair in pairs:
         if pair <= {*basket} and draw.random() < size:
             gone = sorted(pair)[int(draw.integers(2))]
@@ -190,15 +233,33 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
         more, _ = real_sources(options.data, (VALUED_SHOPPERS,))
         for name in SHOPS:
             if (source := {**found, **more}.get(name)) is not None and options.takes(name):
-                for unit, relation in ((unit, relation) for unit in ("basket", "user") for relation in RELATIONS):
-                    given = {"shop": name, "path": source.path, "by_user": unit == "user", "neighbors": relation}
-                    tasks.append(Task(f"chain|{name}|{unit}|{relation}", chain, {**given, **how, "seed": options.seed}))
+                for unit, relation in (
+                    (unit, relation) for unit in ("basket", "user") for relation in RELATIONS
+                ):
+                    given = {
+                        "shop": name,
+                        "path": source.path,
+                        "by_user": unit == "user",
+                        "neighbors": relation,
+                    }
+                    tasks.append(
+                        Task(
+                            f"chain|{name}|{unit}|{relation}",
+                            chain,
+                            {**given, **how, "seed": options.seed},
+                        )
+                    )
         missing = [line for line in missing if line.split()[0] in SHOPS]
     else:
         missing = []
     if options.takes("corner_shop"):
         for size in (0.0, *PLANTED):
-            given = {"path": shop, "size": size, "k": how["k"], "runs": how["runs"] if options.quick else PLANTS}
+            given = {
+                "path": shop,
+                "size": size,
+                "k": how["k"],
+                "runs": how["runs"] if options.quick else PLANTS,
+            }
             tasks.append(Task(f"planted|{size:g}", planted, {**given, "seed": options.seed}))
     return tasks, missing
 
@@ -212,7 +273,7 @@ before. A claim is wrong if the true difference has the other sign, or is 0.
 - online_retail: 13 months by basket, 4 quarters by customer. complete_journey: 13 times 4 weeks by basket, 4 times 13
   weeks by household. valued_shoppers: the first, second and last third of each customer's orders.
 - Planted: two random halves of the corner shop's baskets. In the one, five pairs lose a part of their baskets, in
-  the other five others do. Size 0: two releases of the same half, where each claim is wrong. {PLANTS} runs each."""
+  the other five others do. Size 0: two releases of the same half, where each claim is wrong. {PLANTS} runs each."""  # noqa: E501
 
 
 def sections(results: Results) -> Iterator[Section]:
@@ -224,27 +285,58 @@ def sections(results: Results) -> Iterator[Section]:
     names = (PLAIN, KNOWN, LISTED)
     lines: list[tuple[Cell, ...]] = []
     for (shop, unit, relation), rows in chains.items():
-        lines.append((shop, unit, relation, *(round(fmean(row[name] for row in rows), 3) for name in names)))
-    table = Table(("shop", "unit", "neighbours", *(f"FNR, knows {name}" for name in names)), tuple(lines))
-    yield Section("What the last release adds", _METHOD, "known" if chains else None, (table,) if lines else ())
+        lines.append(
+            (shop, unit, relation, *(round(fmean(row[name] for row in rows), 3) for name in names))
+        )
+    table = Table(
+        ("shop", "unit", "neighbours", *(f"FNR, knows {name}" for name in names)), tuple(lines)
+    )
+    yield Section(
+        "What the last release adds",
+        _METHOD,
+        "known" if chains else None,
+        (table,) if lines else (),
+    )
     claims = [(" ".join(key), rows) for key, rows in chains.items()]
-    claims += [(f"corner_shop, planted {100 * float(size):g} %", rows) for (size,), rows in plants.items()]
+    claims += [
+        (f"corner_shop, planted {100 * float(size):g} %", rows) for (size,), rows in plants.items()
+    ]
     told: list[tuple[Cell, ...]] = []
     for name, rows in claims:
-        total = {what: sum(row[what] for row in rows) for what in ("compared", "claimed", "wrong", "held")}
+        total = {
+            what: sum(row[what] for row in rows)
+            for what in ("compared", "claimed", "wrong", "held")
+        }
         share = None if not total["claimed"] else round(total["wrong"] / total["claimed"], 4)
         covers = None if not total["compared"] else round(total["held"] / total["compared"], 4)
         planted_ = sum(row.get("planted", 0) for row in rows)
         recall = round(sum(row["found"] for row in rows) / planted_, 3) if planted_ else None
-        told.append((name, total["compared"], total["claimed"], total["wrong"], share, covers, recall))
-    heads = ("releases", "compared", "claimed", "wrong", "share wrong", "intervals that hold", "planted found")
-    reading = "At most 5 % of the claims are to be wrong, and 95 % of the intervals are to hold the true difference."
-    yield Section("Whether what is said to have changed has", reading, None, (Table(heads, tuple(told)),))
+        told.append(
+            (name, total["compared"], total["claimed"], total["wrong"], share, covers, recall)
+        )
+    heads = (
+        "releases",
+        "compared",
+        "claimed",
+        "wrong",
+        "share wrong",
+        "intervals that hold",
+        "planted found",
+    )
+    reading = (
+        "At most 5 % of the claims are to be wrong, and 95 % of the intervals are to hold "
+        "the true difference."
+    )
+    yield Section(
+        "Whether what is said to have changed has", reading, None, (Table(heads, tuple(told)),)
+    )
 
 
 def paint(figure: Any, results: Results) -> None:
     """FNR of each period by what is known, by customer under add-remove."""
-    chains = {key: rows for key, rows in answers_of(results, "chain").items() if key[2] == RELATIONS[0]}
+    chains = {
+        key: rows for key, rows in answers_of(results, "chain").items() if key[2] == RELATIONS[0]
+    }
     if not chains:
         return
     shops, units = (list(dict.fromkeys(key[place] for key in chains)) for place in (0, 1))
@@ -253,8 +345,15 @@ def paint(figure: Any, results: Results) -> None:
         panel = panels[shops.index(shop), units.index(unit)]
         periods = sorted({row["period"] for row in rows})
         for place, name in enumerate((PLAIN, KNOWN, LISTED)):
-            means = [fmean(row[name] for row in rows if row["period"] == period) for period in periods]
-            panel.plot([period + 1 for period in periods], means, label=f"knows {name}", **line_style(place))
+            means = [
+                fmean(row[name] for row in rows if row["period"] == period) for period in periods
+            ]
+            panel.plot(
+                [period + 1 for period in periods],
+                means,
+                label=f"knows {name}",
+                **line_style(place),
+            )
         panel.set(title=f"{shop}, by {unit}", ylim=(-0.03, 1.03), xticks=[p + 1 for p in periods])
     for panel in panels[-1]:
         panel.set_xlabel("period")

@@ -1,7 +1,9 @@
-"""PrivBasis where its authors measured it: their data, numbers of itemsets, ε and measures, beside what the tool does.
+"""PrivBasis where its authors measured it: their data, numbers of itemsets, ε and measures, beside
+what the tool does.
 
-Li, Qardaji, Su and Cao (VLDB 2012) rank itemsets of all sizes together, at δ = 0, over a public list of the items; the
-grid is that of the code that they published. Both forms of PrivBasis are our implementation of the paper.
+Li, Qardaji, Su and Cao (VLDB 2012) rank itemsets of all sizes together, at δ = 0, over a public
+list of the items; the grid is that of the code that they published. Both forms of PrivBasis are our
+implementation of the paper.
 
 python -m benchmarks.utility.privbasis_grid [--quick]
 """
@@ -24,16 +26,29 @@ from benchmarks.frame.support_spectra import Levels, transactions
 from benchmarks.frame.tables import Cell, Table
 from benchmarks.peers.privbasis import privbasis_trials
 from benchmarks.utility import tasks
-from benchmarks.utility.measures import ABSTAINED, ADD_REMOVE, PICKS, Asked, Releases, below, measures
+from benchmarks.utility.measures import (
+    ABSTAINED,
+    ADD_REMOVE,
+    PICKS,
+    Asked,
+    Releases,
+    below,
+    measures,
+)
 from benchmarks.utility.tasks import as_releases, seed_of_picks
 from fim_private.counting import Effort, itemset_spectrum
 from fim_private.spectrum import union
 
 # What their code has for these; it has pumsb-star and AOL as well.
-GRID: Mapping[str, tuple[int, ...]] = {"mushroom": (50, 100), "retail": (50, 100), "kosarak": (100, 200, 300, 400)}
+GRID: Mapping[str, tuple[int, ...]] = {
+    "mushroom": (50, 100),
+    "retail": (50, 100),
+    "kosarak": (100, 200, 300, 400),
+}
 EPSILONS = (0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.75, 0.8, 1.0)
 TRIALS = 20
-# No itemset of more items is among the highest 110 of mushroom or of retail, and of no more than these is any asked.
+# No itemset of more items is among the highest 110 of mushroom or of retail, and of no more than
+# these is any asked.
 SIZES = (1, 2, 3, 4, 5)
 DELTA = 1e-6
 # Of these every itemset that occurs can be counted, which simulated picks take.
@@ -56,7 +71,9 @@ def build(options: Options) -> tuple[list[Task], list[str]]:
     how = {"trials": TRIALS, "seed": options.seed}
     taken = [name for name in GRID if name in found and options.takes(name)]
     every = [task for name in taken for task in _all(found[name], GRID[name], EPSILONS, how)]
-    return every, [f"{name} (no {name}.parquet in the folder of data)" for name in GRID if name not in found]
+    return every, [
+        f"{name} (no {name}.parquet in the folder of data)" for name in GRID if name not in found
+    ]
 
 
 def _all(
@@ -67,11 +84,19 @@ def _all(
             if entry == DEFAULT and source.name not in COUNTABLE:
                 continue
             for epsilon in epsilons:
-                arguments = {"source": source, "entry": entry, "count": count, "epsilon": epsilon, **how}
+                arguments = {
+                    "source": source,
+                    "entry": entry,
+                    "count": count,
+                    "epsilon": epsilon,
+                    **how,
+                }
                 yield Task(f"{source.name}/{count}/{entry}/{epsilon}", measured, arguments)
 
 
-def measured(source: Source, entry: str, count: int, epsilon: float, trials: int, seed: int) -> dict[str, Any]:
+def measured(
+    source: Source, entry: str, count: int, epsilon: float, trials: int, seed: int
+) -> dict[str, Any]:
     """Return the measures of one entry: those of `measures`, and those of `as_theirs`."""
     asked = Asked(source, SIZES, epsilon, ENTRIES[entry], ADD_REMOVE)
     if entry == DEFAULT:
@@ -81,7 +106,9 @@ def measured(source: Source, entry: str, count: int, epsilon: float, trials: int
         released = tasks.run(asked, entry, count, seeds)
     else:
         budget = epsilon, ENTRIES[entry] or None
-        found = privbasis_trials(source, SIZES, count, *budget, trials, seed_of_picks(seed), ADD_REMOVE)
+        found = privbasis_trials(
+            source, SIZES, count, *budget, trials, seed_of_picks(seed), ADD_REMOVE
+        )
         released = as_releases(found, count)
     levels = highest(source, count)
     return {**measures(released, levels, count, seed), **as_theirs(released, levels, count)}
@@ -89,7 +116,9 @@ def measured(source: Source, entry: str, count: int, epsilon: float, trials: int
 
 def highest(source: Source, count: int) -> Levels:
     """Return the levels of all sizes together, down to the support of the count-th itemset."""
-    spectra = [itemset_spectrum(transactions(source), size, effort=Effort(threads=1)) for size in SIZES]
+    spectra = [
+        itemset_spectrum(transactions(source), size, effort=Effort(threads=1)) for size in SIZES
+    ]
     found, seen = [], 0
     for level in union(spectra).levels():
         found.append(level)
@@ -100,19 +129,29 @@ def highest(source: Source, count: int) -> Levels:
 
 
 def as_theirs(released: Releases, levels: Levels, count: int) -> dict[str, float | None]:
-    """Return the measures as the authors' code has them; levels: down to the count-th itemset's, and no lower.
+    """Return the measures as the authors' code has them; levels: down to the count-th itemset's,
+    and no lower.
 
-    fnr_listed: the share missed of one list of exactly `count` itemsets. Of those tied at its end some are on it, by
-    lot: one that is released counts by its chance. error: the mean over trials of the median of |noisy - true| / true,
-    true at least 1, over what was released (their code counts no error where true is 0), None if nothing ever was.
+    fnr_listed: the share missed of one list of exactly `count` itemsets. Of those tied at its end
+    some are on it, by
+    lot: one that is released counts by its chance. error: the mean over trials of the median of
+    |noisy - true| / true, true at least 1, over what was released (their code counts no error where
+    true is 0), None if nothing ever was.
     """
     (last, tied), above = levels[-1], sum(m for _, m in levels[:-1])
     listed = min(count, above + tied)
-    hits = (released.true > last).sum(axis=1) + (released.true == last).sum(axis=1) * ((listed - above) / tied)
+    hits = (released.true > last).sum(axis=1) + (released.true == last).sum(axis=1) * (
+        (listed - above) / tied
+    )
     errors = np.abs(released.noisy - released.true) / np.maximum(released.true, 1)
     named = released.true != ABSTAINED
-    medians = [float(np.median(row[some])) for row, some in zip(errors, named, strict=True) if some.any()]
-    return {"fnr_listed": float(1 - hits.mean() / listed), "error": fmean(medians) if medians else None}
+    medians = [
+        float(np.median(row[some])) for row, some in zip(errors, named, strict=True) if some.any()
+    ]
+    return {
+        "fnr_listed": float(1 - hits.mean() / listed),
+        "error": fmean(medians) if medians else None,
+    }
 
 
 # By data set, number of itemsets and entry: the answer at each ε.
@@ -138,14 +177,18 @@ def sections(results: Results) -> Iterator[Section]:
     yield Section("What was measured against PrivBasis", _method(trials))
     yield Section(
         "Who misses less",
-        "FNR is the share of the top k that is missing. Where supports are tied at rank k, any of the tied will do.\n\n"
+        (
+            "FNR is the share of the top k that is missing. Where supports are tied at rank k, any "
+            "of the tied will do.\n\n"
+        )
         + "\n".join(f"- {_against(curves, ours, theirs, 'fnr')}" for ours, theirs in PAIRS),
         "curves",
         (_table(curves, "fnr"), _by_setting(curves)),
     )
     yield Section(
         "The same, with ties counted as PrivBasis's authors do",
-        "Their code holds the release against one list of k itemsets. Of those tied at rank k only some are on it, "
+        "Their code holds the release against one list of k itemsets. Of those tied at rank k "
+        "only some are on it, "
         "here by lot. So even a release of the true top k may miss some.\n\n"
         + "\n".join(f"- {_against(curves, ours, theirs, 'fnr_listed')}" for ours, theirs in PAIRS),
         None,
@@ -153,8 +196,10 @@ def sections(results: Results) -> Iterator[Section]:
     )
     yield Section(
         "Relative error of supports",
-        "The median over what one run released, and its mean over the runs. An itemset that nobody has counts as if "
-        "one basket had it, and the authors' code counts no error for it. A mechanism that releases fewer than k, "
+        "The median over what one run released, and its mean over the runs. An itemset that "
+        "nobody has counts as if "
+        "one basket had it, and the authors' code counts no error for it. A mechanism that "
+        "releases fewer than k, "
         "only what stands out from the noise, has small errors for that reason too."
         + (" Another table has them.\n\n" if partly.rows else "\n\n")
         + "\n".join(f"- {_against(curves, ours, theirs, 'error')}" for ours, theirs in PAIRS),
@@ -175,7 +220,7 @@ pumsb-star and AOL too, which were not at hand. Every release has supports.
 - {DEFAULT}: what `fim-private mine` does by default at δ = 0 with a catalogue. Every pick costs a part of ε, and must
   stand out from all itemsets that the catalogue allows.
 - {ZCDP}: the same method with normal noise at δ = {DELTA:g}, which its authors do not have.
-- {LISTED}: the default at δ = {DELTA:g}. Levelwise has no form at δ = 0, since its noise is normal."""
+- {LISTED}: the default at δ = {DELTA:g}. Levelwise has no form at δ = 0, since its noise is normal."""  # noqa: E501
 
 
 def value(answer: Mapping[str, Any], field: str) -> float | None:
@@ -184,7 +229,9 @@ def value(answer: Mapping[str, Any], field: str) -> float | None:
     return None if found is None else float(found)
 
 
-def _settings(curves: Curves, ours: str, theirs: str, field: str) -> Iterator[tuple[str, int, float, float, float]]:
+def _settings(
+    curves: Curves, ours: str, theirs: str, field: str
+) -> Iterator[tuple[str, int, float, float, float]]:
     """Yield data, k, ε and the measure of both, where both have one."""
     for (data, count, entry), curve in curves.items():
         other = curves.get((data, count, theirs), {})
@@ -195,7 +242,9 @@ def _settings(curves: Curves, ours: str, theirs: str, field: str) -> Iterator[tu
 
 
 def _against(curves: Curves, ours: str, theirs: str, field: str) -> str:
-    """Say at how many settings the one has less of a measure than the other, as much and more, and where more."""
+    """Say at how many settings the one has less of a measure than the other, as much and more, and
+    where more.
+    """
     found = list(_settings(curves, ours, theirs, field))
     less = sum(below(one, two) for *_, one, two in found)
     lost: dict[tuple[str, int], list[str]] = {}
@@ -204,11 +253,15 @@ def _against(curves: Curves, ours: str, theirs: str, field: str) -> str:
             lost.setdefault((data, count), []).append(f"{epsilon:g}")
     more = sum(map(len, lost.values()))
     grid = len({epsilon for *_, epsilon, _, _ in found})
-    places = {place: "every ε" if 1 < len(at) == grid else f"ε = {', '.join(at)}" for place, at in lost.items()}
+    places = {
+        place: "every ε" if 1 < len(at) == grid else f"ε = {', '.join(at)}"
+        for place, at in lost.items()
+    }
     where = "; ".join(f"{data}, k = {count} ({at})" for (data, count), at in places.items())
     what = "errs" if field == "error" else "misses"
     return (
-        f"{ours} (δ = {ENTRIES[ours]:g}) {what} less than {theirs} (δ = {ENTRIES[theirs]:g}) at {less} of {len(found)} "
+        f"{ours} (δ = {ENTRIES[ours]:g}) {what} less than {theirs} (δ = {ENTRIES[theirs]:g}) at "
+        f"{less} of {len(found)} "
         f"settings. It {what} as much at {len(found) - less - more}. "
         f"It {what} more at {more}{f': {where}' if where else ''}."
     )
@@ -222,7 +275,12 @@ def _grid(curves: Curves) -> list[float]:
     return sorted({epsilon for curve in curves.values() for epsilon in curve})
 
 
-NAMES = {"fnr": "FNR", "fnr_listed": "FNR of a fixed list", "error": "relative error", "released": "share released"}
+NAMES = {
+    "fnr": "FNR",
+    "fnr_listed": "FNR of a fixed list",
+    "error": "relative error",
+    "released": "share released",
+}
 
 
 def _table(curves: Curves, field: str) -> Table:
@@ -232,7 +290,9 @@ def _table(curves: Curves, field: str) -> Table:
         cells = (value(curve[epsilon], field) if epsilon in curve else None for epsilon in grid)
         rounded = (None if cell is None else round(cell, 3) for cell in cells)
         lines.append((f"{data}, k = {count}", entry, f"{ENTRIES[entry]:g}", *rounded))
-    return Table((NAMES[field], "mechanism", "δ", *(f"ε = {epsilon:g}" for epsilon in grid)), tuple(lines))
+    return Table(
+        (NAMES[field], "mechanism", "δ", *(f"ε = {epsilon:g}" for epsilon in grid)), tuple(lines)
+    )
 
 
 def _by_setting(curves: Curves) -> Table:
@@ -240,7 +300,10 @@ def _by_setting(curves: Curves) -> Table:
     lines: list[tuple[Cell, ...]] = []
     for data, count in dict.fromkeys((data, count) for data, count, _ in curves):
         own = {entry: curves.get((data, count, entry), {}) for entry in ENTRIES}
-        means = (round(fmean(found["fnr"] for found in curve.values()), 3) if curve else None for curve in own.values())
+        means = (
+            round(fmean(found["fnr"] for found in curve.values()), 3) if curve else None
+            for curve in own.values()
+        )
         lines.append((f"{data}, k = {count}", *means))
     columns = ("mean FNR over ε", *(f"{entry}, δ = {delta:g}" for entry, delta in ENTRIES.items()))
     return Table(columns, tuple(lines))
@@ -259,7 +322,9 @@ def paint(figure: Any, results: Results) -> None:
         for panel, field in ((rates, "fnr"), (errors, "error")):
             points = [(e, y) for e in sorted(curve) if (y := value(curve[e], field)) is not None]
             if points:
-                panel.plot(*zip(*points, strict=True), label=f"{entry}, δ = {ENTRIES[entry]:g}", **style)
+                panel.plot(
+                    *zip(*points, strict=True), label=f"{entry}, δ = {ENTRIES[entry]:g}", **style
+                )
             panel.set(xscale="log", title=f"{data}, k = {count}")
         rates.set(ylim=(-0.03, 1.03), ylabel="false-negative rate")
         errors.set(yscale="log", ylabel="relative error")

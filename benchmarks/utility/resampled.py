@@ -1,4 +1,6 @@
-"""Data sets made of others: part of the baskets or users, more baskets than there are, halved and pasted ones."""
+"""Data sets made of others: part of the baskets or users, more baskets than there are, halved and
+pasted ones.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,12 @@ from benchmarks.frame.support_spectra import transactions
 
 
 def resampled(source: Source, path: Path, share: Fraction, times: Fraction, seed: int) -> None:
-    """Write share times as many baskets, times as long, to a Parquet file of lists; items are numbered as coded.
+    """Write share times as many baskets, times as long, to a Parquet file of lists; items are
+    numbered as coded.
 
-    Up to all of the baskets are drawn without replacement, more of them, and those to be pasted, with it. A basket
-    times below 1 as long has a random part of its items, rounded up. times above 1 is a whole number.
+    Up to all of the baskets are drawn without replacement, more of them, and those to be pasted,
+    with it. A basket times below 1 as long has a random part of its items, rounded up. times above
+    1 is a whole number.
     """
     data, rng = transactions(source), np.random.default_rng(seed)
     number = int(data.baskets * share)
@@ -41,7 +45,8 @@ def resampled(source: Source, path: Path, share: Fraction, times: Fraction, seed
 
 
 def every_user(source: Source, path: Path, which: int, of: int) -> None:
-    """Write the rows of every of-th user to a Parquet file, by identifiers in order, from the which-th on.
+    """Write the rows of every of-th user to a Parquet file, by identifiers in order, from the
+    which-th on.
 
     Rows without a user are left out.
     """
@@ -49,7 +54,10 @@ def every_user(source: Source, path: Path, which: int, of: int) -> None:
     table = pq.read_table(source.path)
     table = table.filter(pc.fill_null(pc.not_equal(pc.cast(table[column], pa.string()), ""), False))
     users = table[column]
-    _write(table.filter(pc.is_in(users, pa.array(np.unique(users.to_numpy())[which::of], users.type))), path)
+    _write(
+        table.filter(pc.is_in(users, pa.array(np.unique(users.to_numpy())[which::of], users.type))),
+        path,
+    )
 
 
 def _write(table: pa.Table, path: Path) -> None:
@@ -60,8 +68,12 @@ def _write(table: pa.Table, path: Path) -> None:
     unfinished.replace(path)
 
 
-def _part(basket: NDArray[np.int64], times: Fraction, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the places of a random part of the items of each basket. basket: of each item, ascending."""
+def _part(
+    basket: NDArray[np.int64], times: Fraction, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the places of a random part of the items of each basket. basket: of each item,
+    ascending.
+    """
     ranked = np.lexsort((rng.random(len(basket)), basket))
     lengths = np.bincount(basket)
     wanted = -(-lengths * times.numerator // times.denominator)

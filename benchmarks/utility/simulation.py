@@ -1,7 +1,8 @@
-"""A hundred releases at a time, of the shipped mechanisms' output distributions, drawn with floating-point noise.
+"""A hundred releases at a time, of the shipped mechanisms' output distributions, drawn with
+floating-point noise.
 
-For benchmarks only: it is fast and not private. `tests/unit/test_simulation.py` holds each against the mechanism's
-own exact distribution.
+For benchmarks only: it is fast and not private. `tests/unit/test_simulation.py` holds each against
+the mechanism's own exact distribution.
 """
 
 from __future__ import annotations
@@ -15,21 +16,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.parameters import exact_epsilon
-from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, NamedExponential, PermuteAndFlip, TightMargin
-from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, ExponentialWeights, exponential_rate
+from fim_private.mechanisms import (
+    Distance,
+    LargeMargin,
+    MaxOfLaplaces,
+    NamedExponential,
+    PermuteAndFlip,
+    TightMargin,
+)
+from fim_private.mechanisms.exponential import (
+    AbstentionWeight,
+    Candidate,
+    ExponentialWeights,
+    exponential_rate,
+)
 from fim_private.mechanisms.margins import SELECTION_RATE, OneSidedSteps, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 Picks = NDArray[np.int64]
 ABSTAINED = -1
-# Rank searches go block by block, as most stop early; a block whose chance of a stop is below 10^4 e^-50 is skipped.
+# Rank searches go block by block, as most stop early; a block whose chance of a stop is below 10^4
+# e^-50 is skipped.
 _BLOCKS = (30, 100, 300, 1_000, 3_000)
 _UNLIKELY, _NEVER = 50, -(1 << 62)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Levels as arrays: supports (m,) int64, descending; logarithms (m,) of the multiplicities, which may be 10^60."""
+    """Levels as arrays: supports (m,) int64, descending; logarithms (m,) of the multiplicities,
+    which may be 10^60.
+    """
 
     supports: NDArray[np.int64]
     logarithms: NDArray[np.float64]
@@ -38,14 +54,24 @@ class Table:
     def of(cls, levels: Sequence[tuple[int, int]]) -> Table:
         """Return the levels that have any itemset."""
         kept = [(support, m) for support, m in levels if m]
-        return cls(np.array([s for s, _ in kept], dtype=np.int64), np.array([math.log(m) for _, m in kept]))
+        return cls(
+            np.array([s for s, _ in kept], dtype=np.int64), np.array([math.log(m) for _, m in kept])
+        )
 
 
 def weighed(
-    mechanism: ExponentialWeights, spectrum: SupportSpectrum, count: int, trials: int, rng: np.random.Generator
+    mechanism: ExponentialWeights,
+    spectrum: SupportSpectrum,
+    count: int,
+    trials: int,
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the supports selected in one pass, (trials, count), ABSTAINED after abstaining (Theorem 8)."""
-    candidates = [candidate for candidate in mechanism.candidates(spectrum) if candidate.multiplicity]
+    """Return the supports selected in one pass, (trials, count), ABSTAINED after abstaining
+    (Theorem 8).
+    """
+    candidates = [
+        candidate for candidate in mechanism.candidates(spectrum) if candidate.multiplicity
+    ]
     if isinstance(mechanism, NamedExponential):  # its level 0 names nothing
         candidates = [c if c.level else replace(c, level=None) for c in candidates]
     places = peel(candidates, float(mechanism.rate), count, trials, rng)
@@ -53,11 +79,15 @@ def weighed(
     return np.asarray(levels[places], dtype=np.int64)
 
 
-def peel(candidates: Sequence[Candidate], rate: float, count: int, trials: int, rng: np.random.Generator) -> Picks:
-    """Return the places of the `count` highest of all itemsets' keys rate * support + Gumbel noise, (trials, count).
+def peel(
+    candidates: Sequence[Candidate], rate: float, count: int, trials: int, rng: np.random.Generator
+) -> Picks:
+    """Return the places of the `count` highest of all itemsets' keys rate * support + Gumbel noise,
+    (trials, count).
 
-    -log of a Gumbel variable's exponential is exponential: of m itemsets of a level the first arrives after
-    E/m, the next E/(m - 1) later, and so on. Nothing follows abstaining. ABSTAINED where no candidate is left.
+    -log of a Gumbel variable's exponential is exponential: of m itemsets of a level the first
+    arrives after E/m, the next E/(m - 1) later, and so on. Nothing follows abstaining. ABSTAINED
+    where no candidate is left.
     """
     supports = np.array([float(c.support) for c in candidates])
     left = np.tile([float(min(c.multiplicity, 10**300)) for c in candidates], (trials, 1))
@@ -74,7 +104,9 @@ def peel(candidates: Sequence[Candidate], rate: float, count: int, trials: int, 
         where = rows[taken], best[taken]
         left[where] -= 1
         arrivals[where] += rng.exponential(size=taken.sum()) / np.maximum(left[where], 1)
-        keys[where] = np.where(left[where] > 0, rate * supports[where[1]] - np.log(arrivals[where]), -np.inf)
+        keys[where] = np.where(
+            left[where] > 0, rate * supports[where[1]] - np.log(arrivals[where]), -np.inf
+        )
     return picks
 
 
@@ -85,7 +117,9 @@ def noisy_max(
     trials: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the supports selected by repetition, (trials, count): the highest noisy support, noise anew each time."""
+    """Return the supports selected by repetition, (trials, count): the highest noisy support, noise
+    anew each time.
+    """
     levels = [*spectrum.all_levels(), (0, spectrum.zero_multiplicity())]
     table = Table.of(levels)
     taken = np.zeros((trials, len(table.supports)))
@@ -98,7 +132,8 @@ def noisy_max(
         # The upper tail probability at the best of m independent keys: 1 - V^(1/m).
         tails = -np.expm1(np.log(rng.random(left.shape)) / np.where(some, left, 1.0))
         if isinstance(mechanism, PermuteAndFlip):
-            noise = -np.log(tails) / float(mechanism.rate)  # permute-and-flip is the highest with exponential noise
+            # permute-and-flip is the highest with exponential noise
+            noise = -np.log(tails) / float(mechanism.rate)
         else:
             noise = _integer_laplace(tails, float(mechanism.scale))
         keys = np.where(some, table.supports + noise, -np.inf)
@@ -109,7 +144,9 @@ def noisy_max(
 
 
 def _integer_laplace(tails: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """Return the x with P(Z + U > x) = tail, Z discrete Laplace and U uniform in [0, 1), which orders ties."""
+    """Return the x with P(Z + U > x) = tail, Z discrete Laplace and U uniform in [0, 1), which
+    orders ties.
+    """
     q = math.exp(-1 / scale)
 
     def tail(k: NDArray[np.float64]) -> NDArray[np.float64]:  # P(Z >= k)
@@ -133,7 +170,9 @@ def searched(
     trials: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return the supports selected by repeating rank search and choice over an unknown universe, (trials, count)."""
+    """Return the supports selected by repeating rank search and choice over an unknown universe,
+    (trials, count).
+    """
     ranks = mechanism.max_rank
     supports = np.tile(_highest(spectrum, ranks + 1 + count), (trials, 1))
     thresholds = _thresholds(mechanism, ranks)
@@ -162,7 +201,9 @@ def _highest(spectrum: SupportSpectrum, count: int) -> NDArray[np.int64]:
 
 
 def _thresholds(mechanism: LargeMargin | TightMargin, ranks: int) -> NDArray[np.int64]:
-    threshold = mechanism.integer_threshold if isinstance(mechanism, LargeMargin) else mechanism.threshold
+    threshold = (
+        mechanism.integer_threshold if isinstance(mechanism, LargeMargin) else mechanism.threshold
+    )
     return np.array([threshold(rank) for rank in range(1, ranks + 1)], dtype=np.int64)
 
 
@@ -176,7 +217,8 @@ def _stops(
     trials = len(supports)
     noise = mechanism.search(SupportSpectrum(())).noise
     one_sided = isinstance(noise, OneSidedSteps)
-    last = len(thresholds) - one_sided  # at its last rank the tight margin stops whatever the margin
+    # at its last rank the tight margin stops whatever the margin
+    last = len(thresholds) - one_sided
     if isinstance(noise, OneSidedSteps):
         rate = float(noise.step_rate)
         shared = -_geometric(float(noise.shared_rate), (trials, 1), rng)
@@ -188,7 +230,11 @@ def _stops(
     found = np.zeros(trials, dtype=np.int64)
     searching = np.arange(trials)
     for start, end in pairwise([0, *(b for b in _BLOCKS if b < last), last]):
-        slack = supports[searching, :1] - supports[searching, start + 1 : end + 1] - thresholds[start:end]
+        slack = (
+            supports[searching, :1]
+            - supports[searching, start + 1 : end + 1]
+            - thresholds[start:end]
+        )
         slack += shared[searching]
         likely = slack.max(axis=1, initial=_NEVER) * rate > -_UNLIKELY
         if one_sided:
@@ -236,7 +282,11 @@ def _tight_choice(
 
 
 def distant(
-    mechanism: Distance, spectrum: SupportSpectrum, count: int, trials: int, rng: np.random.Generator
+    mechanism: Distance,
+    spectrum: SupportSpectrum,
+    count: int,
+    trials: int,
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return the supports selected by repeating the distance mechanism, (trials, count)."""
     supports = np.tile(_highest(spectrum, count + 2), (trials, 1))
@@ -244,7 +294,9 @@ def distant(
     for turn in range(count):
         lead = supports[:, 0] - supports[:, 1]
         noise = _laplace(float(mechanism.scale), (trials,), rng)
-        released = (noise > mechanism.threshold + mechanism.sensitivity - lead) & (supports[:, 0] > 0)
+        released = (noise > mechanism.threshold + mechanism.sensitivity - lead) & (
+            supports[:, 0] > 0
+        )
         picks[released, turn] = supports[released, 0]
         supports[released, :-1] = supports[released, 1:]
         supports[released, -1] = 0

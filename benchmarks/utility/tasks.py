@@ -1,8 +1,8 @@
-"""What the study of utility is about: mechanisms and peers; and releases of ours that are simulated, with supports.
+"""What the study of utility is about: mechanisms and peers; and releases of ours that are
+simulated, with supports.
 
-Everything is charged to one (ε, δ): what is simulated spends a
-third of it on supports (the default of `--supports`), levelwise its own share, the peers what their papers or libraries
-say.
+Everything is charged to one (ε, δ): what is simulated spends a third of it on supports (the default
+of `--supports`), levelwise its own share, the peers what their papers or libraries say.
 """
 
 from __future__ import annotations
@@ -59,26 +59,35 @@ from fim_private.spectrum import SupportSpectrum
 
 WITH_ITEMS = "levelwise, catalogue"
 WITHOUT_SUPPORTS = "levelwise, no supports"
-# The entries that are run and not simulated: the mechanism, whether it is told the items, and releases supports.
+# The entries that are run and not simulated: the mechanism, whether it is told the items, and
+# releases supports.
 RUNS: Mapping[str, tuple[str, bool, bool]] = {
     "levelwise": ("levelwise", False, True),
     WITH_ITEMS: ("levelwise", True, True),
     WITHOUT_SUPPORTS: ("levelwise", False, False),
 }
 MOST_RUNS = 20
-# One thread: studies run a process a core. What is refused by default is estimated far too high for long tails.
+# One thread: studies run a process a core. What is refused by default is estimated far too high for
+# long tails.
 _MAX_WORK = 10**14
 
 
-def shipped(asked: Asked, entry: str, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+def shipped(
+    asked: Asked, entry: str, counts: list[int], trials: int, seed: int
+) -> list[dict[str, Any]]:
     """Return the measures of one of RUNS for each k. trials: of which MOST_RUNS at most are run."""
     levels = levels_for(asked.source, asked.sizes)
     seeds = np.random.default_rng([seed, PICKS]).integers(1 << 63, size=trials).tolist()[:MOST_RUNS]
-    return [{"k": count, **measures(run(asked, entry, count, seeds), levels, count, seed)} for count in counts]
+    return [
+        {"k": count, **measures(run(asked, entry, count, seeds), levels, count, seed)}
+        for count in counts
+    ]
 
 
 def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
-    """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in their place."""
+    """Release `count` itemsets once for each seed. Without noisy supports the true ones stand in
+    their place.
+    """
     data = _counted_once(asked.source)
     (mechanism, listed, has_supports), (epsilon, delta) = RUNS[entry], asked.budget
     spec = registry.spec_named(mechanism)
@@ -86,7 +95,9 @@ def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
     share = spec.supports_share(asked.neighbors) if has_supports else None
     wanted: dict[str, Any] = {"sizes": asked.sizes, "top": count, "union": len(asked.sizes) > 1}
     public: dict[str, Any] = {"universe": universe, "by_user": asked.source.by_user}
-    options = MiningOptions(spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public)
+    options = MiningOptions(
+        spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public
+    )
     allocation, units = allocation_of(options), transactions(asked.source).units
     true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
     noisy = np.zeros((len(seeds), count))
@@ -94,20 +105,29 @@ def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
         randomness = Randomness.seeded(seed)
         found = allocation.find(data, randomness)
         supports = {one.items: one.support for one in found}
-        for place, each in enumerate(allocation.published(found, randomness, true_units=units).itemsets):
+        for place, each in enumerate(
+            allocation.published(found, randomness, true_units=units).itemsets
+        ):
             true[trial, place] = supports[each.items]
             noisy[trial, place] = supports[each.items] if each.support is None else each.support
     return Releases(true, noisy)
 
 
-def by_default(asked: Asked, listed: bool, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
-    """Return the measures of the default mechanism for each k, and which that is. seed: of the first trial.
+def by_default(
+    asked: Asked, listed: bool, counts: list[int], trials: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return the measures of the default mechanism for each k, and which that is. seed: of the
+    first trial.
 
     listed: whether it is given the list of the items.
     """
     source, sizes = asked.source, asked.sizes
     data, levels, matrix = transactions(source), levels_for(source, sizes), item_matrix(source)
-    given: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, "neighbors": asked.neighbors}
+    given: dict[str, Any] = {
+        "epsilon": asked.epsilon,
+        "delta": asked.delta,
+        "neighbors": asked.neighbors,
+    }
     given |= {"supports": True, "size": label(sizes), "union": len(sizes) > 1}
     if listed:
         given["catalogue"] = [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
@@ -121,7 +141,10 @@ def by_default(asked: Asked, listed: bool, counts: list[int], trials: int, seed:
             mechanisms.add(release.mechanism)
             named = [(one.items, one.support) for one in release if one.items is not None]
             for place, (items, support) in enumerate(named):
-                true[trial, place], noisy[trial, place] = matrix.support(matrix.codes(items)), support
+                true[trial, place], noisy[trial, place] = (
+                    matrix.support(matrix.codes(items)),
+                    support,
+                )
         found = measures(Releases(true, noisy), levels, count, seed)
         rows.append({"k": count, "mechanism": ", ".join(sorted(mechanisms)), **found})
     return rows
@@ -142,7 +165,9 @@ class _ItemsOnce(LocalItems):
 
 @dataclass(frozen=True)
 class _CountedOnce(LocalSource):
-    """A source that counts its items once. The catalogue holds all items, so it is the same without one."""
+    """A source that counts its items once. The catalogue holds all items, so it is the same without
+    one.
+    """
 
     once: dict[bool, _ItemsOnce] = field(default_factory=dict)
 
@@ -165,7 +190,9 @@ CAPS = (5, 10, 25, 50, 100, 250, 500, 1_000, 2_500)
 CATALOGUE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
 
-def ours(asked: Asked, mechanism: str, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
+def ours(
+    asked: Asked, mechanism: str, counts: list[int], trials: int, seed: int
+) -> list[dict[str, Any]]:
     """Return the measures of one of our mechanisms for each k, simulated."""
     levels = levels_for(asked.source, asked.sizes)
     rows = []
@@ -175,8 +202,12 @@ def ours(asked: Asked, mechanism: str, counts: list[int], trials: int, seed: int
     return rows
 
 
-def simulated(asked: Asked, mechanism: str, count: int, trials: int, seed: int) -> tuple[Releases, dict[str, Any]]:
-    """Return simulated releases of one of our mechanisms, and for a single itemset what is known exactly."""
+def simulated(
+    asked: Asked, mechanism: str, count: int, trials: int, seed: int
+) -> tuple[Releases, dict[str, Any]]:
+    """Return simulated releases of one of our mechanisms, and for a single itemset what is known
+    exactly.
+    """
     allocation = allocate(_options(asked, mechanism, count))
     found, exact = _picks(allocation, levels_for(asked.source, asked.sizes), count, trials, seed)
     rng = np.random.default_rng([seed, _SUPPORTS])
@@ -199,7 +230,9 @@ def _options(asked: Asked, mechanism: str, count: int) -> MiningOptions:
     share, (epsilon, delta) = spec.supports_share(asked.neighbors), asked.budget
     wanted: dict[str, Any] = {"sizes": asked.sizes, "top": count, "union": True, "keep_all": True}
     public: dict[str, Any] = {"universe": universe, "max_basket": cap}
-    return MiningOptions(spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public)
+    return MiningOptions(
+        spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public
+    )
 
 
 def _picks(
@@ -221,12 +254,20 @@ def _exact(run: TopK, spectrum: SupportSpectrum, levels: Levels) -> dict[str, An
     maximum = levels[0][0]
     best = float(outcomes.probabilities[outcomes.levels == maximum].sum())
     kept = float((outcomes.levels * outcomes.probabilities).sum()) / maximum
-    unnamed = outcomes.levels == 0 if isinstance(run.mechanism, NamedExponential) else np.zeros(1, dtype=bool)
+    unnamed = (
+        outcomes.levels == 0
+        if isinstance(run.mechanism, NamedExponential)
+        else np.zeros(1, dtype=bool)
+    )
     abstain = outcomes.abstain + float((outcomes.probabilities * unnamed).sum())
-    return certain(1 - best, 1 - kept, abstain, float(outcomes.probabilities[outcomes.levels > 0].sum()))
+    return certain(
+        1 - best, 1 - kept, abstain, float(outcomes.probabilities[outcomes.levels > 0].sum())
+    )
 
 
-def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _simulated(
+    run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
     mechanism = run.mechanism
     match mechanism:
         case ExponentialWeights():
@@ -242,7 +283,9 @@ def _simulated(run: TopK, spectrum: SupportSpectrum, trials: int, rng: np.random
 def _noise(
     allocation: BudgetAllocation, released: NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the noise of each trial's supports, which depends on how many were released, (trials, k)."""
+    """Return the noise of each trial's supports, which depends on how many were released, (trials,
+    k).
+    """
     values = np.zeros((len(released), count))
     for number in np.unique(released[released > 0]):
         noise = allocation.noise(int(number))
@@ -250,7 +293,9 @@ def _noise(
         shape = int((released == number).sum()), count
         if noise.kind is NoiseKind.LAPLACE:
             rate = 1 / float(noise.parameter)
-            drawn = np.floor(rng.exponential(1 / rate, shape)) - np.floor(rng.exponential(1 / rate, shape))
+            drawn = np.floor(rng.exponential(1 / rate, shape)) - np.floor(
+                rng.exponential(1 / rate, shape)
+            )
         else:
             drawn = rng.normal(0, float(noise.parameter) ** 0.5, shape)
             if noise.of_units is not None:
@@ -288,24 +333,29 @@ UNKNOWN = tuple(entry for entry in OURS if entry not in UNIVERSE)
 
 
 def histogram(asked: Asked, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
-    """Return the measures of the stability histogram, every k with the cut of its own that suits the data best.
+    """Return the measures of the stability histogram, every k with the cut of its own that suits
+    the data best.
 
-    The release does not depend on k otherwise: a cut that is the best of several k is released once, and the top k by
-    noisy supports are the first of a larger k.
+    The release does not depend on k otherwise: a cut that is the best of several k is released
+    once, and the top k by noisy supports are the first of a larger k.
     """
     where, budget = (asked.source, asked.sizes), (asked.epsilon, asked.delta)
     cuts = best_cuts(*where, counts, *budget, asked.neighbors)
     rows = []
     for kept in dict.fromkeys(cuts.values()):
         part = [count for count in counts if cuts[count] == kept]
-        whole = histogram_trials(*where, max(part), *budget, kept, trials, seed_of_picks(seed), asked.neighbors)
+        whole = histogram_trials(
+            *where, max(part), *budget, kept, trials, seed_of_picks(seed), asked.neighbors
+        )
         found = _peer(asked, part, partial(_first, whole), seed)
         rows += [{**row, **kept._asdict()} for row in found]
     return sorted(rows, key=lambda row: counts.index(row["k"]))
 
 
 def seed_of_picks(seed: int) -> int:
-    """Return the one number of the stream of selections: to numpy, numbers are words of 32 bits, the lowest first."""
+    """Return the one number of the stream of selections: to numpy, numbers are words of 32 bits,
+    the lowest first.
+    """
     assert 0 <= seed < 1 << 32
     return seed + (PICKS << 32)
 
@@ -315,7 +365,9 @@ def _first(releases: list[Released], count: int) -> list[Released]:
 
 
 def weighted(asked: Asked, counts: list[int], trials: int, seed: int) -> list[dict[str, Any]]:
-    """Return the measures of the weighted Gaussian, every k with the cut of its own that suits the data best."""
+    """Return the measures of the weighted Gaussian, every k with the cut of its own that suits the
+    data best.
+    """
     where, budget = (asked.source, asked.sizes), (asked.epsilon, asked.delta)
     rows = []
     for count in counts:
@@ -323,21 +375,29 @@ def weighted(asked: Asked, counts: list[int], trials: int, seed: int) -> list[di
         found = weighted_gaussian.weighted_trials(
             *where, count, *budget, kept, trials, seed_of_picks(seed), asked.neighbors
         )
-        rows += [{**row, **kept._asdict()} for row in _peer(asked, [count], partial(_first, found), seed)]
+        rows += [
+            {**row, **kept._asdict()} for row in _peer(asked, [count], partial(_first, found), seed)
+        ]
     return rows
 
 
-def privbasis(asked: Asked, counts: list[int], trials: int, seed: int, *, pure: bool) -> list[dict[str, Any]]:
+def privbasis(
+    asked: Asked, counts: list[int], trials: int, seed: int, *, pure: bool
+) -> list[dict[str, Any]]:
     """Return the measures of PrivBasis; pure: at δ = 0."""
 
     def releases(count: int) -> list[Released]:
         budget = asked.epsilon, None if pure else asked.delta
-        return privbasis_trials(asked.source, asked.sizes, count, *budget, trials, seed_of_picks(seed), asked.neighbors)
+        return privbasis_trials(
+            asked.source, asked.sizes, count, *budget, trials, seed_of_picks(seed), asked.neighbors
+        )
 
     return _peer(asked, counts, releases, seed)
 
 
-def _peer(asked: Asked, counts: list[int], trials: Callable[[int], list[Released]], seed: int) -> list[dict[str, Any]]:
+def _peer(
+    asked: Asked, counts: list[int], trials: Callable[[int], list[Released]], seed: int
+) -> list[dict[str, Any]]:
     levels = levels_for(asked.source, asked.sizes)
     return [{"k": k, **measures(as_releases(trials(k), k), levels, k, seed)} for k in counts]
 

@@ -1,7 +1,9 @@
-"""The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for it.
+"""The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for
+it.
 
-The tight δ at ε of two neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over outcomes o, in both
-directions. It is good to thirty digits, so that pure privacy is compared with 0, not with rounding.
+The tight δ at ε of two neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over
+outcomes o, in both directions. It is good to thirty digits, so that pure privacy is compared with
+0, not with rounding.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ from typing import Any
 
 from fim_private import options
 from fim_private.auditing import exact
-from fim_private.auditing.exact import NAMES, NUMERICAL_ERROR, Counts, Outcomes, OutputDistribution, Pair, SharesOf
+from fim_private.auditing.exact import (
+    NAMES,
+    NUMERICAL_ERROR,
+    Counts,
+    Outcomes,
+    OutputDistribution,
+    Pair,
+    SharesOf,
+)
 from fim_private.dp.bounds import least_integer
 from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, whole_number
@@ -27,8 +37,9 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, RankCap, UniverseNeed, spec_of
 from fim_private.spectrum import SupportSpectrum
 
-# An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of docs/privacy.md are
-# for. A mechanism of stages has slack that would hide a broken one, so each stage has also a guarantee of its own.
+# An audit can prove that a guarantee is broken, never that it holds: that is what the theorems of
+# docs/privacy.md are for. A mechanism of stages has slack that would hide a broken one, so each
+# stage has also a guarantee of its own.
 
 # The least delta audited: the numerical error is a millionth of it.
 LEAST_DELTA = 1e-24
@@ -36,8 +47,9 @@ LEAST_DELTA = 1e-24
 LARGEST_EPSILON = 50
 _LARGEST_SCALE = 1 << 40
 _MOST_TRIALS = 1_000_000
-# These replace the rank caps, and the limits on the itemsets of one unit: the theorems hold for every cap, and small
-# ones are crossed by few itemsets. That of limited-domain is below its largest cap, where it makes abstaining lighter.
+# These replace the rank caps, and the limits on the itemsets of one unit: the theorems hold for
+# every cap, and small ones are crossed by few itemsets. That of limited-domain is below its largest
+# cap, where it makes abstaining lighter.
 CAPS = (1, 3)
 MOST_NEW, _FEW_NEW = 4, 2
 
@@ -46,7 +58,8 @@ MOST_NEW, _FEW_NEW = 4, 2
 class Guarantee:
     """A guarantee (epsilon, delta) of a mechanism or a stage of it in some setting.
 
-    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: None for all of the audit.
+    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: None for
+    all of the audit.
     """
 
     name: str
@@ -58,7 +71,9 @@ class Guarantee:
 
 
 def settings(mechanism: Any) -> list[tuple[Mechanism, int | None, str]]:
-    """Return (mechanism with small caps, universe size or None, words) for each setting that the mechanism allows."""
+    """Return (mechanism with small caps, universe size or None, words) for each setting that the
+    mechanism allows.
+    """
     spec = spec_of(mechanism)
     known, unknown = (len(NAMES), "known universe"), (None, "unknown universe")
     universes: list[tuple[int | None, str]] = [unknown, known]
@@ -81,50 +96,89 @@ def settings(mechanism: Any) -> list[tuple[Mechanism, int | None, str]]:
 
 
 def most_new(mechanism: Mechanism) -> int | None:
-    """Return how many itemsets one unit supports at most in an audit of this mechanism; None: no limit."""
+    """Return how many itemsets one unit supports at most in an audit of this mechanism; None: no
+    limit.
+    """
     spec = spec_of(mechanism)
-    return MOST_NEW if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED else None
+    return (
+        MOST_NEW
+        if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED
+        else None
+    )
 
 
 def guarantees_of(mechanism: Mechanism, shares: SharesOf) -> list[list[Guarantee]]:
-    """Return the guarantees in every setting: first a list for the whole, then one for each stage."""
+    """Return the guarantees in every setting: first a list for the whole, then one for each
+    stage.
+    """
     epsilon, delta, nothing = mechanism.cost.epsilon, mechanism.cost.delta, Fraction(0)
     everywhere = settings(mechanism)
-    whole = [_private("whole", what, epsilon, delta, exact.itemsets(shares, m, u)) for m, u, what in everywhere]
+    whole = [
+        _private("whole", what, epsilon, delta, exact.itemsets(shares, m, u))
+        for m, u, what in everywhere
+    ]
     guarantees = [whole]
     if theorem := vars(type(mechanism)).get("bounded_range"):  # none is inherited
         name = f"bounded range ({theorem})"
         ranges = ((what, exact.excess_range(shares, m, u, epsilon)) for m, u, what in everywhere)
-        guarantees.append([Guarantee(name, what, epsilon, nothing, spent) for what, spent in ranges])
-    guarantees = [[_possible(m, one) for (m, _, _), one in zip(everywhere, each, strict=True)] for each in guarantees]
+        guarantees.append(
+            [Guarantee(name, what, epsilon, nothing, spent) for what, spent in ranges]
+        )
+    guarantees = [
+        [_possible(m, one) for (m, _, _), one in zip(everywhere, each, strict=True)]
+        for each in guarantees
+    ]
     if not isinstance(mechanism, LargeMargin | TightMargin):
         return guarantees
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     search = epsilon / (2 if replaced else 4)
     if isinstance(mechanism, TightMargin):
         search = epsilon * (mechanism.shared_share + mechanism.step_share)
-    searching = [(m, u, what) for m, u, what in everywhere if isinstance(m, LargeMargin | TightMargin)]
-    stops = [_private("rank search", what, search, nothing, exact.stopping_rank(m, u)) for m, u, what in searching]
+    searching = [
+        (m, u, what) for m, u, what in everywhere if isinstance(m, LargeMargin | TightMargin)
+    ]
+    stops = [
+        _private("rank search", what, search, nothing, exact.stopping_rank(m, u))
+        for m, u, what in searching
+    ]
     stops.append(_hard_search(mechanism, search))
     if isinstance(mechanism, TightMargin):
         choices, choice = [], mechanism.selection_epsilon
         for cap in CAPS:
-            found = [(what, exact.itemsets(shares, mechanism.choice(cap), u)) for _, u, what in everywhere[:2]]
-            choices += [_private(f"choice at rank {cap}", what, choice, delta, drawn) for what, drawn in found]
+            found = [
+                (what, exact.itemsets(shares, mechanism.choice(cap), u))
+                for _, u, what in everywhere[:2]
+            ]
+            choices += [
+                _private(f"choice at rank {cap}", what, choice, delta, drawn)
+                for what, drawn in found
+            ]
         return [*guarantees, stops, choices]
     # The steps of docs/privacy.md, Theorems 1 to 3, each with its share of the whole.
     third, tails = epsilon / 3, exact.step_tails(mechanism, 8)
     draws = [
-        Guarantee(f"draw at rank {rank}", what, third, delta / 3, exact.good_draw(mechanism, u, rank, third))
+        Guarantee(
+            f"draw at rank {rank}",
+            what,
+            third,
+            delta / 3,
+            exact.good_draw(mechanism, u, rank, third),
+        )
         for _, u, what in everywhere[:2]
         for rank in (1, 2, 3)
     ]
-    margins = [(what, exact.bad_stop(m, u)) for m, u, what in searching if isinstance(m, LargeMargin)]
+    margins = [
+        (what, exact.bad_stop(m, u)) for m, u, what in searching if isinstance(m, LargeMargin)
+    ]
     return [
         *guarantees,
         [Guarantee("noisy maximum", "", third, nothing, exact.noisy_maximum(mechanism, third))],
         stops,
-        [Guarantee("noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails)],
+        [
+            Guarantee(
+                "noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails
+            )
+        ],
         [Guarantee("margin", what, nothing, 2 * delta / 3, spent) for what, spent in margins],
         [*draws, _hard_draw(mechanism, third, delta / 3)],
         [_named_draw(mechanism, epsilon / (3 if replaced else 6))],
@@ -132,37 +186,50 @@ def guarantees_of(mechanism: Mechanism, shares: SharesOf) -> list[list[Guarantee
 
 
 def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
-    """Test the guarantee of the search where it is used up: ranks 1 to 4 ought to stop, and the last ought not.
+    """Test the guarantee of the search where it is used up: ranks 1 to 4 ought to stop, and the
+    last ought not.
 
-    It holds for any thresholds: here they are 0, and then a high one. At the last rank all noise lies to one side.
+    It holds for any thresholds: here they are 0, and then a high one. At the last rank all noise
+    lies to one side.
     """
     unit = math.ceil(30 / exact_epsilon(mechanism.cost.epsilon))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
 
     def distribution(counts: Counts) -> Outcomes:
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
-        return exact.ranks(replace(search, threshold=lambda rank: 0 if rank < 5 else 2 * unit, last_rank=5))
+        return exact.ranks(
+            replace(search, threshold=lambda rank: 0 if rank < 5 else 2 * unit, last_rank=5)
+        )
 
-    before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - (2 if replaced else 1)}
+    before = dict.fromkeys(NAMES[:6], 6 * unit) | {
+        "a": 7 * unit,
+        "f": 6 * unit - (2 if replaced else 1),
+    }
     after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}
     hard = _private("rank search", "thresholds for the worst", epsilon, Fraction(0), distribution)
     return replace(hard, pairs=[(before, after)])
 
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
-    """Test the guarantee of the draw where it is used up: one itemset rises, and all others fall or stay."""
+    """Test the guarantee of the draw where it is used up: one itemset rises, and all others fall or
+    stay.
+    """
     support = math.ceil(2 * exact.margin_certified(mechanism, len(NAMES)))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
     after = {n: c + (n == "a") - (replaced and n != "a") for n, c in before.items()}
     spent = exact.good_draw(mechanism, None, len(NAMES), epsilon)
-    return Guarantee(f"draw at rank {len(NAMES)}", "unknown universe", epsilon, delta, spent, [(before, after)])
+    return Guarantee(
+        f"draw at rank {len(NAMES)}", "unknown universe", epsilon, delta, spent, [(before, after)]
+    )
 
 
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
-    """Test the draw of an itemset that both data name against a ratio of e^(ε/3), with no δ (Theorem 3).
+    """Test the draw of an itemset that both data name against a ratio of e^(ε/3), with no δ
+    (Theorem 3).
 
-    That needs the zeros, whose weight in the sum limits what new itemsets change. Under add-remove it is e^(ε/6).
+    That needs the zeros, whose weight in the sum limits what new itemsets change. Under add-remove
+    it is e^(ε/6).
     """
     support, nothing = math.ceil(12 / exact_epsilon(mechanism.epsilon)), dict.fromkeys(NAMES, 0)
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
@@ -172,11 +239,15 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
         (all_high, {n: c + 1 if n == "a" else c - replaced for n, c in all_high.items()}),
     ]
     spent = exact.drawn_by_both(mechanism, len(NAMES), epsilon)
-    return Guarantee("draw of what both name", "unknown universe, all ranks", epsilon, Fraction(0), spent, pairs)
+    return Guarantee(
+        "draw of what both name", "unknown universe, all ranks", epsilon, Fraction(0), spent, pairs
+    )
 
 
 def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
-    """Test the guarantee of a mechanism that limits a unit's itemsets on changes that such a unit can make."""
+    """Test the guarantee of a mechanism that limits a unit's itemsets on changes that such a unit
+    can make.
+    """
     most = getattr(mechanism, "max_itemsets", None)
     if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
         return guarantee
@@ -201,8 +272,8 @@ def _private(
 class Finding:
     """What a guarantee (epsilon, delta), of the whole mechanism or of a stage, was found to use.
 
-    divergence: the largest tight δ at that ε over all pairs. one, two: the supports of the worst pair, in units, by
-    itemset. setting: the universe and the rank cap at which it was found.
+    divergence: the largest tight δ at that ε over all pairs. one, two: the supports of the worst
+    pair, in units, by itemset. setting: the universe and the rank cap at which it was found.
     """
 
     name: str
@@ -215,7 +286,9 @@ class Finding:
 
     @property
     def share(self) -> float | None:
-        """The share of delta that was used; None where delta is 0, and the divergence must be 0 too."""
+        """The share of delta that was used; None where delta is 0, and the divergence must be 0
+        too.
+        """
         return self.divergence / self.delta if self.delta else None
 
     @property
@@ -226,7 +299,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit found of a mechanism, and of each of its stages. pairs: how many were tried, in both directions.
+    """What an audit found of a mechanism, and of each of its stages. pairs: how many were tried, in
+    both directions.
 
     numerical_error: of a divergence, at most.
     """
@@ -247,31 +321,42 @@ class AuditReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; each finding with its share, and with whether it holds."""
-        whole, *stages = (asdict(one) | {"share": one.share, "holds": one.holds} for one in (self.whole, *self.stages))
+        whole, *stages = (
+            asdict(one) | {"share": one.share, "holds": one.holds}
+            for one in (self.whole, *self.stages)
+        )
         return asdict(self) | {"whole": whole, "stages": stages, "holds": self.holds}
 
 
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
-    """Return the mechanism of that name, or with "all" every one that can be audited, with this guarantee.
+    """Return the mechanism of that name, or with "all" every one that can be audited, with this
+    guarantee.
 
-    delta: 0 for those that spend none. Raises ParameterError for another name, and for a parameter out of range.
+    delta: 0 for those that spend none. Raises ParameterError for another name, and for a parameter
+    out of range.
     """
     specs = registry.single()
     if name in registry.MECHANISMS and name not in specs:
         raise ParameterError(
             f"{name} has many steps, which the tests audit one by one (docs/privacy.md, Theorem "
-            f"{registry.MECHANISMS[name].theorem}); give {parameter('mechanism')} all, {', '.join(specs)}"
+            f"{registry.MECHANISMS[name].theorem}); give {parameter('mechanism')} all, "
+            f"{', '.join(specs)}"
         )
     if name != "all" and name not in specs:
-        raise ParameterError(f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}")
+        raise ParameterError(
+            f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}"
+        )
     exact_delta = exact_delta_or_zero(delta)
     registry.check_delta(exact_delta, None if name == "all" else name, listed=True)
     found: list[Mechanism] = []
     for each, spec in specs.items():
-        if name in ("all", each) and (exact_delta or not spec.spends_delta):  # `settings` makes caps small
+        # `settings` makes caps small
+        if name in ("all", each) and (exact_delta or not spec.spends_delta):
             candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
             cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
-            public = PublicParameters((1,), 1, neighbors, candidates, candidates is not None, max_basket=cap)
+            public = PublicParameters(
+                (1,), 1, neighbors, candidates, candidates is not None, max_basket=cap
+            )
             found.append(registry.build(spec, epsilon, delta, public))
     return found
 
@@ -283,11 +368,14 @@ def audit(
     seed: int = options.AUDIT_SEED,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> AuditReport:
-    """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is read.
+    """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is
+    read.
 
-    mechanism: of the registry; its max_rank, max_itemsets and universe_size become small ones. trials: 0 to 1,000,000.
-    seed: of the random pairs. progress: called now and then with the share that is done, 0 to 1. Raises ParameterError
-    also for an epsilon above 50, and for a delta above 0 and below 1e-24, which the digits do not resolve.
+    mechanism: of the registry; its max_rank, max_itemsets and universe_size become small ones.
+    trials: 0 to 1,000,000.
+    seed: of the random pairs. progress: called now and then with the share that is done, 0 to 1.
+    Raises ParameterError also for an epsilon above 50, and for a delta above 0 and below 1e-24,
+    which the digits do not resolve.
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
     cost = mechanism.cost
@@ -297,7 +385,9 @@ def audit(
     ):
         if not fits:
             why = f"the audit is exact to {NUMERICAL_ERROR}"
-            raise ParameterError(f"{parameter(name)} must be {limit} to be audited, not {value!r} ({why})")
+            raise ParameterError(
+                f"{parameter(name)} must be {limit} to be audited, not {value!r} ({why})"
+            )
     neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
     pairs = [*exact.structured_pairs(neighbors, scales, most)]
     pairs += exact.random_pairs(neighbors, scales, most, trials, seed)
@@ -306,10 +396,14 @@ def audit(
     done = count()
     whole, *others = (_worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages)
     budget = float(cost.epsilon), float(cost.delta)
-    return AuditReport(spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(others), len(pairs))
+    return AuditReport(
+        spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(others), len(pairs)
+    )
 
 
-def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair], tick: Callable[[], None]) -> Finding:
+def _worst(
+    guarantees: Sequence[Guarantee], pairs: Sequence[Pair], tick: Callable[[], None]
+) -> Finding:
     """Return the guarantee and the pair that use up most. Before each pair, tick is called."""
 
     def all_spent() -> Iterator[tuple[Decimal, Guarantee, Pair]]:
@@ -320,14 +414,18 @@ def _worst(guarantees: Sequence[Guarantee], pairs: Sequence[Pair], tick: Callabl
                 yield guarantee.spent(two, one), guarantee, (two, one)
 
     spent, guarantee, (one, two) = max(all_spent(), key=lambda found: found[0])
-    epsilon, delta, most = (float(Exact(Fraction(x))) for x in (guarantee.epsilon, guarantee.delta, spent))
+    epsilon, delta, most = (
+        float(Exact(Fraction(x))) for x in (guarantee.epsilon, guarantee.delta, spent)
+    )
     descending = sorted(one, key=lambda name: -one[name])
     before, after = (tuple(data[name] for name in descending) for data in (one, two))
     return Finding(guarantee.name, epsilon, delta, most, before, after, guarantee.setting)
 
 
 def _scales(mechanism: Mechanism) -> list[int]:
-    """Return supports, in units, with which a single itemset is released with probability 0.1, 0.5 and 0.99."""
+    """Return supports, in units, with which a single itemset is released with probability 0.1, 0.5
+    and 0.99.
+    """
     subject, universe, _ = settings(mechanism)[0]
 
     def is_released(support: int, chance: float) -> bool:

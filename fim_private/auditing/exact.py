@@ -1,7 +1,9 @@
-"""Exact output distributions of mechanisms and of their stages, to sixty digits, on hard neighbouring data.
+"""Exact output distributions of mechanisms and of their stages, to sixty digits, on hard
+neighbouring data.
 
-Whole and rational numbers that a mechanism computes are taken from it, so that a broken one is audited as it is. The
-rest is done here once more. Infinite sums are in closed form. NUMERICAL_ERROR bounds how far a divergence is off.
+Whole and rational numbers that a mechanism computes are taken from it, so that a broken one is
+audited as it is. The rest is done here once more. Infinite sums are in closed form. NUMERICAL_ERROR
+bounds how far a divergence is off.
 """
 
 from __future__ import annotations
@@ -19,7 +21,15 @@ import numpy as np
 
 from fim_private.dp.noise import Randomness, distinct_integers
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon
-from fim_private.mechanisms import Distance, LargeMargin, MaxOfLaplaces, Mechanism, PermuteAndFlip, TightMargin, margins
+from fim_private.mechanisms import (
+    Distance,
+    LargeMargin,
+    MaxOfLaplaces,
+    Mechanism,
+    PermuteAndFlip,
+    TightMargin,
+    margins,
+)
 from fim_private.mechanisms.exponential import Candidate, ExponentialWeights
 from fim_private.mechanisms.margins import OneSidedSteps, Search, TwoSidedSteps
 from fim_private.mechanisms.noisy_max import leader
@@ -29,7 +39,8 @@ from fim_private.spectrum import Level, SupportSpectrum
 DIGITS = Context(prec=60, Emin=-999_999, Emax=999_999)
 NUMERICAL_ERROR = 1e-30
 
-# The probability of each stopping rank, None for none; and of each level, all its itemsets together, None to abstain.
+# The probability of each stopping rank, None for none; and of each level, all its itemsets
+# together, None to abstain.
 Stops = dict[int | None, Decimal]
 Shares = Stops
 Counts = dict[str, int]  # named itemsets with their supports in units
@@ -63,7 +74,9 @@ def decay(rate: Fraction, distance: int) -> Decimal:
 
 @lru_cache(maxsize=1 << 18)
 def laplace_tail(scale: Fraction, k: int) -> Decimal:
-    """Return P(Z >= k) for discrete Laplace noise of that scale > 0 (docs/privacy.md, equation (1))."""
+    """Return P(Z >= k) for discrete Laplace noise of that scale > 0 (docs/privacy.md, equation
+    (1)).
+    """
     with localcontext(DIGITS):
         if k <= 0:
             return 1 - laplace_tail(scale, 1 - k)
@@ -71,16 +84,21 @@ def laplace_tail(scale: Fraction, k: int) -> Decimal:
 
 
 def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
-    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε, δ)-close to q."""
+    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε,
+    δ)-close to q.
+    """
     with localcontext(DIGITS):
         growth = number(epsilon).exp()
-        return sum((max(_ZERO, chance - growth * q.get(o, _ZERO)) for o, chance in p.items()), _ZERO)
+        return sum(
+            (max(_ZERO, chance - growth * q.get(o, _ZERO)) for o, chance in p.items()), _ZERO
+        )
 
 
-# On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or geometric noise is a
-# number, or an exponential of x, or one less the other. Products of them are finite sums C e^{-u (p + g x)}, and the
-# sum of each over the stretch is a geometric one: nothing is cut off, however wide the noise is.
-# Here such a sum is, by slope g, (p, C), with whole numbers p and g. In a stretch p + g x >= 0 for each.
+# On a stretch of integers x on which every slack keeps its sign, each tail of discrete Laplace or
+# geometric noise is a number, or an exponential of x, or one less the other. Products of them are
+# finite sums C e^{-u (p + g x)}, and the sum of each over the stretch is a geometric one: nothing
+# is cut off, however wide the noise is. Here such a sum is, by slope g, (p, C), with whole numbers
+# p and g. In a stretch p + g x >= 0 for each.
 Terms = dict[int, tuple[int, Decimal]]
 
 
@@ -96,18 +114,23 @@ class Stretch(NamedTuple):
 
 
 def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch]:
-    """Yield all integers up to the end, None for no end, ascending: a new stretch begins at each of the bounds."""
+    """Yield all integers up to the end, None for no end, ascending: a new stretch begins at each of
+    the bounds.
+    """
     inside = sorted({bound for bound in bounds if end is None or bound <= end})
     yield from map(Stretch, [None, *inside], [*(bound - 1 for bound in inside), end])
 
 
 class Exponentials:
-    """Exponentials of whole multiples of a unit rate u; all the given rates > 0 are multiples of u too."""
+    """Exponentials of whole multiples of a unit rate u; all the given rates > 0 are multiples of u
+    too.
+    """
 
     def __init__(self, *rates: Fraction) -> None:
         whole = math.lcm(*(rate.denominator for rate in rates))
         unit = Fraction(math.gcd(*(int(rate * whole) for rate in rates)), whole)
-        self.multiples = tuple(int(rate / unit) for rate in rates)  # how many units each of the rates is
+        # how many units each of the rates is
+        self.multiples = tuple(int(rate / unit) for rate in rates)
         self.decay = lru_cache(maxsize=1 << 16)(lambda units: decay.__wrapped__(unit, units))
         self._rest = lru_cache(maxsize=1 << 10)(lambda units: 1 / (1 - self.decay(units)))
 
@@ -119,11 +142,16 @@ class Exponentials:
                 key, least, value = slope + other, exponent + power, coefficient * number
                 before, known = product.get(key, (least, _ZERO))
                 lower = min(before, least)
-                product[key] = lower, known * self.decay(before - lower) + value * self.decay(least - lower)
+                product[key] = (
+                    lower,
+                    known * self.decay(before - lower) + value * self.decay(least - lower),
+                )
         return product
 
     def total(self, terms: Terms, stretch: Stretch) -> Decimal:
-        """Return the sum over the integers of a stretch. Towards a side without end all terms decay."""
+        """Return the sum over the integers of a stretch. Towards a side without end all terms
+        decay.
+        """
         found, (first, last) = _ZERO, stretch
         for slope, (exponent, coefficient) in terms.items():
             start = last if slope < 0 else first  # the end at which the term is largest
@@ -132,14 +160,18 @@ class Exponentials:
             if slope:
                 value *= self._rest(abs(slope))
             if first is not None and last is not None:
-                value *= 1 - self.decay(abs(slope) * (last - first + 1)) if slope else last - first + 1
+                value *= (
+                    1 - self.decay(abs(slope) * (last - first + 1)) if slope else last - first + 1
+                )
             found += value
         return found
 
 
 @lru_cache(maxsize=32)
 def gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
-    """Return the nodes and weights of Gauss and Legendre on [0, 1], exact for polynomials below this degree."""
+    """Return the nodes and weights of Gauss and Legendre on [0, 1], exact for polynomials below
+    this degree.
+    """
     count = degree // 2 + 1
     found = []
     with localcontext(DIGITS):
@@ -157,11 +189,13 @@ def gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
 
 @lru_cache(maxsize=1 << 12)
 def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list[Decimal]:
-    """Return the probability that the highest noisy support is of each level: (distance from c(1), multiplicity).
+    """Return the probability that the highest noisy support is of each level: (distance from c(1),
+    multiplicity).
 
-    A uniform number orders equal noisy supports. An itemset is below noisy support v and number x with probability
-    F(x) = P(Z < v + distance) + x P(Z = v + distance): sum over v the integral over x of m P(Z = …) / F Π F^m. On a
-    stretch of v on which no v + distance changes its sign, all of these are sums of exponentials of v.
+    A uniform number orders equal noisy supports. An itemset is below noisy support v and number x
+    with probability F(x) = P(Z < v + distance) + x P(Z = v + distance): sum over v the integral
+    over x of m P(Z = …) / F Π F^m. On a stretch of v on which no v + distance changes its sign, all
+    of these are sums of exponentials of v.
     """
     with localcontext(DIGITS):
         sums, falls, shares = Exponentials(1 / scale), decay(1 / scale, 1), [_ZERO for _ in levels]
@@ -174,7 +208,9 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
         for x, weight in gauss(sum(m for _, m in levels)):
             for stretch in stretches({-distance for distance, _ in levels}):
                 lower = [below(distance, x, stretch) for distance, _ in levels]
-                repeated = [each for each, (_, m) in zip(lower, levels, strict=True) for _ in range(m - 1)]
+                repeated = [
+                    each for each, (_, m) in zip(lower, levels, strict=True) for _ in range(m - 1)
+                ]
                 rest = reduce(sums.times, repeated, {0: (0, _ONE)})
                 for place, (distance, m) in enumerate(levels):
                     side = -1 if stretch.left_of(-distance) else 1
@@ -184,13 +220,16 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
         return shares
 
 
-# Given the noise X that all steps of a search share, the steps are independent (docs/privacy.md, "Exact distribution"):
-# step ℓ stops with a probability that depends on its slack c(1) - c(ℓ+1) - T(ℓ) plus X alone. On a stretch of values of
-# X on which no slack plus X changes its sign, these and the probabilities of X are exponentials of X.
+# Given the noise X that all steps of a search share, the steps are independent (docs/privacy.md,
+# "Exact distribution"): step ℓ stops with a probability that depends on its slack c(1) - c(ℓ+1) -
+# T(ℓ) plus X alone. On a stretch of values of X on which no slack plus X changes its sign, these
+# and the probabilities of X are exponentials of X.
 
 
 def ranks(search: Search) -> Stops:
-    """Return the probability of each stopping rank, and of None: no rank up to the last one stops."""
+    """Return the probability of each stopping rank, and of None: no rank up to the last one
+    stops.
+    """
     assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
     slacks: list[tuple[int, int]] = []
     for run in search.runs():
@@ -226,11 +265,13 @@ def _stops(noise: OneSidedSteps | TwoSidedSteps, slacks: tuple[tuple[int, int], 
 def _steps(
     noise: OneSidedSteps | TwoSidedSteps,
 ) -> tuple[Exponentials, int, tuple[Terms, Terms], Decimal, Decimal, int | None]:
-    """Return (sums, step, shared, below, above, last): noise as exponentials of X, which all steps of a search share.
+    """Return (sums, step, shared, below, above, last): noise as exponentials of X, which all steps
+    of a search share.
 
-    shared: the probability of X below 0, and from 0 on; last: its largest value, None for no end. A step stops with
-    probability below e^{u step (slack + X)} where slack + X < 0, and else goes on with above e^{-u step (slack + X)}.
-    X = -G <= 0, and a step stops certainly from slack + X = 0 on; or X = Z - G, and each step has Laplace noise.
+    shared: the probability of X below 0, and from 0 on; last: its largest value, None for no end. A
+    step stops with probability below e^{u step (slack + X)} where slack + X < 0, and else goes on
+    with above e^{-u step (slack + X)}. X = -G <= 0, and a step stops certainly from slack + X = 0
+    on; or X = Z - G, and each step has Laplace noise.
     """
     if isinstance(noise, OneSidedSteps):
         sums = Exponentials(noise.shared_rate, noise.step_rate)
@@ -242,48 +283,67 @@ def _steps(
     *of_shared, step = sums.multiples
     a, b, falls = (decay(1 / scale, 1) for scale in scales)
     # The convolution of two discrete Laplace distributions (docs/privacy.md, equation (6)).
-    weights = [(1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a))]
+    weights = [
+        (1 - x) / (1 + x) * (1 - y) ** 2 / ((1 - x * y) * (1 - y / x)) for x, y in ((a, b), (b, a))
+    ]
     terms = [(rate, (0, weight)) for rate, weight in zip(of_shared, weights, strict=True)]
     left, right = ({side * rate: term for rate, term in terms} for side in (-1, 1))
     return sums, step, (left, right), falls / (1 + falls), 1 / (1 + falls), None
 
 
-def distribution(mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None) -> Shares:
-    """Return the exact output distribution of a mechanism. Raises TypeError for one that has none here.
+def distribution(
+    mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None
+) -> Shares:
+    """Return the exact output distribution of a mechanism. Raises TypeError for one that has none
+    here.
 
-    levels: (support, multiplicity), support >= 1 in units, descending. universe_size: None where it is not public.
+    levels: (support, multiplicity), support >= 1 in units, descending. universe_size: None where it
+    is not public.
     """
     spectrum = SupportSpectrum(levels, universe_size=universe_size)
     with localcontext(DIGITS):
         match mechanism:
             case LargeMargin():
-                return _over_ranks(ranks(mechanism.search(spectrum)), lambda rank: draw(mechanism, spectrum, rank))
+                return _over_ranks(
+                    ranks(mechanism.search(spectrum)), lambda rank: draw(mechanism, spectrum, rank)
+                )
             case TightMargin():
                 stops = ranks(mechanism.search(spectrum))
                 stops[mechanism.last_rank(spectrum)] = stops.pop(None)
-                return _over_ranks(stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum))
+                return _over_ranks(
+                    stops, lambda rank: _weighed(mechanism.choice(rank or 1), spectrum)
+                )
             case Distance():
                 level, margin = leader(spectrum)
                 if level is None or universe_size == 1:
                     return {level: _ONE} if level is None else {level: _ONE, None: _ZERO}
-                clears = laplace_tail(mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1)
+                clears = laplace_tail(
+                    mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1
+                )
                 return {level: clears, None: 1 - clears}
             case PermuteAndFlip():
                 return _first_accepted(_universe(spectrum), mechanism)
             case MaxOfLaplaces():
                 counts = _universe(spectrum)
                 distances = tuple((max(counts) - level, m) for level, m in counts.items())
-                return {None: _ZERO} | dict(zip(counts, highest_shares(mechanism.scale, distances), strict=True))
+                return {None: _ZERO} | dict(
+                    zip(counts, highest_shares(mechanism.scale, distances), strict=True)
+                )
             case ExponentialWeights():
                 shares = _weighed(mechanism, spectrum)
-                if spec_of(mechanism).universe is UniverseNeed.COUNTED:  # its level 0 is the unnamed outcome
+                # its level 0 is the unnamed outcome
+                if spec_of(mechanism).universe is UniverseNeed.COUNTED:
                     shares[None] += shares.pop(0)
                 return shares
     raise TypeError(f"no exact output distribution of {type(mechanism).__name__}")
 
 
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
-    return dict([*spectrum.levels(), (0, zeros)] if (zeros := spectrum.zero_multiplicity()) else spectrum.levels())
+    return dict(
+        [*spectrum.levels(), (0, zeros)]
+        if (zeros := spectrum.zero_multiplicity())
+        else spectrum.levels()
+    )
 
 
 def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
@@ -302,7 +362,9 @@ def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares
 
 
 def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:
-    """Return the mixture of the distributions given each rank, weighted by the probability of stopping there."""
+    """Return the mixture of the distributions given each rank, weighted by the probability of
+    stopping there.
+    """
     shares: Shares = {None: _ZERO}
     for rank, chance in stops.items():
         for level, share in given(rank).items():
@@ -311,15 +373,21 @@ def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:
 
 
 def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) -> Shares:
-    """Return the distribution of the last stage of the large margin mechanism at a rank; None: no rank stopped."""
+    """Return the distribution of the last stage of the large margin mechanism at a rank; None: no
+    rank stopped.
+    """
     last = spectrum.universe_size if rank is None else rank
     if last is None:
         return {None: _ONE}
-    return _softmax(mechanism.candidates(spectrum, last), exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE)
+    return _softmax(
+        mechanism.candidates(spectrum, last),
+        exact_epsilon(mechanism.epsilon) * margins.SELECTION_RATE,
+    )
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
-    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level (Theorem 9).
+    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level
+    (Theorem 9).
 
     The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
     """
@@ -330,24 +398,30 @@ def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares
         all_wait = weight * math.prod(waiting[level] ** m for level, m in counts.items())
         for level in counts:
             others[level] += all_wait / waiting[level]
-    return {None: _ZERO} | {level: m * accepted[level] * others[level] for level, m in counts.items()}
+    return {None: _ZERO} | {
+        level: m * accepted[level] * others[level] for level, m in counts.items()
+    }
 
 
-# Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit does to them. The
-# structured pairs are those on which selection mechanisms break: a unit whose itemsets are all new, ties across the
-# cut, a leader that is tied with others and then lowered or raised, ranks that swap, empty data, a single itemset.
+# Neighbouring data that mechanisms find hard: named itemsets with their supports, and what one unit
+# does to them. The structured pairs are those on which selection mechanisms break: a unit whose
+# itemsets are all new, ties across the cut, a leader that is tied with others and then lowered or
+# raised, ranks that swap, empty data, a single itemset.
 
 
 def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) -> Iterator[Pair]:
     """Return pairs of neighbours, in one direction each.
 
-    scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of a unit, None: all.
+    scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of
+    a unit, None: all.
     """
     found: dict[tuple[tuple[int, ...], ...], Pair] = {}
     changes = [*product(_RAISED, ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ())))]
     for lead in dict.fromkeys((*scales, 0, 1, 2)):
         # A leader, one or two runners-up, and one itemset just below them.
-        for runner, ties in product(dict.fromkeys((0, 1, lead // 2, max(lead - 1, 0), lead)), (1, 2)):
+        for runner, ties in product(
+            dict.fromkeys((0, 1, lead // 2, max(lead - 1, 0), lead)), (1, 2)
+        ):
             tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
             base = dict.fromkeys(NAMES, 0) | {"a": lead, **tied, "d": max(runner - 1, 0)}
             for raised, lowered in changes:
@@ -357,14 +431,20 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
 
 
 def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
-    """Return data before and after a unit with the lowered itemsets becomes one with the raised; None if equal."""
+    """Return data before and after a unit with the lowered itemsets becomes one with the raised;
+    None if equal.
+    """
     one = {name: support + (name in lowered and not support) for name, support in base.items()}
     two = {name: support + (name in raised) - (name in lowered) for name, support in one.items()}
     return (one, two) if one != two else None
 
 
-def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials: int, seed: int) -> Iterator[Pair]:
-    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that many tie or swap."""
+def random_pairs(
+    neighbors: str, scales: Sequence[int], most: int | None, trials: int, seed: int
+) -> Iterator[Pair]:
+    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that
+    many tie or swap.
+    """
     randomness = Randomness.seeded(seed)
 
     def one_of(choices: Sequence[int]) -> int:
@@ -372,7 +452,9 @@ def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials
 
     def some(least: int, largest: int) -> str:
         count = least + randomness.below(largest - least + 1)
-        return "".join(NAMES[i] for i in distinct_integers(len(NAMES), count, randomness=randomness))[:most]
+        return "".join(
+            NAMES[i] for i in distinct_integers(len(NAMES), count, randomness=randomness)
+        )[:most]
 
     centres = (0, 1, *scales, *(scale // 2 for scale in scales))
     for _ in range(trials):
@@ -385,16 +467,22 @@ def random_pairs(neighbors: str, scales: Sequence[int], most: int | None, trials
 
 
 def are_neighbors(one: Counts, two: Counts, neighbors: str, most: int | None = None) -> bool:
-    """Tell whether two data sets are neighbours; `most`: how many itemsets a unit supports at most, None: no limit."""
+    """Tell whether two data sets are neighbours; `most`: how many itemsets a unit supports at most,
+    None: no limit.
+    """
     moves = [two.get(name, 0) - one.get(name, 0) for name in {**one, **two}]
     up, down = moves.count(1), moves.count(-1)
-    if up + down + moves.count(0) != len(moves) or max(up, down) > (len(moves) if most is None else most):
+    if up + down + moves.count(0) != len(moves) or max(up, down) > (
+        len(moves) if most is None else most
+    ):
         return False
     return neighbors == Neighbors.REPLACE_ONE or not (up and down)
 
 
 def _levels(counts: Counts) -> tuple[Level, ...]:
-    """Return the levels (support, multiplicity) of itemsets, descending, those of support 0 left out."""
+    """Return the levels (support, multiplicity) of itemsets, descending, those of support 0 left
+    out.
+    """
     return tuple(sorted(Counter(filter(None, counts.values())).items(), reverse=True))
 
 
@@ -402,27 +490,41 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
     """Return the probabilities by name: the itemsets of a level share its probability equally."""
     tied = list(counts.values())
     with localcontext(DIGITS):
-        named = {n: shares[c] / tied.count(c) for n, c in counts.items() if c in shares and (c or universe)}
+        named = {
+            n: shares[c] / tied.count(c)
+            for n, c in counts.items()
+            if c in shares and (c or universe)
+        }
     return {**named, None: shares.get(None, _ZERO)}
 
 
 def itemsets(shares: SharesOf, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-    """Return the output distribution of the mechanism, by name. shares: `distribution`, which may remember."""
+    """Return the output distribution of the mechanism, by name. shares: `distribution`, which may
+    remember.
+    """
     return lambda counts: _named(shares(mechanism, _levels(counts), universe), counts, universe)
 
 
 def stopping_rank(mechanism: LargeMargin | TightMargin, universe: int | None) -> OutputDistribution:
     """Return the distribution of the rank at which the search stops, None for none."""
-    stops = cache(lambda levels: ranks(mechanism.search(SupportSpectrum(levels, universe_size=universe))))
+    stops = cache(
+        lambda levels: ranks(mechanism.search(SupportSpectrum(levels, universe_size=universe)))
+    )
     return lambda counts: stops(_levels(counts))
 
 
 def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
-    """Return the probability of stopping at a rank without the margin that the draw relies on (Theorem 2)."""
+    """Return the probability of stopping at a rank without the margin that the draw relies on
+    (Theorem 2).
+    """
     stops = stopping_rank(mechanism, universe)
 
     def spent(one: Counts, two: Counts) -> Decimal:
-        bad = (chance for rank, chance in stops(one).items() if rank is not None and not _is_good(mechanism, one, rank))
+        bad = (
+            chance
+            for rank, chance in stops(one).items()
+            if rank is not None and not _is_good(mechanism, one, rank)
+        )
         with localcontext(DIGITS):
             return sum(bad, _ZERO)
 
@@ -430,11 +532,15 @@ def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
 
 
 def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
-    """Return the divergence of c(1) + Z, which the paper's proof counts as released, without tails below 1e-36."""
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released, without tails
+    below 1e-36.
+    """
     scale = mechanism.scales[0]
     reach = math.ceil(_REACH * scale)
     with localcontext(DIGITS):
-        noise = {k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)}
+        noise = {
+            k: laplace_tail(scale, k) - laplace_tail(scale, k + 1) for k in range(-reach, reach + 1)
+        }
 
     @cache
     def spent(moved: int) -> Decimal:
@@ -444,7 +550,9 @@ def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
 
 
 def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of the draws at a rank that is good for the first of the pair (Theorem 2), else 0."""
+    """Return the divergence of the draws at a rank that is good for the first of the pair (Theorem
+    2), else 0.
+    """
 
     def spent(one: Counts, two: Counts) -> Decimal:
         if not _is_good(mechanism, one, rank):
@@ -456,11 +564,15 @@ def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: 
 
 
 def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of the draws, over an unknown universe, on itemsets that both of the pair name."""
+    """Return the divergence of the draws, over an unknown universe, on itemsets that both of the
+    pair name.
+    """
 
     def spent(one: Counts, two: Counts) -> Decimal:
         p, q = (_draw(mechanism, None, rank, counts) for counts in (one, two))
-        return hockey_stick({name: p[name] for name in p if name in q and name is not None}, q, epsilon)
+        return hockey_stick(
+            {name: p[name] for name in p if name in q and name is not None}, q, epsilon
+        )
 
     return spent
 
@@ -476,16 +588,22 @@ def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
     return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
-def excess_range(shares: SharesOf, mechanism: Mechanism, universe: int | None, epsilon: Fraction) -> Spent:
-    """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where they do not.
+def excess_range(
+    shares: SharesOf, mechanism: Mechanism, universe: int | None, epsilon: Fraction
+) -> Spent:
+    """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where
+    they do not.
 
-    Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of itemsets tied at
-    the rank cap, names decide the candidates, in both directions: the theorem is about each order, not their mixture.
+    Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of
+    itemsets tied at the rank cap, names decide the candidates, in both directions: the theorem is
+    about each order, not their mixture.
     """
     cap: int | None = getattr(mechanism, "max_rank", None)
 
     def in_order(counts: Counts, order: Sequence[str]) -> Outcomes:
-        able = sorted((name for name in order if counts[name] or universe), key=lambda name: -counts[name])
+        able = sorted(
+            (name for name in order if counts[name] or universe), key=lambda name: -counts[name]
+        )
         found = shares(mechanism, _levels(counts), universe)
         return _named(found, {name: counts[name] for name in able[:cap]}, universe)
 
@@ -501,7 +619,9 @@ def excess_range(shares: SharesOf, mechanism: Mechanism, universe: int | None, e
 def _change(p: Outcomes, q: Outcomes) -> Decimal:
     """Return by what factor the odds of two outcomes change at most."""
     both = [name for name in p if name is not None and p[name] and q.get(name)]
-    rest = [sum((chance for name, chance in one.items() if name not in both), _ZERO) for one in (p, q)]
+    rest = [
+        sum((chance for name, chance in one.items() if name not in both), _ZERO) for one in (p, q)
+    ]
     if min(rest) < max(rest) and not min(rest):
         return _UNBOUNDED  # one of the two data never abstains
     ratios = [p[name] / q[name] for name in both] + ([rest[0] / rest[1]] if min(rest) else [])
@@ -510,14 +630,18 @@ def _change(p: Outcomes, q: Outcomes) -> Decimal:
 
 @lru_cache(maxsize=1 << 8)
 def margin_certified(mechanism: LargeMargin, rank: int) -> float:
-    """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin in units that the draw at rank ℓ relies on (equation (3))."""
+    """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin in units that the draw at rank ℓ relies on
+    (equation (3)).
+    """
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
 
 
 def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
-    """Return Σ P(-Z_ℓ > what T̂(ℓ) leaves for it) over the ranks 1 … last (docs/privacy.md, Theorem 2).
+    """Return Σ P(-Z_ℓ > what T̂(ℓ) leaves for it) over the ranks 1 … last (docs/privacy.md, Theorem
+    2).
 
-    That is T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ the sum is at most δ/6.
+    That is T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ the sum is
+    at most δ/6.
     """
     epsilon, delta = exact_epsilon(mechanism.epsilon), exact_delta(mechanism.delta)
     maximum, shared, step = mechanism.scales

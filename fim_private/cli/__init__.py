@@ -1,19 +1,23 @@
 """The command line: the only place that prints, exits and offers a seed.
 
-parsing         Commands made of declared options, which may also stand in a file or in the environment.
-writing         Where output goes, the screen or a file, and in which form; and what is shown beside it.
-commands        The application: its commands, what each asks the library and writes, and what becomes of errors.
+parsing         Commands made of declared options, which may also stand in a file or in the
+environment. writing         Where output goes, the screen or a file, and in which form; and what is
+shown beside it. commands        The application: its commands, what each asks the library and
+writes, and what becomes of errors.
 """
 
 from __future__ import annotations
 
 import sys
 
-# Nothing more is imported here: whoever presses Ctrl-C at once must not be shown what was being imported.
+# Nothing more is imported here: whoever presses Ctrl-C at once must not be shown what was being
+# imported.
 
 
 def main() -> None:
-    """Run the command line and exit; every expected failure is one line on standard error and an exit code."""
+    """Run the command line and exit; every expected failure is one line on standard error and an
+    exit code.
+    """
     try:
         import signal
 
@@ -30,6 +34,8 @@ def main() -> None:
     except (MemoryError, ImportError) as error:
         if isinstance(error, ImportError) and "failed to map segment" not in str(error):
             raise
-        sys.stderr.write("Error: memory ran out, and nothing was written; free some, or ask for less\n")
+        sys.stderr.write(
+            "Error: memory ran out, and nothing was written; free some, or ask for less\n"
+        )
         code = 2
     sys.exit(code)

@@ -1,4 +1,6 @@
-"""The application: its commands, what each asks the library and writes, and what becomes of their errors."""
+"""The application: its commands, what each asks the library and writes, and what becomes of their
+errors.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +40,20 @@ app.add_typer(budget, name="budget", help=_BUDGET, epilog=_CREATE)
 
 
 def run() -> int:
-    """Run the command line and return its exit code; what was wrong is one line on standard error."""
+    """Run the command line and return its exit code; what was wrong is one line on standard
+    error.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     state: dict[str, Any] = {}
 
     def where(name: str | None) -> str:
-        found = None if name is None or parsing.CONTEXT not in state else parsing.origin(state[parsing.CONTEXT], name)
+        found = (
+            None
+            if name is None or parsing.CONTEXT not in state
+            else parsing.origin(state[parsing.CONTEXT], name)
+        )
         return "" if found is None else f" ({found})"
 
     def spell(name: str) -> str:
@@ -56,10 +64,18 @@ def run() -> int:
     writing.show_warnings_as_lines(spell)
     code = parsing.USAGE_ERROR
     try:
-        code = typer.main.get_command(app).main(prog_name="fim-private", standalone_mode=False, obj=state)
+        code = typer.main.get_command(app).main(
+            prog_name="fim-private", standalone_mode=False, obj=state
+        )
     except FimPrivateError as error:
-        message = "; ".join([error.spelled(spell), *(f"the charge stands: {each}" for each in writing.left())])
-        code = LEDGER_REFUSES if isinstance(error, LedgerError) and not error.no_ledger else parsing.USAGE_ERROR
+        message = "; ".join(
+            [error.spelled(spell), *(f"the charge stands: {each}" for each in writing.left())]
+        )
+        code = (
+            LEDGER_REFUSES
+            if isinstance(error, LedgerError) and not error.no_ledger
+            else parsing.USAGE_ERROR
+        )
     except BrokenPipeError:
         writing.discard_stdout()  # nobody reads on
         return 1
@@ -69,7 +85,9 @@ def run() -> int:
             return INTERRUPTED
         if (format_message := getattr(error, "format_message", None)) is None:
             raise
-        message = " ".join(format_message().split()) + where(getattr(getattr(error, "param", None), "name", None))
+        message = " ".join(format_message().split()) + where(
+            getattr(getattr(error, "param", None), "name", None)
+        )
     else:
         writing.tell_written()
         return code if isinstance(code, int) else 0
@@ -83,7 +101,9 @@ def _spellings() -> dict[str, str]:
     for one in every:
         every += getattr(one, "commands", {}).values()
     return {
-        given.name: given.opts[0] if given.param_type_name == "option" else given.human_readable_name
+        given.name: given.opts[0]
+        if given.param_type_name == "option"
+        else given.human_readable_name
         for one in every
         if not hasattr(one, "commands")
         for given in one.params
@@ -91,7 +111,9 @@ def _spellings() -> dict[str, str]:
 
 
 def as_typed(name: str) -> str:
-    """Return a parameter as the command line spells it; what no command takes stays as Python names it."""
+    """Return a parameter as the command line spells it; what no command takes stays as Python names
+    it.
+    """
     return _spellings().get(name, name)
 
 
@@ -108,11 +130,14 @@ _ABOUT = "Print the version and which counter is active, and exit."
 
 @app.callback(epilog="Example: fim-private mine baskets.parquet --size 2")
 def fim_private(
-    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help=_ABOUT)
+    ] = False,
 ) -> None:
     """Find which items are bought together without revealing what is in any one basket.
 
-    With --user, the column of customers, nothing that any one customer ever bought is revealed either.
+    With --user, the column of customers, nothing that any one customer ever bought is revealed
+    either.
     """
 
 
@@ -120,7 +145,8 @@ Purchases = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of these, also at s3://...; "
+        help="Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of "
+        "these, also at s3://...; "
         "with --query a database (postgresql://..., sqlite:///shop.db); - is standard input.",
         show_default=False,
         show_envvar=False,
@@ -130,7 +156,9 @@ Purchases = Annotated[
 
 @contextmanager
 def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
-    """Yield what the library is asked for, of options as they were typed, with the ledger and the progress bar open."""
+    """Yield what the library is asked for, of options as they were typed, with the ledger and the
+    progress bar open.
+    """
     given = _given(asked)
     writing.hold_process(given.get("max_memory"))
     how = {name: asked[name] for name in ("allow_other_unit", "again")}
@@ -142,7 +170,11 @@ def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
 def _given(asked: dict[str, Any]) -> dict[str, Any]:
     """Return what the library is asked for, without a ledger."""
     of_ledger = ("ledger", "allow_other_unit", "again")
-    given = {name: value for name, value in asked.items() if value not in (None, []) and name not in of_ledger}
+    given = {
+        name: value
+        for name, value in asked.items()
+        if value not in (None, []) and name not in of_ledger
+    }
     if "spark_conf" in given:
         from fim_private.spark.dataframes import settings_of
 
@@ -151,7 +183,9 @@ def _given(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, float] | None:
-    """Take the least confidence and lift out of what is asked; None for no rules. lifts: whether rules have any."""
+    """Take the least confidence and lift out of what is asked; None for no rules. lifts: whether
+    rules have any.
+    """
     limits = {name: asked.pop(name) for name in ("min_confidence", "min_lift")}
     if not asked["rules"]:
         for name, limit in limits.items():
@@ -169,7 +203,8 @@ def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, fl
     epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
 )
 def inspect(data: Purchases, **asked: Any) -> None:
-    """Show how a file would be read, what is in it, and the mine command that fits. For your eyes only.
+    """Show how a file would be read, what is in it, and the mine command that fits. For your eyes
+    only.
 
     It shows some of the data and exact counts, so nothing of it is private. It spends no budget.
     """
@@ -178,65 +213,104 @@ def inspect(data: Purchases, **asked: Any) -> None:
 
     writing.hold_process(asked["max_memory"])
     with writing.table_or_json(asked, inputs=[data]) as show_it:
-        seen = inspect_source(data, **{name: value for name, value in asked.items() if value not in (None, [])})
+        seen = inspect_source(
+            data, **{name: value for name, value in asked.items() if value not in (None, [])}
+        )
         show_it(seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen))
 
 
 @command(
     app,
-    *(declared.AskedOptions, declared.RulesOption, declared.RuleLimits, declared.BudgetOptions, declared.RhoOptions),
+    *(
+        declared.AskedOptions,
+        declared.RulesOption,
+        declared.RuleLimits,
+        declared.BudgetOptions,
+        declared.RhoOptions,
+    ),
     *(declared.CapOptions, declared.MechanismOptions),
-    *(declared.ReadingOptions, declared.ExcludeOptions, declared.BasketOptions, declared.SegmentOptions),
+    *(
+        declared.ReadingOptions,
+        declared.ExcludeOptions,
+        declared.BasketOptions,
+        declared.SegmentOptions,
+    ),
     *(declared.TimeOptions, declared.PeriodsOption),
     *(declared.EngineOptions, declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions),
     *(declared.OtherUnitOption, declared.DryRunOption, declared.EmptyOption),
-    epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 --format json\n\n"
-    "To protect customers: fim-private mine sales.csv --basket order_id --item product --user customer_id\n\n"
-    "All itemsets that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 --min-support 2%\n\n"
+    epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 "
+    "--format json\n\n"
+    "To protect customers: fim-private mine sales.csv --basket order_id --item product --user "
+    "customer_id\n\n"
+    "All itemsets that 2 % of baskets have: fim-private mine baskets.parquet --size 1-3 "
+    "--min-support 2%\n\n"
     "Association rules: fim-private mine baskets.parquet --top 20 --rules\n\n"
     "With your product list, to find more: fim-private mine sales.csv --basket order_id --item sku "
     "--user customer_id --catalogue products.csv --catalogue-item sku --catalogue-label name\n\n"
-    "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset sales\n\n"
-    "For each store: fim-private mine sales.csv --basket order_id --item product --by store --segments A,B,C\n\n"
-    "For one week: fim-private mine sales.csv --basket order_id --item product --time sold_at --period 2026-W46\n\n"
-    "Where the tables are: fim-private mine postgresql://host/shop --engine sql --table sales --basket order_id "
+    "Charged to a budget: fim-private mine baskets.parquet --ledger sales.ledger --dataset "
+    "sales\n\n"
+    "For each store: fim-private mine sales.csv --basket order_id --item product --by store "
+    "--segments A,B,C\n\n"
+    "For one week: fim-private mine sales.csv --basket order_id --item product --time sold_at "
+    "--period 2026-W46\n\n"
+    "Where the tables are: fim-private mine postgresql://host/shop --engine sql --table sales "
+    "--basket order_id "
     "--item product --user customer_id --top 50",
 )
 def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
-    """Release the most frequent itemsets, with differential privacy for each basket or, with --user, for each user."""
+    """Release the most frequent itemsets, with differential privacy for each basket or, with
+    --user, for each user.
+    """
     from fim_private.mining.mine import mine as mine_release
     from fim_private.mining.mine import queries
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
 
-    output, report, title, dry_run = (asked.pop(name) for name in ("output", "report", "title", "dry_run"))
+    output, report, title, dry_run = (
+        asked.pop(name) for name in ("output", "report", "title", "dry_run")
+    )
     fail_if_empty = asked.pop("fail_if_empty")
     by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
     form = writing.form_of(asked.pop("format"), output)
     writing.check_page(report, "report")
     if dry_run:
-        if written := [name for name, given in (("output", output), ("report", report)) if given is not None]:
-            raise ParameterError(f"leave out {parameter(written[0])}: a dry run prints queries, and releases nothing")
+        if written := [
+            name for name, given in (("output", output), ("report", report)) if given is not None
+        ]:
+            raise ParameterError(
+                f"leave out {parameter(written[0])}: a dry run prints queries, and releases nothing"
+            )
         with writing.destination(None) as write:
             write.send("\n\n".join(queries(data, **_given(asked))) + "\n")
         return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
     if title is not None and report is None:
-        raise ParameterError(f"{parameter('title')} goes with {parameter('report')}: it stands on top of the page")
+        raise ParameterError(
+            f"{parameter('title')} goes with {parameter('report')}: it stands on top of the page"
+        )
     if title is not None:
         from fim_private.release.markup import checked_title
 
         checked_title(title)  # before any privacy is spent
     if report is not None and output is not None and report.resolve() == output.resolve():
-        raise OutputError(f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the page")
-    page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
+        raise OutputError(
+            f"cannot write {str(report)!r}: it is {parameter('output')}; name "
+            f"another file for the page"
+        )
+    page = (
+        nullcontext()
+        if report is None
+        else writing.destination(report, inputs=inputs, given=parameter("report"))
+    )
     with writing.destination(output, inputs=inputs) as write, page as write_page:
         with _spending(asked, "Counting itemsets") as given:
             release = mine_release(data, **given)
         made = None if limits is None else rules_by_segment(release, *limits)
-        writing.write_release(write, release, form, output, rules=made, spelled=partial(retyped, context))
+        writing.write_release(
+            write, release, form, output, rules=made, spelled=partial(retyped, context)
+        )
         if write_page is not None:
             from fim_private.release.page import page as page_of
 
@@ -251,14 +325,21 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
 
 @command(
     app,
-    *(declared.GivenOptions, declared.CountOptions, declared.ReleaseOutput, declared.OtherUnitOption),
+    *(
+        declared.GivenOptions,
+        declared.CountOptions,
+        declared.ReleaseOutput,
+        declared.OtherUnitOption,
+    ),
     epilog="Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
     "where pairs.csv has one itemset a line, its items separated by commas: bread,butter",
 )
 def count(data: Purchases, **asked: Any) -> None:
-    """Release noisy supports of itemsets that you name, with differential privacy for each basket or (--user) user.
+    """Release noisy supports of itemsets that you name, with differential privacy for each basket
+    or (--user) user.
 
-    The itemsets must be public. Do not take them from the data: `fim-private mine` does that with a guarantee.
+    The itemsets must be public. Do not take them from the data: `fim-private mine` does that with a
+    guarantee.
     """
     from fim_private.mining.count import count as count_release
 
@@ -274,20 +355,29 @@ def count(data: Purchases, **asked: Any) -> None:
 
 @command(
     app,
-    *(declared.QuestionOptions, declared.VoteOptions, declared.TextOutput, declared.OtherUnitOption),
-    epilog="Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 --blocks 50\n\n"
+    *(
+        declared.QuestionOptions,
+        declared.VoteOptions,
+        declared.TextOutput,
+        declared.OtherUnitOption,
+    ),
+    epilog="Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 "
+    "--blocks 50\n\n"
     "In Python any function of purchases can be asked (fim.vote).",
 )
 def vote(data: Purchases, **asked: Any) -> None:
-    """Answer a question that no support answers, such as which pair has the highest lift, with differential privacy.
+    """Answer a question that no support answers, such as which pair has the highest lift, with
+    differential privacy.
 
-    Baskets (or users) go to random blocks, and each block answers by itself. An answer that enough blocks share is
-    released.
+    Baskets (or users) go to random blocks, and each block answers by itself. An answer that enough
+    blocks share is released.
     """
     from fim_private.learning.voting import named_question, voted
     from fim_private.output import render_vote
 
-    question = named_question(asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size"))
+    question = named_question(
+        asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size")
+    )
     # The output fails before any privacy is spent.
     with writing.table_or_json(asked, inputs=[data, asked["exclude"], asked["ledger"]]) as show:
         with _spending(asked, "Asking blocks") as given:
@@ -296,28 +386,40 @@ def vote(data: Purchases, **asked: Any) -> None:
 
 
 def retyped(context: Any, changes: Mapping[str, Any]) -> str:
-    """Return the command of a context as it was given, from wherever, with the changes: to be copied.
+    """Return the command of a context as it was given, from wherever, with the changes: to be
+    copied.
 
-    changes: parameters and their values; False or None leaves an option out. A variable that gives what is to be left
-    out is emptied in front of the command.
+    changes: parameters and their values; False or None leaves an option out. A variable that gives
+    what is to be left out is emptied in front of the command.
     """
     prefix = context.auto_envvar_prefix
     emptied: list[str] = []
     words: list[str] = []
-    hidden = {"quiet": context.meta.get(parsing.QUIET), "json": context.meta.get(parsing.JSON), "config": None}
+    hidden = {
+        "quiet": context.meta.get(parsing.QUIET),
+        "json": context.meta.get(parsing.JSON),
+        "config": None,
+    }
     for given in context.command.params:
         name, source = given.name, parsing.source_of(context, given.name)
         if name in changes or (source != "DEFAULT" and name != "config"):
             value = changes[name] if name in changes else context.params.get(name, hidden.get(name))
             typed = given.secondary_opts[:1] if value is False else []
-            for each in () if value in (None, False) else value if isinstance(value, list | tuple) else [value]:
+            for each in (
+                ()
+                if value in (None, False)
+                else value
+                if isinstance(value, list | tuple)
+                else [value]
+            ):
                 typed += given.opts[:1] if given.param_type_name == "option" else []
                 typed += [] if each is True else [_word(each)]
             words += typed
             if name in changes and not typed and source == "ENVIRONMENT":
                 emptied.append(f"{parsing.variable_of(prefix, given)}=")
         if name == "config" and source == "ENVIRONMENT" and parsing.CONFIG in context.meta:
-            emptied.append(f"{parsing.variable_of(prefix, given)}=")  # nothing that is typed can take away what it says
+            # nothing that is typed can take away what it says
+            emptied.append(f"{parsing.variable_of(prefix, given)}=")
     start = [str(context.find_root().info_name or "fim-private"), *parsing.path_of(context)]
     return " ".join([*emptied, *start, command_line(words)])
 
@@ -327,11 +429,15 @@ def _word(value: Any) -> str:
         return f"{float(value):g}"
     from fim_private.reading.files import shown_source
 
-    return shown_source(str(value.value if isinstance(value, Enum) else value))  # an address without its password
+    # an address without its password
+    return shown_source(str(value.value if isinstance(value, Enum) else value))
 
 
 _ReleaseFile = Annotated[
-    str, typer.Argument(metavar="FILE", show_default=False, help="A release that was saved as .json or .parquet.")
+    str,
+    typer.Argument(
+        metavar="FILE", show_default=False, help=("A release that was saved as .json or .parquet.")
+    ),
 ]
 
 
@@ -368,15 +474,18 @@ def report(
     release_files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...", show_default=False, help="A release, saved as .json or .parquet; or several."
+            metavar="FILE...",
+            show_default=False,
+            help=("A release, saved as .json or .parquet; or several."),
         ),
     ],
     **asked: Any,
 ) -> None:
-    """Make a page of a release, to look at in a browser or to send: one file, which loads nothing from anywhere.
+    """Make a page of a release, to look at in a browser or to send: one file, which loads nothing
+    from anywhere.
 
-    Of several releases, in order of time, it shows how shares moved. It shows what is released and nothing else, and
-    spends nothing.
+    Of several releases, in order of time, it shows how shares moved. It shows what is released and
+    nothing else, and spends nothing.
     """
     from fim_private.release.page import page
     from fim_private.release.release import load
@@ -387,7 +496,11 @@ def report(
     releases = [load(each) for each in release_files]
     if len(releases) == 1:
         [release] = releases
-        made = page(release, rules_by_segment(release, *limits) if release.with_parts else None, title=asked["title"])
+        made = page(
+            release,
+            rules_by_segment(release, *limits) if release.with_parts else None,
+            title=asked["title"],
+        )
     else:
         from fim_private.release.trend import named, trend_page
 
@@ -405,9 +518,14 @@ def report(
 )
 def changes(
     before: Annotated[
-        str, typer.Argument(metavar="BEFORE", show_default=False, help="A release, saved as .json or .parquet.")
+        str,
+        typer.Argument(
+            metavar="BEFORE", show_default=False, help=("A release, saved as .json or .parquet.")
+        ),
     ],
-    after: Annotated[str | None, typer.Argument(metavar="AFTER", show_default=False, help="A later one.")] = None,
+    after: Annotated[
+        str | None, typer.Argument(metavar="AFTER", show_default=False, help="A later one.")
+    ] = None,
     **asked: Any,
 ) -> None:
     """Show what changed from one release to another: what rose, fell, is new or gone.
@@ -417,14 +535,24 @@ def changes(
     from fim_private.output import render_changes
     from fim_private.release.changes import between, changes
 
-    pair, keep_all, report, title = (asked.pop(name) for name in ("between", "keep_all", "report", "title"))
+    pair, keep_all, report, title = (
+        asked.pop(name) for name in ("between", "keep_all", "report", "title")
+    )
     if (after is None) == (pair is None):
-        raise ParameterError(f"name two releases, or one of several segments and {parameter('between')}")
+        raise ParameterError(
+            f"name two releases, or one of several segments and {parameter('between')}"
+        )
     inputs = [before, after]
     writing.check_page(report, "report")
-    page = nullcontext() if report is None else writing.destination(report, inputs=inputs, given=parameter("report"))
+    page = (
+        nullcontext()
+        if report is None
+        else writing.destination(report, inputs=inputs, given=parameter("report"))
+    )
     with writing.table_or_json(asked, inputs=inputs) as show_it, page as write_page:
-        found = changes(*((before, after) if pair is None else between(before, pair)), keep_all=keep_all)
+        found = changes(
+            *((before, after) if pair is None else between(before, pair)), keep_all=keep_all
+        )
         show_it(found.to_dict(), partial(render_changes, found))
         if write_page is not None:
             from fim_private.release.trend import changes_page
@@ -432,15 +560,17 @@ def changes(
             write_page.send(changes_page(found, title=title).encode(errors="backslashreplace"))
 
 
-_LedgerFile = Annotated[str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)]
+_LedgerFile = Annotated[
+    str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)
+]
 
 
 @command(budget, declared.LedgerLimit, epilog=_CREATE)
 def budget_create(path: _LedgerFile, **asked: Any) -> None:
     """Create a ledger: the budget of all releases of one data set together, in a file.
 
-    `fim-private mine` and `fim-private count` charge it with --ledger, before they look at the data, and refuse what
-    would overspend it.
+    `fim-private mine` and `fim-private count` charge it with --ledger, before they look at the
+    data, and refuse what would overspend it.
     """
     from rich.text import Text
 
@@ -459,7 +589,9 @@ def budget_create(path: _LedgerFile, **asked: Any) -> None:
     epilog="Example: fim-private budget show sales.ledger --format json",
 )
 def budget_show(path: _LedgerFile, **asked: Any) -> None:
-    """Show what a ledger allows, what its releases have spent, and what is left. It says nothing about the data."""
+    """Show what a ledger allows, what its releases have spent, and what is left. It says nothing
+    about the data.
+    """
     from fim_private.ledger.ledger import Ledger
     from fim_private.output import render_statement
 
@@ -474,12 +606,17 @@ def budget_show(path: _LedgerFile, **asked: Any) -> None:
     app,
     *(declared.PlannedUsers, declared.PlanOptions, declared.PlanFigure, declared.TextOutput),
     epilog="Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
-    "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 --supports\n\n"
-    "For customers, who bought 30 different items each: fim-private plan --units 10000 --user-items 30 --top 50\n\n"
-    "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 --figure plan.png",
+    "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 "
+    "--supports\n\n"
+    "For customers, who bought 30 different items each: fim-private plan --units 10000 "
+    "--user-items 30 --top 50\n\n"
+    "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 "
+    "--figure plan.png",
 )
 def plan(**asked: Any) -> None:
-    """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no data."""
+    """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no
+    data.
+    """
     from fim_private.planning import plan as planning
 
     outputs = {name: asked.pop(name) for name in ("output", "format")}
@@ -487,16 +624,23 @@ def plan(**asked: Any) -> None:
     several = asked["top"] not in (None, "1") or "-" in asked["size"].lstrip("-")
     several = several or asked["typical_basket"] is not None or asked["union"] or asked["supports"]
     many = several and asked["user_items"] is None
-    of_users, as_json = asked["user_items"] is not None, outputs["format"] is declared.TextFormat.JSON
+    of_users, as_json = (
+        asked["user_items"] is not None,
+        outputs["format"] is declared.TextFormat.JSON,
+    )
     drawn = figure is not None
     wrong = {
         "{figure} has no use with {user_items}: leave it out": of_users and drawn,
-        "{epsilons} are for one itemset: a figure for many is drawn against {top}": many and epsilons is not None,
-        "{epsilons} and {figure} go together: the privacy losses to compare, and where to draw them": not many
-        and drawn != (epsilons is not None),
+        "{epsilons} are for one itemset: a figure for many is drawn against {top}": many
+        and epsilons is not None,
+        (
+            "{epsilons} and {figure} go together: the privacy losses to compare, and where to draw "
+            "them"
+        ): not many and drawn != (epsilons is not None),
         "{figure} is written instead of a table or JSON: leave out {output} and {format}": drawn
         and (outputs["output"] is not None or as_json),
-        "{epsilons} are what the figure compares: leave out {epsilon}": epsilons is not None and epsilon is not None,
+        "{epsilons} are what the figure compares: leave out {epsilon}": epsilons is not None
+        and epsilon is not None,
     }
     for message, is_wrong in wrong.items():
         if is_wrong:
@@ -508,8 +652,16 @@ def plan(**asked: Any) -> None:
     if figure is not None:
         from fim_private.output import draw_plan_figure
 
-        losses = None if epsilons is None else [_number("epsilons", parsing.number, one) for one in epsilons.split(",")]
-        found = planning.plan(epsilon=spent, **asked) if losses is None else planning.plan_grid(losses, **asked)
+        losses = (
+            None
+            if epsilons is None
+            else [_number("epsilons", parsing.number, one) for one in epsilons.split(",")]
+        )
+        found = (
+            planning.plan(epsilon=spent, **asked)
+            if losses is None
+            else planning.plan_grid(losses, **asked)
+        )
         draw_plan_figure(found, figure)
         return
     with writing.table_or_json(outputs) as show:
@@ -534,7 +686,8 @@ def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
     epilog="Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6",
 )
 def audit(**asked: Any) -> None:
-    """Compute exactly how much of its guarantee a mechanism uses on pairs of neighbours that are hard for it.
+    """Compute exactly how much of its guarantee a mechanism uses on pairs of neighbours that are
+    hard for it.
 
     It reads no data: it makes up the pairs. The exit code is 1 if a guarantee is broken.
     """
@@ -548,7 +701,9 @@ def audit(**asked: Any) -> None:
         with writing.progress_bar("Auditing") as progress:
             reports = [
                 audited(subject, trials=asked["trials"], seed=asked["seed"], progress=part)
-                for subject, part in zip(subjects, writing.parts_of(progress, len(subjects)), strict=True)
+                for subject, part in zip(
+                    subjects, writing.parts_of(progress, len(subjects)), strict=True
+                )
             ]
         found = [report.to_dict() for report in reports]
         show_it(found if asked["mechanism"] == "all" else found[0], partial(render_audit, reports))

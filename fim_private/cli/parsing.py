@@ -1,4 +1,6 @@
-"""Commands made of declared options, which may also stand in a file (--config) or in the environment."""
+"""Commands made of declared options, which may also stand in a file (--config) or in the
+environment.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ from fim_private.errors import DataError, OutputError, ParameterError, parameter
 from fim_private.options import Option, options_of
 
 USAGE_ERROR = 2
-# Where the object that all contexts share has the one whose parameters are read: who shows an error asks it.
+# Where the object that all contexts share has the one whose parameters are read: who shows an error
+# asks it.
 CONTEXT = "fim_private.context"
-# Where a context has what no command takes as an argument: --config, as its name and the places of its keys; --quiet.
+# Where a context has what no command takes as an argument: --config, as its name and the places of
+# its keys; --quiet.
 CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private.quiet"
 JSON = "fim_private.json"
 # No file of options is larger, in bytes.
@@ -30,17 +34,25 @@ _LARGEST = 1 << 20
 
 
 def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
-    """Make a function a command of a group: budget_show is `budget show`. kinds: of its options, **asked."""
+    """Make a function a command of a group: budget_show is `budget show`. kinds: of its options,
+    **asked.
+    """
 
     def of(function: Callable[..., None]) -> Any:
         name = function.__name__
         own = inspect.signature(function, eval_str=True).parameters.values()
-        given = [_parameter(name, one) for name, one in options_of(*kinds).items() if one.typed is not None]
+        given = [
+            _parameter(name, one)
+            for name, one in options_of(*kinds).items()
+            if one.typed is not None
+        ]
         function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [*(each for each in own if each.kind is not each.VAR_KEYWORD), *given]
         )
         prefix = {"auto_envvar_prefix": f"FIM_PRIVATE_{name.upper()}"}
-        return group.command(name.rpartition("_")[2], cls=Command, epilog=epilog, context_settings=prefix)(function)
+        return group.command(
+            name.rpartition("_")[2], cls=Command, epilog=epilog, context_settings=prefix
+        )(function)
 
     return of
 
@@ -72,7 +84,9 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
 
 
 def whole(text: Any) -> int:
-    """Return the whole number that was typed, in plain digits: Python itself would take 1_0 and ١, too."""
+    """Return the whole number that was typed, in plain digits: Python itself would take 1_0 and ١,
+    too.
+    """
     if re.fullmatch(r"[+-]?[0-9]{1,4000}", str(text)):
         return int(text)
     raise typer.BadParameter(f"must be a whole number, not {shown(text)}")
@@ -97,12 +111,19 @@ def registry_words() -> dict[str, Any]:
     names += [f"{name} (with --max-basket)" for name in capped]
     listed = [spec.name for spec in MECHANISMS.values() if spec not in unlisted]
     ranked = [spec for spec in MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
-    searches, others = (" and ".join(one.name for one in ranked if one.searches is by) for by in (True, False))
+    searches, others = (
+        " and ".join(one.name for one in ranked if one.searches is by) for by in (True, False)
+    )
     caps = (BasketCap.NEEDED, BasketCap.OPTIONAL)
     return {
         "mechanisms": f"auto, or without a list: {', '.join(names)}; over one: {', '.join(listed)}",
-        "ranked": f"the rank search of {searches} ({MAX_RANK:,}), or on the candidates of {others} ({MAX_RANK:,})",
-        "capped": " and ".join(one.name for cap in caps for one in MECHANISMS.values() if one.basket_cap is cap),
+        "ranked": (
+            f"the rank search of {searches} ({MAX_RANK:,}), or on the candidates of "
+            f"{others} ({MAX_RANK:,})"
+        ),
+        "capped": " and ".join(
+            one.name for cap in caps for one in MECHANISMS.values() if one.basket_cap is cap
+        ),
         "audited": ", ".join([*single()][:3]),
         "names": ["auto", *MECHANISMS],
         "names audited": [*single(), "all"],
@@ -114,16 +135,36 @@ class Command(TyperCommand):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        of_all: dict[str, Any] = {"show_default": False, "show_envvar": False, "expose_value": False}
+        of_all: dict[str, Any] = {
+            "show_default": False,
+            "show_envvar": False,
+            "expose_value": False,
+        }
         of_all["rich_help_panel"] = "Every command"
         about = (
-            'File of options (TOML), such as min-support = "2%", in the table of this command or above all tables. '
+            'File of options (TOML), such as min-support = "2%", in the table of this command or '
+            "above all tables. "
             "Typed options win, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
         )
-        of_file: dict[str, Any] = {"type": str, "metavar": "FILE", "callback": _read_config, **of_all}
-        config = TyperOption(param_decls=["--config"], is_eager=True, help=about, **of_file)  # before all that is in it
-        about = "Print only errors on standard error: no progress, no warnings, not how a file was read."
-        flag: dict[str, Any] = {"type": bool, "is_flag": True, "default": False, "callback": _be_quiet, **of_all}
+        of_file: dict[str, Any] = {
+            "type": str,
+            "metavar": "FILE",
+            "callback": _read_config,
+            **of_all,
+        }
+        # before all that is in it
+        config = TyperOption(param_decls=["--config"], is_eager=True, help=about, **of_file)
+        about = (
+            "Print only errors on standard error: no progress, no warnings, not how a file "
+            "was read."
+        )
+        flag: dict[str, Any] = {
+            "type": bool,
+            "is_flag": True,
+            "default": False,
+            "callback": _be_quiet,
+            **of_all,
+        }
         self.params += [config, TyperOption(param_decls=["--quiet"], help=about, **flag)]
         given: Any
         for place, given in enumerate(self.params):
@@ -131,11 +172,16 @@ class Command(TyperCommand):
                 of_all["rich_help_panel"] = given.rich_help_panel
                 about = "Short for --format json."
                 flag |= {"callback": _ask_json, "allow_from_autoenv": False, **of_all}
-                self.params.insert(place + 1, TyperOption(param_decls=["--json"], help=about, **flag))
+                self.params.insert(
+                    place + 1, TyperOption(param_decls=["--json"], help=about, **flag)
+                )
                 break
         for given in self.params:
-            given.help = re.sub(r"\{(\w+)\}", lambda match: str(registry_words()[match[1]]), given.help)
-            if given.name == "basket":  # the variable named one column before, with spaces in its name: now one a line
+            given.help = re.sub(
+                r"\{(\w+)\}", lambda match: str(registry_words()[match[1]]), given.help
+            )
+            # the variable named one column before, with spaces in its name: now one a line
+            if given.name == "basket":
                 given.type = copy(given.type)
                 given.type.envvar_list_splitter = "\n"
 
@@ -157,7 +203,8 @@ class Command(TyperCommand):
             for name, value in ctx.params.items() if CONFIG in ctx.meta else ():
                 if isinstance(value, Path) and is_same_file(value, ctx.meta[CONFIG]):
                     raise OutputError(
-                        f"cannot write {str(value)!r}: it is {parameter('config')}; choose another {parameter(name)}"
+                        f"cannot write {str(value)!r}: it is {parameter('config')}; choose "
+                        f"another {parameter(name)}"
                     )
         return rest
 
@@ -194,7 +241,9 @@ def _be_quiet(ctx: Any, given: Any, value: bool) -> bool:
 
 # Where a value is from.
 def key_of(given: Any) -> str:
-    """Return what a parameter is called in a file of options: an option without its dashes, FILE as file."""
+    """Return what a parameter is called in a file of options: an option without its dashes, FILE as
+    file.
+    """
     if given.param_type_name == "argument":
         return str(given.human_readable_name).lower()
     return str(max(given.opts, key=len)).removeprefix("--").replace("-", "_")
@@ -202,7 +251,9 @@ def key_of(given: Any) -> str:
 
 def is_typed_only(given: Any) -> bool:
     """Tell whether an option is taken from the command line alone."""
-    return given.name == "help" or (given.param_type_name == "option" and not given.allow_from_autoenv)
+    return given.name == "help" or (
+        given.param_type_name == "option" and not given.allow_from_autoenv
+    )
 
 
 def variable_of(prefix: str, given: Any) -> str:
@@ -216,7 +267,9 @@ def source_of(context: Any, name: str) -> str:
 
 
 def origin(context: Any, name: str) -> str | None:
-    """Return where the value of a parameter is from, if it was not typed: a variable or a file's key."""
+    """Return where the value of a parameter is from, if it was not typed: a variable or a file's
+    key.
+    """
     source = source_of(context, name)
     if source == "ENVIRONMENT":
         given = next(each for each in context.command.params if each.name == name)
@@ -225,31 +278,41 @@ def origin(context: Any, name: str) -> str | None:
 
 
 def path_of(context: Any) -> list[str]:
-    """Return the names that lead to the command of a context: of `fim-private budget show` these two."""
+    """Return the names that lead to the command of a context: of `fim-private budget show` these
+    two.
+    """
     return [] if context.parent is None else [*path_of(context.parent), str(context.info_name)]
 
 
 def _check_variables(context: Any) -> None:
     # Who misspells that of --user would protect no customer.
     prefix = context.auto_envvar_prefix
-    known = {variable_of(prefix, given): given for given in context.command.params if given.name != "help"}
+    known = {
+        variable_of(prefix, given): given
+        for given in context.command.params
+        if given.name != "help"
+    }
     for name in sorted(os.environ):
         if not name.startswith(f"{prefix}_") or not os.environ[name]:
             continue
         if name not in known:
             raise ParameterError(
-                f"the environment variable {name!r} is no option of fim-private {' '.join(path_of(context))}; unset it"
+                f"the environment variable {name!r} is no option of fim-private "
+                f"{' '.join(path_of(context))}; unset it"
             )
         if is_typed_only(known[name]):
             raise ParameterError(
-                f"{name!r} is not taken from the environment: type {known[name].opts[0]} where you mean it"
+                f"{name!r} is not taken from the environment: type {known[name].opts[0]} where "
+                f"you mean it"
             )
 
 
 def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
-    """Take what a file says to the command of a context as its defaults; tables of other commands are checked, too.
+    """Take what a file says to the command of a context as its defaults; tables of other commands
+    are checked, too.
 
-    A table, such as [budget.create], wins over a key above all tables, which holds for commands that are in no group.
+    A table, such as [budget.create], wins over a key above all tables, which holds for commands
+    that are in no group.
     """
     if value is None or ctx.resilient_parsing:
         return value
@@ -257,22 +320,44 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
     for table, name, given_there, commands in _keys(value, _toml(value), ctx.find_root().command):
         in_table = f" of table [{'.'.join(table)}]" if table else ""
         place, key = f"key {shown(name)}{in_table} in {shown(value)}", name.replace("-", "_")
-        takers = {id(each): one for each in commands for one in each.params if key_of(one) == key != "config"}
+        takers = {
+            id(each): one
+            for each in commands
+            for one in each.params
+            if key_of(one) == key != "config"
+        }
         if not takers:
             names = [
-                key_of(one).replace("_", "-") for each in commands for one in each.params if not is_typed_only(one)
+                key_of(one).replace("_", "-")
+                for each in commands
+                for one in each.params
+                if not is_typed_only(one)
             ]
             near = get_close_matches(name.replace("_", "-"), {*names} - {"config"}, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "fim-private COMMAND --help lists what there is"
+            hint = (
+                f"did you mean {near[0]!r}?"
+                if near
+                else ("fim-private COMMAND --help lists what there is")
+            )
             raise ParameterError(f"{place} is no option; {hint}")
-        for one in takers.values() if table else [takers[id(ctx.command)]] if id(ctx.command) in takers else ():
+        for one in (
+            takers.values()
+            if table
+            else [takers[id(ctx.command)]]
+            if id(ctx.command) in takers
+            else ()
+        ):
             if is_typed_only(one):
-                raise ParameterError(f"{place} is not taken from a file: type {one.opts[0]} where you mean it")
+                raise ParameterError(
+                    f"{place} is not taken from a file: type {one.opts[0]} where you mean it"
+                )
             typed = _as_typed(place, one, given_there)
             if table == path or (not table and len(path) == 1 and one.name not in values):
                 values[one.name], places[one.name] = typed, place
         if (table, key) in seen:
-            raise ParameterError(f"{place} is there twice, with dashes and with underscores; leave one")
+            raise ParameterError(
+                f"{place} is there twice, with dashes and with underscores; leave one"
+            )
         seen.add((table, key))
     ctx.meta[CONFIG], ctx.meta[PLACES] = value, places
     ctx.default_map = values
@@ -290,7 +375,10 @@ def _toml(name: str) -> dict[str, Any]:
         raise DataError(f"{shown(name)} is too long for a file of options; it has at most 1 MiB")
     try:
         return tomllib.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, a list in thousands of others
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # also a number of thousands of digits, a list in thousands of others
         why = " that can be read: it is too deep, or has too long a number"
         if isinstance(error, UnicodeDecodeError):
             why = ": it is not UTF-8; write it again as UTF-8"
@@ -302,22 +390,33 @@ def _toml(name: str) -> dict[str, Any]:
 def _keys(
     file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str, Any, list[Any]]]:
-    """Yield each key, those in tables first: the path of its table, its name and value, and the commands it is for."""
+    """Yield each key, those in tables first: the path of its table, its name and value, and the
+    commands it is for.
+    """
     commands = getattr(command, "commands", {})
     for name, value in table.items():
         if commands and isinstance(value, dict):
             if name not in commands:
                 known = ", ".join(f"[{'.'.join([*path, other])}]" for other in commands)
-                raise ParameterError(f"{shown(file)} has a table {shown(name)}, which is no command; there are {known}")
+                raise ParameterError(
+                    f"{shown(file)} has a table {shown(name)}, which is no "
+                    f"command; there are {known}"
+                )
             yield from _keys(file, value, commands[name], (*path, name))
     for name, value in table.items():
         if not (commands and isinstance(value, dict)):
-            every = [] if path else [each for each in commands.values() if not hasattr(each, "commands")]
+            every = (
+                []
+                if path
+                else [each for each in commands.values() if not hasattr(each, "commands")]
+            )
             yield path, name, value, every if commands else [command]
 
 
 def _as_typed(place: str, given: Any, value: Any) -> Any:
-    """Return the value of a key as it would be typed for a parameter: a flag, texts of one that takes several, text."""
+    """Return the value of a key as it would be typed for a parameter: a flag, texts of one that
+    takes several, text.
+    """
     if getattr(given, "is_flag", False):
         if not isinstance(value, bool):
             raise ParameterError(f"{place} must be true or false, not {_kind(value)}")
@@ -339,5 +438,12 @@ def _text(place: str, given: Any, value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    kinds = {bool: "a truth value", str: "a text", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    kinds = {
+        bool: "a truth value",
+        str: "a text",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "a table",
+    }
     return kinds.get(type(value), "a date or a time")

@@ -1,4 +1,6 @@
-"""Where output goes, the screen or a file, and in which form; and what is shown beside it: progress and warnings."""
+"""Where output goes, the screen or a file, and in which form; and what is shown beside it: progress
+and warnings.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Write:
-    """Writes to where a command's output goes. send: takes text, or bytes that are to stay as they are.
+    """Writes to where a command's output goes. send: takes text, or bytes that are to stay as they
+    are.
 
-    utf8: whether the text arrives in UTF-8. terminal: whether it goes to a terminal, which acts on some letters.
+    utf8: whether the text arrives in UTF-8. terminal: whether it goes to a terminal, which acts on
+    some letters.
     """
 
     send: Callable[[str | bytes], object]
@@ -43,9 +47,15 @@ class Write:
     terminal: bool = False
 
     def json(self, text: str) -> None:
-        """Write a line of JSON: in UTF-8, or in ASCII with escapes where the screen has another encoding."""
+        """Write a line of JSON: in UTF-8, or in ASCII with escapes where the screen has another
+        encoding.
+        """
         text = escaped_json(text)
-        escaped = text if self.utf8 else re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
+        escaped = (
+            text
+            if self.utf8
+            else re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
+        )
         self.send(f"{escaped}\n".encode(errors="backslashreplace"))
 
     def csv(self, text: str) -> None:
@@ -57,14 +67,16 @@ class Write:
         self.send(self._shown(text))
 
     def _shown(self, text: str) -> str:
-        """Return text that has no escapes of its own, such as CSV; with some for a terminal, which would act on it.
+        """Return text that has no escapes of its own, such as CSV; with some for a terminal, which
+        would act on it.
 
         Line breaks within quotes are those of a name; all others stay.
         """
         return _NO_LINE_END.sub(lambda part: printable(part[0]), text) if self.terminal else text
 
 
-# Of the command that runs: the files it writes, in the order of its options, whether each is written, and its ledger.
+# Of the command that runs: the files it writes, in the order of its options, whether each is
+# written, and its ledger.
 _written: dict[str, bool] = {}
 _ledgers: dict[str, Ledger] = {}
 # What is in quotes, or on one line.
@@ -88,7 +100,9 @@ _Form = TypeVar("_Form", ReleaseFormat, TextFormat)
 
 
 def output_path(text: str) -> Path:
-    """Return the path of a file to write. Raises OutputError for none, and for a folder, which a Path would forget."""
+    """Return the path of a file to write. Raises OutputError for none, and for a folder, which a
+    Path would forget.
+    """
     if not text or text.endswith(("/", os.sep)):
         what = f"{text!r}: it names a folder" if text else "to an empty path"
         raise OutputError(f"cannot write {what}; name a file")
@@ -101,8 +115,8 @@ def destination(
 ) -> Iterator[Write]:
     """Open an output and yield what writes to it; None or - is the screen.
 
-    inputs: what the command reads, which it must not overwrite. given: the parameter that gave the path.
-    Raises OutputError for what cannot be written: at once, as far as can be known then.
+    inputs: what the command reads, which it must not overwrite. given: the parameter that gave the
+    path. Raises OutputError for what cannot be written: at once, as far as can be known then.
     """
     if output is None or str(output) == "-":
         if sys.stdout is None:
@@ -121,7 +135,9 @@ def destination(
 def table_or_json(
     asked: dict[str, Any], *, inputs: Sequence[str | None] = ()
 ) -> Iterator[Callable[[Any, Callable[[Screen], str]], None]]:
-    """Take the output out of what is asked, open it, and yield what writes to it: plain values, or a table of them."""
+    """Take the output out of what is asked, open it, and yield what writes to it: plain values, or
+    a table of them.
+    """
     output = asked.pop("output")
     form = asked.pop("format") or _form_of_name(output, _TEXT_FORMS)
     with destination(output, inputs=inputs) as write:
@@ -136,25 +152,35 @@ def table_or_json(
 
 
 def _form_of_name(output: Path | None, forms: Mapping[str, _Form]) -> _Form:
-    """Return the form that the name of an output ends in. Raises OutputError for an ending that stands for none."""
+    """Return the form that the name of an output ends in. Raises OutputError for an ending that
+    stands for none.
+    """
     ending = "" if output is None else output.suffix.lower()
     if ending not in forms:
         *first, last = [each for each in forms if each]
         raise OutputError(
-            f"cannot write {str(output)!r}: this command writes files that end in {', '.join(first)} or {last}; "
+            f"cannot write {str(output)!r}: this command writes files that end in "
+            f"{', '.join(first)} or {last}; "
             f"choose another {parameter('output')}, or give {parameter('format')}"
         )
     return forms[ending]
 
 
 def check_page(page: Path | None, given: str) -> None:
-    """Raise OutputError if the name of a page ends as that of something else. given: the option that named it."""
+    """Raise OutputError if the name of a page ends as that of something else. given: the option
+    that named it.
+    """
     if page is not None and page.suffix.lower() not in _PAGE_ENDINGS:
-        raise OutputError(f"cannot write {str(page)!r}: a page is HTML; choose a {parameter(given)} that ends in .html")
+        raise OutputError(
+            f"cannot write {str(page)!r}: a page is HTML; choose a "
+            f"{parameter(given)} that ends in .html"
+        )
 
 
 def ledger_at(path: str | None, **how: bool) -> Ledger | None:
-    """Return the ledger of a file; None for none. The command ends with what is left in it, if it was charged."""
+    """Return the ledger of a file; None for none. The command ends with what is left in it, if it
+    was charged.
+    """
     if path is None and (given := [name for name, holds in how.items() if holds]):
         raise ParameterError(f"{parameter(given[0])} goes with {parameter('ledger')}")
     if path is None:
@@ -178,11 +204,17 @@ def left() -> list[str]:
     from fim_private.release.words import left_briefly
 
     charged = {path: ledger.charged for path, ledger in _ledgers.items()}
-    return [f"{left_briefly(by.left)} left in {printable(path)}" for path, by in charged.items() if by is not None]
+    return [
+        f"{left_briefly(by.left)} left in {printable(path)}"
+        for path, by in charged.items()
+        if by is not None
+    ]
 
 
 def tell_written() -> None:
-    """Say in one line which files a command wrote, and what is left in its ledger; nothing where it wrote none."""
+    """Say in one line which files a command wrote, and what is left in its ledger; nothing where it
+    wrote none.
+    """
     if done := [name for name, is_written in _written.items() if is_written]:
         note(_for_stderr("; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])))
 
@@ -213,7 +245,9 @@ def _is_utf8(encoding: str | None) -> bool:
 
 
 def is_same_file(output: Path, name: str) -> bool:
-    """Tell whether an output is a file that is read, by whatever name; opening it shows the rest."""
+    """Tell whether an output is a file that is read, by whatever name; opening it shows the
+    rest.
+    """
     path = Path(name.removeprefix("sqlite:///").removeprefix("file://")).expanduser()
     try:
         if not output.is_file():
@@ -238,7 +272,9 @@ def _to_screen(content: str | bytes) -> None:
     except OSError as error:
         discard_stdout()
         reason = error.strerror or "the system refused"
-        raise OutputError(f"cannot write to standard output: {reason}; name a file with --output") from None
+        raise OutputError(
+            f"cannot write to standard output: {reason}; name a file with --output"
+        ) from None
 
 
 def discard_stdout() -> None:
@@ -259,15 +295,21 @@ def screen_for(output: Path | None) -> Screen:
 
 
 def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
-    """Return the form to write, as given or as the output's name ends, and whether all of a release is written.
+    """Return the form to write, as given or as the output's name ends, and whether all of a release
+    is written.
 
-    Before anything is spent, it raises OutputError for an ending that stands for no form, and for what is no text on
-    the screen. It raises MissingExtraError where the package that writes the form is not installed.
+    Before anything is spent, it raises OutputError for an ending that stands for no form, and for
+    what is no text on the screen. It raises MissingExtraError where the package that writes the
+    form is not installed.
     """
     form = given or _form_of_name(output, _RELEASE_FORMS)
-    if form in (ReleaseFormat.PARQUET, ReleaseFormat.XLSX) and (output is None or str(output) == "-"):
+    if form in (ReleaseFormat.PARQUET, ReleaseFormat.XLSX) and (
+        output is None or str(output) == "-"
+    ):
         name = "Parquet" if form is ReleaseFormat.PARQUET else "a workbook of Excel"
-        raise OutputError(f"cannot write {name} to the screen; name a file with {parameter('output')}")
+        raise OutputError(
+            f"cannot write {name} to the screen; name a file with {parameter('output')}"
+        )
     if form is ReleaseFormat.XLSX:
         from fim_private.release.forms import excel_writer
 
@@ -284,7 +326,9 @@ def write_release(
     rules: Any = None,
     spelled: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
-    """Write a release, or those of segments. form: as form_of has it. rules, spelled: as render_table takes them."""
+    """Write a release, or those of segments. form: as form_of has it. rules, spelled: as
+    render_table takes them.
+    """
     kind, whole = form
     if kind is ReleaseFormat.JSON:
         write.json(release.to_json(rules, whole=whole))
@@ -313,11 +357,17 @@ def write_release(
 
         # A file is handed on: advice is for whoever asked.
         to_screen = output is None or str(output) == "-"
-        write.send(render_table(release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen))
+        write.send(
+            render_table(
+                release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen
+            )
+        )
 
 
 def tell_empty(line: str, output: Path | None) -> None:
-    """Say in one line that nothing came out, and what to try, where a file got what the screen would have shown."""
+    """Say in one line that nothing came out, and what to try, where a file got what the screen
+    would have shown.
+    """
     if output is not None and str(output) != "-":
         note(_for_stderr(line))
 
@@ -361,9 +411,11 @@ def show_warnings_as_lines(spell: Callable[[str], str]) -> None:
 
 
 def hold_process(max_memory: str | None) -> None:
-    """Have the system refuse this process more than twice its limit, and never more than the machine has.
+    """Have the system refuse this process more than twice its limit, and never more than the
+    machine has.
 
-    It is for what is decoded in one piece before it can be estimated. Raises ParameterError for what is no size.
+    It is for what is decoded in one piece before it can be estimated. Raises ParameterError for
+    what is no size.
     """
     from fim_private.reading.memory import MemoryLimit
 
@@ -373,7 +425,12 @@ def hold_process(max_memory: str | None) -> None:
 
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         taken = 1024 * int(status.partition("VmData:")[2].split()[0])
-    except (ImportError, OSError, ValueError, IndexError):  # not Linux, which alone counts what is allocated so
+    except (
+        ImportError,
+        OSError,
+        ValueError,
+        IndexError,
+    ):  # not Linux, which alone counts what is allocated so
         return
     if limit.most is None or machine is None:
         return
@@ -385,15 +442,20 @@ def hold_process(max_memory: str | None) -> None:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Show]:
-    """Yield a function that shows on a terminal how far the work is, from 0 to 1; the bar goes away at the end."""
+    """Yield a function that shows on a terminal how far the work is, from 0 to 1; the bar goes away
+    at the end.
+    """
     if not _on_terminal():
         yield lambda fraction: None
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    # What the command writes is its own affair: rich would send standard output to the console of the bar.
-    bar = Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    # What the command writes is its own affair: rich would send standard output to the console of
+    # the bar.
+    bar = Progress(
+        console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    )
     task = bar.add_task(label, total=1.0)
     begun = time.monotonic()
 
@@ -409,7 +471,9 @@ def progress_bar(label: str) -> Iterator[Show]:
 
 
 def parts_of(show: Show, count: int) -> list[Show]:
-    """Return, for each of a number of equal portions of the work, a function that shows its progress."""
+    """Return, for each of a number of equal portions of the work, a function that shows its
+    progress.
+    """
 
     def portion(place: int, fraction: float) -> None:
         show((place + fraction) / count)
@@ -419,7 +483,9 @@ def parts_of(show: Show, count: int) -> list[Show]:
 
 @contextmanager
 def reading_shown() -> Iterator[None]:
-    """Say on standard error, on a terminal, as what a file was read: its form and columns, nothing of its rows."""
+    """Say on standard error, on a terminal, as what a file was read: its form and columns, nothing
+    of its rows.
+    """
     if not _on_terminal():
         yield
         return

@@ -1,7 +1,8 @@
 """Counting by the compiled kernel: supports, items, pairs and candidates.
 
-Beside the transactions there are the baskets in rank order and the rows of each scanned rank: at most 4 bytes an
-entry each. Candidates have a table for each thread. The result is the same for any number of threads.
+Beside the transactions there are the baskets in rank order and the rows of each scanned rank: at
+most 4 bytes an entry each. Candidates have a table for each thread. The result is the same for any
+number of threads.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ from fim_private.spectrum import Level
 SMALL = 1 << 18
 # Blocks are short enough to stop between them, and to share them out evenly.
 _BLOCKS_PER_THREAD = 3
-# Entries that a block writes to one place, on average, so that blocks are worth while: some cache lines.
+# Entries that a block writes to one place, on average, so that blocks are worth while: some cache
+# lines.
 _STRETCH = 64
-# Entries for each item, on average, so that a further thread that counts items is worth a table of its own.
+# Entries for each item, on average, so that a further thread that counts items is worth a table of
+# its own.
 _COUNTED_ENTRIES = 8
 
 
@@ -47,9 +50,9 @@ class _RankedRows:
     """Baskets in rank order: row r holds ``ranks[starts[r]:starts[r + 1]]``.
 
     starts: (rows + 1,) int64. ranks: (entries,) int32, ascending in a row.
-    units: (rows,) int32, ascending; None where each row is a unit. unit_starts: (units + 1,) int64, the first row of
-    each, and the end; None with units. repeats: (entries,) where a row is all baskets of a unit together, in how many
-    of them each item is.
+    units: (rows,) int32, ascending; None where each row is a unit. unit_starts: (units + 1,) int64,
+    the first row of each, and the end; None with units. repeats: (entries,) where a row is all
+    baskets of a unit together, in how many of them each item is.
     """
 
     starts: NDArray[np.int64]
@@ -58,22 +61,41 @@ class _RankedRows:
     unit_starts: NDArray[np.int64] | None = None
     repeats: NDArray[np.int32] | None = None
 
-    def columns(self, low: int, high: int, size: int, effort: Effort, *, copied: bool) -> Iterator[_Columns]:
-        """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have size - 1 others.
+    def columns(
+        self, low: int, high: int, size: int, effort: Effort, *, copied: bool
+    ) -> Iterator[_Columns]:
+        """Yield columns of the ranks low..high: of rows, or copies of prefixes, where these have
+        size - 1 others.
 
-        Prefixes come in ranges of ranks, of no more entries together than the rows have. A rank's rows lie all over
-        memory, so with data far larger than the caches one copy is several times faster.
+        Prefixes come in ranges of ranks, of no more entries together than the rows have. A rank's
+        rows lie all over memory, so with data far larger than the caches one copy is several times
+        faster.
         """
         high = max(low, high)
-        # One block only where little would be written to each place: else two threads fight for the same cache lines.
+        # One block only where little would be written to each place: else two threads fight for the
+        # same cache lines.
         entries = len(self.ranks)
         enough = entries >= _STRETCH * effort.workers * _BLOCKS_PER_THREAD * (high - low)
-        blocks = _blocks(len(self.starts) - 1, entries if enough else 0, effort.workers, self.unit_starts)
+        blocks = _blocks(
+            len(self.starts) - 1, entries if enough else 0, effort.workers, self.unit_starts
+        )
         counts = np.zeros((len(blocks), high - low), dtype=np.int64)
         lengths = np.zeros_like(counts) if copied else counts
         effort.share(
-            partial(loops.measure_columns, self.ranks, self.starts, *block, low, high, size - 1, count, length)
-            for block, count, length in zip(blocks, counts, lengths if copied else repeat(None), strict=False)
+            partial(
+                loops.measure_columns,
+                self.ranks,
+                self.starts,
+                *block,
+                low,
+                high,
+                size - 1,
+                count,
+                length,
+            )
+            for block, count, length in zip(
+                blocks, counts, lengths if copied else repeat(None), strict=False
+            )
         )
         of_units = copied and self.units is not None
         if of_units:
@@ -82,18 +104,33 @@ class _RankedRows:
             own = lengths[:, begin:end]
             starts = np.concatenate([[0], np.cumsum(own.sum(axis=0))])
             out = np.empty(int(starts[-1]), dtype=np.int32)
-            # Each block writes into a stretch of its own, so that a column ascends whoever was first.
+            # Each block writes into a stretch of its own, so that a column ascends whoever was
+            # first.
             cursors = starts[:-1] + np.cumsum(own, axis=0) - own
             batch = (low + begin, low + end, size - 1)
             effort.share(
-                partial(loops.fill_columns, self.ranks, self.starts, self.units, *block, *batch, copied, cursor, out)
+                partial(
+                    loops.fill_columns,
+                    self.ranks,
+                    self.starts,
+                    self.units,
+                    *block,
+                    *batch,
+                    copied,
+                    cursor,
+                    out,
+                )
                 for block, cursor in zip(blocks, cursors, strict=True)
             )
-            yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units)
+            yield _Columns(
+                low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units
+            )
             del out  # before the next is made
 
     def prefixes(self, own: NDArray[np.int32], bound: int) -> _RankedRows:
-        """Return what stands before the rank `bound` in the rows that have it: own, int32, ascending."""
+        """Return what stands before the rank `bound` in the rows that have it: own, int32,
+        ascending.
+        """
         starts = np.zeros(len(own) + 1, dtype=np.int64)
         loops.prefixes(self.ranks, self.starts, own, bound, starts, None)
         ranks = np.empty(int(starts[-1]), dtype=np.int32)
@@ -101,15 +138,18 @@ class _RankedRows:
         if self.units is None:
             return _RankedRows(starts, ranks)
         units = self.units[own]
-        return _RankedRows(starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1)))
+        return _RankedRows(
+            starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1))
+        )
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """What stands in the columns of the ranks low..high: that of rank low + k is ``entries[starts[k]:starts[k + 1]]``.
+    """What stands in the columns of the ranks low..high: that of rank low + k is
+    ``entries[starts[k]:starts[k + 1]]``.
 
-    counts: (ranks,), how many rows or prefixes each rank has. entries: rows, ascending; or copied prefixes, each of
-    which ends in its rank, and has its row's unit before it if of_units.
+    counts: (ranks,), how many rows or prefixes each rank has. entries: rows, ascending; or copied
+    prefixes, each of which ends in its rank, and has its row's unit before it if of_units.
     """
 
     low: int
@@ -126,7 +166,9 @@ class _Columns:
     def between(self, low: int, high: int) -> _Columns:
         """Return the columns of the ranks low..high, some of these, as a view of the same rows."""
         starts = self.starts[low - self.low : high - self.low + 1]
-        return _Columns(low, starts - starts[0], np.diff(starts), self.entries[starts[0] : starts[-1]])
+        return _Columns(
+            low, starts - starts[0], np.diff(starts), self.entries[starts[0] : starts[-1]]
+        )
 
 
 def _blocks(
@@ -143,10 +185,14 @@ def _blocks(
 def _item_tables(
     transactions: Transactions, add: Callable[..., object], effort: Effort, *given: object
 ) -> NDArray[np.int64]:
-    """Return the sum of what a function of the kernel adds for all units to tables of the items: (vocabulary,)."""
-    units = transactions.units if transactions.by_user else transactions.stored  # blank ones hold nothing
+    """Return the sum of what a function of the kernel adds for all units to tables of the items:
+    (vocabulary,).
+    """
+    # blank ones hold nothing
+    units = transactions.units if transactions.by_user else transactions.stored
     items, entries = len(transactions.vocabulary), len(transactions.items)
-    # A table for each thread, all together no larger than the entries are, beside the one that there must be.
+    # A table for each thread, all together no larger than the entries are, beside the one that
+    # there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
     blocks = _blocks(units, entries, threads)
     tables = np.zeros((min(threads, max(len(blocks), 1)), items), dtype=np.int64)
@@ -154,27 +200,43 @@ def _item_tables(
 
     def work(first: int, last: int) -> None:
         table = free.pop()  # there are as many tables as threads
-        add(transactions.items, transactions.offsets, transactions.unit_offsets, first, last, *given, table)
+        add(
+            transactions.items,
+            transactions.offsets,
+            transactions.unit_offsets,
+            first,
+            last,
+            *given,
+            table,
+        )
         free.append(table)
 
     replace(effort, threads=threads).share(partial(work, *block) for block in blocks)
     return np.asarray(tables.sum(axis=0))
 
 
-def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort) -> NDArray[np.int64]:
-    """Return for each item the sum of weights[distinct items of the unit] over the units that have it: (vocabulary,).
+def item_sums(
+    transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort
+) -> NDArray[np.int64]:
+    """Return for each item the sum of weights[distinct items of the unit] over the units that have
+    it: (vocabulary,).
 
-    weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for supports.
+    weights: (most + 1,) int64, >= 0, where no unit has more than most distinct items; None for
+    supports.
     """
     return _item_tables(transactions, loops.add_items, effort, weights)
 
 
-def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
+def item_level_sums(
+    transactions: Transactions, scale: int, most: int, effort: Effort
+) -> NDArray[np.int64]:
     """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,)."""
     return _item_tables(transactions, loops.add_purchases, effort, scale, most)
 
 
-def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort) -> _RankedRows:
+def _ranked_rows(
+    transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort
+) -> _RankedRows:
     """Return the baskets in rank order. rank_of: (vocabulary,), -1 for a code to leave out."""
     blocks = _blocks(transactions.stored, len(transactions.items), effort.workers)
     starts = transactions.offsets
@@ -187,11 +249,14 @@ def _ranked_rows(transactions: Transactions, rank_of: NDArray[np.int32], effort:
     effort.share(partial(loops.rank_rows, *given, *block, starts, ranks) for block in blocks)
     if transactions.unit_offsets is None or (np.diff(transactions.unit_offsets) <= 1).all():
         return _RankedRows(starts, ranks)
-    units = np.repeat(np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32), np.diff(transactions.unit_offsets))
+    units = np.repeat(
+        np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32),
+        np.diff(transactions.unit_offsets),
+    )
     return _RankedRows(starts, ranks, units, transactions.unit_offsets)
 
 
-# ---------------------------------------------------------------------------------------------------- the counter
+# -------------------- the counter
 
 # The kernel recurses once an item, on a thread's stack.
 LARGEST_SIZE = 256
@@ -224,11 +289,15 @@ class CompiledCounter(ShardCounter):
 
     @cached_property
     def _rows(self) -> _RankedRows:
-        return _ranked_rows(self._transactions, ranks_of(self._order, len(self.item_supports)), self._effort)
+        return _ranked_rows(
+            self._transactions, ranks_of(self._order, len(self.item_supports)), self._effort
+        )
 
     @cached_property
     def most_work(self) -> int:
-        """How many steps a pass over all itemsets takes, about: of items in rare itemsets few are met one by one."""
+        """How many steps a pass over all itemsets takes, about: of items in rare itemsets few are
+        met one by one.
+        """
         rows = self._rows
         lengths = np.diff(rows.starts)
         if self._size > 2:
@@ -238,7 +307,8 @@ class CompiledCounter(ShardCounter):
         return itemset_occurrences(lengths, self._size)
 
     def _refuse_singles(self, number: int) -> None:
-        # To locate one of them, a scan meets all pairs; larger itemsets of so few baskets it does not meet one by one.
+        # To locate one of them, a scan meets all pairs; larger itemsets of so few baskets it does
+        # not meet one by one.
         if self._size == 2 or self._dense_ranks == len(self._supports) > _VAST:
             self._effort.refuse_infeasible(self._size, number)
 
@@ -257,13 +327,18 @@ class CompiledCounter(ShardCounter):
         low, high = self._last_ranks(floor)
         if low == high:
             return Top([], floor)
-        # No itemset of the shard has more support than its most frequent last item: no longer a histogram than that.
-        scan = self._scan(self._size, min(ceiling, int(self._supports[low]) + 1), floor, wanted or 0)
+        # No itemset of the shard has more support than its most frequent last item: no longer a
+        # histogram than that.
+        scan = self._scan(
+            self._size, min(ceiling, int(self._supports[low]) + 1), floor, wanted or 0
+        )
         self._count_ranks(scan, low, high)
         return _settled(scan)
 
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of that support in scan order: size of them; see `Counter`."""
+        """Return the codes of the index-th itemset of that support in scan order: size of them; see
+        `Counter`.
+        """
         rows, (low, high), ranks = self._rows, self._last_ranks(support), []
         for size in range(self._size, 1, -1):
             (columns,) = rows.columns(low, high, size, self._effort, copied=False)
@@ -271,13 +346,20 @@ class CompiledCounter(ShardCounter):
             rows = rows.prefixes(columns.between(high, high + 1).entries, high)
             ranks.append(high)
             low = size - 2
-        supports, units = np.zeros(high, dtype=np.int64), rows.starts if rows.unit_starts is None else rows.unit_starts
-        loops.add_items(rows.ranks, rows.starts, rows.unit_starts, 0, len(units) - 1, None, supports)
+        supports, units = (
+            np.zeros(high, dtype=np.int64),
+            rows.starts if rows.unit_starts is None else rows.unit_starts,
+        )
+        loops.add_items(
+            rows.ranks, rows.starts, rows.unit_starts, 0, len(units) - 1, None, supports
+        )
         matches = np.flatnonzero(supports == support)
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
+        supports.
+        """
         low, high = self._last_ranks(lowest)
         # No itemset has more support than the most frequent item: no longer a histogram than that.
         highest = min(highest, highest_support(self._supports, 1))
@@ -288,7 +370,9 @@ class CompiledCounter(ShardCounter):
         return self._order[found[:, :-1]], found[:, -1].astype(np.int64)
 
     def _last_ranks(self, floor: int) -> tuple[int, int]:
-        """Return the ranks that the least frequent item may have: it has at least as much support as the itemset."""
+        """Return the ranks that the least frequent item may have: it has at least as much support
+        as the itemset.
+        """
         low, high = self._size - 1, at_least(floor, self._supports)
         if self._shard is None:
             return low, high
@@ -296,7 +380,9 @@ class CompiledCounter(ShardCounter):
         return low, max(low, min(high, self._shard.high))
 
     def _count_head(self, scan: kernel.Scan) -> int:
-        """Count what does not need columns: the densest ranks, or pairs of frequent ones. Return the next rank."""
+        """Count what does not need columns: the densest ranks, or pairs of frequent ones. Return
+        the next rank.
+        """
         dense = self._dense_ranks
         if dense >= self._size and (self._size > 2 or dense == len(self._supports)):
             bits = self._bitmaps(dense)
@@ -316,13 +402,22 @@ class CompiledCounter(ShardCounter):
         return high
 
     def _bitmaps(self, ranks: int) -> NDArray[np.uint64]:
-        """Return the baskets of each of the first ranks as a bitmap: (ranks, words), basket b in bit b."""
+        """Return the baskets of each of the first ranks as a bitmap: (ranks, words), basket b in
+        bit b.
+        """
         data, words = self._transactions, -(-self._transactions.stored // 64)
         bits = np.zeros((ranks, words), dtype=np.uint64)
         given = (data.items, data.offsets, ranks_of(self._order[:ranks], len(self.item_supports)))
         # Blocks of whole words: no two threads write to the same one.
         self._effort.share(
-            partial(loops.fill_bitmaps, *given, 64 * first, min(64 * last, data.stored), words, bits.reshape(-1))
+            partial(
+                loops.fill_bitmaps,
+                *given,
+                64 * first,
+                min(64 * last, data.stored),
+                words,
+                bits.reshape(-1),
+            )
             for first, last in _blocks(words, len(data.items), self._effort.workers)
         )
         return bits
@@ -337,28 +432,43 @@ class CompiledCounter(ShardCounter):
 
     @property
     def _dense_ranks(self) -> int:
-        """How many of the most frequent ranks are, on average, in an eighth of all baskets; 0 where units have several.
+        """How many of the most frequent ranks are, on average, in an eighth of all baskets; 0 where
+        units have several.
 
-        Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at 1/8. Larger itemsets
-        are in fewer: there the kernel goes on with rows.
+        Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at
+        1/8. Larger itemsets are in fewer: there the kernel goes on with rows.
         """
         if not self._one_basket_each:
             return 0
         cells = self._transactions.baskets * np.arange(1, len(self._supports) + 1)
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
 
-    def _scan(self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False) -> kernel.Scan:
-        limits = {"floor": floor, "wanted": wanted, "max_work": min(self._effort.max_work, _MOST_WORK)}
-        return kernel.Scan(size, np.zeros(ceiling, dtype=np.int64), self._longest, list_items=list_items, **limits)
+    def _scan(
+        self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False
+    ) -> kernel.Scan:
+        limits = {
+            "floor": floor,
+            "wanted": wanted,
+            "max_work": min(self._effort.max_work, _MOST_WORK),
+        }
+        return kernel.Scan(
+            size, np.zeros(ceiling, dtype=np.int64), self._longest, list_items=list_items, **limits
+        )
 
-    def _run(self, scan: kernel.Scan, rows: _RankedRows, own: _Columns, *, alone: bool = False) -> None:
+    def _run(
+        self, scan: kernel.Scan, rows: _RankedRows, own: _Columns, *, alone: bool = False
+    ) -> None:
         if own.copied:
             scan.set_streams(own.entries, own.starts, own.counts, own.of_units, own.low, own.high)
         else:
-            scan.set_rows(rows.ranks, rows.starts, rows.units, own.starts, own.entries, own.low, own.high)
+            scan.set_rows(
+                rows.ranks, rows.starts, rows.units, own.starts, own.entries, own.low, own.high
+            )
         self._finish(scan, alone=alone)
 
-    def _finish(self, scan: kernel.Scan, *, alone: bool = False, fraction: Callable[[], float] | None = None) -> None:
+    def _finish(
+        self, scan: kernel.Scan, *, alone: bool = False, fraction: Callable[[], float] | None = None
+    ) -> None:
         entries = np.cumsum(self._supports)
 
         def fraction_of_entries() -> float:
@@ -367,8 +477,11 @@ class CompiledCounter(ShardCounter):
         effort = replace(self._effort, threads=1) if alone else self._effort
         _run(scan, self._size, effort, fraction or fraction_of_entries)
 
-    def _locate_rank(self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int) -> tuple[int, int]:
-        """Return the last rank of the index-th itemset of that support, and its index among those that end in it.
+    def _locate_rank(
+        self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int
+    ) -> tuple[int, int]:
+        """Return the last rank of the index-th itemset of that support, and its index among those
+        that end in it.
 
         Bisection by the work of each half: all counts together cost about as much as one.
         """
@@ -394,23 +507,30 @@ def _settled(scan: kernel.Scan) -> Top:
 
 def _levels_of_scan(scan: kernel.Scan) -> list[Level]:
     """Return the levels that a scan has counted wholly, descending."""
-    counts = {support: int(scan.histogram[support]) for support in np.flatnonzero(scan.histogram).tolist()}
+    counts = {
+        support: int(scan.histogram[support]) for support in np.flatnonzero(scan.histogram).tolist()
+    }
     for (support, more, length), coefficient in scan.closed_forms.items():
         counts[support] = counts.get(support, 0) + coefficient * math.comb(length, more)
-    return sorted(((s, count) for s, count in counts.items() if s >= scan.floor and count), reverse=True)
+    return sorted(
+        ((s, count) for s, count in counts.items() if s >= scan.floor and count), reverse=True
+    )
 
 
-# ------------------------------------------------------------------------------------------------------ candidates
+# -------------------- candidates
 
 # Entries that tell the order of the items: it matters to speed alone.
 _SAMPLED_ENTRIES = 1 << 20
-# Cells hit for each cell of a table, on average, so that a further thread is worth a table of its own.
+# Cells hit for each cell of a table, on average, so that a further thread is worth a table of its
+# own.
 _HITS = 4
 
 
 @dataclass(frozen=True)
 class CandidateCounts:
-    """Candidates among the items of some codes, (m,), counted by the kernel; see `CandidateSource`."""
+    """Candidates among the items of some codes, (m,), counted by the kernel; see
+    `CandidateSource`.
+    """
 
     _transactions: Transactions
     _codes: NDArray[np.integer]
@@ -447,7 +567,9 @@ class CandidateCounts:
         out, places = np.empty_like(sums), self._rank.astype(np.int64)
         for number, rank in enumerate(places):
             low, high = np.minimum(places[:number], rank), np.maximum(places[:number], rank)
-            out[number * (number - 1) // 2 : number * (number + 1) // 2] = sums[high * (high - 1) // 2 + low]
+            out[number * (number - 1) // 2 : number * (number + 1) // 2] = sums[
+                high * (high - 1) // 2 + low
+            ]
         return out
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
@@ -486,9 +608,18 @@ class CandidateCounts:
             used[self._rank[some]] = True
         width = int(np.count_nonzero(used))
         number_of = np.where(used, width - np.cumsum(used), -1).astype(np.int32)
-        trie = candidate_trie([np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1))
+        trie = candidate_trie(
+            [np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1)
+        )
         cells, repeats = sum(map(len, candidates)), None if scale is None else rows.repeats
-        given = (weights, sums, histogram, min(self._effort.max_work, _MOST_WORK), scale or 0, repeats)
+        given = (
+            weights,
+            sums,
+            histogram,
+            min(self._effort.max_work, _MOST_WORK),
+            scale or 0,
+            repeats,
+        )
         scan = loops.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)

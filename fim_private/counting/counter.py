@@ -1,4 +1,6 @@
-"""What every counter does: itemsets by rank, shards of them, and candidates that are counted with weights."""
+"""What every counter does: itemsets by rank, shards of them, and candidates that are counted with
+weights.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from fim_private.spectrum import Level
 
 
 def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
-    """Return the codes of at least that support, (ranks,) int64, by descending support, ties by code.
+    """Return the codes of at least that support, (ranks,) int64, by descending support, ties by
+    code.
 
     supports: (vocabulary,) units that have each item.
     """
@@ -28,7 +31,9 @@ def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.
 
 
 def ranks_of(order: NDArray[np.integer], vocabulary: int) -> NDArray[np.int32]:
-    """Return the place of each code in an order of some codes, -1 for others: (vocabulary,) int32."""
+    """Return the place of each code in an order of some codes, -1 for others: (vocabulary,)
+    int32.
+    """
     ranks = np.full(vocabulary, -1, dtype=np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)
     return ranks
@@ -40,13 +45,17 @@ def at_least(support: int, ranked: NDArray[np.int64]) -> int:
 
 
 def highest_support(ranked: NDArray[np.int64], size: int) -> int:
-    """Return the most that an itemset can have, as its least frequent item: supports are (ranks,) descending."""
+    """Return the most that an itemset can have, as its least frequent item: supports are (ranks,)
+    descending.
+    """
     return int(ranked[size - 1]) if len(ranked) >= size else 0
 
 
 @dataclass(frozen=True)
 class Top:
-    """levels: descending, all from floor on that were not known before. work: steps that it took, roughly."""
+    """levels: descending, all from floor on that were not known before. work: steps that it took,
+    roughly.
+    """
 
     levels: list[Level]
     floor: int
@@ -54,9 +63,11 @@ class Top:
 
 
 class Counter(Protocol):
-    """What counts the itemsets of one size in one set of transactions: levels lazily, descending; none is stored.
+    """What counts the itemsets of one size in one set of transactions: levels lazily, descending;
+    none is stored.
 
-    Each method raises WorkLimitError where it takes more steps than allowed, MemoryError where there is too little.
+    Each method raises WorkLimitError where it takes more steps than allowed, MemoryError where
+    there is too little.
     """
 
     @property
@@ -68,7 +79,8 @@ class Counter(Protocol):
         """How many steps a pass over all itemsets takes, before it is begun: at most, or about."""
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
-        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th (None: all), or so.
+        """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th
+        (None: all), or so.
 
         ceiling, wanted: >= 1. The levels are complete down to the floor that is returned.
         """
@@ -76,13 +88,16 @@ class Counter(Protocol):
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order: size of them.
 
-        support: of at least one itemset. index: 0 to the number of these itemsets less one.
-        Scan order: items ranked by descending support, ties by code; itemsets ascending by their ranks, from the least
-        frequent item on. It does not depend on the counter, nor on where the baskets were read from.
+        support: of at least one itemset. index: 0 to the number of these itemsets less one. Scan
+        order: items ranked by descending support, ties by code; itemsets ascending by their ranks,
+        from the least frequent item on. It does not depend on the counter, nor on where the baskets
+        were read from.
         """
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
+        supports.
+        """
 
 
 def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
@@ -113,19 +128,24 @@ class ItemCounter(Counter):
         return [int(np.flatnonzero(self.item_supports == support)[index])]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the items of supports lowest..highest: (m, 1) codes, ascending, and (m,) supports."""
+        """Return the items of supports lowest..highest: (m, 1) codes, ascending, and (m,)
+        supports.
+        """
         codes = np.flatnonzero((self.item_supports >= lowest) & (self.item_supports <= highest))
         return codes[:, None], self.item_supports[codes]
 
 
 @dataclass(frozen=True)
 class Shard:
-    """The baskets that are needed to count the itemsets whose least frequent item has one of some neighbouring ranks.
+    """The baskets that are needed to count the itemsets whose least frequent item has one of some
+    neighbouring ranks.
 
-    Every itemset is in one shard (as in Li et al., "PFP: Parallel FP-Growth for Query Recommendation", RecSys 2008).
-    transactions: whose codes are ranks, 0 for the most frequent item, ties by code. By unit, they have all entries
-    below high of each basket that has a rank in low..high - 1. low, high: the ranks of the shard. supports: (ranks,)
-    int64, how many units have each of the ranks below high or more, descending, wherever these units are.
+    Every itemset is in one shard (as in Li et al., "PFP: Parallel FP-Growth for Query
+    Recommendation", RecSys 2008).
+    transactions: whose codes are ranks, 0 for the most frequent item, ties by code. By unit, they
+    have all entries below high of each basket that has a rank in low..high - 1. low, high: the
+    ranks of the shard. supports: (ranks,) int64, how many units have each of the ranks below high
+    or more, descending, wherever these units are.
     """
 
     transactions: Transactions
@@ -138,7 +158,8 @@ class Shard:
 class ShardCounter(Counter, ABC):
     """Counts the itemsets of one size in one set of transactions, or those of one shard, by ranks.
 
-    size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below counts.
+    size: items, >= 2; for 1 the supports of items alone. min_support: units, >= 1; nothing below
+    counts.
     effort: threads, limit of work and progress.
     """
 
@@ -186,15 +207,21 @@ class ShardCounter(Counter, ABC):
                 return Top([(1, number)] if number else [], 1)
         if ceiling <= self._min_support:
             return Top([], self._min_support)
-        if wanted is None and self._transactions.baskets * math.comb(self._longest, self._size) > self._effort.max_work:
+        if (
+            wanted is None
+            and self._transactions.baskets * math.comb(self._longest, self._size)
+            > self._effort.max_work
+        ):
             self._effort.refuse_infeasible(self._size, self.most_work)
         return self._count(ceiling, wanted)
 
     @abstractmethod
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th (None: all), or so.
+        """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th
+        (None: all), or so.
 
-        ceiling, floor, wanted: >= 1. Levels are complete down to the floor that is returned, at least the given one.
+        ceiling, floor, wanted: >= 1. Levels are complete down to the floor that is returned, at
+        least the given one.
         """
 
     @abstractmethod
@@ -205,31 +232,41 @@ class ShardCounter(Counter, ABC):
 
     @abstractmethod
     def _refuse_singles(self, number: int) -> None:
-        """Raise WorkLimitError where a scan that finds one of so many itemsets, of one basket each, meets too many."""
+        """Raise WorkLimitError where a scan that finds one of so many itemsets, of one basket each,
+        meets too many.
+        """
 
 
-# ------------------------------------------------------------------------------------------------------ candidates
+# -------------------- candidates
 
 # Below it squares of roots are exact in int64.
 _EXACT = 1 << 62
-# Candidates of one size each: (n, r) int32 item numbers, r >= 1, ascending in a row; any number of such arrays.
+# Candidates of one size each: (n, r) int32 item numbers, r >= 1, ascending in a row; any number of
+# such arrays.
 Candidates = Sequence[NDArray[np.int32]]
 
 
 def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
-    """Return the weight of each of a unit's candidates where it holds m of them, m = 0..largest: (largest + 1,) int64.
+    """Return the weight of each of a unit's candidates where it holds m of them, m = 0..largest:
+    (largest + 1,) int64.
 
-    The weight is floor(scale · min(1, sqrt(bound / m))), exactly, 0 for m = 0. In multiples of 1 / scale the vector of
-    such a unit has an L2 norm <= sqrt(bound), as m · weight² <= scale² · bound. It falls as m grows.
-    bound: the square of that norm. largest: >= 0. Raises ParameterError unless bound and scale are whole numbers >= 1.
-    Weights of this form: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set union", 2020.
+    The weight is floor(scale · min(1, sqrt(bound / m))), exactly, 0 for m = 0. In multiples of 1 /
+    scale the vector of such a unit has an L2 norm <= sqrt(bound), as m · weight² <= scale² · bound.
+    It falls as m grows.
+    bound: the square of that norm. largest: >= 0. Raises ParameterError unless bound and scale are
+    whole numbers >= 1. Weights of this form: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin,
+    "Differentially private set union", 2020.
     """
     bound, scale = positive_integer("bound", bound), positive_integer("scale", scale)
     weights = np.full(largest + 1, scale, dtype=np.int64)
     weights[0] = 0
     if largest > bound:
         top, counts = scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64)
-        exact = [math.isqrt(top // one) for one in counts.tolist()] if top >= _EXACT else floor_roots(top // counts)
+        exact = (
+            [math.isqrt(top // one) for one in counts.tolist()]
+            if top >= _EXACT
+            else floor_roots(top // counts)
+        )
         weights[bound + 1 :] = exact
     return weights
 
@@ -245,9 +282,10 @@ def floor_roots(quotients: NDArray[np.int64]) -> NDArray[np.int64]:
 class CandidateSource(Protocol):
     """Purchases restricted to m items, numbered 0..m - 1.
 
-    A unit holds a candidate if any one of its baskets contains it; where baskets count together, if all of them do.
-    It counts once, in however many baskets. A unit's part depends on that unit alone. Sums are exact as long as the
-    number of units times the largest weight is below 2^63. WorkLimitError: it takes more steps than allowed.
+    A unit holds a candidate if any one of its baskets contains it; where baskets count together, if
+    all of them do. It counts once, in however many baskets. A unit's part depends on that unit
+    alone. Sums are exact as long as the number of units times the largest weight is below 2^63.
+    WorkLimitError: it takes more steps than allowed.
     """
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
@@ -257,30 +295,37 @@ class CandidateSource(Protocol):
         """
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        """Return for each candidate the sum of floor(scale · √(c / C)) over the units, exactly: (K,) int64.
+        """Return for each candidate the sum of floor(scale · √(c / C)) over the units, exactly:
+        (K,) int64.
 
-        c: in how many of its baskets a unit has the candidate. Where baskets count together, it is the least number of
-        baskets that have one of its items. C: the sum of c over all candidates. So in multiples of 1/scale the L2 norm
-        of what a unit adds is at most 1. sets: (K, r) different candidates of one size r >= 1. scale: 1 to 2^16.
+        c: in how many of its baskets a unit has the candidate. Where baskets count together, it is
+        the least number of baskets that have one of its items. C: the sum of c over all candidates.
+        So in multiples of 1/scale the L2 norm of what a unit adds is at most 1. sets: (K, r)
+        different candidates of one size r >= 1. scale: 1 to 2^16.
         """
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each candidate the sum of weights[candidates of the unit] over the units that hold it: (K,) int64.
+        """Return for each candidate the sum of weights[candidates of the unit] over the units that
+        hold it: (K,) int64.
 
-        candidates: K different ones in all; the sums stand in their order. weights: (K + 1,) int64, >= 0; all 1 for
-        plain supports.
+        candidates: K different ones in all; the sums stand in their order. weights: (K + 1,) int64,
+        >= 0; all 1 for plain supports.
         """
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        """Return how many units hold exactly 0, 1, ... K of K different candidates: (K + 1,) int64."""
+        """Return how many units hold exactly 0, 1, ... K of K different candidates: (K + 1,)
+        int64.
+        """
 
 
 @dataclass(frozen=True)
 class CandidateTrie:
-    """A node for each beginning of a candidate, level by level; node 0 is the root, where nothing is chosen.
+    """A node for each beginning of a candidate, level by level; node 0 is the root, where nothing
+    is chosen.
 
-    keys: (nodes - 1,) int64, strictly ascending: node v is the child of node ``keys[v - 1] // width`` by the item
-    ``keys[v - 1] % width``. accepts: (nodes,) int32, the candidate that ends in each node, -1 for none.
+    keys: (nodes - 1,) int64, strictly ascending: node v is the child of node ``keys[v - 1] //
+    width`` by the item ``keys[v - 1] % width``. accepts: (nodes,) int32, the candidate that ends in
+    each node, -1 for none.
     """
 
     width: int
@@ -299,13 +344,17 @@ class CandidateTrie:
 
 
 def candidate_trie(candidates: Candidates, width: int) -> CandidateTrie:
-    """Return the trie of different candidates, in the order of their items in a row; numbers are below width >= 1."""
+    """Return the trie of different candidates, in the order of their items in a row; numbers are
+    below width >= 1.
+    """
     starts = np.cumsum([0, *map(len, candidates)])
     nodes_of = [np.zeros(len(rows), dtype=np.int64) for rows in candidates]
     levels, accepted, nodes = [np.empty(0, dtype=np.int64)], [np.full(1, -1, dtype=np.int32)], 1
     for depth in range(max((rows.shape[1] for rows in candidates), default=0)):
         longer = [number for number, rows in enumerate(candidates) if rows.shape[1] > depth]
-        keys = np.concatenate([nodes_of[number] * width + candidates[number][:, depth] for number in longer])
+        keys = np.concatenate(
+            [nodes_of[number] * width + candidates[number][:, depth] for number in longer]
+        )
         level, place = np.unique(keys, return_inverse=True)
         accepts = np.full(len(level), -1, dtype=np.int32)
         ends = np.cumsum([len(candidates[number]) for number in longer])

@@ -1,8 +1,9 @@
 """Counting in numpy: it runs everywhere, and is the oracle for the compiled kernel.
 
-Partial itemsets are extended item by item, depth first, by what stands before their last item in rows in rank order.
-An extension below the floor ends its branch. Candidates are looked for in batches of baskets. Each batch gives hits
-of a unit and a cell of the result: all of a unit together give the weights of its cells.
+Partial itemsets are extended item by item, depth first, by what stands before their last item in
+rows in rank order. An extension below the floor ends its branch. Candidates are looked for in
+batches of baskets. Each batch gives hits of a unit and a cell of the result: all of a unit together
+give the weights of its cells.
 """
 
 from __future__ import annotations
@@ -31,14 +32,16 @@ from fim_private.counting.work import Effort, Meter, itemset_occurrences
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.reading.transactions import Transactions
 
-# Entries, hits or occurrences at a time: some 100 MB of working memory. One partial itemset or basket is never split.
+# Entries, hits or occurrences at a time: some 100 MB of working memory. One partial itemset or
+# basket is never split.
 _BATCH = 1 << 21
 
 
 class _FrequentRows(NamedTuple):
     """The baskets, cut to their frequent items and in rank order.
 
-    rank: (e,) ranks of the entries, ascending inside a row. start: (e,) the first entry of each entry's row.
+    rank: (e,) ranks of the entries, ascending inside a row. start: (e,) the first entry of each
+    entry's row.
     unit: (e,) the unit of each entry; None where each row is a unit.
     """
 
@@ -50,8 +53,8 @@ class _FrequentRows(NamedTuple):
 class _Frontier(NamedTuple):
     """Partial itemsets and where they occur.
 
-    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry: (o,) that of the last
-    chosen item, ascending inside a group.
+    chosen: (g, k) ranks, descending along a row. group: (o,) index into chosen, ascending. entry:
+    (o,) that of the last chosen item, ascending inside a group.
     """
 
     chosen: NDArray[np.int32]
@@ -60,7 +63,9 @@ class _Frontier(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Itemsets at or above the floor, in scan order: (m, size) ranks, chosen[group] and last, and (m,) supports."""
+    """Itemsets at or above the floor, in scan order: (m, size) ranks, chosen[group] and last, and
+    (m,) supports.
+    """
 
     chosen: NDArray[np.int32]
     group: NDArray[np.int64]
@@ -68,7 +73,9 @@ class _Found(NamedTuple):
     support: NDArray[np.int64]
 
 
-def _frequent_rows(transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int) -> _FrequentRows:
+def _frequent_rows(
+    transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int
+) -> _FrequentRows:
     """Cut the baskets to items of support >= floor, and to baskets that still have size of them."""
     rank = ranks_of(rank_order(supports, floor), len(supports))[transactions.items]
     known = np.flatnonzero(rank >= 0)
@@ -86,7 +93,9 @@ def _starts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.flatnonzero(np.diff(rows, prepend=-1))
 
 
-def sorted_in_rows(row: NDArray[np.int64], item: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def sorted_in_rows(
+    row: NDArray[np.int64], item: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return entries by row and, in each, by item: both >= 0."""
     key = (row << 32) | item
     key.sort()
@@ -94,7 +103,9 @@ def sorted_in_rows(row: NDArray[np.int64], item: NDArray[np.int32]) -> tuple[NDA
 
 
 def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Stable argsort of nonnegative integers below 2^32: numpy's is a radix sort for 16 bits, so by halves."""
+    """Stable argsort of nonnegative integers below 2^32: numpy's is a radix sort for 16 bits, so by
+    halves.
+    """
     order = np.argsort((values & 0xFFFF).astype(np.uint16), kind="stable")
     if len(values) and int(values.max()) > 0xFFFF:
         order = order[np.argsort((values[order] >> 16).astype(np.uint16), kind="stable")]
@@ -104,7 +115,9 @@ def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
 def _extend(
     rows: _FrequentRows, frontier: _Frontier, size: int, floor: int, meter: Meter
 ) -> Iterator[_Frontier | _Found]:
-    """Extend every partial itemset by one more frequent item, a batch at a time: to itemsets of that size at last."""
+    """Extend every partial itemset by one more frequent item, a batch at a time: to itemsets of
+    that size at last.
+    """
     remaining = size - frontier.chosen.shape[1]
     room = frontier.entry - rows.start[frontier.entry]
     able = room >= remaining
@@ -120,13 +133,19 @@ def _extend(
 
 
 def _extend_batch(
-    rows: _FrequentRows, frontier: _Frontier, room: NDArray[np.int64], last_item: bool, floor: int, meter: Meter
+    rows: _FrequentRows,
+    frontier: _Frontier,
+    room: NDArray[np.int64],
+    last_item: bool,
+    floor: int,
+    meter: Meter,
 ) -> _Frontier | _Found | None:
     """Extend some partial itemsets by one item; None where nothing reaches the floor."""
     chosen, group, entry = frontier
     meter(int(room.sum()))
     candidate = spread(rows.start[entry], room)
-    # An extension is a pair (partial itemset, item): the item's rank is below that of the last one chosen.
+    # An extension is a pair (partial itemset, item): the item's rank is below that of the last one
+    # chosen.
     base, width = int(group[0]), int(chosen[group[0] : group[-1] + 1, -1].max())
     key = np.repeat((group - base) * width, room) + rows.rank[candidate]
     units = None if rows.unit is None else np.repeat(rows.unit[entry], room)
@@ -157,7 +176,8 @@ def _count(
     if units is None:
         key = np.sort(key)
     else:
-        # Units ascend inside a partial itemset, so a stable sort by key leaves a unit's repeats adjacent.
+        # Units ascend inside a partial itemset, so a stable sort by key leaves a unit's repeats
+        # adjacent.
         order = np.argsort(key, kind="stable")
         key, units = key[order], units[order]
         fresh = np.ones(len(key), dtype=bool)
@@ -167,10 +187,11 @@ def _count(
     return key[first], np.diff(first, append=len(key))
 
 
-# Scans have a falling floor, so that the top of the spectrum costs only the frequent items. Each further one lowers it
-# by this factor: deep reads cost at most about a third more than one scan.
+# Scans have a falling floor, so that the top of the spectrum costs only the frequent items. Each
+# further one lowers it by this factor: deep reads cost at most about a third more than one scan.
 _FLOOR_FACTOR = 4
-# Itemsets of more items are long. Of these so many items of prefixes may be written out, some GB at most.
+# Itemsets of more items are long. Of these so many items of prefixes may be written out, some GB at
+# most.
 _LONG, _MOST_PREFIX_ITEMS = 256, 1 << 29
 
 
@@ -179,11 +200,14 @@ class PortableCounter(ShardCounter):
 
     @cached_property
     def most_work(self) -> int:
-        """How many steps a pass over all itemsets takes at most. Raises WorkLimitError where they are too long."""
+        """How many steps a pass over all itemsets takes at most. Raises WorkLimitError where they
+        are too long.
+        """
         occurrences = itemset_occurrences(np.diff(self._transactions.offsets), self._size)
         if self._size > _LONG and self._size**2 * occurrences > _MOST_PREFIX_ITEMS:
             raise WorkLimitError(
-                f"counting itemsets of more than {_LONG} items takes too much memory in these baskets: "
+                f"counting itemsets of more than {_LONG} items takes too much memory in these "
+                f"baskets: "
                 f"ask for a smaller {parameter('size')}"
             )
         return occurrences
@@ -196,18 +220,27 @@ class PortableCounter(ShardCounter):
 
     def _count(self, ceiling: int, wanted: int | None) -> Top:
         # As much as a reader of the top may want: each further scan lowers the floor.
-        floor = self._min_support if wanted is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
+        floor = (
+            self._min_support
+            if wanted is None
+            else max(ceiling // _FLOOR_FACTOR, self._min_support)
+        )
         return self._counted(ceiling, floor)
 
     def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
-        """Count a shard's itemsets of some supports, however many are wanted; see `ShardCounter`."""
+        """Count a shard's itemsets of some supports, however many are wanted; see
+        `ShardCounter`.
+        """
         assert self._shard is not None
         most = int(self._shard.supports[self._shard.low]) + 1
         return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
 
     def _counted(self, ceiling: int, floor: int) -> Top:
         """Count the itemsets of supports floor..ceiling - 1."""
-        histogram, meter = np.zeros(ceiling, dtype=np.int64), Meter(self._effort, self._size, self.most_work)
+        histogram, meter = (
+            np.zeros(ceiling, dtype=np.int64),
+            Meter(self._effort, self._size, self.most_work),
+        )
         for found in self._found(floor, meter):
             counts = np.bincount(found.support[found.support < ceiling])
             histogram[: len(counts)] += counts
@@ -218,7 +251,9 @@ class PortableCounter(ShardCounter):
         rows = _frequent_rows(self._transactions, self.item_supports, self._size, floor)
         by_rank = _stable_order(rows.rank)
         if self._shard is not None:
-            by_rank = by_rank[slice(*np.searchsorted(rows.rank[by_rank], (self._shard.low, self._shard.high)))]
+            by_rank = by_rank[
+                slice(*np.searchsorted(rows.rank[by_rank], (self._shard.low, self._shard.high)))
+            ]
         single = np.arange(len(self.item_supports), dtype=np.int32)[:, None]
         frontier = _Frontier(single, rows.rank[by_rank].astype(np.int64), by_rank)
         waiting = [_extend(rows, frontier, self._size, floor, meter)]
@@ -232,7 +267,9 @@ class PortableCounter(ShardCounter):
                 waiting.append(_extend(rows, extended, self._size, floor, meter))
 
     def locate(self, support: int, index: int) -> list[int]:
-        """Return the codes of the index-th itemset of that support; LookupError without one; see `Counter`."""
+        """Return the codes of the index-th itemset of that support; LookupError without one; see
+        `Counter`.
+        """
         for codes, _ in self._between(support, support):
             if index < len(codes):
                 return [int(code) for code in codes[index]]
@@ -240,12 +277,16 @@ class PortableCounter(ShardCounter):
         raise LookupError("no such itemset")
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,) supports."""
+        """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
+        supports.
+        """
         empty = np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
         codes, supports = zip(empty, *self._between(lowest, highest), strict=True)
         return np.concatenate(codes), np.concatenate(supports)
 
-    def _between(self, lowest: int, highest: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _between(
+        self, lowest: int, highest: int
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         order = rank_order(self.item_supports)
         for found in self._found(lowest, Meter(self._effort, self._size, self.most_work)):
             asked = np.flatnonzero(found.support <= highest)
@@ -253,7 +294,7 @@ class PortableCounter(ShardCounter):
             yield order[ranks], found.support[asked]
 
 
-# ------------------------------------------------------------------------------------------------------ candidates
+# -------------------- candidates
 
 # The unit of each hit, ascending from batch to batch, and its cell: (n,) int64 each.
 _Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -261,9 +302,11 @@ _Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class _Rows:
-    """Baskets as rows: row r has the numbers ``items[starts[r]:starts[r + 1]]``, ascending, and the unit ``units[r]``.
+    """Baskets as rows: row r has the numbers ``items[starts[r]:starts[r + 1]]``, ascending, and the
+    unit ``units[r]``.
 
-    repeats: (entries,) where a row is all baskets of a unit together, in how many of them each item is; else None.
+    repeats: (entries,) where a row is all baskets of a unit together, in how many of them each item
+    is; else None.
     """
 
     starts: NDArray[np.int64]
@@ -279,7 +322,9 @@ class _Rows:
 
 @dataclass(frozen=True)
 class CandidateCounts:
-    """Candidates among the items of some codes, (m,), counted in numpy by one thread; see `CandidateSource`."""
+    """Candidates among the items of some codes, (m,), counted in numpy by one thread; see
+    `CandidateSource`.
+    """
 
     _transactions: Transactions
     _codes: NDArray[np.integer]
@@ -302,14 +347,21 @@ class CandidateCounts:
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         most = int((self._rows.lengths * (self._rows.lengths - 1) // 2).sum())
-        pairs = np.column_stack(np.tril_indices(len(self._codes), -1))  # in the order of their cells
+        # in the order of their cells
+        pairs = np.column_stack(np.tril_indices(len(self._codes), -1))
         return self._leveled(_pairs(self._rows, Meter(self._effort, 2, most)), pairs, scale)
 
-    def _leveled(self, hits: Iterable[_Hits], members: NDArray[np.integer], scale: int) -> NDArray[np.int64]:
+    def _leveled(
+        self, hits: Iterable[_Hits], members: NDArray[np.integer], scale: int
+    ) -> NDArray[np.int64]:
         """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
         rows, cells, width = self._rows, len(members), max(len(self._codes), 1)
         sums = np.zeros(cells, dtype=np.int64)
-        entries = None if rows.repeats is None else np.repeat(rows.units, rows.lengths) * width + rows.items
+        entries = (
+            None
+            if rows.repeats is None
+            else np.repeat(rows.units, rows.lengths) * width + rows.items
+        )
         for keys, times in _distinct(hits, cells):
             if entries is not None and rows.repeats is not None:
                 looked = (keys // cells)[:, None] * width + members[keys % cells]
@@ -347,8 +399,12 @@ class CandidateCounts:
             yield _candidates_of_rows(self._rows, first, last, trie, meter)
 
 
-def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort) -> NDArray[np.int64]:
-    """Return the sum of weights[distinct items of the unit] of each item, as compiled.item_sums; effort is not used."""
+def item_sums(
+    transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort
+) -> NDArray[np.int64]:
+    """Return the sum of weights[distinct items of the unit] of each item, as compiled.item_sums;
+    effort is not used.
+    """
     items = len(transactions.vocabulary)
     if weights is None:
         bought: NDArray[np.integer] = transactions.items
@@ -359,8 +415,12 @@ def item_sums(transactions: Transactions, weights: NDArray[np.int64] | None, eff
     return _weighted(_item_hits(transactions), weights, items)
 
 
-def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> NDArray[np.int64]:
-    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort is not used."""
+def item_level_sums(
+    transactions: Transactions, scale: int, most: int, effort: Effort
+) -> NDArray[np.int64]:
+    """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort is not
+    used.
+    """
     cells = len(transactions.vocabulary)
     sums = np.zeros(cells, dtype=np.int64)
     for keys, times in _distinct(_item_hits(transactions), cells):
@@ -376,9 +436,11 @@ def item_level_sums(transactions: Transactions, scale: int, most: int, effort: E
 def repeated_items(
     transactions: Transactions, number_of: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.signedinteger]]:
-    """Return all baskets of each unit as one row, and in how many of them each item is: starts, items, repeats.
+    """Return all baskets of each unit as one row, and in how many of them each item is: starts,
+    items, repeats.
 
-    number_of: (vocabulary,), by which a row ascends, -1 to leave it out. starts: (units + 1,). items: (entries,).
+    number_of: (vocabulary,), by which a row ascends, -1 to leave it out. starts: (units + 1,).
+    items: (entries,).
     repeats: (entries,) int32, or int64 where there are 2^31 baskets.
     """
     assert transactions.unit_offsets is not None
@@ -404,12 +466,17 @@ def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
 
 
 def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
-    """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit: (n,).
+    """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit:
+    (n,).
 
     units: (n,) ascending. times: (n,), and below 2^63 all together. scale: at most 2^16.
     """
     first = _starts(units)
-    total = np.repeat(np.add.reduceat(times, first), np.diff(first, append=len(units))) if len(units) else times
+    total = (
+        np.repeat(np.add.reduceat(times, first), np.diff(first, append=len(units)))
+        if len(units)
+        else times
+    )
     if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
         pairs = zip(times.tolist(), total.tolist(), strict=True)
         return np.array([isqrt(scale**2 * own // whole) for own, whole in pairs], dtype=np.int64)
@@ -419,7 +486,9 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
 def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
     if transactions.unit_offsets is None:
         return np.arange(transactions.stored)
-    return np.repeat(np.arange(len(transactions.unit_offsets) - 1), np.diff(transactions.unit_offsets))
+    return np.repeat(
+        np.arange(len(transactions.unit_offsets) - 1), np.diff(transactions.unit_offsets)
+    )
 
 
 def _weighted(hits: Iterable[_Hits], weights: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
@@ -431,16 +500,22 @@ def _weighted(hits: Iterable[_Hits], weights: NDArray[np.int64], cells: int) -> 
     return sums
 
 
-def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield unit * width + cell for all hits, each once and how often it is hit; ascending, and no array is empty.
+def _distinct(
+    hits: Iterable[_Hits], width: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield unit * width + cell for all hits, each once and how often it is hit; ascending, and no
+    array is empty.
 
-    width: how many cells there are. All of a unit are in one array: beside a batch only one unit's cells are stored.
+    width: how many cells there are. All of a unit are in one array: beside a batch only one unit's
+    cells are stored.
     """
     waiting, before = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for units, cells in hits:
         new, more = np.unique(units * width + cells, return_counts=True)
         keys, place = np.unique(np.concatenate([waiting, new]), return_inverse=True)
-        times = np.bincount(place, np.concatenate([before, more]), minlength=len(keys)).astype(np.int64)
+        times = np.bincount(place, np.concatenate([before, more]), minlength=len(keys)).astype(
+            np.int64
+        )
         if len(keys):
             # The last unit may have more baskets in the next batch.
             last = int(np.searchsorted(keys, keys[-1] // width * width))
@@ -468,8 +543,12 @@ def _pairs(rows: _Rows, meter: Meter) -> Iterator[_Hits]:
         yield np.repeat(rows.units[row], before), cell
 
 
-def _candidates_of_rows(rows: _Rows, first: int, last: int, trie: CandidateTrie, meter: Meter) -> _Hits:
-    """Return the hits of the rows first..last: the occurrences of the trie's nodes, level by level."""
+def _candidates_of_rows(
+    rows: _Rows, first: int, last: int, trie: CandidateTrie, meter: Meter
+) -> _Hits:
+    """Return the hits of the rows first..last: the occurrences of the trie's nodes, level by
+    level.
+    """
     # An occurrence is a node, a row, and the entry behind that of the node's last item.
     row = np.arange(first, last)
     node, entry = np.zeros(len(row), dtype=np.int64), rows.starts[row]
@@ -493,13 +572,17 @@ def _candidates_of_rows(rows: _Rows, first: int, last: int, trie: CandidateTrie,
 
 
 def spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers starts[k], starts[k] + 1, ..., lengths[k] of them, for each k: (sum of lengths,)."""
+    """Return the numbers starts[k], starts[k] + 1, ..., lengths[k] of them, for each k: (sum of
+    lengths,).
+    """
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
 def batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
-    """Cut costs, (n,) >= 0, into ranges first..last of at most that much (_BATCH) together, or of one."""
+    """Cut costs, (n,) >= 0, into ranges first..last of at most that much (_BATCH) together, or of
+    one.
+    """
     most = _BATCH if most is None else most
     ends, first = np.cumsum(costs), 0
     while first < len(costs):

@@ -28,10 +28,12 @@ def _no_progress(fraction: float) -> None: ...
 
 @dataclass(frozen=True)
 class Effort:
-    """What a count may use; ParameterError for a number out of range, and for a progress that is no function.
+    """What a count may use; ParameterError for a number out of range, and for a progress that is no
+    function.
 
     threads: >= 1; None for one a core. max_work: steps after which it gives up, >= 1.
-    progress: called now and then by the thread that counts, see `Progress`; what it raises ends the count.
+    progress: called now and then by the thread that counts, see `Progress`; what it raises ends the
+    count.
     """
 
     threads: int | None = None
@@ -46,13 +48,17 @@ class Effort:
 
     @property
     def workers(self) -> int:
-        """How many threads to use, >= 1: as asked for, or as many as there are cores for this process."""
+        """How many threads to use, >= 1: as asked for, or as many as there are cores for this
+        process.
+        """
         if self.threads is None and hasattr(os, "sched_getaffinity"):
             return len(os.sched_getaffinity(0))
         return self.threads or os.cpu_count() or 1
 
     def share(self, tasks: Iterable[Callable[[], object]]) -> None:
-        """Run all tasks, each once, in several threads. Raises what a task raises, and leaves out the rest."""
+        """Run all tasks, each once, in several threads. Raises what a task raises, and leaves out
+        the rest.
+        """
         waiting = list(tasks)
         queue = iter(waiting)  # one iterator for all threads: each task is taken once
 
@@ -62,7 +68,9 @@ class Effort:
             for task in queue:
                 task()
 
-        sharing = replace(self, threads=max(1, min(self.workers, len(waiting))), progress=_no_progress)
+        sharing = replace(
+            self, threads=max(1, min(self.workers, len(waiting))), progress=_no_progress
+        )
         sharing.together(work, stop=waiting.clear, fraction=lambda: 0.0)
 
     def together(
@@ -74,7 +82,8 @@ class Effort:
     ) -> None:
         """Do one piece of work in several threads, this one among them.
 
-        work: called by each; by this one with what to call every few milliseconds, which raises what ends the work.
+        work: called by each; by this one with what to call every few milliseconds, which raises
+        what ends the work.
         stop: makes all threads end soon. fraction: how much of the work is done, 0 to 1.
         """
         shown = time.monotonic()
@@ -90,7 +99,8 @@ class Effort:
 
         def tick() -> None:
             nonlocal shown
-            if not others:  # not before the work has lasted some milliseconds: less is not worth a thread
+            # not before the work has lasted some milliseconds: less is not worth a thread
+            if not others:
                 for _ in range(self.workers - 1):
                     others.append(threading.Thread(target=help_out, daemon=True))
                     others[-1].start()
@@ -114,19 +124,25 @@ class Effort:
             raise failures[0]
 
     def refuse_infeasible(self, size: int, steps: int) -> None:
-        """Raise WorkLimitError where reading every itemset of that size takes more steps than max_work."""
+        """Raise WorkLimitError where reading every itemset of that size takes more steps than
+        max_work.
+        """
         if steps > self.max_work:
             raise WorkLimitError(
-                f"counting every itemset of size {size} would take up to {_figure(steps)} steps, more than "
-                f"{parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, raise "
+                f"counting every itemset of size {size} would take up to {_figure(steps)} steps, "
+                f"more than "
+                f"{parameter('max_work')} = {_figure(self.max_work)}: ask for a smaller size, "
+                f"raise "
                 f"{parameter('max_work')}, or use large-margin"
             )
 
     def over_limit(self, size: int) -> WorkLimitError:
         """Return the error of a count of itemsets of that size that was given up."""
         return WorkLimitError(
-            f"counting itemsets of size {size} in these baskets took more than {parameter('max_work')} = "
-            f"{_figure(self.max_work)} steps: ask for a smaller size, or raise {parameter('max_work')}"
+            f"counting itemsets of size {size} in these baskets took more than "
+            f"{parameter('max_work')} = "
+            f"{_figure(self.max_work)} steps: ask for a smaller size, or raise "
+            f"{parameter('max_work')}"
         )
 
 
@@ -138,7 +154,9 @@ class Meter:
         self.done, self._shown = 0, time.monotonic()
 
     def __call__(self, steps: int) -> None:
-        """Take account of steps just done. Raises WorkLimitError where more are done than the effort allows."""
+        """Take account of steps just done. Raises WorkLimitError where more are done than the
+        effort allows.
+        """
         self.done += steps
         if self.done > self._effort.max_work:
             raise self._effort.over_limit(self._size)
@@ -148,9 +166,13 @@ class Meter:
 
 
 def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
-    """Return how often an itemset of that size is in a basket: the sum of C(length, size), for lengths (baskets,)."""
+    """Return how often an itemset of that size is in a basket: the sum of C(length, size), for
+    lengths (baskets,).
+    """
     counts = np.bincount(lengths)
-    return sum(int(counts[length]) * math.comb(int(length), size) for length in np.flatnonzero(counts))
+    return sum(
+        int(counts[length]) * math.comb(int(length), size) for length in np.flatnonzero(counts)
+    )
 
 
 def _figure(number: int) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 def least_integer(holds: Callable[[int], bool], first: int, last: int | None = None) -> int:
     """Return the least integer >= first from which on a condition holds.
 
-    last: an integer >= first for which it is known to hold; None: the search goes on until it holds.
+    last: an integer >= first for which it is known to hold; None: the search goes on until it
+    holds.
     """
     if last is None:
         step = 1
@@ -29,14 +30,17 @@ def least_integer(holds: Callable[[int], bool], first: int, last: int | None = N
     return first
 
 
-# Decimal arithmetic rounded to one side: what is computed downwards is never too large, upwards never too small. The
-# decimal module rounds each single operation exactly as the context says, except exp, ln and sqrt, which it rounds to
-# the nearest: these are moved on by one place here. An interval is a lower and an upper bound of a number.
+# Decimal arithmetic rounded to one side: what is computed downwards is never too large, upwards
+# never too small. The decimal module rounds each single operation exactly as the context says,
+# except exp, ln and sqrt, which it rounds to the nearest: these are moved on by one place here. An
+# interval is a lower and an upper bound of a number.
 Interval = tuple[Decimal, Decimal]
 
 
 def directed(digits: int) -> tuple[Context, Context]:
-    """Return contexts of ``digits`` digits that round down, and up; exponents as small as the machine allows."""
+    """Return contexts of ``digits`` digits that round down, and up; exponents as small as the
+    machine allows.
+    """
     limits: Any = {"prec": digits, "Emin": MIN_EMIN, "Emax": MAX_EMAX}
     return Context(rounding=ROUND_FLOOR, **limits), Context(rounding=ROUND_CEILING, **limits)
 
@@ -47,7 +51,9 @@ def quotient(context: Context, value: Fraction) -> Decimal:
 
 
 def exp(context: Context, x: Decimal) -> Decimal:
-    """Return a bound of e^x to the side the context rounds to, and >= 0: a lower or an upper one."""
+    """Return a bound of e^x to the side the context rounds to, and >= 0: a lower or an upper
+    one.
+    """
     return max(_moved_on(context, context.exp(x)), Decimal(0))
 
 
@@ -67,31 +73,39 @@ def root(context: Context, value: Fraction) -> Decimal:
 
 
 def _moved_on(context: Context, value: Decimal) -> Decimal:
-    return context.next_minus(value) if context.rounding == ROUND_FLOOR else context.next_plus(value)
+    return (
+        context.next_minus(value) if context.rounding == ROUND_FLOOR else context.next_plus(value)
+    )
 
 
-# A sampler must never decide by a rounded float. So a number x is a pair of integers ``(lower, upper)`` with
-# ``lower <= 2**bits * x <= upper``. A decision is taken only when both ends agree, and else again with more bits.
+# A sampler must never decide by a rounded float. So a number x is a pair of integers ``(lower,
+# upper)`` with ``lower <= 2**bits * x <= upper``. A decision is taken only when both ends agree,
+# and else again with more bits.
 Bounds = tuple[int, int]
 
-# Bits for comparing a tail with δ, which may be 10^-300. A tail too close to tell counts as above δ.
+# Bits for comparing a tail with δ, which may be 10^-300. A tail too close to tell counts as above
+# δ.
 _TAIL_BITS = 1152
 
 
 def precisions(start: int) -> Iterator[int]:
-    """Yield start, 2 start, 4 start, … without end: the number of bits for each new attempt at a decision."""
+    """Yield start, 2 start, 4 start, … without end: the number of bits for each new attempt at a
+    decision.
+    """
     return (start << doublings for doublings in count())
 
 
 @lru_cache(maxsize=1 << 17)
 def exp_bounds(numerator: int, denominator: int, bits: int) -> Bounds:
-    """Bound ``2**bits * exp(-numerator / denominator)``, for integers numerator >= 0, denominator >= 1."""
+    """Bound ``2**bits * exp(-numerator / denominator)``, for integers numerator >= 0, denominator
+    >= 1.
+    """
     if not numerator:
         return 1 << bits, 1 << bits
     if numerator > denominator * bits:  # e^-x < 2^-bits once x > bits ln 2
         return 0, 1
-    # x <= bits, so rounding x moves e^-x by less than bits * 10^-digits, far below 2^-bits: one unit up or down
-    # covers every rounding.
+    # x <= bits, so rounding x moves e^-x by less than bits * 10^-digits, far below 2^-bits: one
+    # unit up or down covers every rounding.
     digits = bits * 31 // 100 + 24
     context = Context(prec=digits, Emin=-999_999, Emax=999_999)
     x = context.divide(Decimal(numerator), Decimal(denominator))
@@ -101,7 +115,9 @@ def exp_bounds(numerator: int, denominator: int, bits: int) -> Bounds:
 
 
 def power_bounds(base: Bounds, exponent: int, bits: int) -> Bounds:
-    """Bound ``x**exponent`` for an x in [0, 1] given by its bounds, and an exponent >= 0, by repeated squaring."""
+    """Bound ``x**exponent`` for an x in [0, 1] given by its bounds, and an exponent >= 0, by
+    repeated squaring.
+    """
     one = 1 << bits
     product = (one, one)
 
@@ -123,7 +139,8 @@ def power_bounds(base: Bounds, exponent: int, bits: int) -> Bounds:
 def laplace_tail_bounds(scale: Fraction, k: int, bits: int) -> Bounds:
     """Bound ``2**bits * P(X >= k)`` for discrete Laplace noise, P(x) ∝ exp(-|x| / scale).
 
-    For k >= 1 the tail is e^{-k/b} / (1 + e^{-1/b}) with the scale b > 0, in units (docs/privacy.md, equation (1)).
+    For k >= 1 the tail is e^{-k/b} / (1 + e^{-1/b}) with the scale b > 0, in units
+    (docs/privacy.md, equation (1)).
     """
     one = 1 << bits
     if k <= 0:
@@ -131,39 +148,51 @@ def laplace_tail_bounds(scale: Fraction, k: int, bits: int) -> Bounds:
         return one - upper, one - lower
     tail_lower, tail_upper = exp_bounds(k * scale.denominator, scale.numerator, bits)
     unit_lower, unit_upper = exp_bounds(scale.denominator, scale.numerator, bits)
-    return (tail_lower << bits) // (one + unit_upper), min((tail_upper << bits) // (one + unit_lower) + 1, one)
+    return (tail_lower << bits) // (one + unit_upper), min(
+        (tail_upper << bits) // (one + unit_lower) + 1, one
+    )
 
 
 @lru_cache(maxsize=64)
 def laplace_threshold(scale: Fraction, delta: Fraction) -> int:
-    """Return the least integer A >= 0 with P(Z > A) <= delta for discrete Laplace noise Z of scale > 0, certified."""
+    """Return the least integer A >= 0 with P(Z > A) <= delta for discrete Laplace noise Z of scale
+    > 0, certified.
+    """
     enough = delta * (1 << _TAIL_BITS)
-    return least_integer(lambda noise: laplace_tail_bounds(scale, noise + 1, _TAIL_BITS)[1] <= enough, 0)
+    return least_integer(
+        lambda noise: laplace_tail_bounds(scale, noise + 1, _TAIL_BITS)[1] <= enough, 0
+    )
 
 
-# The standard normal tail Q(x) = P(Z >= x) is φ(x) R(x), with the density φ(x) = e^{-x²/2} / √(2π) and the Mills ratio
+# The standard normal tail Q(x) = P(Z >= x) is φ(x) R(x), with the density φ(x) = e^{-x²/2} / √(2π)
+# and the Mills ratio
 #
-#     R(x) = ∫_0^∞ e^{-xt - t²/2} dt,                                                                      (M)
+#     R(x) = ∫_0^∞ e^{-xt - t²/2} dt,    (M)
 #
-# which decreases, lies between 0 and 1/x, and so loses no digits where Q is tiny. All arithmetic is on intervals: a
-# lower bound is computed from bounds downwards, an upper bound upwards, in some 70 decimal digits.
+# which decreases, lies between 0 and 1/x, and so loses no digits where Q is tiny. All arithmetic is
+# on intervals: a lower bound is computed from bounds downwards, an upper bound upwards, in some 70
+# decimal digits.
 
 DOWN, UP = directed(72)
 _ONE, _HALF = Decimal(1), Decimal("0.5")
 # 2π, cut off after 80 decimals: more than is used of it, so rounding up passes the rest too.
-_TWO_PI = Decimal("6.28318530717958647692528676655900576839433879875021164194988918461563281257241799")
+_TWO_PI = Decimal(
+    "6.28318530717958647692528676655900576839433879875021164194988918461563281257241799"
+)
 _ROOT_TWO_PI: Interval = (sqrt(DOWN, DOWN.plus(_TWO_PI)), sqrt(UP, UP.plus(_TWO_PI)))
 # Below this the series of the Mills ratio is quicker than its continued fraction.
 _SERIES_END = 5
 # The series ends with terms so small: its sum is cut off far behind the digits of what remains.
 _LEAST_TERM = Decimal("1e-75")
-# No arithmetic operators on decimals below: they would round to the 28 digits of the default context.
+# No arithmetic operators on decimals below: they would round to the 28 digits of the default
+# context.
 
 
 def normal_tail_bounds(x: Fraction) -> Interval:
     """Bound Q(x) = P(Z >= x), for Z standard normal and x of any sign and size.
 
-    Both agree in 40 digits for |x| <= 1e6. Where e^{-x²/2} is below what the decimal module can hold the lower is 0.
+    Both agree in 40 digits for |x| <= 1e6. Where e^{-x²/2} is below what the decimal module can
+    hold the lower is 0.
     """
     if x < 0:
         lower, upper = normal_tail_bounds(-x)
@@ -188,8 +217,8 @@ def mills_ratio_bounds(x: Fraction) -> Interval:
 def _by_series(x: Interval) -> Interval:
     """Bound R(x) = √(π/2) e^{x²/2} - Σ_{n>=0} x^{2n+1} / (2n+1)!!, for x from 0 to 5.
 
-    Both sides solve R' = xR - 1 and are √(π/2) at 0. All terms t_n are positive. Their ratio is x²/(2n+3); once it is
-    below 1/2 for all that follow, what comes after t_n is less than t_n.
+    Both sides solve R' = xR - 1 and are √(π/2) at 0. All terms t_n are positive. Their ratio is
+    x²/(2n+3); once it is below 1/2 for all that follow, what comes after t_n is less than t_n.
     """
     low_square, high_square = DOWN.multiply(x[0], x[0]), UP.multiply(x[1], x[1])
     (low, high), n = x, 0
@@ -200,18 +229,22 @@ def _by_series(x: Interval) -> Interval:
         high = UP.divide(UP.multiply(high, high_square), 2 * n + 1)
         sum_low, sum_high = DOWN.add(sum_low, low), UP.add(sum_high, high)
     sum_high = UP.add(sum_high, high)
-    whole_low = DOWN.multiply(exp(DOWN, DOWN.multiply(_HALF, low_square)), DOWN.multiply(_HALF, _ROOT_TWO_PI[0]))
-    whole_high = UP.multiply(exp(UP, UP.multiply(_HALF, high_square)), UP.multiply(_HALF, _ROOT_TWO_PI[1]))
+    whole_low = DOWN.multiply(
+        exp(DOWN, DOWN.multiply(_HALF, low_square)), DOWN.multiply(_HALF, _ROOT_TWO_PI[0])
+    )
+    whole_high = UP.multiply(
+        exp(UP, UP.multiply(_HALF, high_square)), UP.multiply(_HALF, _ROOT_TWO_PI[1])
+    )
     return DOWN.subtract(whole_low, sum_high), UP.subtract(whole_high, sum_low)
 
 
 def _by_continued_fraction(x: Interval) -> Interval:
     """Bound R(x) = 1/(x + 1/(x + 2/(x + 3/(x + …)))), Laplace's continued fraction, for x >= 5.
 
-    Let M_k = ∫_0^∞ t^k e^{-xt - t²/2} dt > 0, so M_0 = R(x). Integration by parts gives 1 = x M_0 + M_1 and
-    k M_{k-1} = x M_k + M_{k+1}. Hence T_k = x + M_{k+1}/M_k is more than x, 1/R(x) = T_0, and
-    T_k = x + (k+1)/T_{k+1}. So T_n lies between x and x + (n+1)/x, and these bounds, carried back from n to 0, close in
-    on T_0.
+    Let M_k = ∫_0^∞ t^k e^{-xt - t²/2} dt > 0, so M_0 = R(x). Integration by parts gives 1 = x M_0 +
+    M_1 and k M_{k-1} = x M_k + M_{k+1}. Hence T_k = x + M_{k+1}/M_k is more than x, 1/R(x) = T_0,
+    and T_k = x + (k+1)/T_{k+1}. So T_n lies between x and x + (n+1)/x, and these bounds, carried
+    back from n to 0, close in on T_0.
     """
     low, high = x
     # 120 steps leave 42 digits at 5, fewer leave more further out.

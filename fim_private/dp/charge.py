@@ -1,4 +1,6 @@
-"""What a release is charged with before it is made, and the account, a ledger, that it is charged to."""
+"""What a release is charged with before it is made, and the account, a ledger, that it is charged
+to.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ _LONG = 10**18
 class Span:
     """The units that a release is of, by time (docs/privacy.md, "Periods").
 
-    time, baskets: the columns of times, and of baskets' ids, sorted. per: the kind of period; each holds a unit
-    of a user; None otherwise. period: whose units they are; None for all.
+    time, baskets: the columns of times, and of baskets' ids, sorted. per: the kind of period; each
+    holds a unit of a user; None otherwise. period: whose units they are; None for all.
     """
 
     time: str
@@ -38,9 +40,15 @@ class Span:
 
     @property
     def has_one_each(self) -> bool:
-        """Whether a user has no more than one unit in it, where a unit is what a user buys in one period."""
+        """Whether a user has no more than one unit in it, where a unit is what a user buys in one
+        period.
+        """
         days = self.days
-        return self.per is not None and days is not None and period_at(self.per, days[0]).last == days[1]
+        return (
+            self.per is not None
+            and days is not None
+            and period_at(self.per, days[0]).last == days[1]
+        )
 
     @property
     def days(self) -> tuple[int, int] | None:
@@ -55,26 +63,31 @@ class Span:
 
 
 def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) -> str:
-    """Return in words what it means for a user of many units, each of one such period, that so much is spent on each.
+    """Return in words what it means for a user of many units, each of one such period, that so much
+    is spent on each.
 
     apart: as `composition.of_units` has it.
     """
     units = PERIODS_A_YEAR[per]
     whole = of_units(cost, zcdp, units, apart=apart)
     return (
-        f"One {per} of a user is protected, not the user for good. A user who buys in {units} {per}s, with as much "
-        f"spent on each, has ε = {least_in_words(whole.epsilon)}, δ = {least_in_words(whole.delta)} in all."
+        f"One {per} of a user is protected, not the user for good. A user who buys in {units} "
+        f"{per}s, with as much "
+        f"spent on each, has ε = {least_in_words(whole.epsilon)}, δ = "
+        f"{least_in_words(whole.delta)} in all."
     )
 
 
 @dataclass(frozen=True)
 class Charge:
-    """What a release spends, and what may be written down of it: all is public, and known before data is read.
+    """What a release spends, and what may be written down of it: all is public, and known before
+    data is read.
 
-    command: what makes the release, such as "mine". dataset: its name. cost: (epsilon, delta) of all of it. zcdp: it is
-    also zcdp.delta-approximately zcdp.rho-zCDP. parameters: what was asked, as plain values of JSON without floats.
-    unit_columns: which columns name the privacy unit; None where none is named, as for lists in memory. span: the
-    period of its units, and how they have one.
+    command: what makes the release, such as "mine". dataset: its name. cost: (epsilon, delta) of
+    all of it. zcdp: it is also zcdp.delta-approximately zcdp.rho-zCDP. parameters: what was asked,
+    as plain values of JSON without floats.
+    unit_columns: which columns name the privacy unit; None where none is named, as for lists in
+    memory. span: the period of its units, and how they have one.
     """
 
     command: str
@@ -92,8 +105,8 @@ class Charge:
 class Left:
     """What one more release may spend of a budget, exactly; each >= 0.
 
-    rho: where budgets add up in zCDP; epsilon is then √(2 rho), rounded down, as for a release known by ε alone.
-    None where they add up as (ε, δ).
+    rho: where budgets add up in zCDP; epsilon is then √(2 rho), rounded down, as for a release
+    known by ε alone. None where they add up as (ε, δ).
     """
 
     epsilon: Fraction
@@ -108,7 +121,8 @@ class Left:
 
 @dataclass(frozen=True)
 class Charged:
-    """What an account says once a release has been charged: its data set, the number of the entry, what is left.
+    """What an account says once a release has been charged: its data set, the number of the entry,
+    what is left.
 
     period: whose units this is left of; None for all.
     """
@@ -125,21 +139,29 @@ class Charged:
 
 
 def account_of(ledger: Any, dataset: str | None, *, private: bool) -> Any:
-    """Return the ledger that a caller gave, None for none; ParameterError for what contradicts it, a seed among it."""
+    """Return the ledger that a caller gave, None for none; ParameterError for what contradicts it,
+    a seed among it.
+    """
     if ledger is None:
         if dataset is not None:
-            raise ParameterError(f"{parameter('dataset')} goes with {parameter('ledger')}: whose budget is charged")
+            raise ParameterError(
+                f"{parameter('dataset')} goes with {parameter('ledger')}: whose budget is charged"
+            )
         return None
     if isinstance(ledger, str) or not callable(getattr(ledger, "charge", None)):
-        raise ParameterError(f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}")
+        raise ParameterError(
+            f"{parameter('ledger')} must be one that fim.Ledger opened, not {shown(ledger)}"
+        )
     if not dataset:
         raise ParameterError(
-            f"{parameter('ledger')} needs {parameter('dataset')}: your name for the data, the same for all files about "
+            f"{parameter('ledger')} needs {parameter('dataset')}: your name for the data, the "
+            f"same for all files about "
             "the same people"
         )
     if not private:
         raise ParameterError(
-            f"{parameter('seed')} and {parameter('ledger')} contradict each other: with a seed nothing is private; "
+            f"{parameter('seed')} and {parameter('ledger')} contradict each other: with a seed "
+            f"nothing is private; "
             "leave one of them out"
         )
     return ledger
@@ -157,18 +179,24 @@ def charge_list(
     rho: Fraction | None = None,
     **asked: Any,
 ) -> None:
-    """Charge what is about to be computed of a list that the caller gives, one entry of it for each unit.
+    """Charge what is about to be computed of a list that the caller gives, one entry of it for each
+    unit.
 
-    unit: what one entry is, "basket" or "user"; None for what the ledger protects, or for a basket. private: whether
-    there is no seed. rho: what it spends in zCDP, beside cost.delta; None for what follows from the cost
-    (docs/privacy.md, "The ledger"). asked: its public parameters, None for not asked. Without a ledger nothing is
-    charged; else the charge is on the disk when this returns. Raises ParameterError and LedgerError.
+    unit: what one entry is, "basket" or "user"; None for what the ledger protects, or for a basket.
+    private: whether there is no seed. rho: what it spends in zCDP, beside cost.delta; None for what
+    follows from the cost (docs/privacy.md, "The ledger"). asked: its public parameters, None for
+    not asked. Without a ledger nothing is charged; else the charge is on the disk when this
+    returns. Raises ParameterError and LedgerError.
     """
     account = account_of(ledger, dataset, private=private)
     if unit is not None and unit not in UNITS:
-        raise ParameterError(f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}")
+        raise ParameterError(
+            f"{parameter('unit')} must be one of {', '.join(UNITS)}, not {shown(unit)}"
+        )
     if unit is not None and account is None:
-        raise ParameterError(f"{parameter('unit')} goes with {parameter('ledger')}: what one entry of your list is")
+        raise ParameterError(
+            f"{parameter('unit')} goes with {parameter('ledger')}: what one entry of your list is"
+        )
     if account is None or dataset is None:
         return
     whose = unit or account.privacy_unit or UNITS[0]
@@ -177,4 +205,6 @@ def charge_list(
         if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= _LONG):
             plain[name] = short(Fraction(value))
     zcdp = ZcdpCost(Fraction(cost.epsilon) ** 2 / 2 if rho is None else rho, cost.delta)
-    account.charge(Charge(command, dataset, whose, str(exact_neighbors(neighbors)), cost, zcdp, plain))
+    account.charge(
+        Charge(command, dataset, whose, str(exact_neighbors(neighbors)), cost, zcdp, plain)
+    )

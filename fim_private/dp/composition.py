@@ -10,33 +10,54 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Self
 
-from fim_private.dp.bounds import directed, exp_bounds, ln, mills_ratio_bounds, normal_density_bounds, quotient
+from fim_private.dp.bounds import (
+    directed,
+    exp_bounds,
+    ln,
+    mills_ratio_bounds,
+    normal_density_bounds,
+    quotient,
+)
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
-from fim_private.dp.parameters import EPSILON_RANGE, exact_delta, exact_delta_or_zero, exact_epsilon, exact_rho
+from fim_private.dp.parameters import (
+    EPSILON_RANGE,
+    exact_delta,
+    exact_delta_or_zero,
+    exact_epsilon,
+    exact_rho,
+)
 from fim_private.errors import ParameterError, parameter
 
-# In zero-concentrated differential privacy (zCDP) steps that are each ρ_i-zCDP are (Σ ρ_i)-zCDP together, even if each
-# one depends on the outcomes before it (Bun and Steinke, "Concentrated differential privacy: simplifications,
-# extensions, and lower bounds", 2016, Lemmas 1.7 and 2.3). Canonne, Kamath and Steinke, "The discrete Gaussian for
-# differential privacy" (2020), Corollary 13, turns that into (ε, δ): for every α > 1, with x = α − 1,
+# In zero-concentrated differential privacy (zCDP) steps that are each ρ_i-zCDP are (Σ ρ_i)-zCDP
+# together, even if each one depends on the outcomes before it (Bun and Steinke, "Concentrated
+# differential privacy: simplifications, extensions, and lower bounds", 2016, Lemmas 1.7 and 2.3).
+# Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020), Corollary
+# 13, turns that into (ε, δ): for every α > 1, with x = α − 1,
 #
-#     ln δ = x((x+1)ρ − ε) − x ln(1 + 1/x) − ln(1 + x).                                               (C)
+#     ln δ = x((x+1)ρ − ε) − x ln(1 + 1/x) − ln(1 + x).    (C)
 #
-# Every x > 0 proves some ρ for a given ε, and some ε for a given ρ. Floats only choose a good x; what is returned is
-# computed from (C) by directed rounding. For every epsilon and delta allowed ln x lies within this; e^±700 is a float.
+# Every x > 0 proves some ρ for a given ε, and some ε for a given ρ. Floats only choose a good x;
+# what is returned is computed from (C) by directed rounding. For every epsilon and delta allowed ln
+# x lies within this; e^±700 is a float.
 _LOG_REACH = 700.0
-# Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would need more digits.
+# Stands for any larger delta, as a smaller one is a stronger guarantee: nearer to 1, ln δ would
+# need more digits.
 LARGEST_DELTA = 1 - Fraction(1, 10**30)
-# Digits of the arithmetic: 1 + x has at most 45, and cancellation in (C) costs at most 15 (x < 10^13). In (G)
-# R(a) - R(b) loses at most 13 digits (μ >= 1e-11 where δ >= 1e-300); 1 - δ may be 1e-30, of which 12 digits count.
+# Digits of the arithmetic: 1 + x has at most 45, and cancellation in (C) costs at most 15 (x <
+# 10^13). In (G) R(a) - R(b) loses at most 13 digits (μ >= 1e-11 where δ >= 1e-300); 1 - δ may be
+# 1e-30, of which 12 digits count.
 _DOWN, _UP = directed(80)
 # Rates are rounded down to so many decimal digits: samplers are quicker with small denominators.
 _RATE_DIGITS = 12
-_TWELVE, _TWELVE_UP = (Context(prec=_RATE_DIGITS, rounding=side) for side in (ROUND_FLOOR, ROUND_CEILING))
+_TWELVE, _TWELVE_UP = (
+    Context(prec=_RATE_DIGITS, rounding=side) for side in (ROUND_FLOOR, ROUND_CEILING)
+)
 
 
 def _rising_root(function: Callable[[float], float]) -> float:
-    """Return the x from e^-700 to e^700 at which an increasing function becomes positive, to about 1e-12 (relative)."""
+    """Return the x from e^-700 to e^700 at which an increasing function becomes positive, to about
+    1e-12 (relative).
+    """
     low, high = -_LOG_REACH, _LOG_REACH
     for _ in range(50):
         middle = (low + high) / 2
@@ -46,30 +67,39 @@ def _rising_root(function: Callable[[float], float]) -> float:
 
 @lru_cache(maxsize=1 << 10, typed=True)
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a ρ such that ρ-zCDP certainly implies (epsilon, delta)-privacy: equation (C) solved for ρ, rounded down.
+    """Return a ρ such that ρ-zCDP certainly implies (epsilon, delta)-privacy: equation (C) solved
+    for ρ, rounded down.
 
-    It has 12 significant digits and is within 2e-11 (relative) of the best that (C) gives; a delta above 1 - 1e-30 is
-    taken for that. Raises ParameterError for an epsilon outside 1e-9 to 1e9 or a delta below 1e-300 or from 1 on.
+    It has 12 significant digits and is within 2e-11 (relative) of the best that (C) gives; a delta
+    above 1 - 1e-30 is taken for that. Raises ParameterError for an epsilon outside 1e-9 to 1e9 or a
+    delta below 1e-300 or from 1 on.
     """
     epsilon, delta = exact_epsilon(epsilon), exact_delta(delta)
     log_delta = ln(_DOWN, quotient(_DOWN, min(delta, LARGEST_DELTA)))
     spare, rate = -float(log_delta), float(epsilon)
-    # Where ρ(x) is largest: the numerator of its derivative, negated. ρ(x) is quasi-concave, for {x: ρ(x) >= r}
-    # is where the convex (C) is at most ln δ; so there is one root, and near it x hardly matters.
-    best = _rising_root(lambda x: x * x * (rate + math.log1p(1 / x)) - (2 * x + 1) * (spare - math.log1p(x)))
+    # Where ρ(x) is largest: the numerator of its derivative, negated. ρ(x) is quasi-concave, for
+    # {x: ρ(x) >= r} is where the convex (C) is at most ln δ; so there is one root, and near it x
+    # hardly matters.
+    best = _rising_root(
+        lambda x: x * x * (rate + math.log1p(1 / x)) - (2 * x + 1) * (spare - math.log1p(x))
+    )
     x = Decimal(f"{best:.12e}")
     # Certified: ρ(x) = (ln δ + xε − x ln x + (x+1) ln(1+x)) / (x(x+1)), rounded down.
     more = _DOWN.add(x, 1)  # exact: at most 45 digits
-    gained = _DOWN.add(_DOWN.multiply(x, quotient(_DOWN, epsilon)), _DOWN.multiply(more, ln(_DOWN, more)))
+    gained = _DOWN.add(
+        _DOWN.multiply(x, quotient(_DOWN, epsilon)), _DOWN.multiply(more, ln(_DOWN, more))
+    )
     numerator = _DOWN.add(_DOWN.subtract(gained, _UP.multiply(x, ln(_UP, x))), log_delta)
     return Fraction(_TWELVE.plus(_DOWN.divide(numerator, _UP.multiply(x, more))))
 
 
 @lru_cache(maxsize=1 << 10, typed=True)
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return an epsilon such that rho-zCDP certainly implies (epsilon, delta)-privacy: (C) solved for ε, rounded up.
+    """Return an epsilon such that rho-zCDP certainly implies (epsilon, delta)-privacy: (C) solved
+    for ε, rounded up.
 
-    rho: 1e-18 to 1e8. As exact as zcdp_rho, and at least 1e-9. Raises ParameterError for what is out of range.
+    rho: 1e-18 to 1e8. As exact as zcdp_rho, and at least 1e-9. Raises ParameterError for what is
+    out of range.
     """
     rho, delta = exact_rho(rho), min(exact_delta(delta), LARGEST_DELTA)
     spare = _UP.minus(ln(_DOWN, quotient(_DOWN, delta)))
@@ -85,14 +115,17 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def of_units(cost: PrivacyCost, zcdp: ZcdpCost | None, units: int, *, apart: bool) -> PrivacyCost:
-    """Return what protects somebody who is ``units`` units, with this spent of each (docs/privacy.md, Theorem 30).
+    """Return what protects somebody who is ``units`` units, with this spent of each
+    (docs/privacy.md, Theorem 30).
 
     apart: whether no release has two of them: then their costs add up, and in zCDP, too.
     """
     epsilon, delta = units * Fraction(cost.epsilon), units * Fraction(cost.delta)
     if not apart:  # δ (1 + e^ε + … + e^((units-1)ε))
         growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
-        terms = None if growth is None else sum((growth**power for power in range(units)), Fraction(0))
+        terms = (
+            None if growth is None else sum((growth**power for power in range(units)), Fraction(0))
+        )
         grown = Fraction(cost.delta > 0) if terms is None else terms * cost.delta
         return PrivacyCost(epsilon, min(Fraction(1), grown))
     if zcdp is not None and delta > (naming := units * zcdp.delta) and delta < 1:
@@ -101,9 +134,15 @@ def of_units(cost: PrivacyCost, zcdp: ZcdpCost | None, units: int, *, apart: boo
 
 
 def root_below(value: Fraction) -> Fraction:
-    """Return the largest rational of 12 significant decimal digits that is at most √value, for value > 0."""
-    # log10 of the root, give or take one, from the lengths in bits (log10 2 / 2 = 0.1505): some 24 digits to cut.
-    places = 2 * _RATE_DIGITS - (value.numerator.bit_length() - value.denominator.bit_length()) * 301 // 2000
+    """Return the largest rational of 12 significant decimal digits that is at most √value, for
+    value > 0.
+    """
+    # log10 of the root, give or take one, from the lengths in bits (log10 2 / 2 = 0.1505): some 24
+    # digits to cut.
+    places = (
+        2 * _RATE_DIGITS
+        - (value.numerator.bit_length() - value.denominator.bit_length()) * 301 // 2000
+    )
     scale = Fraction(10) ** places
     root = math.isqrt(math.floor(value * scale * scale))
     surplus = 10 ** (len(str(root)) - _RATE_DIGITS)
@@ -111,28 +150,35 @@ def root_below(value: Fraction) -> Fraction:
 
 
 def root_above(value: Fraction) -> Fraction:
-    """Return a rational that is at least √value, and by 2e-11 (relative) more at most, for value > 0."""
+    """Return a rational that is at least √value, and by 2e-11 (relative) more at most, for value >
+    0.
+    """
     below = root_below(value)
     return below if below * below == value else below * (1 + Fraction(1, 10 ** (_RATE_DIGITS - 1)))
 
 
 def growth_bound(epsilon: Fraction) -> Fraction | None:
-    """Return a rational of at least e^ε, and hardly more, for ε >= 0; None above ε = 50, where it is of no use."""
+    """Return a rational of at least e^ε, and hardly more, for ε >= 0; None above ε = 50, where it
+    is of no use.
+    """
     if epsilon > 50:
         return None
     return Fraction(1 << 256, exp_bounds(epsilon.numerator, epsilon.denominator, 256)[0])
 
 
-# A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of N(0, 1) is from one
-# of N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section 2).
-# - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the L2 norm is (Δ/σ)-GDP,
+# A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of
+# N(0, 1) is from one of N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section
+# 2). - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the
+# L2 norm is (Δ/σ)-GDP,
 #   rounded or not.
-# - Steps that are μ_j-GDP, for μ_j fixed beforehand, are √(Σ μ_j²)-GDP together, even if what each one does depends on
+# - Steps that are μ_j-GDP, for μ_j fixed beforehand, are √(Σ μ_j²)-GDP together, even if what each
+# one does depends on
 #   the outcomes before it (Theorem 3.2 and Corollary 3.3 there).
-# - μ-GDP is (ε, δ)-privacy for every ε >= 0, where (Corollary 2.13 there; Balle and Wang, "Improving the Gaussian
+# - μ-GDP is (ε, δ)-privacy for every ε >= 0, where (Corollary 2.13 there; Balle and Wang,
+# "Improving the Gaussian
 #   mechanism for differential privacy", 2018, Theorem 8)
 #
-#       δ(ε; μ) = Q(a) - e^ε Q(b),    a = ε/μ - μ/2,    b = ε/μ + μ/2,                                    (G)
+#       δ(ε; μ) = Q(a) - e^ε Q(b),    a = ε/μ - μ/2,    b = ε/μ + μ/2,    (G)
 #
 #   Q being the upper tail of the standard normal distribution.
 #
@@ -145,16 +191,18 @@ _LEAST_BOUND = Decimal("1e-1000")
 
 @lru_cache(maxsize=1 << 10, typed=True)
 def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a μ such that μ-GDP certainly implies (epsilon, delta)-privacy: equation (G) solved for μ, rounded down.
+    """Return a μ such that μ-GDP certainly implies (epsilon, delta)-privacy: equation (G) solved
+    for μ, rounded down.
 
-    The largest number of 12 significant digits that is certified; otherwise as zcdp_rho.
-    By Newton's method for ln δ(μ), from a μ of zCDP: it approaches the root from below. And dδ/dμ = φ(a), whose
-    logarithm -a²/2 + const has the derivative ε²/μ³ - μ/4, which decreases. So φ(a) is log-concave in μ, and then so
-    is its integral δ(μ) (Prékopa).
+    The largest number of 12 significant digits that is certified; otherwise as zcdp_rho. By
+    Newton's method for ln δ(μ), from a μ of zCDP: it approaches the root from below. And dδ/dμ =
+    φ(a), whose logarithm -a²/2 + const has the derivative ε²/μ³ - μ/4, which decreases. So φ(a) is
+    log-concave in μ, and then so is its integral δ(μ) (Prékopa).
     """
     epsilon, delta = exact_epsilon(epsilon), min(exact_delta(delta), LARGEST_DELTA)
     log_delta = ln(_DOWN, quotient(_DOWN, delta))
-    mu = root_below(2 * zcdp_rho(epsilon, delta))  # ρ-zCDP follows from √(2ρ)-GDP, so this is not too much
+    # ρ-zCDP follows from √(2ρ)-GDP, so this is not too much
+    mu = root_below(2 * zcdp_rho(epsilon, delta))
     while True:
         reached = _delta_above(epsilon, mu)
         missing = _DOWN.subtract(log_delta, ln(_UP, reached))
@@ -173,18 +221,21 @@ def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1 << 10, typed=True)
 def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
-    """Return an epsilon such that μ-GDP certainly implies (epsilon, delta)-privacy: (G) solved for ε, rounded up.
+    """Return an epsilon such that μ-GDP certainly implies (epsilon, delta)-privacy: (G) solved for
+    ε, rounded up.
 
     mu_squared: μ², 2e-18 to 2e8. Within 1e-10 (relative) of the best; otherwise as zcdp_epsilon.
     """
     delta = min(exact_delta(delta), LARGEST_DELTA)
     mu = root_above(mu_squared)
-    low, high = Fraction(repr(EPSILON_RANGE[0])), zcdp_epsilon(mu_squared / 2, delta)  # which follows from μ-GDP
+    # which follows from μ-GDP
+    low, high = Fraction(repr(EPSILON_RANGE[0])), zcdp_epsilon(mu_squared / 2, delta)
     if gdp_delta_upper(low, mu) <= delta:
         return low
     # δ(ε) falls: it is enough at `high`, and not at `low`.
     while high - low > high / 10 ** (_RATE_DIGITS + 1):
-        # The root of their product brings both together where they are far apart; few digits keep the fractions short.
+        # The root of their product brings both together where they are far apart; few digits keep
+        # the fractions short.
         middle = root_below(low * high) if high > 2 * low else (low + high) / 2
         middle = Fraction(Context(prec=_RATE_DIGITS + 6).plus(quotient(_DOWN, middle)))
         low, high = (low, middle) if gdp_delta_upper(middle, mu) <= delta else (middle, high)
@@ -192,24 +243,31 @@ def gdp_epsilon(mu_squared: Fraction, delta: Fraction) -> Fraction:
 
 
 def gdp_delta_upper(epsilon: Fraction, mu: Fraction) -> Fraction:
-    """Return a δ with which μ-GDP certainly is (epsilon, δ)-private: (G), rounded up. epsilon: >= 0. mu: > 0.
+    """Return a δ with which μ-GDP certainly is (epsilon, δ)-private: (G), rounded up. epsilon: >=
+    0. mu: > 0.
 
-    At least 1e-1000; less than 1e-20 (relative) too much for epsilon and μ in 1e-9 to 1e9 and δ >= 1e-300.
+    At least 1e-1000; less than 1e-20 (relative) too much for epsilon and μ in 1e-9 to 1e9 and δ >=
+    1e-300.
     """
     return Fraction(max(_delta_above(epsilon, mu), _LEAST_BOUND))
 
 
 def _delta_above(epsilon: Fraction, mu: Fraction) -> Decimal:
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    density, nearer, farther = normal_density_bounds(near), mills_ratio_bounds(abs(near)), mills_ratio_bounds(far)
+    density, nearer, farther = (
+        normal_density_bounds(near),
+        mills_ratio_bounds(abs(near)),
+        mills_ratio_bounds(far),
+    )
     if near >= 0:
         return _UP.multiply(density[1], _UP.subtract(nearer[1], farther[0]))
     return _UP.subtract(1, _DOWN.multiply(density[0], _DOWN.add(nearer[0], farther[0])))
 
 
-# δ of a budget is for the whole. Where steps may name what one unit alone has, a share of it, δ₀, is theirs: a run is
-# the mixture (1 - δ₀)M̃ + δ₀Q of a run M̃ that names no such thing, and something else. If M̃ is (ε, δ_c)-private, the run
-# is (ε, δ₀ + (1 - δ₀)δ_c)-private; if M̃ is ρ-zCDP, it is δ₀-approximately so (docs/privacy.md, "Mixtures").
+# δ of a budget is for the whole. Where steps may name what one unit alone has, a share of it, δ₀,
+# is theirs: a run is the mixture (1 - δ₀)M̃ + δ₀Q of a run M̃ that names no such thing, and
+# something else. If M̃ is (ε, δ_c)-private, the run is (ε, δ₀ + (1 - δ₀)δ_c)-private; if M̃ is
+# ρ-zCDP, it is δ₀-approximately so (docs/privacy.md, "Mixtures").
 
 # The share of δ that names things where ρ is given: the other half only gives the ε that ρ implies.
 _NAMING = Fraction(1, 2)
@@ -217,7 +275,9 @@ _NAMING = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class PrivacyBudget:
-    """A budget, checked by `of`: either epsilon, or rho with a delta above 0. delta: of the whole, 0 for none."""
+    """A budget, checked by `of`: either epsilon, or rho with a delta above 0. delta: of the whole,
+    0 for none.
+    """
 
     epsilon: Fraction | None
     delta: Fraction
@@ -232,22 +292,29 @@ class PrivacyBudget:
         *,
         otherwise: float,
     ) -> Self:
-        """Return the budget given; otherwise: epsilon where neither it nor rho is. Raises ParameterError."""
+        """Return the budget given; otherwise: epsilon where neither it nor rho is. Raises
+        ParameterError.
+        """
         if rho is None:
-            return cls(exact_epsilon(otherwise if epsilon is None else epsilon), exact_delta_or_zero(delta))
+            return cls(
+                exact_epsilon(otherwise if epsilon is None else epsilon), exact_delta_or_zero(delta)
+            )
         if epsilon is not None:
             raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, not both")
         exact = exact_rho(rho)
         if not (exact_delta := exact_delta_or_zero(delta)):
             raise ParameterError(
-                f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that follows from rho "
+                f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that "
+                f"follows from rho "
                 "is stated at that delta"
             )
         return cls(None, exact_delta, exact)
 
     @property
     def loss(self) -> Fraction:
-        """Epsilon; of rho about that which it implies, for choices that only have to know its order."""
+        """Epsilon; of rho about that which it implies, for choices that only have to know its
+        order.
+        """
         if self.rho is not None:
             return zcdp_epsilon(self.rho, self.delta)
         assert self.epsilon is not None
@@ -258,23 +325,37 @@ class PrivacyBudget:
         return self.delta * (share if self.rho is None else _NAMING)
 
     def conversion(self, naming: Fraction) -> Fraction:
-        """Return δ_c: what of delta is left beside δ₀, for what names nothing that one unit alone has."""
+        """Return δ_c: what of delta is left beside δ₀, for what names nothing that one unit alone
+        has.
+        """
         return (self.delta - naming) / (1 - naming)
 
     def concentrated(self, naming: Fraction, share: Fraction = Fraction(1)) -> Fraction:
         """Return the ρ that steps may spend, with this share of δ_c."""
-        return zcdp_rho(self.loss, self.conversion(naming) * share) if self.rho is None else self.rho
+        return (
+            zcdp_rho(self.loss, self.conversion(naming) * share) if self.rho is None else self.rho
+        )
 
     def normal(self, naming: Fraction, share: Fraction = Fraction(1)) -> Fraction:
-        """Return the μ² that Gaussian steps may spend, with this share of δ_c: 2ρ where ρ is given."""
-        return gdp_mu(self.loss, self.conversion(naming) * share) ** 2 if self.rho is None else 2 * self.rho
+        """Return the μ² that Gaussian steps may spend, with this share of δ_c: 2ρ where ρ is
+        given.
+        """
+        return (
+            gdp_mu(self.loss, self.conversion(naming) * share) ** 2
+            if self.rho is None
+            else 2 * self.rho
+        )
 
     def cost(self, naming: Fraction, *, normal: bool) -> PrivacyCost:
-        """Return the (ε, δ) of a run that spends all of it. normal: whether all of its noise is Gaussian."""
+        """Return the (ε, δ) of a run that spends all of it. normal: whether all of its noise is
+        Gaussian.
+        """
         if self.rho is None:
             return PrivacyCost(self.loss, self.delta)
         left = self.conversion(naming)
-        return PrivacyCost(gdp_epsilon(2 * self.rho, left) if normal else zcdp_epsilon(self.rho, left), self.delta)
+        return PrivacyCost(
+            gdp_epsilon(2 * self.rho, left) if normal else zcdp_epsilon(self.rho, left), self.delta
+        )
 
     def zcdp(self, naming: Fraction) -> ZcdpCost | None:
         """Return what a run spends in zCDP, where ρ was given for it."""

@@ -1,4 +1,6 @@
-"""What a mechanism costs, as exact numbers, and how such numbers are written: exactly, or rounded up."""
+"""What a mechanism costs, as exact numbers, and how such numbers are written: exactly, or rounded
+up.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +13,21 @@ from typing import Any
 
 
 class Exact(Fraction):
-    """An exact share of a budget: a Fraction that takes a float for the decimal number its digits say.
+    """An exact share of a budget: a Fraction that takes a float for the decimal number its digits
+    say.
 
-    Exact(0.1) is 1/10, and compares as equal to the float 0.1, which no other Fraction does. Made a float, and so
-    wherever it is printed, it is the least float whose digits say no less. A guarantee must not be rounded down. (A
-    format such as .3g rounds that float like any other; at_least does not.) Arithmetic on it gives plain Fractions.
+    Exact(0.1) is 1/10, and compares as equal to the float 0.1, which no other Fraction does. Made a
+    float, and so wherever it is printed, it is the least float whose digits say no less. A
+    guarantee must not be rounded down. (A format such as .3g rounds that float like any other;
+    at_least does not.) Arithmetic on it gives plain Fractions.
     """
 
     __slots__ = ()
 
     def __new__(cls, value: float | Fraction, denominator: int | None = None) -> Exact:
-        """Return the value, or value / denominator; a float stands for the decimal number that its repr shows."""
+        """Return the value, or value / denominator; a float stands for the decimal number that its
+        repr shows.
+        """
         return super().__new__(cls, by_digits(value), denominator)
 
     def __float__(self) -> float:
@@ -59,7 +65,9 @@ class Exact(Fraction):
 
 
 def by_digits(value: Any) -> Any:
-    """Return a finite float of any width as the rational that was typed, its shortest decimal form; else the value."""
+    """Return a finite float of any width as the rational that was typed, its shortest decimal form;
+    else the value.
+    """
     if not isinstance(value, numbers.Real) or isinstance(value, numbers.Rational):
         return value
     if not math.isfinite(value):
@@ -69,31 +77,44 @@ def by_digits(value: Any) -> Any:
 
 
 def at_least(value: float | Fraction, digits: int = 6) -> str:
-    """Write a number of a guarantee: exactly if 15 significant digits suffice, else rounded up to `digits` of them."""
+    """Write a number of a guarantee: exactly if 15 significant digits suffice, else rounded up to
+    `digits` of them.
+    """
     return _written(Exact(value)) or rounded_up(value, digits)
 
 
 def at_most(value: float | Fraction, digits: int = 6) -> str:
-    """Write what is left of a budget: exactly if 15 significant digits suffice, else rounded down to `digits`."""
+    """Write what is left of a budget: exactly if 15 significant digits suffice, else rounded down
+    to `digits`.
+    """
     return _written(Exact(value)) or _rounded(Exact(value), digits, ROUND_FLOOR)
 
 
-# A number of so few digits was given by somebody, who is to see it again. What is computed has more: it is read with 3.
+# A number of so few digits was given by somebody, who is to see it again. What is computed has
+# more: it is read with 3.
 _GIVEN_DIGITS, _READ_DIGITS = 8, 3
 
 
 def least_in_words(value: float | Fraction) -> str:
-    """Write a number of a guarantee for people: as it was given, or with three digits, rounded up."""
+    """Write a number of a guarantee for people: as it was given, or with three digits, rounded
+    up.
+    """
     return _written(Exact(value), _GIVEN_DIGITS) or rounded_up(value, _READ_DIGITS)
 
 
 def most_in_words(value: float | Fraction) -> str:
-    """Write what is left of a budget for people: as it was given, or with three digits, rounded down."""
-    return _written(Exact(value), _GIVEN_DIGITS) or _rounded(Exact(value), _READ_DIGITS, ROUND_FLOOR)
+    """Write what is left of a budget for people: as it was given, or with three digits, rounded
+    down.
+    """
+    return _written(Exact(value), _GIVEN_DIGITS) or _rounded(
+        Exact(value), _READ_DIGITS, ROUND_FLOOR
+    )
 
 
 def one_in_words(probability: float | Fraction) -> str:
-    """Write a probability > 0 as "one in 165,000": the number has three digits, and is rounded down."""
+    """Write a probability > 0 as "one in 165,000": the number has three digits, and is rounded
+    down.
+    """
     odds = math.floor(1 / Fraction(Exact(probability)))
     if odds < 10**_READ_DIGITS:
         return f"one in {odds:,}" if odds else "one"
@@ -102,7 +123,9 @@ def one_in_words(probability: float | Fraction) -> str:
 
 
 def rounded_down(value: Fraction) -> float:
-    """Return the largest float, >= 0, whose digits say no more than a number >= 0: of what is left of a budget."""
+    """Return the largest float, >= 0, whose digits say no more than a number >= 0: of what is left
+    of a budget.
+    """
     nearest = value.numerator / value.denominator
     return nearest if by_digits(nearest) <= value else max(math.nextafter(nearest, -math.inf), 0.0)
 
@@ -119,14 +142,18 @@ def _written(exact: Exact, digits: int = 15) -> str | None:
 
 def _rounded(exact: Exact, digits: int, rounding: str) -> str:
     context = Context(prec=digits, rounding=rounding)
-    return f"{float(context.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
+    return (
+        f"{float(context.divide(Decimal(exact.numerator), Decimal(exact.denominator))):.{digits}g}"
+    )
 
 
 @dataclass(frozen=True, init=False)
 class PrivacyCost:
-    """The (epsilon, delta) that a mechanism spends: known before any data is seen, exact, and not checked here.
+    """The (epsilon, delta) that a mechanism spends: known before any data is seen, exact, and not
+    checked here.
 
-    epsilon: > 0. delta: in [0, 1), and 0 for a purely private mechanism. Floats are taken for what their digits say.
+    epsilon: > 0. delta: in [0, 1), and 0 for a purely private mechanism. Floats are taken for what
+    their digits say.
     """
 
     epsilon: Exact
@@ -140,7 +167,8 @@ class PrivacyCost:
 class ZcdpCost:
     """What a release spends in zCDP: it is delta-approximately rho-zCDP, as exact as PrivacyCost.
 
-    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta: in [0, 1).
+    (Bun and Steinke, "Concentrated differential privacy", 2016, Definition 8.1.) rho: > 0. delta:
+    in [0, 1).
     """
 
     rho: Exact

@@ -18,39 +18,55 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.bounds import DOWN, UP, Bounds, exp_bounds, least_integer, normal_tail_bounds, precisions, root
+from fim_private.dp.bounds import (
+    DOWN,
+    UP,
+    Bounds,
+    exp_bounds,
+    least_integer,
+    normal_tail_bounds,
+    precisions,
+    root,
+)
 from fim_private.errors import ParameterError, parameter, shown
 
-# The only place where randomness enters. Every distribution here is exactly the one named, not a floating-point
-# likeness of it, for floating-point noise leaks (Mironov, "On significance of the least significant bits for
-# differential privacy", 2012). Bernoulli(exp(-x)), the geometric, the discrete Laplace and the discrete Gaussian are
-# sampled for any rational parameter, many draws at a time, as in Canonne, Kamath and Steinke, "The discrete Gaussian
-# for differential privacy" (2020), Algorithms 1 to 3 ("CKS" below).
+# The only place where randomness enters. Every distribution here is exactly the one named, not a
+# floating-point likeness of it, for floating-point noise leaks (Mironov, "On significance of the
+# least significant bits for differential privacy", 2012). Bernoulli(exp(-x)), the geometric, the
+# discrete Laplace and the discrete Gaussian are sampled for any rational parameter, many draws at a
+# time, as in Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020),
+# Algorithms 1 to 3 ("CKS" below).
 
 ByteSource = Callable[[int], bytes]
 # int64 arrays; arrays of Python integers where a parameter needs more than 64 bits.
 Integers = NDArray[Any]
 
-# Below it int64 holds every intermediate value of the geometric sampler (t * V, and P(V >= 2^15) = e^-32768).
+# Below it int64 holds every intermediate value of the geometric sampler (t * V, and P(V >= 2^15) =
+# e^-32768).
 _INT64_BOUND = 1 << 48
 # Below this scale a double guesses a geometric draw to within one.
 _GUESSABLE_SCALE = 1 << 40
 
 
 class Randomness:
-    """A stream of exact random integers. source: returns as many random bytes as it is asked for."""
+    """A stream of exact random integers. source: returns as many random bytes as it is asked
+    for.
+    """
 
     def __init__(self, source: ByteSource = os.urandom) -> None:
         self._source = source
 
     @classmethod
     def seeded(cls, seed: int) -> Randomness:
-        """Return a reproducible stream (SHAKE-256 in counter mode). It is for tests and benchmarks, and not private."""
+        """Return a reproducible stream (SHAKE-256 in counter mode). It is for tests and benchmarks,
+        and not private.
+        """
         return cls(_seeded_bytes(seed))
 
     @classmethod
     def of_seed(cls, seed: int | None) -> Randomness:
-        """Return the operating system's randomness; with a seed, a reproducible stream that is not private.
+        """Return the operating system's randomness; with a seed, a reproducible stream that is not
+        private.
 
         Raises ParameterError for a seed that is no whole number.
         """
@@ -59,7 +75,9 @@ class Randomness:
         try:
             return cls.seeded(operator.index(None if isinstance(seed, bool) else seed))  # type: ignore[arg-type]
         except TypeError:
-            raise ParameterError(f"{parameter('seed')} must be a whole number, not {shown(seed)}") from None
+            raise ParameterError(
+                f"{parameter('seed')} must be a whole number, not {shown(seed)}"
+            ) from None
 
     @property
     def private(self) -> bool:
@@ -90,7 +108,10 @@ def _seeded_bytes(seed: int) -> ByteSource:
     def source(size: int) -> bytes:
         nonlocal pool, used
         if (missing := used + size - len(pool)) > 0:
-            keys = [f"fim-private seed {int(seed)} block {number}" for number in islice(numbers, -(-missing // block))]
+            keys = [
+                f"fim-private seed {int(seed)} block {number}"
+                for number in islice(numbers, -(-missing // block))
+            ]
             fresh = [hashlib.shake_256(key.encode()).digest(block) for key in keys]
             pool, used = b"".join([pool[used:], *fresh]), 0
         used += size
@@ -100,7 +121,9 @@ def _seeded_bytes(seed: int) -> ByteSource:
 
 
 def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[int]:
-    """Draw size <= bound different integers in [0, bound), in uniformly random order, for a bound of any size."""
+    """Draw size <= bound different integers in [0, bound), in uniformly random order, for a bound
+    of any size.
+    """
     moved: dict[int, int] = {}  # Fisher and Yates's shuffle, as far as it is looked at
     drawn = []
     for place in range(size):
@@ -111,7 +134,9 @@ def distinct_integers(bound: int, size: int, *, randomness: Randomness) -> list[
 
 
 def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw uniform integers in [0, bound), for a bound >= 1: (size,) int64, or Python integers where bound > 2**62."""
+    """Draw uniform integers in [0, bound), for a bound >= 1: (size,) int64, or Python integers
+    where bound > 2**62.
+    """
     if bound > 1 << 62:
         return np.array([randomness.below(bound) for _ in range(size)], dtype=object)
     count = (bound - 1).bit_length()
@@ -124,14 +149,20 @@ def uniform_integers(bound: int, size: int, *, randomness: Randomness) -> Intege
     return values
 
 
-def _bernoulli_exp_below_one(numerators: Integers, denominator: int, *, randomness: Randomness) -> NDArray[np.bool_]:
-    """Draw Bernoulli(exp(-numerator / denominator)) for each numerator in [0, denominator] (CKS Algorithm 1)."""
+def _bernoulli_exp_below_one(
+    numerators: Integers, denominator: int, *, randomness: Randomness
+) -> NDArray[np.bool_]:
+    """Draw Bernoulli(exp(-numerator / denominator)) for each numerator in [0, denominator] (CKS
+    Algorithm 1).
+    """
     odd = np.ones(len(numerators), dtype=bool)
     running = np.arange(len(numerators))
     k = 1
     while running.size:
         # Bernoulli(γ/k) as two independent coins: no product can overflow.
-        goes_on = uniform_integers(denominator, running.size, randomness=randomness) < numerators[running]
+        goes_on = (
+            uniform_integers(denominator, running.size, randomness=randomness) < numerators[running]
+        )
         if k > 1:
             goes_on &= uniform_integers(k, running.size, randomness=randomness) == 0
         running = running[goes_on.astype(bool)]
@@ -140,15 +171,21 @@ def _bernoulli_exp_below_one(numerators: Integers, denominator: int, *, randomne
     return odd
 
 
-def bernoulli_exp(exponent: Fraction | int, size: int, *, randomness: Randomness) -> NDArray[np.bool_]:
-    """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS Algorithm 1)."""
+def bernoulli_exp(
+    exponent: Fraction | int, size: int, *, randomness: Randomness
+) -> NDArray[np.bool_]:
+    """Draw coins that show True with probability exp(-exponent), exponent >= 0: (size,) bool (CKS
+    Algorithm 1).
+    """
     whole, rest = divmod(Fraction(exponent), 1)
     alive = np.arange(size)
     while whole and alive.size:
         ones = np.ones(alive.size, dtype=np.int64)
         alive = alive[_bernoulli_exp_below_one(ones, 1, randomness=randomness)]
         whole -= 1
-    numerators: Integers = np.full(alive.size, rest.numerator, dtype=_integer_type(rest.denominator))
+    numerators: Integers = np.full(
+        alive.size, rest.numerator, dtype=_integer_type(rest.denominator)
+    )
     heads = np.zeros(size, dtype=bool)
     heads[alive] = _bernoulli_exp_below_one(numerators, rest.denominator, randomness=randomness)
     return heads
@@ -157,9 +194,10 @@ def bernoulli_exp(exponent: Fraction | int, size: int, *, randomness: Randomness
 def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
     """Draw integers with P(k) = (1 - e^{-rate}) e^{-rate k}, k >= 0, for a rate > 0.
 
-    Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or more.
-    With rate = s/t: U is uniform below t and taken with probability e^{-U/t}, and V is geometric with rate 1. So
-    X = U + tV is geometric with rate 1/t; then X // s has rate s/t (CKS Algorithm 2).
+    Returns (size,) int64, or Python integers where the rate's numerator or denominator is 2**48 or
+    more. With rate = s/t: U is uniform below t and taken with probability e^{-U/t}, and V is
+    geometric with rate 1. So X = U + tV is geometric with rate 1/t; then X // s has rate s/t (CKS
+    Algorithm 2).
     """
     rate = Fraction(rate)
     steps, t = rate.numerator, rate.denominator
@@ -180,7 +218,9 @@ def geometric(rate: Fraction | int, size: int, *, randomness: Randomness) -> Int
 
 
 def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,), typed as geometric's."""
+    """Draw integers with P(k) ∝ exp(-|k| / scale), for a scale > 0 (CKS Algorithm 2): (size,),
+    typed as geometric's.
+    """
     rate = 1 / Fraction(scale)
     values: Integers = np.zeros(size, dtype=_integer_type(max(rate.as_integer_ratio())))
     pending = np.arange(size)
@@ -196,9 +236,9 @@ def discrete_laplace(scale: Fraction | int, size: int, *, randomness: Randomness
 def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
     """Draw integers with P(k) ∝ exp(-k² / (2 sigma2)), for a sigma2 > 0 (CKS Algorithm 3).
 
-    Returns (size,) int64, or Python integers where σ is 2**48 or so or more.
-    Y, discrete Laplace of scale t = ⌊σ⌋ + 1, is taken with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with
-    σ² = p/q is exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are taken.
+    Returns (size,) int64, or Python integers where σ is 2**48 or so or more. Y, discrete Laplace of
+    scale t = ⌊σ⌋ + 1, is taken with probability exp(-(|Y| - σ²/t)² / (2σ²)), which with σ² = p/q is
+    exp(-(|Y| q t - p)² / (2 p q t²)). About two in three are taken.
     """
     p, q = Fraction(sigma2).as_integer_ratio()
     t = math.isqrt(p // q) + 1
@@ -211,7 +251,9 @@ def discrete_gaussian(sigma2: Fraction | int, size: int, *, randomness: Randomne
         distances = np.abs(drawn).astype(np.int64 if largest < 1 << 62 else object) * (q * t) - p
         numerators = distances * distances
         wholes = numerators // denominator
-        taken = _bernoulli_exp_below_one(numerators % denominator, denominator, randomness=randomness)
+        taken = _bernoulli_exp_below_one(
+            numerators % denominator, denominator, randomness=randomness
+        )
         # One coin of exp(-1) for each whole; most with many wholes drop out early.
         while (going := np.flatnonzero(taken & (wholes > 0).astype(bool))).size:
             taken[going] = bernoulli_exp(1, going.size, randomness=randomness)
@@ -226,7 +268,8 @@ def _integer_type(largest: int) -> Any:
 
 
 class UniformReal:
-    """One uniform real number in [0, 1); only those binary digits that are asked for are ever drawn.
+    """One uniform real number in [0, 1); only those binary digits that are asked for are ever
+    drawn.
 
     known: (digits, number of them), where the first ones were drawn before.
     """
@@ -236,7 +279,9 @@ class UniformReal:
         self._digits, self._known = known
 
     def digits(self, bits: int) -> int:
-        """Return floor(2**bits * u), for bits >= 0. To ask for more bits later refines the same number."""
+        """Return floor(2**bits * u), for bits >= 0. To ask for more bits later refines the same
+        number.
+        """
         if bits > self._known:
             fresh = bits - self._known
             self._digits = self._digits << fresh | self._randomness.bits(fresh)
@@ -245,9 +290,11 @@ class UniformReal:
 
 
 def discrete_laplace_integer(scale: Fraction, *, randomness: Randomness) -> int:
-    """Draw one integer with P(k) ∝ exp(-|k| / scale), for a scale > 0: quicker than discrete_laplace for a single draw.
+    """Draw one integer with P(k) ∝ exp(-|k| / scale), for a scale > 0: quicker than
+    discrete_laplace for a single draw.
 
-    By inversion: |k| is the k with e^{-(k+1)/scale} <= u < e^{-k/scale}; a float only guesses it, the bounds decide.
+    By inversion: |k| is the k with e^{-(k+1)/scale} <= u < e^{-k/scale}; a float only guesses it,
+    the bounds decide.
     """
     if scale > _GUESSABLE_SCALE:
         return int(discrete_laplace(scale, 1, randomness=randomness)[0])
@@ -266,39 +313,48 @@ def _geometric_by_inversion(scale: Fraction, *, randomness: Randomness) -> int:
         digits = uniform.digits(bits)
         guess = int((bits * math.log(2) - math.log(max(digits, 1))) * unit / steps)
         for k in range(max(guess - 1, 0), guess + 2):
-            below, above = exp_bounds((k + 1) * steps, unit, bits), exp_bounds(k * steps, unit, bits)
+            below, above = (
+                exp_bounds((k + 1) * steps, unit, bits),
+                exp_bounds(k * steps, unit, bits),
+            )
             if below[1] <= digits and digits + 1 <= above[0]:
                 return k
     raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
-# Normal noise rounded to whole numbers: ⌊σZ + 1/2⌋ for a standard normal Z, drawn exactly, and its tail.
+# Normal noise rounded to whole numbers: ⌊σZ + 1/2⌋ for a standard normal Z, drawn exactly, and its
+# tail.
 #
-# A real Z cannot be written down, but the rounded number depends on finitely many of its binary digits. So Z is drawn
-# by rejection, and every uniform number in it is known as an interval, which is refined by more random bits until a
-# decision is certain (Karney, "Sampling exactly from the normal distribution", 2016). The proposal is a histogram above
-# the bell curve (as in Marsaglia and Tsang, "The ziggurat method for generating random variables", 2000) whose cells
-# have whole-number weights, so that 16 bits choose a cell exactly: cell j spans [a, a + w), is chosen with probability
-# c/2^16, and |Z| = a + wx for a uniform x in [0, 1) is taken if a second uniform u lies below
+# A real Z cannot be written down, but the rounded number depends on finitely many of its binary
+# digits. So Z is drawn by rejection, and every uniform number in it is known as an interval, which
+# is refined by more random bits until a decision is certain (Karney, "Sampling exactly from the
+# normal distribution", 2016). The proposal is a histogram above the bell curve (as in Marsaglia and
+# Tsang, "The ziggurat method for generating random variables", 2000) whose cells have whole-number
+# weights, so that 16 bits choose a cell exactly: cell j spans [a, a + w), is chosen with
+# probability c/2^16, and |Z| = a + wx for a uniform x in [0, 1) is taken if a second uniform u lies
+# below
 #
-#     p = S · (w/h) / c · e^{-(a+wx)²/2} <= 1,                                                               (N)
+#     p = S · (w/h) / c · e^{-(a+wx)²/2} <= 1,    (N)
 #
-# with the same S and h for all cells. The density of what is taken is ∝ (c/w) p ∝ e^{-z²/2}, for every z >= 0. Most
-# draws are decided by comparing whole numbers, a few by Taylor's series in doubles with a margin beyond all of its
-# errors, and one in ten thousand or so by rationals.
+# with the same S and h for all cells. The density of what is taken is ∝ (c/w) p ∝ e^{-z²/2}, for
+# every z >= 0. Most draws are decided by comparing whole numbers, a few by Taylor's series in
+# doubles with a margin beyond all of its errors, and one in ten thousand or so by rationals.
 
-# Cells of width h = 1/32 from 0 to 4.75, then of width 1/4 without end. Chosen by 16 bits: the last of the 2^16 numbers
-# stands for all of the wide cells, of which the i-th has the share 2^-(i+1), so it takes coins. There p < 1/2 for
-# i = 0, and from one to the next p falls: 2^-(i+1) halves, and e^{-a²/2} falls by e^{-4.75/4} = 0.30 and more.
+# Cells of width h = 1/32 from 0 to 4.75, then of width 1/4 without end. Chosen by 16 bits: the last
+# of the 2^16 numbers stands for all of the wide cells, of which the i-th has the share 2^-(i+1), so
+# it takes coins. There p < 1/2 for i = 0, and from one to the next p falls: 2^-(i+1) halves, and
+# e^{-a²/2} falls by e^{-4.75/4} = 0.30 and more.
 _CELLS = 152
 _FINE = 32
 _START = Fraction(_CELLS, _FINE)
 _WIDE = Fraction(1, 4)
-# S in (N): the largest for which the weights ⌈S e^{-a²/2}⌉ of the narrow cells leave a number to the wide ones.
+# S in (N): the largest for which the weights ⌈S e^{-a²/2}⌉ of the narrow cells leave a number to
+# the wide ones.
 _HEIGHT = 1611
 _ENTRIES = 1 << 16
 _TAIL = 255  # a wide cell, in the table
-# Digits of x in the first word, beside 16 bits for the cell, 16 of u and the sign; and in the second, if there is one.
+# Digits of x in the first word, beside 16 bits for the cell, 16 of u and the sign; and in the
+# second, if there is one.
 _DIGITS = 31
 _MORE_DIGITS = 64
 # Up to here one word is enough: σh 2^-31 and so the share of undecided roundings is below 2^-16.
@@ -307,9 +363,11 @@ _ONE_WORD_SIGMA2 = 1 << 40
 _DOUBLES_SIGMA2 = 1 << 80
 # So many draws at a time stay in the processor's cache.
 _BLOCK = 1 << 15
-# Relative error of σ|Z| in doubles: less than five roundings of 2^-53 each, and more than half as much again.
+# Relative error of σ|Z| in doubles: less than five roundings of 2^-53 each, and more than half as
+# much again.
 _ROUNDING = 2.0**-50
-# Absolute error of p in doubles, and how far it falls between one 31-digit x and the next: see _keeps.
+# Absolute error of p in doubles, and how far it falls between one 31-digit x and the next: see
+# _keeps.
 _MARGIN = 2.0**-30
 # Rationals are first tried with so many digits of x and u.
 _FIRST_BITS = 64
@@ -320,8 +378,10 @@ _LEAST_BOUND = Decimal("1e-1000")
 class _Histogram(NamedTuple):
     """The narrow cells, as tables.
 
-    cells: (2^16,) uint8, which cell each 16-bit number chooses; _TAIL for the wide ones. weights: (152,) the c of each.
-    certain: (256,) uint16, for each cell the number below which the first 16 bits of u are taken whatever x is.
+    cells: (2^16,) uint8, which cell each 16-bit number chooses; _TAIL for the wide ones. weights:
+    (152,) the c of each.
+    certain: (256,) uint16, for each cell the number below which the first 16 bits of u are taken
+    whatever x is.
     heights: (152,) float64, p at x = 0, within 2^-53 (relative).
     """
 
@@ -336,17 +396,24 @@ def _histogram() -> _Histogram:
     bits = 128
     edges = [exp_bounds(j * j, 2 * _FINE**2, bits) for j in range(_CELLS + 1)]
     weights = [-(-_HEIGHT * edge[1] >> bits) for edge in edges[:-1]]
-    weights[0] += _ENTRIES - 1 - sum(weights)  # what is left over: (N) holds for any weight that is large enough
+    # what is left over: (N) holds for any weight that is large enough
+    weights[0] += _ENTRIES - 1 - sum(weights)
     certain = np.zeros(256, dtype=np.uint16)
-    # u < 2^-16 (⌊2^16 p⌋) <= p, at the right edge, where p is least; u's first bits, plus 1, must not exceed that.
-    certain[:_CELLS] = [_ENTRIES * _HEIGHT * edges[j + 1][0] // weight >> bits for j, weight in enumerate(weights)]
-    heights = [float(Fraction(_HEIGHT * edges[j][0], weight << bits)) for j, weight in enumerate(weights)]
+    # u < 2^-16 (⌊2^16 p⌋) <= p, at the right edge, where p is least; u's first bits, plus 1, must
+    # not exceed that.
+    certain[:_CELLS] = [
+        _ENTRIES * _HEIGHT * edges[j + 1][0] // weight >> bits for j, weight in enumerate(weights)
+    ]
+    heights = [
+        float(Fraction(_HEIGHT * edges[j][0], weight << bits)) for j, weight in enumerate(weights)
+    ]
     cells = np.repeat(np.array([*range(_CELLS), _TAIL], dtype=np.uint8), [*weights, 1])
     return _Histogram(cells, tuple(weights), certain, np.array(heights))
 
 
 def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness) -> Integers:
-    """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, exactly, for a variance sigma2 = σ² > 0.
+    """Draw independent integers ⌊σZ + 1/2⌋, Z standard normal, exactly, for a variance sigma2 = σ²
+    > 0.
 
     Returns (size,) int64, or Python integers where σ is 2**40 or more.
     """
@@ -361,7 +428,9 @@ def rounded_normal(sigma2: Fraction | int, size: int, *, randomness: Randomness)
 
 
 def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray[np.int64]:
-    """Propose `size` times, and return the rounded numbers of those that are taken: (m,) with m <= size."""
+    """Propose `size` times, and return the rounded numbers of those that are taken: (m,) with m <=
+    size.
+    """
     words = randomness.words(size, 8)
     more = randomness.words(size, 8) if sigma2 > _ONE_WORD_SIGMA2 else None
     parts, upper = words.view("<u2").reshape(size, 4), words.view("<u4").reshape(size, 2)[:, 1]
@@ -391,12 +460,14 @@ def _accepted(sigma2: Fraction, size: int, *, randomness: Randomness) -> NDArray
 def _rounded(
     place: NDArray[np.float64], more: NDArray[Any] | None, sigma2: Fraction
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is certain.
+    """Round σ|Z| to whole numbers, as far as doubles can: (n,) numbers, and (n,) whether each is
+    certain.
 
-    place: (n,) 2^31 |Z| / h, but for more digits. more: (n,) the next 64 digits of it, or None where they are unknown.
-    The product is within _ROUNDING, relative, of the lower end of the interval of σ|Z|; in the narrow cells that is
-    less than `margin`. So if it keeps this distance from both of the nearest half-integers, and to the upper one also
-    the length of the interval, the whole interval lies between these.
+    place: (n,) 2^31 |Z| / h, but for more digits. more: (n,) the next 64 digits of it, or None
+    where they are unknown. The product is within _ROUNDING, relative, of the lower end of the
+    interval of σ|Z|; in the narrow cells that is less than `margin`. So if it keeps this distance
+    from both of the nearest half-integers, and to the upper one also the length of the interval,
+    the whole interval lies between these.
     """
     unit = math.sqrt(sigma2) / (_FINE << _DIGITS)
     margin = math.sqrt(sigma2) * float(_START) * _ROUNDING
@@ -410,11 +481,13 @@ def _rounded(
 def _keeps(
     cells: NDArray[np.uint8], first: NDArray[Any], place: NDArray[np.float64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Compare u with p of equation (N) in doubles: (n,) whether each is certainly below, and whether certainly not.
+    """Compare u with p of equation (N) in doubles: (n,) whether each is certainly below, and
+    whether certainly not.
 
-    first: (n,) the first 16 bits of u. place: (n,) as in _rounded. In cell j, p = heights[j] e^{-y} with
-    y = h²x(2j + x)/2 < 0.15, so the terms of e^{-y} after y^8 add less than 0.15^9/9! < 2^-42. A dozen roundings of
-    2^-53, and p's change over the interval of x, at most h(4.75) 2^-31, are less than the margin too.
+    first: (n,) the first 16 bits of u. place: (n,) as in _rounded. In cell j, p = heights[j] e^{-y}
+    with y = h²x(2j + x)/2 < 0.15, so the terms of e^{-y} after y^8 add less than 0.15^9/9! < 2^-42.
+    A dozen roundings of 2^-53, and p's change over the interval of x, at most h(4.75) 2^-31, are
+    less than the margin too.
     """
     table = _histogram()
     narrow = cells != _TAIL
@@ -428,10 +501,18 @@ def _keeps(
     return narrow & (u + 1 / _ENTRIES < p - _MARGIN), narrow & (u > p + _MARGIN)
 
 
-def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, randomness: Randomness) -> int | None:
-    """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is not taken."""
+def _settle(
+    cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, randomness: Randomness
+) -> int | None:
+    """Return ⌊σ|Z| + 1/2⌋ for one proposal, by as many digits of u and x as it takes; None if it is
+    not taken.
+    """
     if cell != _TAIL:
-        start, width, weight = Fraction(cell, _FINE), Fraction(1, _FINE), Fraction(_histogram().weights[cell])
+        start, width, weight = (
+            Fraction(cell, _FINE),
+            Fraction(1, _FINE),
+            Fraction(_histogram().weights[cell]),
+        )
     else:
         wide = 0
         while randomness.bits(1):
@@ -439,7 +520,10 @@ def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, rand
         start, width, weight = _START + wide * _WIDE, _WIDE, Fraction(1, 2 << wide)
 
     def squares(bits: int) -> list[Fraction]:
-        return [(start + width * Fraction(digits, 1 << bits)) ** 2 for digits in (x.digits(bits), x.digits(bits) + 1)]
+        return [
+            (start + width * Fraction(digits, 1 << bits)) ** 2
+            for digits in (x.digits(bits), x.digits(bits) + 1)
+        ]
 
     height = _HEIGHT * width * _FINE / weight
     for bits in precisions(_FIRST_BITS):  # until it is decided whether u < p of equation (N)
@@ -449,7 +533,9 @@ def _settle(cell: int, u: UniformReal, x: UniformReal, sigma2: Fraction, *, rand
         if u.digits(bits) >= height * near[1]:
             return None
     for bits in precisions(_FIRST_BITS):  # ⌊σz + 1/2⌋ is ⌊(⌊2σz⌋ + 1) / 2⌋ with ⌊2σz⌋ = ⌊√⌊4σ²z²⌋⌋
-        lower, upper = ((math.isqrt(math.floor(4 * sigma2 * square)) + 1) // 2 for square in squares(bits))
+        lower, upper = (
+            (math.isqrt(math.floor(4 * sigma2 * square)) + 1) // 2 for square in squares(bits)
+        )
         if lower == upper:
             return lower
     raise AssertionError("precisions() never ends")  # pragma: no cover
@@ -466,7 +552,9 @@ def _draw(sigma2: Fraction, *, randomness: Randomness) -> int:
 
 
 def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
-    """Return P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ) for any k, or less than 1e-30 (relative) more; at least 1e-1000."""
+    """Return P(⌊σZ + 1/2⌋ >= k) = Q((k - 1/2)/σ) for any k, or less than 1e-30 (relative) more; at
+    least 1e-1000.
+    """
     square = Fraction(2 * k - 1) ** 2 / (4 * Fraction(sigma2))
     x = Fraction(root(DOWN, square)) if k > 0 else -Fraction(root(UP, square))
     return Fraction(max(normal_tail_bounds(x)[1], _LEAST_BOUND))
@@ -474,7 +562,9 @@ def rounded_normal_tail(sigma2: Fraction | int, k: int) -> Fraction:
 
 @lru_cache(maxsize=1 << 10)
 def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
-    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0, 0 < p < 1."""
+    """Return the least integer q such that certainly P(⌊σZ + 1/2⌋ >= q) <= p, for σ² = sigma2 > 0,
+    0 < p < 1.
+    """
     sigma, step = Fraction(root(UP, Fraction(sigma2))), 1
     # A double guesses; the bounds decide.
     nearest = min(max(float(p), 1e-300), 1 - 2.0**-53)
@@ -484,18 +574,27 @@ def least_exceeding(sigma2: Fraction | int, p: Fraction) -> int:
     return least_integer(lambda q: rounded_normal_tail(sigma2, q) <= p, guess - step + 1)
 
 
-def rounded_normal_half_width(sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)) -> int:
-    """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² = sigma2."""
+def rounded_normal_half_width(
+    sigma2: Fraction | int, confidence: Fraction = Fraction(95, 100)
+) -> int:
+    """Return the least w >= 0 such that certainly P(|⌊σZ + 1/2⌋| <= w) >= confidence, for σ² =
+    sigma2.
+    """
     return least_exceeding(sigma2, (1 - confidence) / 2) - 1
 
 
 def choose_level(
-    distances: Sequence[int], multiplicities: Sequence[int], rate: Fraction, *, randomness: Randomness
+    distances: Sequence[int],
+    multiplicities: Sequence[int],
+    rate: Fraction,
+    *,
+    randomness: Randomness,
 ) -> int:
     """Choose an index j with probability ∝ multiplicities[j] * exp(-rate * distances[j]), exactly.
 
-    distances: (m,) integers >= 0, the smallest 0 or near it. rate: >= 0. multiplicities: (m,) integers >= 0, not all 0.
-    The uniform number is refined until it lies for certain inside one of the intervals between cumulative weights.
+    distances: (m,) integers >= 0, the smallest 0 or near it. rate: >= 0. multiplicities: (m,)
+    integers >= 0, not all 0. The uniform number is refined until it lies for certain inside one of
+    the intervals between cumulative weights.
     """
     uniform = UniformReal(randomness=randomness)
     for bits in precisions(96 + sum(multiplicities).bit_length()):
@@ -511,7 +610,9 @@ def choose_level(
 
 
 def _decays(distances: Sequence[int], rate: Fraction, bits: int) -> list[Bounds]:
-    """Bound ``2**bits * exp(-rate * d)`` for each distance d, each from the next smaller one, since gaps repeat."""
+    """Bound ``2**bits * exp(-rate * d)`` for each distance d, each from the next smaller one, since
+    gaps repeat.
+    """
     decays: list[Bounds] = [(0, 0)] * len(distances)
     before, lower, upper = 0, 1 << bits, 1 << bits
     for place in sorted(range(len(distances)), key=distances.__getitem__):

@@ -1,11 +1,13 @@
 """Concepts learned of labelled rows: one point, a threshold, a box.
 
-After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy" (2013).
-Constants differ and, where the paper takes RecConcave, so does the mechanism: exponential. Theorem 26 of privacy.md.
+After Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate
+differential privacy" (2013). Constants differ and, where the paper takes RecConcave, so does the
+mechanism: exponential. Theorem 26 of privacy.md.
 
-All take values, or rows of them: whole numbers in [0, 2**bits). labels: one a row, True and False, or 1 and 0. bits:
-1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging: as in `points.Charging`. All raise ParameterError.
-Labels that no concept explains cost usefulness, not privacy.
+All take values, or rows of them: whole numbers in [0, 2**bits). labels: one a row, True and False,
+or 1 and 0. bits: 1 to 65,536. epsilon, delta, neighbors: as in `mine`. charging: as in
+`points.Charging`. All raise ParameterError. Labels that no concept explains cost usefulness, not
+privacy.
 """
 
 from __future__ import annotations
@@ -37,11 +39,13 @@ def learn_point(
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
-    """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the domain.
+    """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the
+    domain.
 
-    The value with the most rows labelled True, if it is clear enough of all others (the distance mechanism). Otherwise
-    a point drawn uniformly from the whole domain, wrong only about the few rows that have the right one. At
-    epsilon 1 and delta 1e-6 17 such rows are enough, whatever bits; under "replace-one" 34. Source: section 3.1.
+    The value with the most rows labelled True, if it is clear enough of all others (the distance
+    mechanism). Otherwise a point drawn uniformly from the whole domain, wrong only about the few
+    rows that have the right one. At epsilon 1 and delta 1e-6 17 such rows are enough, whatever
+    bits; under "replace-one" 34. Source: section 3.1.
     """
     bits = checked_bits(bits)
     mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
@@ -51,7 +55,8 @@ def learn_point(
     positives = Counter(value for value, label in zip(listed, marks, strict=True) if label)
     spectrum = SupportSpectrum.from_supports(positives.values(), universe_size=1 << bits)
     level = mechanism.select(spectrum, randomness).level
-    if not level:  # it abstained, or no row is labelled True: of 2**bits equal candidates one at random
+    # it abstained, or no row is labelled True: of 2**bits equal candidates one at random
+    if not level:
         return randomness.below(1 << bits)
     tied = sorted(value for value, support in positives.items() if support == level)
     return tied[randomness.below(len(tied))]
@@ -67,24 +72,29 @@ def learn_threshold(
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
-    """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the others for False.
+    """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the
+    others for False.
 
-    P(t) ∝ exp(rate * number of rows that t is right about). It is (epsilon, 0)-private with a rate of epsilon under
-    add-remove, and of epsilon / 2 under replace-one and with private labels.
+    P(t) ∝ exp(rate * number of rows that t is right about). It is (epsilon, 0)-private with a rate
+    of epsilon under add-remove, and of epsilon / 2 under replace-one and with private labels.
 
-    private: "rows" hides a row's value and its label. "labels" hides its label only: anybody may know the values, as
-        who was asked often may. One threshold then stands for all between two neighbouring values, and neighbours
-        differ in one label, whatever neighbors says. No ledger takes it. Else as the module says.
-    Let some threshold be right about all rows, and n >= 1 / (α rate) * (bits ln 2 + ln 19); with "labels",
-    n >= 1 / (α rate) * (ln n + ln 19). Then with probability 95 % yours is wrong about fewer than a share α of them.
+    private: "rows" hides a row's value and its label. "labels" hides its label only: anybody may
+        know the values, as who was asked often may. One threshold then stands for all between two
+        neighbouring values, and neighbours differ in one label, whatever neighbors says. No ledger
+        takes it. Else as the module says. Let some threshold be right about all rows, and n >= 1 /
+        (α rate) * (bits ln 2 + ln 19); with "labels", n >= 1 / (α rate) * (ln n + ln 19). Then with
+        probability 95 % yours is wrong about fewer than a share α of them.
     Source: section 3.4 and Theorem 6.2.
     """
     bits = checked_bits(bits)
     if private not in ("rows", "labels"):
-        raise ParameterError(f"{parameter('private')} must be 'rows' or 'labels', not {shown(private)}")
+        raise ParameterError(
+            f"{parameter('private')} must be 'rows' or 'labels', not {shown(private)}"
+        )
     if private == "labels" and charging.get("ledger") is not None:
         raise ParameterError(
-            f"{parameter('private')} 'labels' and {parameter('ledger')} contradict each other: a ledger protects all "
+            f"{parameter('private')} 'labels' and {parameter('ledger')} contradict each other: a "
+            f"ledger protects all "
             "that a unit has, not its label alone"
         )
     rate = exponential_rate(epsilon, neighbors if private == "rows" else Neighbors.REPLACE_ONE)
@@ -95,7 +105,9 @@ def learn_threshold(
     if private == "rows":
         return pieces.draw(wrong, rate, randomness=randomness)
     fewest = min(wrong)
-    chosen = choose_level([mistakes - fewest for mistakes in wrong], [1] * len(wrong), rate, randomness=randomness)
+    chosen = choose_level(
+        [mistakes - fewest for mistakes in wrong], [1] * len(wrong), rate, randomness=randomness
+    )
     return pieces.starts[chosen] + pieces.lengths[chosen] // 2
 
 
@@ -109,36 +121,43 @@ def learn_box(
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[tuple[int, int], ...]:
-    """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken for True.
+    """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken
+    for True.
 
-    From each side of each column the box is cut where about error n / (4 columns) of the rows labelled True lie
-    outside. All 2 columns cuts are by the exponential mechanism with as much of epsilon: (epsilon, 0)-private.
-    Where a lowest is above its highest, nothing is inside: so it is if hardly any row is labelled True.
+    From each side of each column the box is cut where about error n / (4 columns) of the rows
+    labelled True lie outside. All 2 columns cuts are by the exponential mechanism with as much of
+    epsilon: (epsilon, 0)-private. Where a lowest is above its highest, nothing is inside: so it is
+    if hardly any row is labelled True.
 
-    rows: (n, columns). Where there may be none at all give an array: a list of none has no number of columns.
-    error: above 0 and at most 1, the share of rows that the box may be wrong about. n should be at least
-        4 columns / error, and under "replace-one" it must be.
+    rows: (n, columns). Where there may be none at all give an array: a list of none has no number
+    of columns.
+    error: above 0 and at most 1, the share of rows that the box may be wrong about. n should be at
+        least 4 columns / error, and under "replace-one" it must be.
     neighbors: the noise is the same. Else as the module says.
 
-    Let some box be right about all rows, and n >= 16 columns² / (error epsilon) * (bits ln 2 + ln(40 columns)) +
-    4 columns / error. Then with probability 95 % yours is wrong about fewer than error n of them. Source:
-    section 3.5.
+    Let some box be right about all rows, and n >= 16 columns² / (error epsilon) * (bits ln 2 +
+    ln(40 columns)) + 4 columns / error. Then with probability 95 % yours is wrong about fewer than
+    error n of them. Source: section 3.5.
     """
     bits = checked_bits(bits)
     share, exact, relation = exact_number(error), exact_epsilon(epsilon), exact_neighbors(neighbors)
     if share is None or not 0 < share <= 1:
-        raise ParameterError(f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}")
+        raise ParameterError(
+            f"{parameter('error')} must be a number above 0 and at most 1, not {shown(error)}"
+        )
     listed, columns = table("rows", rows, bits, relation)
     marks = truths("labels", labels, len(listed))
     rank = int(share * len(listed) / (4 * columns))
     if not rank and relation is Neighbors.REPLACE_ONE:
         raise ParameterError(
-            f"{parameter('rows')} must be at least 4 times their columns divided by {parameter('error')}"
+            f"{parameter('rows')} must be at least 4 times their columns divided by "
+            f"{parameter('error')}"
         )
     rank = max(rank, 1)
     asked = {"bits": bits, "columns": columns, "error": share}
     randomness = begin("learn_box", relation, PrivacyCost(epsilon, 0), charging, **asked)
-    rate, top = exact / (4 * columns), (1 << bits) - 1  # of ε / (2 columns) half, as a cut's score moves up or down
+    # of ε / (2 columns) half, as a cut's score moves up or down
+    rate, top = exact / (4 * columns), (1 << bits) - 1
     box = []
     for column in range(columns):
         inside = sorted(row[column] for row, label in zip(listed, marks, strict=True) if label)
@@ -149,7 +168,9 @@ def learn_box(
 
 
 def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
-    """Cut 0 to 2**bits after the value of each (value, label), ascending, with how many rows a piece mistakes."""
+    """Cut 0 to 2**bits after the value of each (value, label), ascending, with how many rows a
+    piece mistakes.
+    """
     more = dict[int, int]()
     for value, label in rows:
         more[value] = more.get(value, 0) + (1 if label else -1)
@@ -160,15 +181,23 @@ def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int
     return Pieces(starts, lengths, below, [len(rows) - number for number in below]), wrong
 
 
-def _cut(values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness: Randomness) -> int:
-    """Choose a point with about `rank` of the ascending values below it, from 0 to 2**bits, which is above all.
+def _cut(
+    values: Sequence[int], rank: int, bits: int, rate: Fraction, randomness: Randomness
+) -> int:
+    """Choose a point with about `rank` of the ascending values below it, from 0 to 2**bits, which
+    is above all.
 
-    A point's distance is how many values more than rank lie below it, or fewer at or below it, at least 0. The point
-    above all counts as having any number at it: the cut where there are fewer than rank. One value more, less or
-    elsewhere moves a distance by 1 at most, also where a value more makes the rank one higher (Theorem 26).
+    A point's distance is how many values more than rank lie below it, or fewer at or below it, at
+    least 0. The point above all counts as having any number at it: the cut where there are fewer
+    than rank. One value more, less or elsewhere moves a distance by 1 at most, also where a value
+    more makes the rank one higher (Theorem 26).
     """
     total, last = len(values), 1 << bits
     inner = Pieces.of(values, 0, last)
-    distances = [max(b - rank, rank - (total - a), 0) for b, a in zip(inner.below, inner.above, strict=True)]
-    pieces = Pieces([*inner.starts, last], [*inner.lengths, 1], [*inner.below, total], [*inner.above, 0])
+    distances = [
+        max(b - rank, rank - (total - a), 0) for b, a in zip(inner.below, inner.above, strict=True)
+    ]
+    pieces = Pieces(
+        [*inner.starts, last], [*inner.lengths, 1], [*inner.below, total], [*inner.above, 0]
+    )
     return pieces.draw([*distances, max(total - rank, 0)], rate, randomness=randomness)

@@ -1,7 +1,9 @@
-"""A linear classifier, trained privately: regularised logistic regression by steps in whole numbers, and noise.
+"""A linear classifier, trained privately: regularised logistic regression by steps in whole
+numbers, and noise.
 
-One row moves the weights by a bounded distance after any number of steps, not only near a minimum. Nothing rests on
-floating point: rows, weights and slopes are whole numbers, each sum exact (docs/privacy.md, Theorem 24).
+One row moves the weights by a bounded distance after any number of steps, not only near a minimum.
+Nothing rests on floating point: rows, weights and slopes are whole numbers, each sum exact
+(docs/privacy.md, Theorem 24).
 """
 
 from __future__ import annotations
@@ -33,27 +35,34 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin, check_some
 
 ONE = 1 << 20  # a length of 1 in steps of the whole numbers
-MOST_COLUMNS = 1 << 22  # with more the squares of a row, 2^40 each, could have a sum beyond 64-bit integers
+# with more the squares of a row, 2^40 each, could have a sum beyond 64-bit integers
+MOST_COLUMNS = 1 << 22
 Rows = NDArray[np.int64]
 
 
 def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
-    """Return rows for train_linear: (rows - center) / scale in steps of 2^-20, shortened where longer than 1.
+    """Return rows for train_linear: (rows - center) / scale in steps of 2^-20, shortened where
+    longer than 1.
 
-    rows: (n, d) finite numbers, d at most 2^22. center: a number or (d,). scale: a number or (d,), above 0.
-    Both must be **public**, not computed from these rows, or one row would change all others. With publicly known
-    bounds, center=low and scale=(high - low) * √d map each row into the unit ball. With a public mean and deviation,
-    scale=4 * deviation does for most. A constant column of center 0 makes an intercept.
+    rows: (n, d) finite numbers, d at most 2^22. center: a number or (d,). scale: a number or (d,),
+    above 0. Both must be **public**, not computed from these rows, or one row would change all
+    others. With publicly known bounds, center=low and scale=(high - low) * √d map each row into the
+    unit ball. With a public mean and deviation, scale=4 * deviation does for most. A constant
+    column of center 0 makes an intercept.
 
-    Returns (n, d) int64 with Σ x² <= 2^40 in each row. A coordinate beyond -1 or 1 is cut to it, then a row longer than
-    1 is shortened. Each depends on its own row alone, so nothing is spent. Raises ParameterError.
+    Returns (n, d) int64 with Σ x² <= 2^40 in each row. A coordinate beyond -1 or 1 is cut to it,
+    then a row longer than 1 is shortened. Each depends on its own row alone, so nothing is spent.
+    Raises ParameterError.
     """
     table = _finite("rows", rows)
     _check_columns(table)
     middle, unit = _finite("center", center), _finite("scale", scale)
     for name, numbers in (("center", middle), ("scale", unit)):
         if numbers.shape not in ((), table.shape[1:]):
-            raise ParameterError(f"{parameter(name)} must be one number, or one for each column of {parameter('rows')}")
+            raise ParameterError(
+                f"{parameter(name)} must be one number, or one for each column "
+                f"of {parameter('rows')}"
+            )
     if not (unit > 0).all():
         raise ParameterError(f"{parameter('scale')} must be above 0")
     # Each operation on floats is rounded by itself, element by element: no row touches another.
@@ -61,7 +70,8 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
         steps: Rows = np.rint(np.clip((table - middle) / unit, -1, 1) * ONE).astype(np.int64)
     squares = (steps * steps).sum(axis=1)
     long = squares > ONE * ONE
-    lengths = np.sqrt(squares[long].astype(np.float64)).astype(np.int64) + 1  # above the root, whatever its rounding
+    # above the root, whatever its rounding
+    lengths = np.sqrt(squares[long].astype(np.float64)).astype(np.int64) + 1
     steps[long] = np.sign(steps[long]) * (np.abs(steps[long]) * ONE // lengths[:, None])
     return steps
 
@@ -76,10 +86,14 @@ def _check_columns(table: NDArray[Any]) -> None:
 def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
     numbers = as_array(name, values)
     if numbers.dtype.kind not in "iufb":
-        raise ParameterError(f"{parameter(name)} must be numbers, not of the type {numbers.dtype.name!r}")
+        raise ParameterError(
+            f"{parameter(name)} must be numbers, not of the type {numbers.dtype.name!r}"
+        )
     numbers = numbers.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise ParameterError(f"{parameter(name)} must be finite numbers: none may be missing or infinite")
+        raise ParameterError(
+            f"{parameter(name)} must be finite numbers: none may be missing or infinite"
+        )
     return numbers
 
 
@@ -88,14 +102,18 @@ def _checked_rows(rows: ArrayLike) -> Rows:
     _check_columns(table)
     if table.dtype.kind not in "iu":
         raise ParameterError(
-            f"{parameter('rows')} must be whole numbers, in steps of 2^-20, not of the type {table.dtype.name!r}: "
+            f"{parameter('rows')} must be whole numbers, in steps of 2^-20, not of the type "
+            f"{table.dtype.name!r}: "
             "unit_rows makes them of other numbers"
         )
     # Compared before it is squared, which could overflow; and before it is cast, which could wrap.
     fits = ((table >= -ONE) & (table <= ONE)).all()
     steps: Rows = np.ascontiguousarray(table, dtype=np.int64)
     if not fits or ((steps * steps).sum(axis=1) > ONE * ONE).any():
-        must = "must have a length of at most 1, which is 2^20 steps: unit_rows shortens those that are longer"
+        must = (
+            "must have a length of at most 1, which is 2^20 steps: unit_rows shortens those "
+            "that are longer"
+        )
         raise ParameterError(f"{parameter('rows')} {must}")
     return steps
 
@@ -103,15 +121,19 @@ def _checked_rows(rows: ArrayLike) -> Rows:
 def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
     given = as_array("labels", labels)
     if given.shape != (rows,):
-        raise ParameterError(f"{parameter('labels')} must be as many as {parameter('rows')}: one for each")
+        raise ParameterError(
+            f"{parameter('labels')} must be as many as {parameter('rows')}: one for each"
+        )
     if (rows and given.dtype.kind not in "iu") or not ((given == 1) | (given == -1)).all():
         raise ParameterError(f"{parameter('labels')} must be -1 or 1, whole numbers")
     return given.astype(np.int64)
 
 
 _MOST_STEPS = 10**6
-_COUNTED = Fraction(1, 20)  # the share of ε that buys how many rows there are, as in mine with count=True
-# A slope of the loss is a whole number of 2^-30, and known on a grid of 2^-6 between margins of -16 and 16.
+# the share of ε that buys how many rows there are, as in mine with count=True
+_COUNTED = Fraction(1, 20)
+# A slope of the loss is a whole number of 2^-30, and known on a grid of 2^-6 between margins of -16
+# and 16.
 SLOPE_BITS, CELL_BITS, CELLS = 30, 6, 1 << 10
 # So many rows are summed at once: 2^12 slopes of 2^30 times 2^20 stay below 2^63.
 _BLOCK = 1 << 12
@@ -121,28 +143,33 @@ _BLOCK = 1 << 12
 class LinearClassifier:
     """Weights of a linear classifier, made private by train_linear.
 
-    weights: (d,) Fractions. The margin of a row x, in steps of 2^-20, is Σ weights x / 2^20: above 0 it says 1.
+    weights: (d,) Fractions. The margin of a row x, in steps of 2^-20, is Σ weights x / 2^20: above
+    0 it says 1.
     """
 
     weights: tuple[Fraction, ...]
 
     def margins(self, rows: ArrayLike) -> NDArray[np.float64]:
-        """Return the margin of each row, rounded to a double: (n,). rows: as of train_linear, or ParameterError."""
+        """Return the margin of each row, rounded to a double: (n,). rows: as of train_linear, or
+        ParameterError.
+        """
         numbers, grid = self._whole(rows)
         return numbers.astype(np.float64) / (ONE * grid)
 
     def ramp_score(self, rows: ArrayLike, labels: ArrayLike, *, least_rows: int = 1) -> Fraction:
         """Return the mean over rows of (1 + label * margin) / 2, cut to [0, 1]: exactly.
 
-        rows, labels: as of train_linear, m >= 0 of them. least_rows: M >= 1, public; the sum of fewer is divided by M.
-        A row replaced, added or removed moves the score by 1/M at most, weights moved by a length of r by r/2 at most.
-        So its stability for validate is max(linear_sensitivity(...) / 2, Fraction(1, M)). Raises ParameterError.
+        rows, labels: as of train_linear, m >= 0 of them. least_rows: M >= 1, public; the sum of
+        fewer is divided by M. A row replaced, added or removed moves the score by 1/M at most,
+        weights moved by a length of r by r/2 at most. So its stability for validate is
+        max(linear_sensitivity(...) / 2, Fraction(1, M)). Raises ParameterError.
         """
         least = positive_integer("least_rows", least_rows)
         numbers, grid = self._whole(rows)
         signed = numbers * _checked_labels(labels, len(numbers))
         one = ONE * grid
-        # A margin of a noisy classifier may be any whole number, so this is Python's arithmetic where it must be.
+        # A margin of a noisy classifier may be any whole number, so this is Python's arithmetic
+        # where it must be.
         cut = [min(max(value, -one), one) for value in signed.tolist()]
         return Fraction(sum(cut) + one * len(cut), 2 * one * max(len(cut), least))
 
@@ -150,10 +177,13 @@ class LinearClassifier:
         """Return each margin in steps of 1 / (2^20 grid), exactly, and the grid."""
         table = _checked_rows(rows)
         if table.shape[1] != len(self.weights):
-            raise ParameterError(f"{parameter('rows')} must have as many columns as those that it was trained on")
+            raise ParameterError(
+                f"{parameter('rows')} must have as many columns as those that it was trained on"
+            )
         grid = math.lcm(*(weight.denominator for weight in self.weights))
         whole = [weight.numerator * (grid // weight.denominator) for weight in self.weights]
-        # By Cauchy and Schwarz no partial sum is longer than the weights, for a row is not longer than 1.
+        # By Cauchy and Schwarz no partial sum is longer than the weights, for a row is not longer
+        # than 1.
         fits = ONE**2 * sum(weight * weight for weight in whole) < 1 << 124
         kind: Any = np.int64 if fits else object
         return table.astype(kind) @ np.array(whole, dtype=kind), grid
@@ -170,22 +200,27 @@ def train_linear(
     least_rows: int | None = None,
     **charging: Unpack[Charging],
 ) -> LinearClassifier:
-    """Train a linear classifier privately: logistic loss plus regularization/2 times the squared length of the weights.
+    """Train a linear classifier privately: logistic loss plus regularization/2 times the squared
+    length of the weights.
 
-    rows: (n, d) whole numbers in steps of 2^-20, each row with Σ x² <= 2^40: unit_rows makes them. One row with its
-        label is a unit. Where there may be no rows at all give an array, which has a number of columns.
+    rows: (n, d) whole numbers in steps of 2^-20, each row with Σ x² <= 2^40: unit_rows makes them.
+        One row with its label is a unit. Where there may be no rows at all give an array, which has
+        a number of columns.
     labels: (n,) of -1 and 1.
-    regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient descent from 0, each
-        1 / (1/4 + λ) times the gradient. Some 5 (1/4 + λ) / λ come near the minimum, and fewer need less noise.
+    regularization: λ, 1e-6 to 1000. epsilon: 1e-9 to 1e9. steps: 1 to 1,000,000 steps of gradient
+        descent from 0, each 1 / (1/4 + λ) times the gradient. Some 5 (1/4 + λ) / λ come near the
+        minimum, and fewer need less noise.
     neighbors: "add-remove", or "replace-one" (n >= 1 is public).
-    least_rows: N >= 1, a public number of rows that you are sure to have. With fewer, the sum of their losses is
-        divided by N, which draws the weights to 0, and is as private. Unless given, N is n under "replace-one"; under
-        "add-remove" a twentieth of epsilon buys a noisy n to take for it. In train_and_validate give it: the stability
-        of a score is proved for a public N alone. charging: as in Charging.
+    least_rows: N >= 1, a public number of rows that you are sure to have. With fewer, the sum of
+        their losses is divided by N, which draws the weights to 0, and is as private. Unless given,
+        N is n under "replace-one"; under "add-remove" a twentieth of epsilon buys a noisy n to take
+        for it. In train_and_validate give it: the stability of a score is proved for a public N
+        alone. charging: as in Charging.
 
-    Returns the classifier, (epsilon, 0)-private, with discrete Laplace noise of scale √d * linear_sensitivity(N, d,
-    ...) / epsilon on each weight (19/20 of epsilon where N was bought). Raises ParameterError. Source: Chaudhuri and
-    others, "Differentially private empirical risk minimization" (2011); docs/privacy.md, Theorem 24.
+    Returns the classifier, (epsilon, 0)-private, with discrete Laplace noise of scale √d *
+    linear_sensitivity(N, d, ...) / epsilon on each weight (19/20 of epsilon where N was bought).
+    Raises ParameterError. Source: Chaudhuri and others, "Differentially private empirical risk
+    minimization" (2011); docs/privacy.md, Theorem 24.
     """
     strength = _regularization(regularization)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
@@ -194,30 +229,49 @@ def train_linear(
     table = _checked_rows(rows)
     check_some("rows", table, relation)
     signed = table * _checked_labels(labels, len(table))[:, None]
-    asked = {"columns": table.shape[1], "regularization": strength, "steps": taken, "least_rows": sure}
+    asked = {
+        "columns": table.shape[1],
+        "regularization": strength,
+        "steps": taken,
+        "least_rows": sure,
+    }
     randomness = begin("train_linear", relation, PrivacyCost(epsilon, 0), charging, **asked)
     if sure is None and relation is Neighbors.REPLACE_ONE:
         sure = len(table)
     elif sure is None:
-        sure = max(1, len(table) + discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness))
+        sure = max(
+            1, len(table) + discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness)
+        )
         exact -= _COUNTED * exact
     return noisy(descend(signed, strength, taken, sure), sure, strength, exact, taken, randomness)
 
 
-def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fraction, steps: int) -> Fraction:
-    """Return the most that one row moves the weights of train_linear before noise, as a length: public.
+def linear_sensitivity(
+    rows: int, columns: int, *, regularization: float | Fraction, steps: int
+) -> Fraction:
+    """Return the most that one row moves the weights of train_linear before noise, as a length:
+    public.
 
-    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are. A row replaced, added or
-    removed moves them no further; nor, while its randomness is fixed, those after noise. columns: d, 1 to 2^22.
+    rows: n >= 1, the least_rows of train_linear or, under replace-one, how many there are. A row
+    replaced, added or removed moves them no further; nor, while its randomness is fixed, those
+    after noise. columns: d, 1 to 2^22.
     regularization, steps: λ and T, as of train_linear. Raises ParameterError.
 
-    It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up (docs/privacy.md, Theorem 24).
+    It is (2/n + 2^-29 + √d 2^-g (1/4 + λ)) (1 - (1 - λ/(1/4 + λ))^T) / λ, rounded up
+    (docs/privacy.md, Theorem 24).
     """
     strength = _regularization(regularization)
-    n, d = positive_integer("rows", rows), whole_number("columns", columns, least=1, most=MOST_COLUMNS)
+    n, d = (
+        positive_integer("rows", rows),
+        whole_number("columns", columns, least=1, most=MOST_COLUMNS),
+    )
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
     quarter = Fraction(1, 4) + strength
-    each = Fraction(2, n) + Fraction(2, 1 << SLOPE_BITS) + _root(d) * quarter / (1 << grid_bits(strength))
+    each = (
+        Fraction(2, n)
+        + Fraction(2, 1 << SLOPE_BITS)
+        + _root(d) * quarter / (1 << grid_bits(strength))
+    )
     bits = 128
     factor = math.floor((1 << bits) * Fraction(1, 4) / quarter)  # 1 - λ/(1/4 + λ)
     gone = power_bounds((factor, factor + 1), taken, bits)[0]
@@ -225,12 +279,16 @@ def linear_sensitivity(rows: int, columns: int, *, regularization: float | Fract
 
 
 def grid_bits(strength: Fraction) -> int:
-    """Return the g of the weights' grid 2^-g: the finest, up to 2^-41, on which no margin exceeds 2^62 steps."""
+    """Return the g of the weights' grid 2^-g: the finest, up to 2^-41, on which no margin exceeds
+    2^62 steps.
+    """
     return min(41, math.floor(strength * (1 << 41)).bit_length() - 1)
 
 
 def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> list[int]:
-    """Return the weights, (d,) in steps of 2^-g, for (n, d) rows times labels, λ and N >= 1. **Not private.**"""
+    """Return the weights, (d,) in steps of 2^-g, for (n, d) rows times labels, λ and N >= 1. **Not
+    private.**
+    """
     rows, columns = signed.shape
     grid = grid_bits(strength)
     unit = max(rows, least) << SLOPE_BITS + 20
@@ -242,21 +300,36 @@ def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> lis
             block = signed[start : start + _BLOCK]
             sums = slopes(block @ weights, grid) @ block
             pull = [total + more for total, more in zip(pull, sums.tolist(), strict=True)]
-        # With n for the larger of both: w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ), rounded down.
-        moved = (w * unit + (total << grid + 2) for w, total in zip(weights.tolist(), pull, strict=True))
-        weights = np.array([numerator * strength.denominator // divisor for numerator in moved], dtype=np.int64)
+        # With n for the larger of both: w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ),
+        # rounded down.
+        moved = (
+            w * unit + (total << grid + 2) for w, total in zip(weights.tolist(), pull, strict=True)
+        )
+        weights = np.array(
+            [numerator * strength.denominator // divisor for numerator in moved], dtype=np.int64
+        )
     return [*map(int, weights)]
 
 
 def noisy(
-    weights: list[int], rows: int, strength: Fraction, epsilon: Fraction, steps: int, randomness: Randomness
+    weights: list[int],
+    rows: int,
+    strength: Fraction,
+    epsilon: Fraction,
+    steps: int,
+    randomness: Randomness,
 ) -> LinearClassifier:
-    """Return weights that descend gave for at least ``rows`` rows, with noise that makes them private."""
+    """Return weights that descend gave for at least ``rows`` rows, with noise that makes them
+    private.
+    """
     grid = grid_bits(strength)
     length = linear_sensitivity(rows, len(weights), regularization=strength, steps=steps)
-    apart = math.ceil(_root(len(weights)) * length * (1 << grid))  # the sum of all changes, in steps
+    # the sum of all changes, in steps
+    apart = math.ceil(_root(len(weights)) * length * (1 << grid))
     noise = discrete_laplace(apart / epsilon, len(weights), randomness=randomness).tolist()
-    return LinearClassifier(tuple(Fraction(w + z, 1 << grid) for w, z in zip(weights, noise, strict=True)))
+    return LinearClassifier(
+        tuple(Fraction(w + z, 1 << grid) for w, z in zip(weights, noise, strict=True))
+    )
 
 
 def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
@@ -277,7 +350,9 @@ def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
 
 @cache
 def _table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return 2^30 / (1 + e^z) at the grid's points z = -16, …, 16, rounded, and how far each lies above the next."""
+    """Return 2^30 / (1 + e^z) at the grid's points z = -16, …, 16, rounded, and how far each lies
+    above the next.
+    """
     decays = (exp_bounds(cell, 1 << CELL_BITS, 64)[0] for cell in range(CELLS + 1))
     right = [(decay << SLOPE_BITS) // ((1 << 64) + decay) for decay in decays]
     left = [(1 << SLOPE_BITS) - value for value in reversed(right[1:])]
@@ -289,7 +364,9 @@ def _regularization(value: float | Fraction) -> Fraction:
     exact = exact_number(value)
     if exact is None or not Fraction(1, 10**6) <= exact <= 1000:
         given = short(exact) if exact is not None else shown(value)
-        raise ParameterError(f"{parameter('regularization')} must be a number between 1e-06 and 1000, not {given}")
+        raise ParameterError(
+            f"{parameter('regularization')} must be a number between 1e-06 and 1000, not {given}"
+        )
     return exact
 
 

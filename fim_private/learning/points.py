@@ -1,4 +1,6 @@
-"""Quantiles of whole numbers, and a point inside them; what learners are given, checked, and charge."""
+"""Quantiles of whole numbers, and a point inside them; what learners are given, checked, and
+charge.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,19 @@ from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum
 
-MOST_BITS = 1 << 16  # far above what anybody measures in: a choice among so many points takes some ten seconds
+# far above what anybody measures in: a choice among so many points takes some ten seconds
+MOST_BITS = 1 << 16
 
 
 class Charging(TypedDict, total=False):
     """What every function of a list takes beside it.
 
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed, or LedgerError is raised.
-    unit: what an entry of the list is, "basket" or "user": unless given, what the ledger protects, or a basket.
-    seed: for tests only: with it nothing is private. Else epsilon above 10 or delta above 1/1000 gives PrivacyWarning.
+    ledger, dataset: as in mine; the charge is on the disk before anything is computed, or
+    LedgerError is raised.
+    unit: what an entry of the list is, "basket" or "user": unless given, what the ledger protects,
+    or a basket.
+    seed: for tests only: with it nothing is private. Else epsilon above 10 or delta above 1/1000
+    gives PrivacyWarning.
     """
 
     ledger: Any
@@ -52,32 +58,49 @@ class Charging(TypedDict, total=False):
     seed: int | None
 
 
-def begin(command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **asked: Any) -> Randomness:
-    """Warn of a cost that promises little, charge what is computed of a checked list, return what to draw with."""
+def begin(
+    command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **asked: Any
+) -> Randomness:
+    """Warn of a cost that promises little, charge what is computed of a checked list, return what
+    to draw with.
+    """
     if unknown := charging.keys() - Charging.__annotations__.keys():
         raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
     randomness = Randomness.of_seed(charging.get("seed"))
     if randomness.private:
         warn(cautions(cost), stacklevel=3)
     account = charging.get("ledger"), charging.get("dataset"), charging.get("unit")
-    charge_list(*account, command=command, neighbors=neighbors, cost=cost, private=randomness.private, **asked)
+    charge_list(
+        *account,
+        command=command,
+        neighbors=neighbors,
+        cost=cost,
+        private=randomness.private,
+        **asked,
+    )
     return randomness
 
 
 # What learners are given, checked. No error names one of the numbers.
 def checked_bits(bits: int) -> int:
-    """Return the number of bits of a domain of 2**bits points, 1 to 65,536, or raise ParameterError."""
+    """Return the number of bits of a domain of 2**bits points, 1 to 65,536, or raise
+    ParameterError.
+    """
     return whole_number("bits", bits, least=1, most=MOST_BITS)
 
 
 def check_some(name: str, values: Sized, neighbors: str) -> None:
-    """Raise ParameterError for no values at all under replace-one; else how many there are is for nobody to know."""
+    """Raise ParameterError for no values at all under replace-one; else how many there are is for
+    nobody to know.
+    """
     if not len(values) and exact_neighbors(neighbors) is Neighbors.REPLACE_ONE:
         raise ParameterError(f"{parameter(name)} must hold at least one number")
 
 
 def points(name: str, values: Iterable[int], bits: int, neighbors: str | None) -> list[int]:
-    """Return whole numbers in [0, 2**bits), or raise ParameterError. neighbors: None for a row, which may be empty."""
+    """Return whole numbers in [0, 2**bits), or raise ParameterError. neighbors: None for a row,
+    which may be empty.
+    """
     must = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
     listed = as_list(name, values)
     if neighbors is not None:
@@ -96,7 +119,9 @@ def _integers(must: str, listed: Sequence[Any]) -> list[int]:
 
 
 def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
-    """Return one label, True or 1, False or 0, for each of ``rows`` rows. Raises ParameterError for anything else."""
+    """Return one label, True or 1, False or 0, for each of ``rows`` rows. Raises ParameterError for
+    anything else.
+    """
     listed, must = as_list(name, labels), f"{parameter(name)} must be"
     for kind in dict.fromkeys(map(type, listed)):
         if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
@@ -108,15 +133,20 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
     return [bool(label) for label in listed]
 
 
-def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -> tuple[list[list[int]], int]:
-    """Return rows of equally many whole numbers, and how many; ParameterError for others, and for an empty list."""
+def table(
+    name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str
+) -> tuple[list[list[int]], int]:
+    """Return rows of equally many whole numbers, and how many; ParameterError for others, and for
+    an empty list.
+    """
     listed = [points(name, row, bits, None) for row in as_rows(name, rows)]
     check_some(name, listed, neighbors)
     shape: Any = getattr(rows, "shape", ())
     columns = len(listed[0]) if listed else shape[1] if len(shape) == 2 else 0
     if not columns:
         raise ParameterError(
-            f"{parameter(name)} must have at least one number each; where there may be none of them, give an array of "
+            f"{parameter(name)} must have at least one number each; where there may be none of "
+            f"them, give an array of "
             "the shape (rows, columns)"
         )
     if any(len(row) != columns for row in listed):
@@ -124,13 +154,15 @@ def table(name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str) -
     return listed, columns
 
 
-# Pieces that are less likely than e^-40 all together are drawn by rejection: there may be very many of them.
+# Pieces that are less likely than e^-40 all together are drawn by rejection: there may be very many
+# of them.
 _SPARE = 40
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A domain in m >= 1 runs of points, ascending: the i-th is starts[i], starts[i] + 1, ..., lengths[i] >= 1 of them.
+    """A domain in m >= 1 runs of points, ascending: the i-th is starts[i], starts[i] + 1, ...,
+    lengths[i] >= 1 of them.
 
     below, above: (m,) how many values are smaller than any of these points, and larger.
     """
@@ -142,7 +174,9 @@ class Pieces:
 
     @classmethod
     def of(cls, values: Sequence[int], low: int, high: int) -> Pieces:
-        """Cut low, ..., high - 1 into the values, (n,) ascending, of any size, and what lies between two of them."""
+        """Cut low, ..., high - 1 into the values, (n,) ascending, of any size, and what lies
+        between two of them.
+        """
         runs, start, below, n = [], low, 0, len(values)
         for value, number in Counter(values).items():  # in the order in which they came
             if value > start:
@@ -154,7 +188,9 @@ class Pieces:
         return cls(*map(list, zip(*runs, strict=True)))
 
     def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
-        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly. distances: (m,). rate: > 0."""
+        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly. distances:
+        (m,). rate: > 0.
+        """
         least = min(distances)
         reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
         near = [place for place, distance in enumerate(distances) if distance - least <= reach]
@@ -162,8 +198,8 @@ class Pieces:
         ends = list(accumulate(self.lengths[place] for place in far))
         levels = [distances[place] - least for place in near] + ([reach + 1] if far else [])
         sizes = [self.lengths[place] for place in near] + ends[-1:]
-        # Far pieces are drawn together, as if they were at the nearest of their distances, and one of them is accepted
-        # with the probability that makes it right; else all is drawn anew.
+        # Far pieces are drawn together, as if they were at the nearest of their distances, and one
+        # of them is accepted with the probability that makes it right; else all is drawn anew.
         while True:
             chosen = choose_level(levels, sizes, rate, randomness=randomness)
             if chosen < len(near):
@@ -176,7 +212,8 @@ class Pieces:
                 return self.starts[far[which]] + ends[which] - 1 - point
 
 
-# Equal values are put in an order by lot: so many random bits are appended to each, and dropped from what comes out.
+# Equal values are put in an order by lot: so many random bits are appended to each, and dropped
+# from what comes out.
 _TIE_BITS = 16
 
 
@@ -190,18 +227,22 @@ def quantiles(
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> list[int]:
-    """Return 2**levels - 1 quantiles of one whole number for each unit, (epsilon, 0)-differentially private.
+    """Return 2**levels - 1 quantiles of one whole number for each unit, (epsilon, 0)-differentially
+    private.
 
-    values: (n,) whole numbers, one for each unit: items in a basket, what it cost in cents. Those below low count as
-        low, those above high - 1 as high - 1. Under "add-remove" there may be none.
+    values: (n,) whole numbers, one for each unit: items in a basket, what it cost in cents. Those
+        below low count as low, those above high - 1 as high - 1. Under "add-remove" there may be
+        none.
     levels: 1 to 16: the median, quartiles, eighths, and so on; each level has epsilon / levels.
-    low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points, not taken from the data. A wide
-        one costs little: the error in ranks grows with the logarithm of its size.
+    low, high: the public domain low, low + 1, ..., high - 1, of up to 2^65,536 points, not taken
+        from the data. A wide one costs little: the error in ranks grows with the logarithm of its
+        size.
     epsilon, neighbors: as in mine; "replace-one" takes twice the noise. charging: as in Charging.
 
-    Returns points of the domain, ascending, the k-th near the value of rank k n / 2**levels. Raises ParameterError.
-    Source: Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles" (2022); docs/privacy.md,
-    Theorem 21.
+    Returns points of the domain, ascending, the k-th near the value of rank k n / 2**levels. Raises
+    ParameterError.
+    Source: Kaplan, Schnapp and Stemmer, "Differentially private approximate quantiles" (2022);
+    docs/privacy.md, Theorem 21.
     """
     levels = whole_number("levels", levels, least=1, most=16)
     for name, bound in (("low", low), ("high", high)):
@@ -209,56 +250,81 @@ def quantiles(
             raise ParameterError(f"{parameter(name)} must be a whole number, not {shown(bound)}")
     low, high = int(low), int(high)
     if low >= high:
-        raise ParameterError(f"{parameter('low')} must be below {parameter('high')}: the domain is low, ..., high - 1")
+        raise ParameterError(
+            f"{parameter('low')} must be below {parameter('high')}: the domain "
+            f"is low, ..., high - 1"
+        )
     if high - low > 1 << MOST_BITS:
-        raise ParameterError(f"{parameter('high')} must be at most 2^{MOST_BITS:,} above {parameter('low')}")
+        raise ParameterError(
+            f"{parameter('high')} must be at most 2^{MOST_BITS:,} above {parameter('low')}"
+        )
     cost, rate = PrivacyCost(exact_epsilon(epsilon), 0), _rate(epsilon, levels, neighbors)
     exact = _integers(f"{parameter('values')} must be whole numbers", as_list("values", values))
     check_some("values", exact, neighbors)
     randomness = begin("quantiles", neighbors, cost, charging, levels=levels, low=low, high=high)
     lots = zip(exact, randomness.words(len(exact), 8).tolist(), strict=True)
-    fine = sorted(min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS for value, lot in lots)
+    fine = sorted(
+        min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS for value, lot in lots
+    )
     found = _split(fine, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
     return [value >> _TIE_BITS for value in found]
 
 
 def _rate(epsilon: float | Fraction, levels: int, neighbors: str) -> Fraction:
-    """Return the exponent for each value by which the numbers below and above a point differ (Theorem 21)."""
-    return exact_epsilon(epsilon) / levels / (2 if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else 4)
+    """Return the exponent for each value by which the numbers below and above a point differ
+    (Theorem 21).
+    """
+    return (
+        exact_epsilon(epsilon)
+        / levels
+        / (2 if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else 4)
+    )
 
 
-def _split(values: list[int], levels: int, low: int, high: int, rate: Fraction, randomness: Randomness) -> list[int]:
+def _split(
+    values: list[int], levels: int, low: int, high: int, rate: Fraction, randomness: Randomness
+) -> list[int]:
     if low == high:  # an empty domain has but its boundary
         return [low] * (2**levels - 1)
     if not levels:
         return []
     pieces = Pieces.of(values, low, high)
-    distances = [abs(below - above) for below, above in zip(pieces.below, pieces.above, strict=True)]
+    distances = [
+        abs(below - above) for below, above in zip(pieces.below, pieces.above, strict=True)
+    ]
     middle = pieces.draw(distances, rate, randomness=randomness)
     below = bisect_left(values, middle)
     smaller = _split(values[:below], levels - 1, low, middle, rate, randomness)
     return [*smaller, middle, *_split(values[below:], levels - 1, middle, high, rate, randomness)]
 
 
-# The shares of ε for the depth and for the release; what is released needs the larger margin, the depth the more care.
+# The shares of ε for the depth and for the release; what is released needs the larger margin, the
+# depth the more care.
 _DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
 
 
 def interior_point(
-    values: Iterable[int], mechanism: MajorityPath | ExponentialInterior, **charging: Unpack[Charging]
+    values: Iterable[int],
+    mechanism: MajorityPath | ExponentialInterior,
+    **charging: Unpack[Charging],
 ) -> int | None:
-    """Return a point with values on both sides of it, or on it, with the guarantee that mechanism.cost states.
+    """Return a point with values on both sides of it, or on it, with the guarantee that
+    mechanism.cost states.
 
     values: a list or array of whole numbers in [0, 2**mechanism.bits), one of each unit.
-    mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no delta, and needs fewer
-        values in domains below some 175 bits, under "replace-one" some 85.
+    mechanism: MajorityPath, which may abstain (None), or ExponentialInterior, which spends no
+        delta, and needs fewer values in domains below some 175 bits, under "replace-one" some 85.
     charging: as in Charging. Raises ParameterError. Source: docs/privacy.md, Theorem 25.
     """
     if not isinstance(mechanism, MajorityPath | ExponentialInterior):
-        raise ParameterError(f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior")
+        raise ParameterError(
+            f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior"
+        )
     listed = points("values", values, mechanism.bits, mechanism.neighbors)
     asked = {"mechanism": type(mechanism).__name__, "bits": mechanism.bits}
-    return mechanism.select(listed, begin("interior_point", mechanism.neighbors, mechanism.cost, charging, **asked))
+    return mechanism.select(
+        listed, begin("interior_point", mechanism.neighbors, mechanism.cost, charging, **asked)
+    )
 
 
 class Stop(NamedTuple):
@@ -277,11 +343,13 @@ class Stop(NamedTuple):
 class MajorityPath:
     """A point of [0, 2**bits) with values on both sides, or abstaining, (epsilon, delta)-private.
 
-    The domain is halved again and again, towards the half that has more than half of all values, as long as there is
-    one: that is the path. The exponential mechanism chooses a depth of it. The middle of that depth's cell is released
-    if the cell has far enough more than half of the values: one value less cannot matter. It needs about as
-    many values in a domain of 2**1024 points as in one of 2**64. bits: 1 to 65,536. epsilon: three fifths are for the
-    depth; it, delta and neighbors are as in mine, and the noise is the same for both. Raises ParameterError.
+    The domain is halved again and again, towards the half that has more than half of all values, as
+    long as there is
+    one: that is the path. The exponential mechanism chooses a depth of it. The middle of that
+    depth's cell is released if the cell has far enough more than half of the values: one value less
+    cannot matter. It needs about as many values in a domain of 2**1024 points as in one of 2**64.
+    bits: 1 to 65,536. epsilon: three fifths are for the depth; it, delta and neighbors are as in
+    mine, and the noise is the same for both. Raises ParameterError.
     """
 
     epsilon: float | Fraction = 1.0
@@ -302,7 +370,9 @@ class MajorityPath:
 
     @cached_property
     def rate(self) -> Fraction:
-        """The exponent of a depth's weight per value of its score, which one unit moves by 1 in any direction."""
+        """The exponent of a depth's weight per value of its score, which one unit moves by 1 in any
+        direction.
+        """
         return _DEPTH * exact_epsilon(self.epsilon) / 2
 
     @cached_property
@@ -312,22 +382,30 @@ class MajorityPath:
 
     @cached_property
     def threshold(self) -> int:
-        """The least integer A >= 0 with P(Z > A) <= delta: a point is released if its excess - 1 + Z exceeds it."""
+        """The least integer A >= 0 with P(Z > A) <= delta: a point is released if its excess - 1 +
+        Z exceeds it.
+        """
         return laplace_threshold(self.scale, exact_delta(self.delta))
 
     def select(self, values: Iterable[int], randomness: Randomness) -> int | None:
-        """Choose a point of values as interior_point takes, by the law that distribution returns; None: it abstains."""
+        """Choose a point of values as interior_point takes, by the law that distribution returns;
+        None: it abstains.
+        """
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         scores = self._scores(stops)
         highest = max(scores)
-        depth = choose_level([highest - s for s in scores], [1] * len(scores), self.rate, randomness=randomness)
+        depth = choose_level(
+            [highest - s for s in scores], [1] * len(scores), self.rate, randomness=randomness
+        )
         noise = discrete_laplace_integer(self.scale, randomness=randomness)
         if depth < len(stops) and stops[depth].excess - 1 + noise > self.threshold:
             return stops[depth].point
         return None
 
     def distribution(self, values: Iterable[int]) -> dict[int | None, float]:
-        """Return the probability of each point that may be released, and of None, exact up to floating point."""
+        """Return the probability of each point that may be released, and of None, exact up to
+        floating point.
+        """
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         found: dict[int | None, float] = {}
         for stop, chance in zip(stops, self.depths(stops), strict=False):
@@ -335,10 +413,13 @@ class MajorityPath:
         return {**found, None: max(0.0, 1 - math.fsum(found.values()))}
 
     def path(self, ordered: Sequence[int]) -> list[Stop]:
-        """Return the cells, from the whole domain on, that have more than half of the values, which are ascending."""
+        """Return the cells, from the whole domain on, that have more than half of the values, which
+        are ascending.
+        """
         total = len(ordered)
         stops: list[Stop] = []
-        start, first, last = 0, 0, total  # the cell's first point, and which of the values are in it
+        # the cell's first point, and which of the values are in it
+        start, first, last = 0, 0, total
         for size in range(self.bits, -1, -1):
             if last - first <= total // 2:
                 break
@@ -358,20 +439,24 @@ class MajorityPath:
         return _softmax([float(self.rate) * score for score in self._scores(stops)])
 
     def released(self, excess: int) -> float:
-        """Return the probability that a point is released, once its depth is chosen, for an excess >= 1."""
+        """Return the probability that a point is released, once its depth is chosen, for an excess
+        >= 1.
+        """
         return LaplaceSum.of([self.scale]).tail(self.threshold + 2 - excess)
 
     def _scores(self, stops: Sequence[Stop]) -> list[int]:
-        return [stop.score for stop in stops] + [0] * (self.bits + 1 - len(stops))  # 0 where the path has ended
+        # 0 where the path has ended
+        return [stop.score for stop in stops] + [0] * (self.bits + 1 - len(stops))
 
 
 @dataclass(frozen=True)
 class ExponentialInterior:
     """A point of [0, 2**bits) with as many values as can be on both sides, (epsilon, 0)-private.
 
-    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at least z. A point
-    that is not inside the data is an answer, too. It is improbable with more than (2 / rate) (bits ln 2 + ln 19)
-    values. As in MajorityPath, with a rate of epsilon, or epsilon / 2 under "replace-one" (McSherry and Talwar, 2007).
+    P(z) ∝ exp(rate * score(z)), the score being the lesser of how many values are at most z, and at
+    least z. A point that is not inside the data is an answer, too. It is improbable with more than
+    (2 / rate) (bits ln 2 + ln 19) values. As in MajorityPath, with a rate of epsilon, or epsilon /
+    2 under "replace-one" (McSherry and Talwar, 2007).
     """
 
     epsilon: float | Fraction = 1.0
@@ -390,22 +475,33 @@ class ExponentialInterior:
 
     @cached_property
     def rate(self) -> Fraction:
-        """The exponent per value of a point's score: a value more moves each by 0 or 1, an exchange by 1 up or down."""
+        """The exponent per value of a point's score: a value more moves each by 0 or 1, an exchange
+        by 1 up or down.
+        """
         return exponential_rate(self.epsilon, self.neighbors)
 
     def select(self, values: Iterable[int], randomness: Randomness) -> int:
-        """Choose a point, exactly with the probabilities that distribution returns; values: as for MajorityPath."""
+        """Choose a point, exactly with the probabilities that distribution returns; values: as for
+        MajorityPath.
+        """
         pieces, distances = self._weighed(values)
         return pieces.draw(distances, self.rate, randomness=randomness)
 
     def distribution(self, values: Iterable[int]) -> list[tuple[int, int, float]]:
-        """Return runs of equally probable points, ascending: (first one, how many, probability of all together)."""
+        """Return runs of equally probable points, ascending: (first one, how many, probability of
+        all together).
+        """
         pieces, distances = self._weighed(values)
-        weights = [math.log(m) - float(self.rate) * d for m, d in zip(pieces.lengths, distances, strict=True)]
+        weights = [
+            math.log(m) - float(self.rate) * d
+            for m, d in zip(pieces.lengths, distances, strict=True)
+        ]
         return [*zip(pieces.starts, pieces.lengths, _softmax(weights), strict=True)]
 
     def _weighed(self, values: Iterable[int]) -> tuple[Pieces, list[int]]:
-        pieces = Pieces.of(sorted(points("values", values, self.bits, self.neighbors)), 0, 1 << self.bits)
+        pieces = Pieces.of(
+            sorted(points("values", values, self.bits, self.neighbors)), 0, 1 << self.bits
+        )
         return pieces, [*map(max, pieces.below, pieces.above)]  # n less the score of each
 
 

@@ -1,6 +1,8 @@
-"""Which of several parameters to train with, chosen privately: by validation, or as the best of several private runs.
+"""Which of several parameters to train with, chosen privately: by validation, or as the best of
+several private runs.
 
-Validation needs scores that one unit hardly moves; `best_of` takes any private runs, at a third of the budget each.
+Validation needs scores that one unit hardly moves; `best_of` takes any private runs, at a third of
+the budget each.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from fim_private.selecting import Scores, choose_index, scaled
 Model = TypeVar("Model")
 Found = TypeVar("Found")
 
-# A score is rounded down to so many steps a stability: rounding then costs a thousandth of what the noise does.
+# A score is rounded down to so many steps a stability: rounding then costs a thousandth of what the
+# noise does.
 STEPS = 1024
 
 
@@ -44,38 +47,49 @@ def validate(
 ) -> int:
     """Choose a model of nearly the highest validation score; returns its index.
 
-    scores: (k,) whole numbers or Fractions, one for each model, on data set apart for it; higher is better. Their
-        number k >= 1 must be public.
-    stability: > 0, in the unit of the scores, and public: the most that one unit moves any score, between neighbours,
-        with the randomness of training fixed. The unit is one to train on, which also changes each model,
-        or one to validate with. Under "add-remove" it must not follow from the number of units. Let a score be a sum of
-        units, or divide by a public number (LinearClassifier.ramp_score does).
+    scores: (k,) whole numbers or Fractions, one for each model, on data set apart for it; higher is
+        better. Their number k >= 1 must be public.
+    stability: > 0, in the unit of the scores, and public: the most that one unit moves any score,
+        between neighbours, with the randomness of training fixed. The unit is one to train on,
+        which also changes each model, or one to validate with. Under "add-remove" it must not
+        follow from the number of units. Let a score be a sum of units, or divide by a public number
+        (LinearClassifier.ramp_score does).
     epsilon: 1.1e-6 to 1e9: what the choice spends, however many models there are.
-    neighbors: what you vouch for by the stability; the noise is the same. charging: as in `points.Charging`; no delta
-        is charged: charge only a stability that always holds.
+    neighbors: what you vouch for by the stability; the noise is the same. charging: as in
+        `points.Charging`; no delta is charged: charge only a stability that always holds.
 
-    The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds except with a probability
-    delta of the training's randomness, for all data at once. For the models that were scored see train_and_validate.
-    Raises ParameterError. Source: Algorithm 1 of Chaudhuri and Vinterbo, "A stability-based validation procedure for
-    differentially private machine learning" (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
+    The index is (epsilon, 0)-private; (epsilon, delta)-private where the stability holds except
+    with a probability delta of the training's randomness, for all data at once. For the models that
+    were scored see train_and_validate. Raises ParameterError. Source: Algorithm 1 of Chaudhuri and
+    Vinterbo, "A stability-based validation procedure for differentially private machine learning"
+    (2013), whose noise is permute-and-flip; docs/privacy.md, Theorem 22.
     """
     mechanism, moved, step = _rounded_choice(stability, epsilon)
     steps = scaled(scores, step)
     asked = {"candidates": len(steps), "stability": moved}
-    randomness = begin("validate", exact_neighbors(neighbors), PrivacyCost(epsilon, 0), charging, **asked)
+    randomness = begin(
+        "validate", exact_neighbors(neighbors), PrivacyCost(epsilon, 0), charging, **asked
+    )
     chosen = choose_index(steps, mechanism, randomness)
     assert chosen is not None, "permute-and-flip never abstains"
     return chosen
 
 
-def _rounded_choice(stability: int | Fraction, epsilon: float | Fraction) -> tuple[PermuteAndFlip, Fraction, Fraction]:
-    """Return the mechanism for scores in steps, the stability, and one step: a unit moves a score by STEPS of them."""
+def _rounded_choice(
+    stability: int | Fraction, epsilon: float | Fraction
+) -> tuple[PermuteAndFlip, Fraction, Fraction]:
+    """Return the mechanism for scores in steps, the stability, and one step: a unit moves a score
+    by STEPS of them.
+    """
     moved, exact = _exact(f"{parameter('stability')} must be", stability), exact_epsilon(epsilon)
     if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
     if exact / STEPS < Fraction(repr(EPSILON_RANGE[0])):
-        raise ParameterError(f"{parameter('epsilon')} must be at least 1.1e-06 here, not {shown(epsilon)}")
-    # A unit may raise one score and lower another, also one that is added: so the constants are those of replace-one.
+        raise ParameterError(
+            f"{parameter('epsilon')} must be at least 1.1e-06 here, not {shown(epsilon)}"
+        )
+    # A unit may raise one score and lower another, also one that is added: so the constants are
+    # those of replace-one.
     return PermuteAndFlip(exact / STEPS, Neighbors.REPLACE_ONE), moved, moved / STEPS
 
 
@@ -91,26 +105,32 @@ def train_and_validate(
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[int, Model]:
-    """Train on each parameter, choose one by validation, and train on it anew; returns its number and the new model.
+    """Train on each parameter, choose one by validation, and train on it anew; returns its number
+    and the new model.
 
-    train: makes a model with the parameter of a number 0 to candidates - 1, privately. There are candidates + 1 calls,
-        each with fresh randomness, and always on the same data.
-    score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher is better. Setting
-        a unit apart must be public, or follow from that unit alone: not from how many there are.
-    stability, epsilon, neighbors: as in validate. retrain: False returns the very model that won, not a new one.
-    training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside the choice. Without
-        it **the choice alone is charged**, and train has to charge what each of its calls spends.
-    charging: as in validate; with training of a the charge is a + epsilon or, without retraining, the larger of
-        a + epsilon / 2 and epsilon. The seed is of the choice alone.
+    train: makes a model with the parameter of a number 0 to candidates - 1, privately. There are
+        candidates + 1 calls, each with fresh randomness, and always on the same data.
+    score: of a model on data set apart, and of nothing else; a whole number or a Fraction, higher
+        is better. Setting a unit apart must be public, or follow from that unit alone: not from how
+        many there are.
+    stability, epsilon, neighbors: as in validate. retrain: False returns the very model that won,
+    not a new one.
+    training: the a below, 0 or 1e-9 to 1e9: what the ledger is charged for training, once, beside
+        the choice. Without it **the choice alone is charged**, and train has to charge what each of
+        its calls spends.
+    charging: as in validate; with training of a the charge is a + epsilon or, without retraining,
+        the larger of a + epsilon / 2 and epsilon. The seed is of the choice alone.
 
-    Let each call of train be (a, 0)-private by itself, for these neighbours. Then for any number of candidates, and
-    except for the delta of the stability, the results together are
-    - for a unit to train on, (a + epsilon, 0)-private; (a + epsilon / 2, 0)-private without retraining;
-    - for a unit to validate with, (epsilon, 0)-private.
-    A delta of train is added once, or without retraining once for each candidate. All other models must stay secret.
-    Raises ParameterError; what train or score raises goes through.
+    Let each call of train be (a, 0)-private by itself, for these neighbours. Then for any number of
+    candidates, and except for the delta of the stability, the results together are
+    - for a unit to train on, (a + epsilon, 0)-private; (a + epsilon / 2, 0)-private without
+      retraining;
+    - for a unit to validate with, (epsilon, 0)-private. A delta of train is added once, or without
+    retraining once for each candidate. All other models must stay secret. Raises ParameterError;
+    what train or score raises goes through.
 
-    Source: Algorithm 2 of Chaudhuri and Vinterbo (2013); docs/privacy.md, Theorem 22, also for retrain=False.
+    Source: Algorithm 2 of Chaudhuri and Vinterbo (2013); docs/privacy.md, Theorem 22, also for
+    retrain=False.
     """
     check_function("train", train)
     check_function("score", score)
@@ -120,7 +140,9 @@ def train_and_validate(
     exact, each = exact_epsilon(epsilon), None if training is None else exact_number(training)
     low, high = (Fraction(repr(limit)) for limit in EPSILON_RANGE)
     if training is not None and (each is None or not (each == 0 or low <= each <= high)):
-        raise ParameterError(f"{parameter('training')} must be 0 or a number from 1e-9 to 1e9, not {shown(training)}")
+        raise ParameterError(
+            f"{parameter('training')} must be 0 or a number from 1e-9 to 1e9, not {shown(training)}"
+        )
     cost = PrivacyCost(max((each or 0) + (exact if again else exact / 2), exact), 0)
     asked = {"candidates": count, "stability": moved, "retrain": again}
     asked |= {"training": "not in this entry" if each is None else each}
@@ -143,29 +165,38 @@ def best_of(
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[Fraction, Found]:
-    """Run random candidates until a coin says stop, and return the best run: its score, and what else it gave.
+    """Run random candidates until a coin says stop, and return the best run: its score, and what
+    else it gave.
 
-    run: takes the number of a candidate, 0 to candidates - 1. It returns a score (a whole number or a Fraction, higher
-        is better) and anything else. **Each run, score included, must be (epsilon / 3, 0)-private by itself**, with
-        fresh randomness: so a score on private data must be noisy.
+    run: takes the number of a candidate, 0 to candidates - 1. It returns a score (a whole number or
+        a Fraction, higher is better) and anything else. **Each run, score included, must be
+        (epsilon / 3, 0)-private by itself**, with fresh randomness: so a score on private data must
+        be noisy.
     candidates: >= 1; each run takes one at random, all equally likely.
-    stop: 1e-9 to 1: the chance to stop after each run. There are 1/stop runs on average, whatever the data. The
-        best score is among the best share s of a run's scores with probability s / (stop + (1 - stop) s).
-    epsilon: what all of it spends. neighbors: those that the runs are private for. charging: as in Charging; epsilon is
-        charged once, before the first run. **No run may charge it again.** The seed is not of the runs.
+    stop: 1e-9 to 1: the chance to stop after each run. There are 1/stop runs on average, whatever
+        the data. The best score is among the best share s of a run's scores with probability s /
+        (stop + (1 - stop) s).
+    epsilon: what all of it spends. neighbors: those that the runs are private for. charging: as in
+        Charging; epsilon is charged once, before the first run. **No run may charge it again.** The
+        seed is not of the runs.
 
-    Returns the first of the best, (epsilon, 0)-private for these neighbours. Runs that need a delta are not covered.
-    Raises ParameterError; what run raises goes through. Source: Liu and Talwar, "Private selection from private
-    candidates" (2019), random stopping; docs/privacy.md, Theorem 23.
+    Returns the first of the best, (epsilon, 0)-private for these neighbours. Runs that need a delta
+    are not covered. Raises ParameterError; what run raises goes through. Source: Liu and Talwar,
+    "Private selection from private candidates" (2019), random stopping; docs/privacy.md, Theorem
+    23.
     """
     check_function("run", run)
     count = positive_integer("candidates", candidates)
     chance = exact_number(stop)
     if chance is None or not Fraction(1, 10**9) <= chance <= 1:
-        raise ParameterError(f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}")
+        raise ParameterError(
+            f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}"
+        )
     exact_epsilon(epsilon)
     asked = {"candidates": count, "stop": chance}
-    randomness = begin("best_of", exact_neighbors(neighbors), PrivacyCost(epsilon, 0), charging, **asked)
+    randomness = begin(
+        "best_of", exact_neighbors(neighbors), PrivacyCost(epsilon, 0), charging, **asked
+    )
     best: tuple[Fraction, Found] | None = None
     while True:
         outcome = run(randomness.below(count))
@@ -181,7 +212,9 @@ def best_of(
 
 
 def _exact(must: str, value: object) -> Fraction:
-    """Return a whole number, also numpy's, or a Fraction as a Fraction. must: how the error of others begins."""
+    """Return a whole number, also numpy's, or a Fraction as a Fraction. must: how the error of
+    others begins.
+    """
     if isinstance(value, Fraction):
         return value
     if not is_whole(type(value)):

@@ -49,7 +49,8 @@ from fim_private.request.request import Scope, counts_users, read_by
 from fim_private.request.supports import exact_share
 from fim_private.spectrum import SupportSpectrum
 
-# A block with more itemsets to compare than this has no vote: to list them would take too much memory.
+# A block with more itemsets to compare than this has no vote: to list them would take too much
+# memory.
 _MOST_LISTED = 1 << 21
 _NEARLY = 1e-9  # ratios that differ by less, relatively, are compared exactly
 
@@ -58,7 +59,9 @@ Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and return
 
 @dataclass(frozen=True)
 class _OfPairs:
-    """A question about the pairs of items that a share of a block's units have, ties in label order."""
+    """A question about the pairs of items that a share of a block's units have, ties in label
+    order.
+    """
 
     name: ClassVar[str]
     sought: ClassVar[str]
@@ -96,10 +99,12 @@ class _OfPairs:
 
 @dataclass(frozen=True)
 class HighestLift(_OfPairs):
-    """Which pair of items has the highest lift, among pairs that at least min_share of a block's units have.
+    """Which pair of items has the highest lift, among pairs that at least min_share of a block's
+    units have.
 
-    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction; else it raises ParameterError. The lift is
-    n x / (y z), with x of n units that have both, y and z that have one. The answer is the pair, in label order.
+    min_share: above 0 and below 1, as 0.04, "0.04", "4%" or a Fraction; else it raises
+    ParameterError. The lift is n x / (y z), with x of n units that have both, y and z that have
+    one. The answer is the pair, in label order.
     """
 
     name: ClassVar[str] = "highest-lift"
@@ -108,10 +113,11 @@ class HighestLift(_OfPairs):
 
 @dataclass(frozen=True)
 class HighestConfidence(_OfPairs):
-    """Which rule a → b has the highest confidence, among pairs that at least min_share of a block's units have.
+    """Which rule a → b has the highest confidence, among pairs that at least min_share of a block's
+    units have.
 
-    It is x / y, with x units that have both and y that have a. The answer is ((a,), (b,)). min_share: as in
-    HighestLift.
+    It is x / y, with x units that have both and y that have a. The answer is ((a,), (b,)).
+    min_share: as in HighestLift.
     """
 
     name: ClassVar[str] = "highest-confidence"
@@ -120,7 +126,8 @@ class HighestConfidence(_OfPairs):
 
 @dataclass(frozen=True)
 class MostFrequent:
-    """Which itemset of a size most of a block's units have. (To find it in all of the data, `mine` needs less.)
+    """Which itemset of a size most of a block's units have. (To find it in all of the data, `mine`
+    needs less.)
 
     size: 1 to 16; else it raises ParameterError. The answer is the itemset, in label order.
     """
@@ -132,10 +139,14 @@ class MostFrequent:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=16))
 
     def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
-        """Return the best answers of a block, at most count >= 1, the best one first; none where there is none."""
+        """Return the best answers of a block, at most count >= 1, the best one first; none where
+        there is none.
+        """
         counter = counter_for(block, self.size, 1)
         levels = counter.top(None, count).levels
-        places = islice(((support, place) for support, number in levels for place in range(number)), count)
+        places = islice(
+            ((support, place) for support, number in levels for place in range(number)), count
+        )
         return [_labels(block, sorted(counter.locate(*place))) for place in places]
 
     def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
@@ -146,11 +157,17 @@ class MostFrequent:
 
 
 Question = _OfPairs | MostFrequent
-_OF_PAIRS: dict[str, type[_OfPairs]] = {kind.name: kind for kind in (HighestLift, HighestConfidence)}
+_OF_PAIRS: dict[str, type[_OfPairs]] = {
+    kind.name: kind for kind in (HighestLift, HighestConfidence)
+}
 
 
-def named_question(name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None) -> Question:
-    """Return the question of a name; ParameterError for another name, and for what it needs or has no use for."""
+def named_question(
+    name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None
+) -> Question:
+    """Return the question of a name; ParameterError for another name, and for what it needs or has
+    no use for.
+    """
     asked = f"{parameter('question')} {name}"
     if name == MostFrequent.name:
         if min_share is not None:
@@ -168,11 +185,14 @@ def named_question(name: str, *, min_share: float | Fraction | str | None = None
 
 
 def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> list[int]:
-    """Return the places of the highest ratios above / below, all >= 1, at most count, descending, exactly, stable."""
+    """Return the places of the highest ratios above / below, all >= 1, at most count, descending,
+    exactly, stable.
+    """
     ratios = above / below.astype(np.float64)
     cut = np.partition(ratios, -count)[-count] if count < len(ratios) else ratios.min()
     near = np.flatnonzero(ratios >= cut * (1 - _NEARLY))
-    # There may be millions of them: of those with the same two numbers the first `count` are enough.
+    # There may be millions of them: of those with the same two numbers the first `count` are
+    # enough.
     order = near[np.lexsort((below[near], above[near]))]
     differs = (np.diff(above[order], prepend=0) != 0) | (np.diff(below[order], prepend=0) != 0)
     number = np.arange(len(order))
@@ -189,7 +209,8 @@ def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
 class Vote:
     """What leaves of a vote: not how many blocks gave the answer, or any other.
 
-    question: None for a function. votes: how many answers a block could give. units: only where that is public.
+    question: None for a function. votes: how many answers a block could give. units: only where
+    that is public.
     """
 
     answer: Any
@@ -234,7 +255,9 @@ class Vote:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How answers came about, how many it takes, which rows were read, and what of them counted, in sentences."""
+        """How answers came about, how many it takes, which rows were read, and what of them
+        counted, in sentences.
+        """
         support = prospects(self.mechanism, options.CONFIDENCE).support
         assert support is not None  # enough votes always are enough
         which = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
@@ -259,7 +282,11 @@ class Vote:
             return words.SEEDED
         chosen = {"where": self.where is not None, "query": self.scope.query}
         return words.guarantee(
-            "vote", self.cost, self.neighbors, (self.privacy_unit, self.missing_user, None), **chosen
+            "vote",
+            self.cost,
+            self.neighbors,
+            (self.privacy_unit, self.missing_user, None),
+            **chosen,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -289,26 +316,32 @@ class Vote:
         }
 
 
-# Two answers are the same if they are of one type, print alike and are equal: 1, True and 1.0 are three answers, and so
-# are 0.0 and -0.0; and so are their members, of tuples, frozensets and dataclasses, also those that == or repr leaves
-# out. Otherwise the one that is returned could tell which block gave it.
+# Two answers are the same if they are of one type, print alike and are equal: 1, True and 1.0 are
+# three answers, and so are 0.0 and -0.0; and so are their members, of tuples, frozensets and
+# dataclasses, also those that == or repr leaves out. Otherwise the one that is returned could tell
+# which block gave it.
 _Key = tuple[Any, ...]
 
 
 @dataclass
 class Ballots:
-    """How many blocks gave each answer. most: how many different ones a block may give; with more it has no vote."""
+    """How many blocks gave each answer. most: how many different ones a block may give; with more
+    it has no vote.
+    """
 
     most: int
     counts: Counter[_Key] = field(default_factory=Counter)
     _answers: dict[_Key, Hashable] = field(default_factory=dict)
 
     def ask(self, question: Ask, block: Transactions) -> None:
-        """Add the answers of a block; none of them where the question fails, or gives more than it may, or None."""
+        """Add the answers of a block; none of them where the question fails, or gives more than it
+        may, or None.
+        """
         found: dict[_Key, Hashable] = {}
         try:
             answers = question(block)
-            for answer in (answers,) if isinstance(answers, str | bytes) else answers:  # a text is one answer
+            # a text is one answer
+            for answer in (answers,) if isinstance(answers, str | bytes) else answers:
                 if answer is None:
                     return
                 found[_key(answer)] = _canonical(answer)
@@ -323,8 +356,12 @@ class Ballots:
             self._answers.setdefault(key, answer)
 
     def choose(self, mechanism: Choosing, randomness: Randomness) -> Any:
-        """Choose an answer by its votes; those with equally many are equally likely. None for abstaining."""
-        level = mechanism.select(SupportSpectrum.from_supports(self.counts.values()), randomness).level
+        """Choose an answer by its votes; those with equally many are equally likely. None for
+        abstaining.
+        """
+        level = mechanism.select(
+            SupportSpectrum.from_supports(self.counts.values()), randomness
+        ).level
         tied = [self._answers[key] for key, number in self.counts.items() if number == level]
         return tied[randomness.below(len(tied))] if tied else None
 
@@ -347,7 +384,9 @@ def _canonical(answer: Hashable) -> Hashable:
     if type(answer) is tuple:
         return tuple(map(_canonical, answer))
     if type(answer) is frozenset:
-        return frozenset(map(_canonical, sorted(answer, key=lambda each: (type(each).__name__, _text(each)))))
+        return frozenset(
+            map(_canonical, sorted(answer, key=lambda each: (type(each).__name__, _text(each))))
+        )
     return answer
 
 
@@ -363,10 +402,12 @@ _LOTS_AT_ONCE = 1 << 20  # of baskets without an item, of which there may be any
 
 
 def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterator[Transactions]:
-    """Yield `count` blocks, >= 1. Each unit goes to one of them, with the same probability for each, independently.
+    """Yield `count` blocks, >= 1. Each unit goes to one of them, with the same probability for
+    each, independently.
 
-    A block follows from its units, and from chance, alone. It has no label that only other blocks have. The order of
-    its units, and of a unit's baskets, is drawn as well, since in a file other units' rows may have made it.
+    A block follows from its units, and from chance, alone. It has no label that only other blocks
+    have. The order of its units, and of a unit's baskets, is drawn as well, since in a file other
+    units' rows may have made it.
     """
     offsets = np.arange(data.stored + 1) if data.unit_offsets is None else data.unit_offsets
     first, number = offsets[:-1], np.diff(offsets)
@@ -375,7 +416,9 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
     ends = np.cumsum(np.bincount(lots, minlength=count)).tolist()
     blank = np.zeros(count, dtype=np.int64)
     for done in range(0, data.blank, _LOTS_AT_ONCE):
-        own_lots = uniform_integers(count, min(_LOTS_AT_ONCE, data.blank - done), randomness=randomness)
+        own_lots = uniform_integers(
+            count, min(_LOTS_AT_ONCE, data.blank - done), randomness=randomness
+        )
         blank += np.bincount(own_lots, minlength=count)
     basket_key = _keys(data.stored, randomness) if data.by_user else None
     for begin, end, own_blank in zip([0, *ends], ends, blank.tolist(), strict=False):
@@ -398,14 +441,20 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
         ).of_occurring_items()
 
 
-def _ranges(first: NDArray[np.int64], number: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the members of ranges, one range after the other, and where each range begins among them, and the end."""
+def _ranges(
+    first: NDArray[np.int64], number: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the members of ranges, one range after the other, and where each range begins among
+    them, and the end.
+    """
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(number)])
     return np.repeat(first - offsets[:-1], number) + np.arange(offsets[-1]), offsets
 
 
 def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:
-    """Return random numbers, all different: sorted by them, things stand in uniformly random order."""
+    """Return random numbers, all different: sorted by them, things stand in uniformly random
+    order.
+    """
     while True:
         keys = randomness.words(count, 8)
         if len(np.unique(keys)) == count:  # but for one time in 10^7 where there are a million
@@ -414,35 +463,44 @@ def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:
 
 @takes(VoteOptions)
 def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
-    """Answer any question about purchases, (epsilon, delta)-differentially private for each basket or each user.
+    """Answer any question about purchases, (epsilon, delta)-differentially private for each basket
+    or each user.
 
-    Every unit goes to a random block, and each block answers the question by itself. One answer is chosen by how many
-    blocks gave it, or none if too few agree ("sample and aggregate").
+    Every unit goes to a random block, and each block answers the question by itself. One answer is
+    chosen by how many blocks gave it, or none if too few agree ("sample and aggregate").
 
     data: the purchases, as in mine.
-    question: one with a name, such as fim.HighestLift(min_share=0.04), or a function that is called with each block, as
-        Transactions, in random order. It returns a list of at most `votes` answers, each with a hash; a text is one.
-        An empty list, more answers, None, and an error count as no vote: try it on made-up data first. (MemoryError and
-        KeyboardInterrupt end the run.) It must look at nothing but the block, and keep nothing from one to the next.
+    question: one with a name, such as fim.HighestLift(min_share=0.04), or a function that is called
+        with each block, as Transactions, in random order. It returns a list of at most `votes`
+        answers, each with a hash; a text is one. An empty list, more answers, None, and an error
+        count as no vote: try it on made-up data first. (MemoryError and KeyboardInterrupt end the
+        run.) It must look at nothing but the block, and keep nothing from one to the next.
     blocks: 1 to 1,000,000, public. At epsilon 1 and delta 1e-6 an answer needs some 37 votes.
-    votes: 1 to 1,000,000. By default 1, but 2 for a question with a name, since one block's best is another's second.
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour relations.
+    votes: 1 to 1,000,000. By default 1, but 2 for a question with a name, since one block's best is
+    another's second.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1. The guarantee holds under both neighbour
+    relations.
     ledger: the charge is on the disk before a block is made. progress: called after each block.
 
-    Returns the answer, or None if the vote abstained, which also spends the budget. Two answers are the same if they
-    have one type, print alike and are equal; in a dataclass all fields count. An object of your own class must hold
-    nothing beyond what its == compares and its repr prints. The very object of one block is returned. Its == is
-    called across blocks and must never fail. Raises and warns as mine does. Source: Nissim, Raskhodnikova and Smith,
-    "Smooth sensitivity and sampling in private data analysis" (2007); docs/privacy.md, Theorem 20.
+    Returns the answer, or None if the vote abstained, which also spends the budget. Two answers are
+    the same if they have one type, print alike and are equal; in a dataclass all fields count. An
+    object of your own class must hold nothing beyond what its == compares and its repr prints. The
+    very object of one block is returned. Its == is called across blocks and must never fail. Raises
+    and warns as mine does. Source: Nissim, Raskhodnikova and Smith, "Smooth sensitivity and
+    sampling in private data analysis" (2007); docs/privacy.md, Theorem 20.
     """
     return voted(data, question, stacklevel=3, **options).answer
 
 
 def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[VoteOptions]) -> Vote:
-    """Return what `vote` answers, with the guarantee that it is released under. stacklevel: of warnings."""
+    """Return what `vote` answers, with the guarantee that it is released under. stacklevel: of
+    warnings.
+    """
     asked = filled("vote", VoteOptions, given)
     if not callable(question) or isinstance(question, type):
-        raise ParameterError(f"{parameter('question')} must be a function of one block, not {shown(question)}")
+        raise ParameterError(
+            f"{parameter('question')} must be a function of one block, not {shown(question)}"
+        )
     named = question if isinstance(question, Question) else None
     blocks = whole_number("blocks", asked["blocks"], least=1, most=1_000_000)
     if (votes := asked["votes"]) is None:
@@ -451,7 +509,9 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     if (progress := asked["progress"]) is not None:
         check_function("progress", progress)
     epsilon = options.EPSILON if asked["epsilon"] is None else asked["epsilon"]
-    mechanism = Choosing(exact_epsilon(epsilon), exact_delta(asked["delta"]), votes, Neighbors.REPLACE_ONE)
+    mechanism = Choosing(
+        exact_epsilon(epsilon), exact_delta(asked["delta"]), votes, Neighbors.REPLACE_ONE
+    )
     relation, cost = exact_neighbors(asked["neighbors"]), mechanism.cost
     randomness = Randomness.of_seed(asked["seed"])
     account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
@@ -459,7 +519,9 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     check_query(data, reading.query)
     reading = replace(reading, from_query=is_query(data, reading))
     chosen_by = read_by(data, reading)
-    rows = {name: asked[name] for name in ("exclude", "min_basket", "together")} | {"by_user": by_user}
+    rows = {name: asked[name] for name in ("exclude", "min_basket", "together")} | {
+        "by_user": by_user
+    }
     with held_to(reading.memory):  # a list of what is left out is read
         scope = Scope.of(
             **rows,
@@ -470,7 +532,8 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
         )
     if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
         raise ParameterError(
-            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: {NOT_INDEPENDENCE}"
+            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: "
+            f"{NOT_INDEPENDENCE}"
         )
     chosen = scope.chooses_units(chosen_by.where)
     public = relation == Neighbors.REPLACE_ONE and not chosen
@@ -483,7 +546,8 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
         by_user=by_user,
         neighbors=relation,
         cost=cost,
-        zcdp=ZcdpCost(Fraction(cost.epsilon) ** 2 / 8, cost.delta),  # one bounded-range choice: Theorem 8
+        # one bounded-range choice: Theorem 8
+        zcdp=ZcdpCost(Fraction(cost.epsilon) ** 2 / 8, cost.delta),
         parameters=recorded | {"blocks": blocks, "votes": votes} | rows_asked(data, reading, scope),
         unit_columns=unit_columns(data, reading),
     )

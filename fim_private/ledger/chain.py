@@ -1,4 +1,6 @@
-"""The hash chain of a ledger: its terms, and its entries, each with the hash of the record before it."""
+"""The hash chain of a ledger: its terms, and its entries, each with the hash of the record before
+it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _ID = re.compile(r"[0-9a-f]{32}")
 _MOST_DIGITS = 1_000
 _RATIONAL = re.compile(r"[0-9]+(/[1-9][0-9]*)?")
 # What is hashed is written in one form only: ASCII, with sorted keys.
-_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+_canonical = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+).encode
 
 
 def hashed(record: str) -> str:
@@ -42,7 +46,8 @@ def written(value: Fraction, name: str = "epsilon") -> str:
     """
     if max(value.numerator, value.denominator) >= 10**_MOST_DIGITS:
         raise ParameterError(
-            f"{parameter(name)} has more than {_MOST_DIGITS:,} digits as a fraction, which a ledger does not hold; "
+            f"{parameter(name)} has more than {_MOST_DIGITS:,} digits as a fraction, which a "
+            f"ledger does not hold; "
             "give a shorter number"
         )
     return str(Fraction(value.numerator, value.denominator))
@@ -67,10 +72,12 @@ class Composition(StrEnum):
 class Terms:
     """What a ledger is of, chosen when it was created, and never changed.
 
-    id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private. rho, zcdp_delta: what
-    those of δ-approximately ρ-zCDP releases may add up to within that; 0 without delta. None: the first entry decides.
-    per: the kind of period; each is a unit of a user; None where users are protected for good. renewed: None for a
-    first one. Else file and id of the ledger before it, when it was renewed, and what it had spent if it promised the
+    id: 32 hexadecimal digits. epsilon, delta: all releases together are (epsilon, delta)-private.
+    rho, zcdp_delta: what those of δ-approximately ρ-zCDP releases may add up to within that; 0
+    without delta. None: the first entry decides.
+    per: the kind of period; each is a unit of a user; None where users are protected for good.
+    renewed: None for a first one. Else file and id of the ledger before it, when it was renewed,
+    and what it had spent if it promised the
     same: all as texts.
     """
 
@@ -90,8 +97,12 @@ class Terms:
     def record(self) -> str:
         """Return the terms as a record, the first of the chain."""
         numbers = {name: written(getattr(self, name)) for name in SUMS}
-        later = {name: value for name in ("per", "renewed") if (value := getattr(self, name)) is not None}
-        plain = {name: value for name, value in vars(self).items() if name not in ("per", "renewed")}
+        later = {
+            name: value for name in ("per", "renewed") if (value := getattr(self, name)) is not None
+        }
+        plain = {
+            name: value for name, value in vars(self).items() if name not in ("per", "renewed")
+        }
         return _canonical({"schema": SCHEMA, **plain, **numbers, **later})
 
     @property
@@ -117,14 +128,25 @@ Reach = tuple[Partition, int, int]
 
 
 # What the record of every entry has, beside the sums.
-_PLAIN = ("number", "time", "command", "dataset", "privacy_unit", "neighbors", "parameters", "previous")
+_PLAIN = (
+    "number",
+    "time",
+    "command",
+    "dataset",
+    "privacy_unit",
+    "neighbors",
+    "parameters",
+    "previous",
+)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What one release was charged with: public parameters and costs, and nothing that depends on the data.
+    """What one release was charged with: public parameters and costs, and nothing that depends on
+    the data.
 
-    number: >= 1. previous: the hash of the entry before, or of the terms. The rest is as in `Charge`.
+    number: >= 1. previous: the hash of the entry before, or of the terms. The rest is as in
+    `Charge`.
     """
 
     number: int
@@ -137,19 +159,28 @@ class Entry:
     previous: str
     cost: PrivacyCost
     zcdp: ZcdpCost
-    unit_columns: tuple[str, ...] | None = None  # None also in entries of earlier versions, as is span
+    # None also in entries of earlier versions, as is span
+    unit_columns: tuple[str, ...] | None = None
     span: Span | None = None
 
     @property
     def sums(self) -> dict[str, Exact]:
         """What it adds to the ledger, by the names of SUMS."""
-        return dict(zip(SUMS, (self.cost.epsilon, self.cost.delta, self.zcdp.rho, self.zcdp.delta), strict=True))
+        return dict(
+            zip(
+                SUMS,
+                (self.cost.epsilon, self.cost.delta, self.zcdp.rho, self.zcdp.delta),
+                strict=True,
+            )
+        )
 
     @property
     def reach(self) -> Reach | None:
-        """Which units it is of: None for all of them, else their partition, and their first and last day.
+        """Which units it is of: None for all of them, else their partition, and their first and
+        last day.
 
-        A user for good is in all periods, and a unit that is replaced may move from one to another (docs/privacy.md).
+        A user for good is in all periods, and a unit that is replaced may move from one to another
+        (docs/privacy.md).
         """
         span = self.span
         for_good = self.privacy_unit == "user" and (span is None or span.per is None)
@@ -158,13 +189,21 @@ class Entry:
         return span.partition, *span.days
 
     def record(self) -> str:
-        """Return the entry as the text that is hashed. Raises ParameterError for numbers of vast length."""
-        numbers = {name: written(value, name.removeprefix("zcdp_")) for name, value in self.sums.items()}
+        """Return the entry as the text that is hashed. Raises ParameterError for numbers of vast
+        length.
+        """
+        numbers = {
+            name: written(value, name.removeprefix("zcdp_")) for name, value in self.sums.items()
+        }
         return _canonical({name: getattr(self, name) for name in _PLAIN} | numbers | self._columns)
 
     def asks_as(self, other: Entry) -> bool:
-        """Whether both are of the same request: of the same units and period, with the same parameters and cost."""
-        return replace(self, number=0, time="", previous="") == replace(other, number=0, time="", previous="")
+        """Whether both are of the same request: of the same units and period, with the same
+        parameters and cost.
+        """
+        return replace(self, number=0, time="", previous="") == replace(
+            other, number=0, time="", previous=""
+        )
 
     @property
     def _columns(self) -> dict[str, Any]:
@@ -181,18 +220,28 @@ class Entry:
     def read(cls, text: str) -> Entry:
         """Return the entry of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
-        if _canonical(record) != text or record.keys() - {"unit_columns", "span"} != {*_PLAIN, *SUMS}:
+        if _canonical(record) != text or record.keys() - {"unit_columns", "span"} != {
+            *_PLAIN,
+            *SUMS,
+        }:
             raise ValueError("no entry of a ledger")
         cost, zcdp = _costs(*(record.pop(name) for name in SUMS))
         columns, span = record.pop("unit_columns", None), record.pop("span", None)
         if span is not None:
             span = Span(**{**span, "baskets": tuple(span["baskets"])})
             _ = span.days  # raises for no period
-        return cls(**record, cost=cost, zcdp=zcdp, unit_columns=columns and tuple(columns), span=span)
+        return cls(
+            **record, cost=cost, zcdp=zcdp, unit_columns=columns and tuple(columns), span=span
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
-        plain = {"number": self.number, "time": self.time, "command": self.command, "parameters": {**self.parameters}}
+        plain = {
+            "number": self.number,
+            "time": self.time,
+            "command": self.command,
+            "parameters": {**self.parameters},
+        }
         sums = {name: float(value) for name, value in self.sums.items()}
         exact = {name: written(value) for name, value in self.sums.items()}
         return {**plain, **self._columns, **sums, "exact": exact}
@@ -213,12 +262,15 @@ def added(spent: Spent, entries: Iterable[Entry]) -> Spent:
     found = dict(spent)
     for entry in entries:
         before = found.get(entry.reach, _NOTHING)
-        found[entry.reach] = {name: before[name] + Fraction(more) for name, more in entry.sums.items()}
+        found[entry.reach] = {
+            name: before[name] + Fraction(more) for name, more in entry.sums.items()
+        }
     return found
 
 
 def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
-    """Return the most that is spent of one unit, or of one that such a reach has (docs/privacy.md, Theorem 29).
+    """Return the most that is spent of one unit, or of one that such a reach has (docs/privacy.md,
+    Theorem 29).
 
     In each partition a unit has one day, so that only what reaches that day adds up.
     """
@@ -241,19 +293,28 @@ def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
 
 def _peaks(stretches: Iterable[tuple[int, int, Mapping[str, Fraction]]]) -> dict[str, Fraction]:
     """Return the largest sum on any one day, of stretches with their first and last day."""
-    changes = [(day, sign, sums) for first, last, sums in stretches for day, sign in ((first, 1), (last + 1, -1))]
+    changes = [
+        (day, sign, sums)
+        for first, last, sums in stretches
+        for day, sign in ((first, 1), (last + 1, -1))
+    ]
     now, most = dict(_NOTHING), dict(_NOTHING)
-    for _, sign, sums in sorted(changes, key=lambda change: change[:2]):  # what ends, before what begins
+    # what ends, before what begins
+    for _, sign, sums in sorted(changes, key=lambda change: change[:2]):
         for name in SUMS:
             now[name] += sign * sums[name]
             most[name] = max(most[name], now[name])
     return most
 
 
-def verified_chain(rows: Iterable[tuple[int, str, str]], number: int, previous: str) -> Iterator[Entry]:
-    """Yield the entries of rows of (number, record, hash); each must be whole, and follow the one before.
+def verified_chain(
+    rows: Iterable[tuple[int, str, str]], number: int, previous: str
+) -> Iterator[Entry]:
+    """Yield the entries of rows of (number, record, hash); each must be whole, and follow the one
+    before.
 
-    number, previous: those of the last entry before them, or 0 and the hash of the terms. Raises one of NO_RECORD.
+    number, previous: those of the last entry before them, or 0 and the hash of the terms. Raises
+    one of NO_RECORD.
     """
     for due, (place, record, hash) in enumerate(rows, number + 1):
         entry = Entry.read(record)

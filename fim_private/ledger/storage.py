@@ -1,7 +1,7 @@
 """The file of a ledger, and what this machine saw of it last.
 
-It is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made. Anything in it beside
-two tables, such as a trigger, is refused.
+It is SQLite in WAL mode, and every transaction is synced to the disk before it counts as made.
+Anything in it beside two tables, such as a trigger, is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 # "fimL": which of all SQLite files are ledgers.
 _APPLICATION = 0x66696D4C
-# The form of the file, as `PRAGMA user_version`: in 2 entries may say which columns named the unit, in 3 their period.
+# The form of the file, as `PRAGMA user_version`: in 2 entries may say which columns named the unit,
+# in 3 their period.
 _FORM = 3
 # Instead of its form one that was renewed has this. It can be read, and is never written again.
 _CLOSED = -1
@@ -43,7 +44,8 @@ _TABLES = (
 )
 # What a file with these and nothing else has as its schema.
 _SCHEMA = {("table", table.split()[2], table) for table in _TABLES}
-# A connection may take so many steps of SQLite, and one more for each byte of the file: many times what a ledger takes.
+# A connection may take so many steps of SQLite, and one more for each byte of the file: many times
+# what a ledger takes.
 _STEPS, _STRIDE = 1_000_000, 1_000
 _PERIOD = re.compile(r'"period":"([^"]*)"')
 PUT_BACK = "put back the newest whole copy, or create a new ledger with what you know to be left"
@@ -61,9 +63,12 @@ _REASONS = {
 
 
 def create(path: Path, terms: str) -> None:
-    """Write a ledger without entries under a name that is free: all of it, or nothing. Raises LedgerError."""
+    """Write a ledger without entries under a name that is free: all of it, or nothing. Raises
+    LedgerError.
+    """
     with _explained(path, "create"):
-        # The name is taken first, so that nobody else's file is ever replaced; then the whole ledger takes its place.
+        # The name is taken first, so that nobody else's file is ever replaced; then the whole
+        # ledger takes its place.
         _claim(path)
         new = path.with_name(f".fim-private.{uuid4().hex}.ledger")
         try:
@@ -71,14 +76,19 @@ def create(path: Path, terms: str) -> None:
             _write_new(new, terms)
             put_in_place(new, path)
         except BaseException:
-            for left in (new, *(new.with_name(f"{new.name}-{end}") for end in ("wal", "shm")), path):
+            for left in (
+                new,
+                *(new.with_name(f"{new.name}-{end}") for end in ("wal", "shm")),
+                path,
+            ):
                 with suppress(OSError):
                     left.unlink(missing_ok=True)
             raise
 
 
 def renew(connection: sqlite3.Connection, path: Path, aside: Path, terms: str) -> None:
-    """Copy a ledger, which is open to be written, to a free name; then give it new terms, and no entries.
+    """Copy a ledger, which is open to be written, to a free name; then give it new terms, and no
+    entries.
 
     The copy is closed: it takes no more charges.
     """
@@ -98,8 +108,12 @@ def renew(connection: sqlite3.Connection, path: Path, aside: Path, terms: str) -
 
 
 def _claim(path: Path) -> None:
-    """Create an empty file that only its owner can read, whatever the umask: SQLite's files beside it are like it."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    """Create an empty file that only its owner can read, whatever the umask: SQLite's files beside
+    it are like it.
+    """
+    os.close(
+        os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    )
     path.chmod(0o600)
 
 
@@ -117,16 +131,25 @@ def _write_new(path: Path, terms: str) -> None:
 
 @contextmanager
 def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open a ledger to read it, or to write it alone: when this ends well it is on the disk. Raises LedgerError."""
+    """Open a ledger to read it, or to write it alone: when this ends well it is on the disk. Raises
+    LedgerError.
+    """
     with _explained(path, "write" if writes else "read"):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise no_ledger(f"{shown(str(path))} is a folder or a device, and no ledger; name a file")
+            raise no_ledger(
+                f"{shown(str(path))} is a folder or a device, and no ledger; name a file"
+            )
         if not status.st_size:
-            raise LedgerError(f"{shown(str(path))} is empty, as where a ledger's creation was cut off; delete it first")
+            raise LedgerError(
+                f"{shown(str(path))} is empty, as where a ledger's creation was "
+                f"cut off; delete it first"
+            )
         if status.st_nlink > 1:
             # SQLite keeps a log and locks beside each name: two names would be two budgets.
-            raise LedgerError(f"the ledger {shown(str(path))} has several names (hard links); leave it one")
+            raise LedgerError(
+                f"the ledger {shown(str(path))} has several names (hard links); leave it one"
+            )
         with closing(_readable(path)) as connection:
             _check_form(connection, path)
             if writes:
@@ -153,31 +176,47 @@ def entries(connection: sqlite3.Connection, after: int = 0) -> Iterator[tuple[in
     """Return number, record and hash of the entries after one, in order, as they are read."""
     # Without a number also what stands before the first: it is no entry, and has to be noticed.
     least = after + 1 if after else -(1 << 63)
-    return connection.execute("SELECT number, record, hash FROM entries WHERE number >= ? ORDER BY number", (least,))
+    return connection.execute(
+        ("SELECT number, record, hash FROM entries WHERE number >= ? ORDER BY number"), (least,)
+    )
 
 
 def entry(connection: sqlite3.Connection, number: int) -> tuple[Any, ...]:
-    """Return number, record and hash of one entry; three times None where there is none of that number."""
-    found = connection.execute("SELECT number, record, hash FROM entries WHERE number = ?", (number,)).fetchone()
+    """Return number, record and hash of one entry; three times None where there is none of that
+    number.
+    """
+    found = connection.execute(
+        "SELECT number, record, hash FROM entries WHERE number = ?", (number,)
+    ).fetchone()
     return found or (None, None, None)
 
 
-def of_periods(connection: sqlite3.Connection, periods: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield period and record of the entries of some periods, in order: in one pass, however many periods there are."""
+def of_periods(
+    connection: sqlite3.Connection, periods: Collection[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield period and record of the entries of some periods, in order: in one pass, however many
+    periods there are.
+    """
     sought = f'"period":"{next(iter(periods))}"' if len(periods) == 1 else '"period":"'
-    for (record,) in connection.execute("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number", (sought,)):
+    for (record,) in connection.execute(
+        ("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number"), (sought,)
+    ):
         # A quotation mark of a text, such as a condition, is written with a backslash.
         if (found := _PERIOD.search(record)) is not None and found[1] in periods:
             yield found[1], record
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
-    """Write one more entry, and read it back. Raises LedgerError where the file does not hold it then."""
+    """Write one more entry, and read it back. Raises LedgerError where the file does not hold it
+    then.
+    """
     connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, record, hash))
     connection.execute(f"PRAGMA user_version = {_FORM}")
     (last,) = connection.execute("SELECT max(number) FROM entries").fetchone()
     if last != number or entry(connection, number) != (number, record, hash):
-        raise LedgerError(f"the ledger does not keep what is written in it: it was tampered with; {PUT_BACK}")
+        raise LedgerError(
+            f"the ledger does not keep what is written in it: it was tampered with; {PUT_BACK}"
+        )
 
 
 def _check_form(connection: sqlite3.Connection, path: Path) -> None:
@@ -187,19 +226,29 @@ def _check_form(connection: sqlite3.Connection, path: Path) -> None:
     if application != _APPLICATION:
         raise no_ledger(f"{shown(str(path))} is no ledger; name one, or {_CREATE}")
     if form not in _FORMS:
-        raise LedgerError(f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one")
-    found = connection.execute("SELECT type, name, sql FROM sqlite_master LIMIT ?", (len(_SCHEMA) + 1,)).fetchall()
+        raise LedgerError(
+            f"{shown(str(path))} was made by a newer fim-private; install that, or a newer one"
+        )
+    found = connection.execute(
+        "SELECT type, name, sql FROM sqlite_master LIMIT ?", (len(_SCHEMA) + 1,)
+    ).fetchall()
     whole = len(found) == len(_SCHEMA) and {*found} == _SCHEMA
     # What stands before the first entry would stand outside of the chain.
-    if not whole or connection.execute("SELECT min(number) FROM entries").fetchone()[0] not in (None, 1):
+    if not whole or connection.execute("SELECT min(number) FROM entries").fetchone()[0] not in (
+        None,
+        1,
+    ):
         raise LedgerError(
-            f"{shown(str(path))} was edited or is damaged: it does not hold the two tables of a ledger, and nothing "
+            f"{shown(str(path))} was edited or is damaged: it does not hold the two tables of a "
+            f"ledger, and nothing "
             f"else; {PUT_BACK}"
         )
 
 
 def _readable(path: Path) -> sqlite3.Connection:
-    """Connect to a file, also where it and its folder are read-only; nothing can be written there then."""
+    """Connect to a file, also where it and its folder are read-only; nothing can be written there
+    then.
+    """
     import sqlite3
 
     try:
@@ -222,7 +271,12 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
     connection.set_progress_handler(lambda: next(left, None) is None, _STRIDE)
     try:
-        for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", "trusted_schema = OFF"):
+        for setting in (
+            "synchronous = FULL",
+            "fullfsync = ON",
+            "checkpoint_fullfsync = ON",
+            "trusted_schema = OFF",
+        ):
             connection.execute(f"PRAGMA {setting}")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except BaseException:
@@ -238,7 +292,9 @@ def _code(error: Any) -> int:
 
 @contextmanager
 def _explained(path: Path, deed: str) -> Iterator[None]:
-    """Turn what SQLite and the system say of a ledger into a LedgerError. deed: what was tried, such as "read"."""
+    """Turn what SQLite and the system say of a ledger into a LedgerError. deed: what was tried,
+    such as "read".
+    """
     import sqlite3
 
     where = f"cannot {deed} the ledger {shown(str(path))}"
@@ -251,8 +307,14 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except FileNotFoundError:
         folder = path.absolute().parent
         if not folder.is_dir():
-            raise no_ledger(f"{where}: the folder {str(folder)!r} does not exist; create it first") from None
-        todo = "the system refused; choose another place" if deed == "create" else f"there is none; {_CREATE}"
+            raise no_ledger(
+                f"{where}: the folder {str(folder)!r} does not exist; create it first"
+            ) from None
+        todo = (
+            "the system refused; choose another place"
+            if deed == "create"
+            else f"there is none; {_CREATE}"
+        )
         raise no_ledger(f"{where}: {todo}") from None
     except OSError as error:
         reason = error.strerror or "the system refused"
@@ -264,10 +326,11 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
 
 
-# What a ledger had added up to when it was seen here last, in the user's state directory: one that was put back from an
-# older copy lacks the entry that was the last then, or has another in its place. A ledger that was renewed has a second
-# file there, so that no copy of it is taken for the ledger again. This notices mistakes, on one machine
-# and for one user; it is no protection from somebody who may write both. What was verified once is not read again.
+# What a ledger had added up to when it was seen here last, in the user's state directory: one that
+# was put back from an older copy lacks the entry that was the last then, or has another in its
+# place. A ledger that was renewed has a second file there, so that no copy of it is taken for the
+# ledger again. This notices mistakes, on one machine and for one user; it is no protection from
+# somebody who may write both. What was verified once is not read again.
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
@@ -275,10 +338,11 @@ _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
 
 @dataclass(frozen=True)
 class LastSeen:
-    """What a ledger had when it was seen last: the number of entries, and the hash of the last, or of the terms.
+    """What a ledger had when it was seen last: the number of entries, and the hash of the last, or
+    of the terms.
 
-    terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the first. spent: the sums
-    of each reach; None in a record of an earlier version.
+    terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the
+    first. spent: the sums of each reach; None in a record of an earlier version.
     """
 
     entries: int
@@ -290,7 +354,9 @@ class LastSeen:
 
 
 def folder() -> Path | None:
-    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state; None without a home directory."""
+    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state; None without a home
+    directory.
+    """
     base = os.environ.get("XDG_STATE_HOME", "")
     try:
         state = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
@@ -308,7 +374,10 @@ def noted(ledger: str) -> LastSeen | None:
         seen = LastSeen(record["entries"], record["hash"])
         if (known := record.get("verified")) is not None and "reaches" in known:
             columns = None if known["unit_columns"] is None else tuple(known["unit_columns"])
-            spent = {_reach(reach): dict(zip(SUMS, map(_read, sums), strict=True)) for reach, sums in known["reaches"]}
+            spent = {
+                _reach(reach): dict(zip(SUMS, map(_read, sums), strict=True))
+                for reach, sums in known["reaches"]
+            }
             seen = LastSeen(seen.entries, seen.hash, known["terms"], known["first"], columns, spent)
         return seen if isinstance(seen.entries, int) and _HASH.fullmatch(seen.hash) else None
     except (OSError, *NO_RECORD):
@@ -341,7 +410,9 @@ def was_renewed(ledger: str) -> bool:
 
 
 def remember(ledger: str, seen: LastSeen) -> bool:
-    """Write the record of a ledger, by its id, unless there is one of more entries. Return whether it is there then."""
+    """Write the record of a ledger, by its id, unless there is one of more entries. Return whether
+    it is there then.
+    """
     if (place := folder()) is None:
         return False
     before = noted(ledger)
@@ -352,8 +423,17 @@ def remember(ledger: str, seen: LastSeen) -> bool:
         (reach, [f"{sums[name].numerator:x}/{sums[name].denominator:x}" for name in SUMS])
         for reach, sums in (seen.spent or {}).items()
     ]
-    known = {"terms": seen.terms, "first": seen.first, "unit_columns": seen.unit_columns, "reaches": spent}
-    values = {"entries": seen.entries, "hash": seen.hash, "verified": None if seen.spent is None else known}
+    known = {
+        "terms": seen.terms,
+        "first": seen.first,
+        "unit_columns": seen.unit_columns,
+        "reaches": spent,
+    }
+    values = {
+        "entries": seen.entries,
+        "hash": seen.hash,
+        "verified": None if seen.spent is None else known,
+    }
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.json") as write:

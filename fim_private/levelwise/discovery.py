@@ -29,9 +29,9 @@ from fim_private.levelwise.recipe import (
     pairs_of,
 )
 
-# Noisy weights are drawn towards what others predict of them: post-processing, by the model of Fay and Herriot
-# ("Estimates of income for small places", 1979) with a logarithmic link. Weight i is p_i = exp(b · x_i), times a factor
-# of its own of variance c, plus noise of a known variance.
+# Noisy weights are drawn towards what others predict of them: post-processing, by the model of Fay
+# and Herriot ("Estimates of income for small places", 1979) with a logarithmic link. Weight i is
+# p_i = exp(b · x_i), times a factor of its own of variance c, plus noise of a known variance.
 _STEPS = 12
 _RIDGE = 1e-3
 # Fewer weights than coefficients and so many more tell nothing.
@@ -44,18 +44,22 @@ _LEAST_RATIO, _LARGEST_RATIO = -1.0, 3.0
 
 
 def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats, Floats]:
-    """Return estimates of the true weights, each between its noisy weight and its prediction, and what is left open.
+    """Return estimates of the true weights, each between its noisy weight and its prediction, and
+    what is left open.
 
-    weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms, public or noisy.
-    Both are (n,): the estimates, and the standard deviation of each. Given its prediction, a weight has
-    σ √(c p² / (σ² + c p²)). The prediction has an error of its own, by the curvature of what was fitted. With few
-    weights, n < q + 6, they are returned as they are, with the σ of the noise.
+    weights: (n,) with normal noise. variance: of that noise, > 0. features: (n, q) logarithms,
+    public or noisy. Both are (n,): the estimates, and the standard deviation of each. Given its
+    prediction, a weight has σ √(c p² / (σ² + c p²)). The prediction has an error of its own, by the
+    curvature of what was fitted. With few weights, n < q + 6, they are returned as they are, with
+    the σ of the noise.
     """
     n, q = features.shape
     noise = sqrt(variance)
     if n < q + 1 + _SPARE:
         return weights.copy(), np.full(n, noise)
-    x = np.column_stack([np.ones(n), (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)])
+    x = np.column_stack(
+        [np.ones(n), (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)]
+    )
     ridge = _RIDGE * np.eye(q + 1)
     coefficients = np.linalg.lstsq(x, np.log(np.maximum(weights, noise)), rcond=None)[0]
     spread = 0.3
@@ -64,7 +68,9 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
         p = np.asarray(np.exp(logs), dtype=np.float64)
         precision = p * p / (variance + spread * p * p)
         aim = logs + np.clip((weights - p) / p, _LEAST_RATIO, _LARGEST_RATIO)
-        coefficients = np.linalg.solve(x.T @ (x * precision[:, None]) + ridge, x.T @ (precision * aim))
+        coefficients = np.linalg.solve(
+            x.T @ (x * precision[:, None]) + ridge, x.T @ (precision * aim)
+        )
         p = np.exp(_logs(x, coefficients, noise))
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
@@ -80,7 +86,8 @@ def _logs(x: NDArray[Any], coefficients: NDArray[Any], noise: float) -> Floats:
     return np.asarray(np.clip(x @ coefficients, math.log(noise) - _BELOW_NOISE, _LARGEST_LOG))
 
 
-# Of so many pairs at most, what their items predict of them helps to rank them; of more that takes too long.
+# Of so many pairs at most, what their items predict of them helps to rank them; of more that takes
+# too long.
 _SHRUNKEN_CELLS = 50_000
 # A pair whose weight, less so many σ, is above what its items predict is ranked by that.
 _LIFTED = 1.5
@@ -90,9 +97,11 @@ _LIFTED = 1.5
 class Level:
     """Itemsets of one size that were found.
 
-    sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation: σ of the noise.
-    scores: (n,) what they are ranked by; their weights unless given. weighed: the sum of all noisy weights of that
-    size, also of those lost; 0 where it is not asked for. lost: the rank up to which others did not go on, or -inf.
+    sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation:
+    σ of the noise.
+    scores: (n,) what they are ranked by; their weights unless given. weighed: the sum of all noisy
+    weights of that size, also of those lost; 0 where it is not asked for. lost: the rank up to
+    which others did not go on, or -inf.
     """
 
     sets: Itemsets
@@ -123,9 +132,15 @@ class Level:
 
     def _at(self, places: NDArray[np.intp]) -> Level:
         ranked = self.ranked[places]
-        lost = max(self.lost, float(ranked.min(initial=inf))) if len(places) < len(self.sets) else self.lost
+        lost = (
+            max(self.lost, float(ranked.min(initial=inf)))
+            if len(places) < len(self.sets)
+            else self.lost
+        )
         scores = None if self.scores is None else ranked
-        return replace(self, sets=self.sets[places], weights=self.weights[places], scores=scores, lost=lost)
+        return replace(
+            self, sets=self.sets[places], weights=self.weights[places], scores=scores, lost=lost
+        )
 
 
 Levels = Mapping[int, Level]
@@ -141,16 +156,24 @@ def found_items(
     listed: int = 0,
     known: Collection[int] = (),
 ) -> tuple[NDArray[np.int64], Level]:
-    """Return the codes of the items found, (m,), and their level: known ones, then by descending noisy weight.
+    """Return the codes of the items found, (m,), and their level: known ones, then by descending
+    noisy weight.
 
-    delta: the probability with which an item may be named that one unit alone has; None where the items are public.
-    listed: where some are, the codes below it. known: codes of public items that go on whatever they weigh.
+    delta: the probability with which an item may be named that one unit alone has; None where the
+    items are public.
+    listed: where some are, the codes below it. known: codes of public items that go on whatever
+    they weigh.
     """
     variance = budget.variance(recipe.items, 1)
     sums = items.level_sums(GRID, recipe.own_items)
-    codes = np.arange(len(sums)) if delta is None else np.flatnonzero((sums != 0) | (np.arange(len(sums)) < listed))
+    codes = (
+        np.arange(len(sums))
+        if delta is None
+        else np.flatnonzero((sums != 0) | (np.arange(len(sums)) < listed))
+    )
     noisy, lost = noisy_sums(sums[codes], variance, randomness), -inf
-    if delta is not None:  # whole numbers: of a float, one below the threshold might be rounded up to it
+    # whole numbers: of a float, one below the threshold might be rounded up to it
+    if delta is not None:
         threshold = item_threshold(variance, delta, recipe.own_items)
         named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
         codes, noisy, lost = codes[named], noisy[named], threshold / GRID
@@ -171,7 +194,8 @@ def found_levels(
     randomness: Randomness,
     known: Mapping[int, Itemsets] | None = None,
 ) -> dict[int, Level]:
-    """Return what was found of each size, from 1 on; nothing of a size whose subsets were not found.
+    """Return what was found of each size, from 1 on; nothing of a size whose subsets were not
+    found.
 
     known: by size public itemsets, with all their subsets, that go on whatever they weigh.
     """
@@ -179,7 +203,9 @@ def found_levels(
     for size in range(2, len(recipe.levels) + 2):
         own = (known or {}).get(size, nothing(size).sets)
         find = _pairs if size == 2 else _larger
-        levels[size] = find(counts, levels, budget, recipe, randomness, own).best(recipe.survivors + len(own))
+        levels[size] = find(counts, levels, budget, recipe, randomness, own).best(
+            recipe.survivors + len(own)
+        )
     return levels
 
 
@@ -200,8 +226,11 @@ def _pairs(
     weights = noisy_weights(counts.pair_level_sums(GRID), variance, randomness)
     scores = weights
     if cells <= _SHRUNKEN_CELLS:
-        # What its items predict speaks for a pair; but where it weighs much more, it is bought together for a reason.
-        likely, _ = shrunken(weights, float(variance), parts_features(pairs_of(np.arange(cells)), levels))
+        # What its items predict speaks for a pair; but where it weighs much more, it is bought
+        # together for a reason.
+        likely, _ = shrunken(
+            weights, float(variance), parts_features(pairs_of(np.arange(cells)), levels)
+        )
         scores = np.maximum(likely, weights - _LIFTED * sqrt(variance))
     if len(known):
         scores = scores.copy()
@@ -210,7 +239,9 @@ def _pairs(
     if cells > most:  # only the best go on: it is quicker to name no others
         best = np.sort(np.argpartition(-scores, most)[:most])
         lost = float(scores[best].min())
-    return Level(pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost, scores[best])
+    return Level(
+        pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost, scores[best]
+    )
 
 
 def _larger(
@@ -234,21 +265,31 @@ def _larger(
     variance = budget.variance(recipe.levels[size - 2], 1, len(sets))
     weights = noisy_weights(counts.level_sums(sets, GRID), variance, randomness)
     estimates, _ = shrunken(weights, float(variance), parts_features(sets, levels))
-    # Those that were not weighed, as their subsets are rarer, would not have weighed more than the least that was.
+    # Those that were not weighed, as their subsets are rarer, would not have weighed more than the
+    # least that was.
     lost = float(estimates.min()) if left_behind else -inf
-    scores = np.where([tuple(row) in rows for row in sets.tolist()], inf, estimates) if rows else None
+    scores = (
+        np.where([tuple(row) in rows for row in sets.tolist()], inf, estimates) if rows else None
+    )
     return Level(sets, estimates, sqrt(variance), lost=lost, scores=scores)
 
 
 def part_logs(sets: Itemsets, parts: Level) -> Floats:
-    """Return the logarithm of the weight of each subset with one item less; all are there: (n, size)."""
+    """Return the logarithm of the weight of each subset with one item less; all are there: (n,
+    size).
+    """
     logs = parts.logs
-    columns = [[logs[tuple(row)] for row in np.delete(sets, i, axis=1).tolist()] for i in range(sets.shape[1])]
+    columns = [
+        [logs[tuple(row)] for row in np.delete(sets, i, axis=1).tolist()]
+        for i in range(sets.shape[1])
+    ]
     return np.array(columns, dtype=np.float64).reshape(sets.shape[1], -1).T
 
 
 def parts_features(sets: Itemsets, levels: Levels) -> Floats:
-    """Return the mean and least logarithm of the items' weights, (n, 2), and of three on their subsets': (n, 4)."""
+    """Return the mean and least logarithm of the items' weights, (n, 2), and of three on their
+    subsets': (n, 4).
+    """
     size, items = sets.shape[1], levels[1]
     logs = [np.log(np.maximum(items.weights, items.deviation))[sets]]
     if size > 2:
@@ -265,7 +306,8 @@ def nothing(size: int) -> Level:
 class CandidatePool:
     """Candidates of one or more sizes: K in all.
 
-    sets: for each size (n, size), any number of them. estimates: (K,) of their supports, in units, in that order.
+    sets: for each size (n, size), any number of them. estimates: (K,) of their supports, in units,
+    in that order.
     """
 
     sets: tuple[Itemsets, ...]
@@ -274,8 +316,13 @@ class CandidatePool:
     @classmethod
     def of_levels(cls, levels: Levels, sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
         """Return the most[i] candidates of the highest weights of each size."""
-        best = [levels.get(size, nothing(size)).best(count) for size, count in zip(sizes, most, strict=True)]
-        return cls(tuple(level.sets for level in best), np.concatenate([level.weights for level in best]))
+        best = [
+            levels.get(size, nothing(size)).best(count)
+            for size, count in zip(sizes, most, strict=True)
+        ]
+        return cls(
+            tuple(level.sets for level in best), np.concatenate([level.weights for level in best])
+        )
 
     @property
     def parts(self) -> Iterator[tuple[Itemsets, slice]]:
@@ -289,28 +336,37 @@ class CandidatePool:
         return len(self.estimates)
 
     def rivals(self, *, union: bool) -> list[slice]:
-        """Return where those stand that are ranked together: all, or without union those of each size."""
+        """Return where those stand that are ranked together: all, or without union those of each
+        size.
+        """
         return [slice(0, len(self))] if union else [part for _, part in self.parts]
 
     def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
-        """Return the places of the `count` highest estimates, of all or without union of each size; ascending."""
+        """Return the places of the `count` highest estimates, of all or without union of each size;
+        ascending.
+        """
         rivals = self.rivals(union=union)
-        order = [np.argsort(-self.estimates[own], kind="stable")[:count] + own.start for own in rivals]
+        order = [
+            np.argsort(-self.estimates[own], kind="stable")[:count] + own.start for own in rivals
+        ]
         return np.sort(np.concatenate(order))
 
     def at(self, places: NDArray[np.intp]) -> CandidatePool:
         """Return the candidates at these places, ascending."""
         sets = tuple(
-            own[places[(places >= part.start) & (places < part.stop)] - part.start] for own, part in self.parts
+            own[places[(places >= part.start) & (places < part.stop)] - part.start]
+            for own, part in self.parts
         )
         return CandidatePool(sets, self.estimates[places])
 
     def shrunken(
         self, weights: Floats, variance: float, levels: Levels, counted: Floats | None = None
     ) -> tuple[CandidatePool, Floats]:
-        """Return the pool with estimates from noisy weights, (K,), each size by itself, and the deviation of each.
+        """Return the pool with estimates from noisy weights, (K,), each size by itself, and the
+        deviation of each.
 
-        variance: of their noise. levels: what was found. counted: (K,) earlier estimates, positive, if there are any.
+        variance: of their noise. levels: what was found. counted: (K,) earlier estimates, positive,
+        if there are any.
         """
         estimates, deviations = weights.copy(), np.full(len(weights), variance**0.5)
         for sets, part in self.parts:
@@ -321,7 +377,12 @@ class CandidatePool:
                     features.append(parts_features(sets, levels))
                 if counted is not None:
                     features.append(np.log(counted[part]))
-                estimates[part], left_open = shrunken(weights[part], variance, np.column_stack(features))
-                # A prediction alone is no sign of an itemset: its own weight has to stand a little out as well.
-                deviations[part] = np.where(weights[part] >= deviations[part], left_open, deviations[part])
+                estimates[part], left_open = shrunken(
+                    weights[part], variance, np.column_stack(features)
+                )
+                # A prediction alone is no sign of an itemset: its own weight has to stand a little
+                # out as well.
+                deviations[part] = np.where(
+                    weights[part] >= deviations[part], left_open, deviations[part]
+                )
         return CandidatePool(self.sets, estimates), deviations

@@ -1,4 +1,6 @@
-"""Levelwise: the whole run, for the most frequent or for a least support; its counts, doubts and needs."""
+"""Levelwise: the whole run, for the most frequent or for a least support; its counts, doubts and
+needs.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,8 @@ from fim_private.levelwise.recipe import (
 BOUNDS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000)
 # Bins of the histogram grow by so much, and one below so many σ of its noise is taken for empty.
 _BIN_GROWTH, EMPTY = 1.15, 2.0
-# The error that scaling causes is about so much of what it takes from the least itemset sought: the part that differs
-# from one itemset to another.
+# The error that scaling causes is about so much of what it takes from the least itemset sought: the
+# part that differs from one itemset to another.
 _UNEVEN = 0.8
 
 
@@ -58,22 +60,36 @@ def weighed(
 
 @dataclass(frozen=True)
 class UnitHistogram:
-    """About how many units have how many candidates. candidates: (bins,). units: (bins,) noisy, >= 0."""
+    """About how many units have how many candidates. candidates: (bins,). units: (bins,) noisy, >=
+    0.
+    """
 
     candidates: Floats
     units: Floats
 
     def left_weight(self, bound: int) -> float:
-        """Return which share of all weight is left when units are scaled to this squared norm: above 0, at most 1."""
+        """Return which share of all weight is left when units are scaled to this squared norm:
+        above 0, at most 1.
+        """
         weights = self.units * self.candidates
         total = float(weights.sum())
-        return float((weights * np.minimum(1, np.sqrt(bound / self.candidates))).sum()) / total if total > 0 else 1.0
+        return (
+            float((weights * np.minimum(1, np.sqrt(bound / self.candidates))).sum()) / total
+            if total > 0
+            else 1.0
+        )
 
 
 def unit_histogram(
-    counts: CandidateSource, pool: CandidatePool, budget: GaussianBudget, share: Fraction, randomness: Randomness
+    counts: CandidateSource,
+    pool: CandidatePool,
+    budget: GaussianBudget,
+    share: Fraction,
+    randomness: Randomness,
 ) -> UnitHistogram:
-    """Measure how many candidates units hold, in public bins that grow: a unit is in one of them."""
+    """Measure how many candidates units hold, in public bins that grow: a unit is in one of
+    them.
+    """
     edges = [1]
     while (following := max(edges[-1] + 1, int(edges[-1] * _BIN_GROWTH))) <= len(pool):
         edges.append(following)
@@ -85,10 +101,14 @@ def unit_histogram(
     return UnitHistogram((first + np.append(first[1:] - 1, len(pool))) / 2, noisy)
 
 
-def best_bound(histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float) -> int:
-    """Return the squared norm for which noise and what scaling takes from the least one sought are least together.
+def best_bound(
+    histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float
+) -> int:
+    """Return the squared norm for which noise and what scaling takes from the least one sought are
+    least together.
 
-    candidates: how many, >= 1. least: the support of the least itemset that is sought, in units, >= 0.
+    candidates: how many, >= 1. least: the support of the least itemset that is sought, in units, >=
+    0.
     """
 
     def error(bound: int) -> float:
@@ -99,8 +119,9 @@ def best_bound(histogram: UnitHistogram, candidates: int, budget: GaussianBudget
     return min((min(bound, candidates) for bound in BOUNDS), key=error)
 
 
-# What lies so many σ of the first count above the last one sought is taken for found, if it is `ahead` times as
-# frequent as well. Units hold fewer of the others then, which are counted with less noise.
+# What lies so many σ of the first count above the last one sought is taken for found, if it is
+# `ahead` times as frequent as well. Units hold fewer of the others then, which are counted with
+# less noise.
 _CLEAR = 1.0
 
 
@@ -108,7 +129,8 @@ _CLEAR = 1.0
 class Counted:
     """A pool after both counts: K candidates, all estimates in what the second count gave a unit.
 
-    noise: (K,) σ of the noise in each. deviations: (K,) what each estimate leaves open, at most that.
+    noise: (K,) σ of the noise in each. deviations: (K,) what each estimate leaves open, at most
+    that.
     clear: (K,) those that were found by the first count.
     """
 
@@ -118,7 +140,9 @@ class Counted:
     clear: NDArray[np.bool_]
 
     def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
-        """Return the places of those found by the first count and, up to `count`, the highest estimates; ascending."""
+        """Return the places of those found by the first count and, up to `count`, the highest
+        estimates; ascending.
+        """
         first = replace(self.pool, estimates=np.where(self.clear, np.inf, self.pool.estimates))
         return first.best(count, union=union)
 
@@ -134,18 +158,27 @@ def counted_twice(
     union: bool,
     randomness: Randomness,
 ) -> Counted:
-    """Return the best candidates with their estimates after the second count. pool: at least one candidate."""
+    """Return the best candidates with their estimates after the second count. pool: at least one
+    candidate.
+    """
     weights, variance = weighed(counts, pool, budget, recipe.first, recipe.first_bound, randomness)
     ranked, deviations = pool.shrunken(weights, variance, levels)
     places = ranked.best(recipe.second_pool, union=union)
-    pool, deviations, noise = ranked.at(places), deviations[places], np.full(len(places), sqrt(variance))
-    clear = np.zeros(len(pool), dtype=np.bool_)  # those clearly above the last of the `count` that are sought
+    pool, deviations, noise = (
+        ranked.at(places),
+        deviations[places],
+        np.full(len(places), sqrt(variance)),
+    )
+    # those clearly above the last of the `count` that are sought
+    clear = np.zeros(len(pool), dtype=np.bool_)
     for rivals in pool.rivals(union=union):
         own = pool.estimates[rivals]
         if len(own) > count:
             order = np.argsort(-own, kind="stable")
             first, last = order[: count - 1], own[order[count - 1]]
-            clear[rivals.start + first] = own[first] >= max(last + _CLEAR * sqrt(variance), float(recipe.ahead) * last)
+            clear[rivals.start + first] = own[first] >= max(
+                last + _CLEAR * sqrt(variance), float(recipe.ahead) * last
+            )
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
     histogram = unit_histogram(counts, contested, budget, recipe.histogram, randomness)
@@ -153,7 +186,8 @@ def counted_twice(
     least = max(float(np.sort(pool.estimates)[::-1][min(sought, len(pool)) - 1]), 0.0)
     bound = best_bound(histogram, len(contested), budget, recipe.second, least)
     weights, variance = weighed(counts, contested, budget, recipe.second, bound, randomness)
-    # What was counted before is one more hint; at least the noise of that count, for its logarithm is taken.
+    # What was counted before is one more hint; at least the noise of that count, for its logarithm
+    # is taken.
     before = np.maximum(contested.estimates, noise[again])
     counted, left_open = contested.shrunken(weights, variance, levels, before)
     # One scale for all: the second count took less from the weights of a unit.
@@ -163,13 +197,14 @@ def counted_twice(
     return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
 
 
-# An itemset may be wrongly among those sought because of the noise of two that were counted, or because one that is
-# more frequent, one of its subsets or one of its items was lost before its support was counted. So it is beyond doubt
-# where its estimate lies above what was left out of the second count by more than the noise of two counts explains, and
-# above the support that a lost one can have: at any step the weight up to which some did not go on, and what the noise
-# there can hide, times what a weight stands for in units, which is estimated.
-# Measured (docs/privacy.md, "How certain a release is"): of those beyond doubt 99.5 % or more were among the most
-# frequent in each of 72 requests, and of the doubtful 29 to 100 %.
+# An itemset may be wrongly among those sought because of the noise of two that were counted, or
+# because one that is more frequent, one of its subsets or one of its items was lost before its
+# support was counted. So it is beyond doubt where its estimate lies above what was left out of the
+# second count by more than the noise of two counts explains, and above the support that a lost one
+# can have: at any step the weight up to which some did not go on, and what the noise there can
+# hide, times what a weight stands for in units, which is estimated. Measured (docs/privacy.md, "How
+# certain a release is"): of those beyond doubt 99.5 % or more were among the most frequent in each
+# of 72 requests, and of the doubtful 29 to 100 %.
 
 # Normal noise is within so many σ with 95 % probability.
 _WITHIN = 1.96
@@ -178,28 +213,39 @@ _WITHIN = 1.96
 def doubtful(
     counted: Counted, chosen: NDArray[np.intp], levels: Levels, pool: CandidatePool, *, union: bool
 ) -> NDArray[np.bool_]:
-    """Return for each of the itemsets chosen whether it may not be among the most frequent: (n,) bool.
+    """Return for each of the itemsets chosen whether it may not be among the most frequent: (n,)
+    bool.
 
-    counted: all that were counted twice. chosen: the places of those that are released, ascending. levels: what was
-    found of each size. pool: what was counted first. union: whether all sizes were ranked together, not each by itself.
+    counted: all that were counted twice. chosen: the places of those that are released, ascending.
+    levels: what was found of each size. pool: what was counted first. union: whether all sizes were
+    ranked together, not each by itself.
     """
     # By size the support that an itemset of it can have, about, that did not go on from its level.
     went_on = {sets.shape[1]: len(sets) for sets in pool.sets}
     lost: dict[int, float] = {}
     for size, level in levels.items():
         if (weight := level.best(went_on.get(size, len(level.sets))).lost) > -math.inf:
-            lost[size] = (weight + _WITHIN * level.deviation) * _units_of_weight(size, counted.pool, levels)
+            lost[size] = (weight + _WITHIN * level.deviation) * _units_of_weight(
+                size, counted.pool, levels
+            )
     estimates = counted.pool.estimates
     left_out = estimates.copy()
     left_out[chosen] = -math.inf
     in_doubt = np.zeros(len(estimates), dtype=np.bool_)
     for sets, own in counted.pool.parts:
         rivals = slice(None) if union else own
-        its_noise = counted.noise[rivals][left_out[rivals].argmax()] if len(left_out[rivals]) else 0.0
+        its_noise = (
+            counted.noise[rivals][left_out[rivals].argmax()] if len(left_out[rivals]) else 0.0
+        )
         between = _WITHIN * np.hypot(counted.noise[own], its_noise)
         # A set was lost with any of its subsets, but no larger one makes it less frequent.
-        hidden = max((most for size, most in lost.items() if union or size <= sets.shape[1]), default=-math.inf)
-        in_doubt[own] = estimates[own] <= np.maximum(left_out[rivals].max(initial=-math.inf) + between, hidden)
+        hidden = max(
+            (most for size, most in lost.items() if union or size <= sets.shape[1]),
+            default=-math.inf,
+        )
+        in_doubt[own] = estimates[own] <= np.maximum(
+            left_out[rivals].max(initial=-math.inf) + between, hidden
+        )
     return in_doubt[chosen]
 
 
@@ -209,8 +255,9 @@ def _units_of_weight(size: int, pool: CandidatePool, levels: Levels) -> float:
         if sets.shape[1] == size and len(sets):
             weights = sum(math.exp(levels[size].logs[tuple(row)]) for row in sets.tolist())
             return max(float(pool.estimates[part].sum()) / weights, 1.0)
-    # Not counted: a unit of n items holds C(n, size) sets, n being the squared root that scales its items. With f of
-    # these items found, their weights add up to f/√n, and those of their pairs to about f/√2.
+    # Not counted: a unit of n items holds C(n, size) sets, n being the squared root that scales its
+    # items. With f of these items found, their weights add up to f/√n, and those of their pairs to
+    # about f/√2.
     found = max(float(levels[1].weights.sum()), levels[1].deviation)
     items = max(math.sqrt(2) * levels[2].weighed / found, 1.0) ** 2
     return math.sqrt(choose(max(items, size), size))
@@ -221,9 +268,11 @@ def choose(n: float, size: int) -> float:
     return math.prod((n - i) / (i + 1) for i in range(size))
 
 
-# The share of δ for items that nobody listed: to them the threshold grows slowly, to the noise of all else fast.
+# The share of δ for items that nobody listed: to them the threshold grows slowly, to the noise of
+# all else fast.
 ITEMS_DELTA = Fraction(1, 10)
-# An estimate below so many deviations does not stand out from 0: one of 0 does once in 20 to 44 times.
+# An estimate below so many deviations does not stand out from 0: one of 0 does once in 20 to 44
+# times.
 STANDS_OUT = 2.0
 # Of the items that stand out the best fifty go on in any case: they are few pairs.
 _ALWAYS = 50
@@ -243,14 +292,21 @@ def _named(
     supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
     names = items.named([codes[row].tolist() for own in pool.sets for row in own.tolist()])
     order = np.argsort(-pool.estimates, kind="stable").tolist()
-    return [Found(names[i], int(supports[i]), None if in_doubt is None else bool(in_doubt[i])) for i in order]
+    return [
+        Found(names[i], int(supports[i]), None if in_doubt is None else bool(in_doubt[i]))
+        for i in order
+    ]
 
 
 def _with_subsets(known: Sequence[Sequence[int]], codes: NDArray[np.int64]) -> dict[int, Itemsets]:
-    """Return by size known itemsets of codes, and all their subsets, by the places of their items in the codes."""
+    """Return by size known itemsets of codes, and all their subsets, by the places of their items
+    in the codes.
+    """
     place = {code: number for number, code in enumerate(codes.tolist())}
     sets = {tuple(sorted(place[code] for code in itemset)) for itemset in known}
-    every = {part for own in sets for size in range(1, len(own) + 1) for part in combinations(own, size)}
+    every = {
+        part for own in sets for size in range(1, len(own) + 1) for part in combinations(own, size)
+    }
     ordered = sorted(every, key=lambda own: (len(own), own))
     return {size: np.array([*rows], dtype=np.int32) for size, rows in groupby(ordered, key=len)}
 
@@ -261,11 +317,12 @@ def _level_steps(recipe: AnyRecipe) -> list[Step]:
 
 @dataclass(frozen=True)
 class Levelwise:
-    """Up to `count` itemsets, of each of the sizes or with union of all together (docs/privacy.md, Theorem 13).
+    """Up to `count` itemsets, of each of the sizes or with union of all together (docs/privacy.md,
+    Theorem 13).
 
-    sizes: consecutive, >= 1. items_delta: of naming items; None where they are public. keep_all: whether itemsets are
-    named whose count does not stand out from the noise. known: public itemsets, which are counted whatever their items
-    weigh; of a catalogue with its items.
+    sizes: consecutive, >= 1. items_delta: of naming items; None where they are public. keep_all:
+    whether itemsets are named whose count does not stand out from the noise. known: public
+    itemsets, which are counted whatever their items weigh; of a catalogue with its items.
     """
 
     sizes: tuple[int, ...]
@@ -281,12 +338,19 @@ class Levelwise:
     def steps(self) -> list[Step]:
         """All that it spends, as fractions of the run's share."""
         recipe = self.recipe
-        counts = ("first count", recipe.first), ("histogram", recipe.histogram), ("second count", recipe.second)
+        counts = (
+            ("first count", recipe.first),
+            ("histogram", recipe.histogram),
+            ("second count", recipe.second),
+        )
         own = [(purpose, self.sizes, share) for purpose, share in counts]
         return [("items", (1,), recipe.items), *_level_steps(recipe), *own]
 
-    def find(self, source: SupportSource, universe: Universe, randomness: Randomness) -> list[Found]:
-        """Return itemsets, the highest estimates first, fewer than `count` where too few were found, or stand out.
+    def find(
+        self, source: SupportSource, universe: Universe, randomness: Randomness
+    ) -> list[Found]:
+        """Return itemsets, the highest estimates first, fewer than `count` where too few were
+        found, or stand out.
 
         universe: a catalogue where the items are public, otherwise unknown.
         """
@@ -295,39 +359,61 @@ class Levelwise:
         items = source.items(self.known if listed and self.known is not None else universe)
         of_known = {code for itemset in known for code in itemset}
         codes, found = found_items(
-            items, self.budget, self.recipe, self.items_delta, randomness, listed=listed, known=of_known
+            items,
+            self.budget,
+            self.recipe,
+            self.items_delta,
+            randomness,
+            listed=listed,
+            known=of_known,
         )
         stand_out = self.recipe.listed_stand_out
-        # Unlisted, all were named that stand out, and no others; where nothing but items is sought, all go on.
+        # Unlisted, all were named that stand out, and no others; where nothing but items is sought,
+        # all go on.
         if self.items_delta is None and self.sizes[-1] > 1 and stand_out is not None:
             plain = max(int((found.ranked >= stand_out * found.deviation).sum()), _ALWAYS)
             codes, found = codes[:plain], found.first(plain)
         counts, by_size = items.among(codes), _with_subsets(known, codes)
         levels = found_levels(counts, found, self.budget, self.recipe, randomness, by_size)
-        pools = [most + len(by_size.get(size, ())) for size, most in zip(self.sizes, self.recipe.pool, strict=True)]
+        pools = [
+            most + len(by_size.get(size, ()))
+            for size, most in zip(self.sizes, self.recipe.pool, strict=True)
+        ]
         first_pool = CandidatePool.of_levels(levels, self.sizes, pools)
         if not len(first_pool):
             return []
         counted = counted_twice(
-            counts, first_pool, levels, self.budget, self.recipe, self.count, union=self.union, randomness=randomness
+            counts,
+            first_pool,
+            levels,
+            self.budget,
+            self.recipe,
+            self.count,
+            union=self.union,
+            randomness=randomness,
         )
         places = counted.best(self.count, union=self.union)
         if not self.keep_all:
-            places = places[counted.pool.estimates[places] >= STANDS_OUT * counted.deviations[places]]
+            places = places[
+                counted.pool.estimates[places] >= STANDS_OUT * counted.deviations[places]
+            ]
         in_doubt = doubtful(counted, places, levels, first_pool, union=self.union)
         return _named(items, counts, codes, counted.pool.at(places), in_doubt)
 
 
-# With a threshold, after each count goes on what may have it, be that many or few. So the fewer itemsets do, the fewer
-# are counted, and the less they are scaled; and the noise of their supports grows with their number. What goes on is
-# estimated at no less than so many σ below the threshold: items to the sets, and sets and items to the supports. And at
-# so many σ at least, whatever the threshold: what does not stand out from 0 is only more to count.
+# With a threshold, after each count goes on what may have it, be that many or few. So the fewer
+# itemsets do, the fewer are counted, and the less they are scaled; and the noise of their supports
+# grows with their number. What goes on is estimated at no less than so many σ below the threshold:
+# items to the sets, and sets and items to the supports. And at so many σ at least, whatever the
+# threshold: what does not stand out from 0 is only more to count.
 _ITEMS_REACH, _REACH, _STANDS_OUT = 2.0, 0.5, 1.5
 
 
 @dataclass(frozen=True)
 class LevelwiseThreshold:
-    """Up to `most` candidates for itemsets whose support reaches a threshold; sizes, items_delta: as in Levelwise."""
+    """Up to `most` candidates for itemsets whose support reaches a threshold; sizes, items_delta:
+    as in Levelwise.
+    """
 
     sizes: tuple[int, ...]
     most: int
@@ -339,25 +425,44 @@ class LevelwiseThreshold:
     def steps(self) -> list[Step]:
         """All that it spends, as fractions of the run's share."""
         recipe, sets = self.recipe, tuple(size for size in self.sizes if size > 1)
-        counts = [("histogram", sets, recipe.histogram), ("set count", sets, recipe.set_count)] if sets else []
-        items = ("items", recipe.items), ("histogram", recipe.histogram), ("item count", recipe.item_count)
-        return [*((purpose, (1,), share) for purpose, share in items), *_level_steps(recipe), *counts]
+        counts = (
+            [("histogram", sets, recipe.histogram), ("set count", sets, recipe.set_count)]
+            if sets
+            else []
+        )
+        items = (
+            ("items", recipe.items),
+            ("histogram", recipe.histogram),
+            ("item count", recipe.item_count),
+        )
+        return [
+            *((purpose, (1,), share) for purpose, share in items),
+            *_level_steps(recipe),
+            *counts,
+        ]
 
-    def find(self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness) -> list[Found]:
+    def find(
+        self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness
+    ) -> list[Found]:
         """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
 
         def counted(
             counts: CandidateSource, pool: CandidatePool, levels: Levels, share: Fraction
         ) -> tuple[CandidatePool, float]:
-            # With the weights that suit the pool, made up for what these take: in units, with σ of the noise.
+            # With the weights that suit the pool, made up for what these take: in units, with σ of
+            # the noise.
             histogram = unit_histogram(counts, pool, self.budget, recipe.histogram, randomness)
             bound = best_bound(histogram, len(pool), self.budget, share, threshold)
             weights, variance = weighed(counts, pool, self.budget, share, bound, randomness)
             left = histogram.left_weight(bound)
-            return pool.shrunken(weights / left, variance / left**2, levels)[0], sqrt(variance) / left
+            return pool.shrunken(weights / left, variance / left**2, levels)[0], sqrt(
+                variance
+            ) / left
 
         def likely(pool: CandidatePool, deviation: float, reach: float) -> NDArray[np.intp]:
-            return np.flatnonzero(pool.estimates >= max(threshold - reach * deviation, _STANDS_OUT * deviation))
+            return np.flatnonzero(
+                pool.estimates >= max(threshold - reach * deviation, _STANDS_OUT * deviation)
+            )
 
         items, recipe = source.items(universe), self.recipe
         codes, found = found_items(items, self.budget, recipe, self.items_delta, randomness)
@@ -367,7 +472,9 @@ class LevelwiseThreshold:
         every, deviation = counted(items.among(codes), every, {1: found}, recipe.item_count)
         places = likely(every, deviation, _ITEMS_REACH)
         places = places[np.argsort(-every.estimates[places], kind="stable")]
-        level = Level(np.arange(len(places), dtype=np.int32)[:, None], every.estimates[places], deviation)
+        level = Level(
+            np.arange(len(places), dtype=np.int32)[:, None], every.estimates[places], deviation
+        )
         counts, pool = items.among(codes[places]), CandidatePool((), np.empty(0))
         if self.sizes[0] == 1:
             pool = CandidatePool((level.sets,), level.weights)
@@ -378,8 +485,14 @@ class LevelwiseThreshold:
             if len(sets):
                 sets, deviation = counted(counts, sets, levels, recipe.set_count)
                 sets = sets.at(likely(sets, deviation, _REACH))
-                pool = CandidatePool((*pool.sets, *sets.sets), np.concatenate([pool.estimates, sets.estimates]))
-        return _named(items, counts, codes[places], pool.at(pool.best(self.most, union=True))) if len(pool) else []
+                pool = CandidatePool(
+                    (*pool.sets, *sets.sets), np.concatenate([pool.estimates, sets.estimates])
+                )
+        return (
+            _named(items, counts, codes[places], pool.at(pool.best(self.most, union=True)))
+            if len(pool)
+            else []
+        )
 
 
 def levelwise(
@@ -396,28 +509,38 @@ def levelwise(
     threshold: bool = False,
     known: KnownItemsets | None = None,
 ) -> Levelwise | LevelwiseThreshold:
-    """Return the run that spends `part`, a share of a budget (Theorem 13), with a threshold for that.
+    """Return the run that spends `part`, a share of a budget (Theorem 13), with a threshold for
+    that.
 
-    by_user: whether units are users, not baskets. listed: whether all items are public. Otherwise a share of delta goes
-    to naming them. The rest of the budget makes μ: the run has that share of μ², and supports the rest.
-    Raises ParameterError for a budget out of range.
+    by_user: whether units are users, not baskets. listed: whether all items are public. Otherwise a
+    share of delta goes to naming them. The rest of the budget makes μ: the run has that share of
+    μ², and supports the rest. Raises ParameterError for a budget out of range.
     """
     items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
     gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
-    asked: Any = {"by_user": by_user, "epsilon": budget.loss, "neighbors": neighbors, "listed": listed}
+    asked: Any = {
+        "by_user": by_user,
+        "epsilon": budget.loss,
+        "neighbors": neighbors,
+        "listed": listed,
+    }
     if threshold:
-        return LevelwiseThreshold(tuple(sizes), count, gaussian, items_delta, ThresholdRecipe.of(sizes, **asked))
+        return LevelwiseThreshold(
+            tuple(sizes), count, gaussian, items_delta, ThresholdRecipe.of(sizes, **asked)
+        )
     recipe = Recipe.of(sizes, count, union=union, **asked)
     return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all, known)
 
 
-# What levelwise takes to find an itemset is an estimate from its noise and the items of a typical unit, all of whose
-# weights are taken to be equal: what they are scaled to depends on how many candidates the unit has. The constants were
-# chosen on four data sets and checked on three others (sizes 1 to 3, 10 to 100 itemsets, ε of 0.1 to 1): the support
-# from which on 95 % were found lay within a factor of 1.5 of the estimate in 93 % of 74 cases, and in 87 % of 61.
+# What levelwise takes to find an itemset is an estimate from its noise and the items of a typical
+# unit, all of whose weights are taken to be equal: what they are scaled to depends on how many
+# candidates the unit has. The constants were chosen on four data sets and checked on three others
+# (sizes 1 to 3, 10 to 100 itemsets, ε of 0.1 to 1): the support from which on 95 % were found lay
+# within a factor of 1.5 of the estimate in 93 % of 74 cases, and in 87 % of 61.
 
-# About so much of a typical unit's items goes on to the sets: the frequent ones. Of users fewer items go on in all. (On
-# three shops, 95 % of the pairs that 200 to 300 users had were found under add-remove; this says 181.)
+# About so much of a typical unit's items goes on to the sets: the frequent ones. Of users fewer
+# items go on in all. (On three shops, 95 % of the pairs that 200 to 300 users had were found under
+# add-remove; this says 181.)
 _FREQUENT, _FREQUENT_OF_USER = 0.5, 0.25
 # An item of a frequent itemset is in so many times the units of the itemset, or more.
 _ITEM_PER_SET = 1.5
@@ -429,8 +552,9 @@ _FOUND_ITEMS = 500
 class LevelNeeds:
     """What a run of levelwise takes to find an itemset of its largest size, in units.
 
-    item_support: of each of its items. margin: how far apart two itemsets must be for the second count to tell them
-    apart. steps: the support that each step takes: so far above the noise that would displace it.
+    item_support: of each of its items. margin: how far apart two itemsets must be for the second
+    count to tell them apart. steps: the support that each step takes: so far above the noise that
+    would displace it.
     """
 
     item_support: float
@@ -441,7 +565,8 @@ class LevelNeeds:
     def of(cls, run: Levelwise, typical_basket: float, confidence: float) -> LevelNeeds:
         """Return the needs of a run as it is carried out, of items that nobody listed.
 
-        typical_basket: the items of a typical unit, >= 1. confidence: of each step by itself, in (0, 1).
+        typical_basket: the items of a typical unit, >= 1. confidence: of each step by itself, in
+        (0, 1).
         """
         assert run.items_delta is not None
         budget, recipe, sizes = run.budget, run.recipe, run.sizes
@@ -457,13 +582,20 @@ class LevelNeeds:
         item_support = (threshold + sigmas * sqrt(variance)) * sqrt(own_items)
         steps = {"items": item_support / (1 if sizes[-1] == 1 else _ITEM_PER_SET)}
         for size, spent in enumerate(recipe.levels, start=2):
-            candidates = math.comb(min(_FOUND_ITEMS, recipe.most_items), 2) if size == 2 else recipe.most_closed
+            candidates = (
+                math.comb(min(_FOUND_ITEMS, recipe.most_items), 2)
+                if size == 2
+                else recipe.most_closed
+            )
             go_on = recipe.pool[sizes.index(size)] if size in sizes else recipe.survivors
             noise = sqrt(budget.variance(spent, 1) * choose(frequent, size))
             steps[f"candidates of size {size}"] = (_quantile(go_on / candidates) + sigmas) * noise
         pool, again = sum(recipe.pool), recipe.second_pool * (1 if run.union else len(sizes))
-        bound = max(recipe.first_bound, min(own_candidates, pool))  # scaled by more, noise counts for more
-        noise = sqrt(budget.variance(recipe.first, recipe.first_bound, pool) * bound / recipe.first_bound)
+        # scaled by more, noise counts for more
+        bound = max(recipe.first_bound, min(own_candidates, pool))
+        noise = sqrt(
+            budget.variance(recipe.first, recipe.first_bound, pool) * bound / recipe.first_bound
+        )
         steps["first count"] = (_quantile(again / pool) + sigmas) * noise
         # Where weights are not scaled, the norm is what a typical unit has.
         noise = sqrt(budget.variance(recipe.second, 1) * max(min(own_candidates, again), 2.0))
@@ -482,5 +614,7 @@ class LevelNeeds:
 
 
 def _quantile(above: float) -> float:
-    """Return the z >= 0 above which a standard normal variable is with this probability; 0 from one half on."""
+    """Return the z >= 0 above which a standard normal variable is with this probability; 0 from one
+    half on.
+    """
     return NormalDist().inv_cdf(1 - max(min(above, 0.5), 1e-16))

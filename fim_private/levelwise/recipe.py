@@ -1,4 +1,6 @@
-"""The recipe: steps of the budget and numbers of candidates, from public numbers alone; the noise of a step."""
+"""The recipe: steps of the budget and numbers of candidates, from public numbers alone; the noise
+of a step.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.bounds import least_integer
-from fim_private.dp.noise import Integers, Randomness, least_exceeding, rounded_normal, rounded_normal_tail
+from fim_private.dp.noise import (
+    Integers,
+    Randomness,
+    least_exceeding,
+    rounded_normal,
+    rounded_normal_tail,
+)
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, parameter
 
@@ -32,7 +40,8 @@ def pairs_of(cells: NDArray[np.integer]) -> Itemsets:
 
 
 def closed_sets(parts: Itemsets) -> Itemsets:
-    """Return the itemsets all of whose subsets with one item less are among the parts, as Apriori makes them.
+    """Return the itemsets all of whose subsets with one item less are among the parts, as Apriori
+    makes them.
 
     parts: (n, r), all different, r >= 1. The result is (m, r + 1), in lexicographic order.
     """
@@ -41,17 +50,22 @@ def closed_sets(parts: Itemsets) -> Itemsets:
     by_prefix: dict[tuple[int, ...], list[int]] = {}
     for row in rows:
         by_prefix.setdefault(row[:-1], []).append(row[-1])
-    joined = ((*prefix, low, high) for prefix, lasts in by_prefix.items() for low, high in combinations(lasts, 2))
+    joined = (
+        (*prefix, low, high)
+        for prefix, lasts in by_prefix.items()
+        for low, high in combinations(lasts, 2)
+    )
     # The two that were joined are parts; the others lack an item of the prefix.
     found = [s for s in joined if all(s[:i] + s[i + 1 :] in known for i in range(size - 2))]
     return np.array(found, dtype=np.int32).reshape(-1, size)
 
 
 def most_of_size(count: int, sizes: Sequence[int], size: int) -> int:
-    """Return about how many itemsets of a size can be among the `count` most frequent ones of these sizes.
+    """Return about how many itemsets of a size can be among the `count` most frequent ones of these
+    sizes.
 
-    With an itemset its subsets are among them, so all sets of x items, x the most that fit. One item more is allowed
-    for those that are not. count: >= 1. sizes: consecutive, size among them.
+    With an itemset its subsets are among them, so all sets of x items, x the most that fit. One
+    item more is allowed for those that are not. count: >= 1. sizes: consecutive, size among them.
     """
     smaller = [other for other in sizes if other <= size]
     items = size
@@ -66,9 +80,11 @@ GRID = 1 << 16
 
 @dataclass(frozen=True)
 class GaussianBudget:
-    """A budget of Gaussian differential privacy. Each step has a share of it fixed beforehand (Theorem 13).
+    """A budget of Gaussian differential privacy. Each step has a share of it fixed beforehand
+    (Theorem 13).
 
-    mu_squared: μ² > 0, of the whole release. part: the share of it for these steps together, > 0, <= 1.
+    mu_squared: μ² > 0, of the whole release. part: the share of it for these steps together, > 0,
+    <= 1.
     """
 
     mu_squared: Fraction
@@ -80,17 +96,20 @@ class GaussianBudget:
         return share * self.part * self.mu_squared
 
     def variance(self, share: Fraction, bound: int, candidates: int | None = None) -> Fraction:
-        """Return σ², in units squared, of the noise on each weight of a step: Δ² divided by what it adds to μ².
+        """Return σ², in units squared, of the noise on each weight of a step: Δ² divided by what it
+        adds to μ².
 
         share: the step's, > 0, <= 1. bound: of the squared L2 norm of a unit's weights.
-        candidates: how many there are, >= 1, where that is public: no weight exceeds 1, so neither does their number.
+        candidates: how many there are, >= 1, where that is public: no weight exceeds 1, so neither
+        does their number.
         """
         squared = bound if self.neighbors == Neighbors.ADD_REMOVE else 2 * bound
         return (squared if candidates is None else min(squared, candidates)) / self.spent(share)
 
 
 def noisy_sums(sums: NDArray[np.int64], variance: Fraction, randomness: Randomness) -> Integers:
-    """Return each sum with normal noise of its own, rounded to multiples of 1/GRID of a unit: (n,) whole numbers.
+    """Return each sum with normal noise of its own, rounded to multiples of 1/GRID of a unit: (n,)
+    whole numbers.
 
     sums: (n,), in multiples of 1/GRID. variance: of the noise, > 0, in units squared.
     """
@@ -102,18 +121,20 @@ def noisy_weights(sums: NDArray[np.int64], variance: Fraction, randomness: Rando
     return np.asarray(noisy_sums(sums, variance, randomness) / GRID, dtype=np.float64)
 
 
-# Up to this δ the threshold follows from the largest weights that one item, or all items, can have: g(1) <= δ gives
-# T - 1 >= 1.64 σ (Theorem 14).
+# Up to this δ the threshold follows from the largest weights that one item, or all items, can have:
+# g(1) <= δ gives T - 1 >= 1.64 σ (Theorem 14).
 LARGEST_DELTA = Fraction(1, 20)
 
 
 def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
-    """Return T, in multiples of 1/GRID, with which items of one unit alone come out with probability delta at most.
+    """Return T, in multiples of 1/GRID, with which items of one unit alone come out with
+    probability delta at most.
 
-    variance: of the noise, in units squared, > 0. delta: > 0, <= LARGEST_DELTA. most: items that a unit may have, >= 1.
-    Their squared weights add up to 1 at most. Then one comes out with probability p + max(p, q) at most. Here p is
-    that of one item of weight 1, q the sum of those of `most` items of weight 1/√most. Where T is at most 1 + σ², q
-    alone is enough (Theorem 14, equation 10). All roundings are upwards.
+    variance: of the noise, in units squared, > 0. delta: > 0, <= LARGEST_DELTA. most: items that a
+    unit may have, >= 1. Their squared weights add up to 1 at most. Then one comes out with
+    probability p + max(p, q) at most. Here p is that of one item of weight 1, q the sum of those of
+    `most` items of weight 1/√most. Where T is at most 1 + σ², q alone is enough (Theorem 14,
+    equation 10). All roundings are upwards.
     """
     sigma2, root = variance * GRID**2, math.isqrt((GRID**2 - 1) // most) + 1
     least = max(GRID + least_exceeding(sigma2, delta), root + least_exceeding(sigma2, delta / most))
@@ -127,10 +148,12 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
     return least_integer(protects, least)
 
 
-# The shares of the budget and the numbers of candidates, tuned on four of seven public data sets and checked on the
-# others (docs/benchmarks.md); within a third of these numbers, up or down, hardly anything changes.
+# The shares of the budget and the numbers of candidates, tuned on four of seven public data sets
+# and checked on the others (docs/benchmarks.md); within a third of these numbers, up or down,
+# hardly anything changes.
 
-# For an itemset of 21 items, C(21, 10) = 352,716 of its subsets would have to go on, of which 50,000 do at most.
+# For an itemset of 21 items, C(21, 10) = 352,716 of its subsets would have to go on, of which
+# 50,000 do at most.
 LARGEST_SIZE = 20
 # A unit's items beyond so many do not count where items are found: of a basket, and of a user.
 OWN_ITEMS, OWN_ITEMS_OF_USER = 1_000, 150
@@ -138,7 +161,8 @@ OWN_ITEMS, OWN_ITEMS_OF_USER = 1_000, 150
 _MOST_ITEMS, _MOST_ITEMS_OF_USERS = 1_500, 150
 # Candidates of one size in one count, at most.
 _MOST_CANDIDATES = 50_000
-# Up to so many itemsets, and from such an ε on, telling the candidates apart is harder than finding them.
+# Up to so many itemsets, and from such an ε on, telling the candidates apart is harder than finding
+# them.
 _FEW, _AMPLE = 20, Fraction(1, 2)
 
 
@@ -146,12 +170,14 @@ _FEW, _AMPLE = 20, Fraction(1, 2)
 class Recipe:
     """What a run spends, and on how many candidates.
 
-    items, levels, first, histogram, second: shares of μ², which add up to 1. They are for items, sets of 2, 3, …
-    items, the first count, how many candidates units have, and the second count. most_items: how many items go
-    on. most_closed: how many candidates of a size are weighed. survivors: how many of these go on. pool: for each size
-    asked for, how many candidates are counted first. second_pool: how many, of each size or in all, are counted again.
-    first_bound: the squared norm of a unit's weights in the first count. own_items: how many items of a unit count
-    where items are found. listed_stand_out: of a list those items go on whose weight is this many σ; None for all.
+    items, levels, first, histogram, second: shares of μ², which add up to 1. They are for items,
+    sets of 2, 3, … items, the first count, how many candidates units have, and the second count.
+    most_items: how many items go on. most_closed: how many candidates of a size are weighed.
+    survivors: how many of these go on. pool: for each size asked for, how many candidates are
+    counted first. second_pool: how many, of each size or in all, are counted again.
+    first_bound: the squared norm of a unit's weights in the first count. own_items: how many items
+    of a unit count where items are found. listed_stand_out: of a list those items go on whose
+    weight is this many σ; None for all.
     ahead: what is not counted again is this many times as frequent as the last one sought, >= 1.
     """
 
@@ -182,27 +208,45 @@ class Recipe:
         neighbors: str,
         listed: bool,
     ) -> Recipe:
-        """Return the recipe for the `count` >= 1 most frequent itemsets, of each size or with union of all.
+        """Return the recipe for the `count` >= 1 most frequent itemsets, of each size or with union
+        of all.
 
-        sizes: consecutive, >= 1. by_user: of users, not of baskets. listed: whether the items are public: it makes a
-        difference for users only. Raises ParameterError for a size above LARGEST_SIZE.
+        sizes: consecutive, >= 1. by_user: of users, not of baskets. listed: whether the items are
+        public: it makes a difference for users only. Raises ParameterError for a size above
+        LARGEST_SIZE.
         """
         _check_sizes(sizes)
         alone, together = tuple(sizes) == (1,), union and sizes[0] == 1
         candidates = _candidates(sizes, count, union=union, items_of_users=by_user and alone)
-        # Every subset of one of the `count` most frequent sets is among them itself, if its size is.
+        # Every subset of one of the `count` most frequent sets is among them itself, if its size
+        # is.
         most_items = _MOST_ITEMS_OF_USERS if by_user else _MOST_ITEMS
         most_items = min(max(3 * count, 30), most_items) if together else most_items
         if by_user:
-            kind = "items" if alone else "together" if together else "pairs" if sizes[-1] == 2 else "larger"
-            share, pairs, larger, first = (Fraction(percent, 100) for percent in _USERS_SHARES[kind, listed])
+            kind = (
+                "items"
+                if alone
+                else "together"
+                if together
+                else "pairs"
+                if sizes[-1] == 2
+                else "larger"
+            )
+            share, pairs, larger, first = (
+                Fraction(percent, 100) for percent in _USERS_SHARES[kind, listed]
+            )
             if kind in ("pairs", "larger") and not listed:
                 usual, share = share, unlisted_items_share(share, epsilon, neighbors)
-                pairs, larger, first = ((1 - share) / (1 - usual) * each for each in (pairs, larger, first))
+                pairs, larger, first = (
+                    (1 - share) / (1 - usual) * each for each in (pairs, larger, first)
+                )
             of_levels = [pairs, *[larger] * (sizes[-1] - 2)][: sizes[-1] - 1]
             # However many levels there are, they leave the counts what they have with two.
             most = min(Fraction(1), (pairs + larger) / sum(of_levels)) if of_levels else Fraction(1)
-            histogram, second = Fraction(2, 100), 1 - share - sum(of_levels) * most - first - Fraction(2, 100)
+            histogram, second = (
+                Fraction(2, 100),
+                1 - share - sum(of_levels) * most - first - Fraction(2, 100),
+            )
             steps = share, tuple(each * most for each in of_levels), first, histogram, second
             most_items = 3 * count + 20 if alone else most_items
             return cls(*steps, most_items, **candidates, first_bound=3, own_items=OWN_ITEMS_OF_USER)
@@ -220,16 +264,18 @@ class Recipe:
         shares = _rounded(items), tuple(_rounded(share * shrink) for share in levels)
         rest = 1 - shares[0] - sum(shares[1])
         first, histogram = rest * Fraction(40 if few else 25, 100), rest * Fraction(3, 100)
-        # More items of a list would make more pairs, of which each would weigh less (FNR of pairs, k = 100, mean of
-        # five data sets: .198 with all, .151 at 3 σ, .064 at 6 σ, .090 at 9 σ). In dense baskets scaling takes more
-        # from some itemsets than from others (mushroom, triples, k = 50: FNR .10 with ahead = 1, .03 with 1.5).
+        # More items of a list would make more pairs, of which each would weigh less (FNR of pairs,
+        # k = 100, mean of five data sets: .198 with all, .151 at 3 σ, .064 at 6 σ, .090 at 9 σ). In
+        # dense baskets scaling takes more from some itemsets than from others (mushroom, triples, k
+        # = 50: FNR .10 with ahead = 1, .03 with 1.5).
         steps = *shares, first, histogram, rest - first - histogram
         return cls(*steps, most_items, **candidates, listed_stand_out=6.0, ahead=Fraction(3, 2))
 
 
-# The shares of users, in hundredths: for items, the pairs, each larger level, and the first count. By what is sought
-# (only items, sizes from 1 on ranked together, pairs, or larger ones too), and whether the items are listed. Chosen on
-# whole shops and on halves of their customers; within a quarter of these numbers hardly anything changes.
+# The shares of users, in hundredths: for items, the pairs, each larger level, and the first count.
+# By what is sought (only items, sizes from 1 on ranked together, pairs, or larger ones too), and
+# whether the items are listed. Chosen on whole shops and on halves of their customers; within a
+# quarter of these numbers hardly anything changes.
 _USERS_SHARES = {
     ("items", False): (70, 0, 0, 5),
     ("items", True): (55, 0, 0, 8),
@@ -243,7 +289,9 @@ _USERS_SHARES = {
 
 
 def unlisted_items_share(share: Fraction, epsilon: Fraction, neighbors: str) -> Fraction:
-    """Return the share for items of users that nobody listed: more where the noise is larger, from .8 to 1.3 times."""
+    """Return the share for items of users that nobody listed: more where the noise is larger, from
+    .8 to 1.3 times.
+    """
     doubled = 2 if neighbors == Neighbors.REPLACE_ONE else 1
     return share * _rounded(min(max((doubled / float(epsilon)) ** 0.25, 0.8), 1.3))
 
@@ -251,12 +299,17 @@ def unlisted_items_share(share: Fraction, epsilon: Fraction, neighbors: str) -> 
 def _check_sizes(sizes: Sequence[int]) -> None:
     if sizes[-1] > LARGEST_SIZE:
         raise ParameterError(
-            f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds all smaller ones first"
+            f"{parameter('size')} must be at most {LARGEST_SIZE} with levelwise, which finds all "
+            f"smaller ones first"
         )
 
 
-def _candidates(sizes: Sequence[int], count: int, *, union: bool, items_of_users: bool = False) -> dict[str, Any]:
-    """Return how many candidates are weighed of a size, go on, are counted of each size, and are counted again."""
+def _candidates(
+    sizes: Sequence[int], count: int, *, union: bool, items_of_users: bool = False
+) -> dict[str, Any]:
+    """Return how many candidates are weighed of a size, go on, are counted of each size, and are
+    counted again.
+    """
     if items_of_users:
         pool = [3 * count + 20]
     elif union:
@@ -265,18 +318,23 @@ def _candidates(sizes: Sequence[int], count: int, *, union: bool, items_of_users
         pool = [max(round(20 * count * (count / 10) ** -0.4), 2 * count)] * len(sizes)
     pool = [min(each, _MOST_CANDIDATES) for each in pool]
     weighed = max(8_000, min(4 * max(pool), _MOST_CANDIDATES))
-    return {"most_closed": weighed, "survivors": max(1_000, *pool), "pool": tuple(pool), "second_pool": 2 * count + 10}
+    return {
+        "most_closed": weighed,
+        "survivors": max(1_000, *pool),
+        "pool": tuple(pool),
+        "second_pool": 2 * count + 10,
+    }
 
 
 def _rounded(share: float) -> Fraction:
     return Fraction(max(round(1000 * share), 1), 1000)
 
 
-# For a threshold, chosen on five public data sets and the corner shop, as robust: of items alone, the share that finds
-# them; and that of each histogram.
+# For a threshold, chosen on five public data sets and the corner shop, as robust: of items alone,
+# the share that finds them; and that of each histogram.
 _ITEMS_ALONE, _HISTOGRAM = Fraction(35, 100), Fraction(15, 1000)
-# With sets, in hundredths: what finds the items, what counts them, what each level of sets has, and all levels together
-# at most. Of baskets; of users without a list of items, and with one.
+# With sets, in hundredths: what finds the items, what counts them, what each level of sets has, and
+# all levels together at most. Of baskets; of users without a list of items, and with one.
 _BASKETS, _USERS, _USERS_LISTED = (23, 8, 20, 36), (50, 6, 17, 26), (30, 6, 26, 26)
 
 
@@ -284,9 +342,10 @@ _BASKETS, _USERS, _USERS_LISTED = (23, 8, 20, 36), (50, 6, 17, 26), (30, 6, 26, 
 class ThresholdRecipe:
     """What a run with a threshold spends, and on how many candidates.
 
-    items, item_count, levels, set_count: shares of μ², which with that of the histogram before each count add up to 1.
-    They are for finding items, counting them, the sets of 2, 3, … items, and counting the sets. Without sets there are
-    no levels, and set_count is 0. survivors: how many of each size are counted. The others as in Recipe.
+    items, item_count, levels, set_count: shares of μ², which with that of the histogram before each
+    count add up to 1. They are for finding items, counting them, the sets of 2, 3, … items, and
+    counting the sets. Without sets there are no levels, and set_count is 0. survivors: how many of
+    each size are counted. The others as in Recipe.
     """
 
     items: Fraction
@@ -314,7 +373,13 @@ class ThresholdRecipe:
         left = (1 - items) / (1 - usual)
         item_count, each = left * item_count, left * min(level, most / levels)
         rest = 1 - items - item_count - 2 * _HISTOGRAM - levels * each
-        return cls(items, item_count, (each,) * levels, rest, own_items=OWN_ITEMS_OF_USER if by_user else OWN_ITEMS)
+        return cls(
+            items,
+            item_count,
+            (each,) * levels,
+            rest,
+            own_items=OWN_ITEMS_OF_USER if by_user else OWN_ITEMS,
+        )
 
 
 AnyRecipe = Recipe | ThresholdRecipe

@@ -1,12 +1,12 @@
 """Private selection mechanisms: each takes a support spectrum, and gives one level or abstains.
 
-registry     What each mechanism is, one entry each.
-base         What every mechanism takes and gives, its public parameters, and what the mechanisms have in common.
-exponential  Selection by exponential weights: the exponential mechanism, choosing, limited-domain, and abstaining.
-noisy_max    The highest of noisy supports: Laplace noise, permute-and-flip, and the distance mechanism.
-margins      The large and the tight margin mechanism: a rank search, drawn exactly, and its noise; then a choice.
-needs        The least support, and the least margin, with which a mechanism succeeds.
-top_k        Several selections by one mechanism, composed; and how much support a selected itemset may lack.
+registry     What each mechanism is, one entry each. base         What every mechanism takes and
+gives, its public parameters, and what the mechanisms have in common. exponential  Selection by
+exponential weights: the exponential mechanism, choosing, limited-domain, and abstaining. noisy_max
+The highest of noisy supports: Laplace noise, permute-and-flip, and the distance mechanism. margins
+The large and the tight margin mechanism: a rank search, drawn exactly, and its noise; then a
+choice. needs        The least support, and the least margin, with which a mechanism succeeds. top_k
+Several selections by one mechanism, composed; and how much support a selected itemset may lack.
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ from fim_private.mechanisms.registry import REGISTRY
 
 if TYPE_CHECKING:
     from fim_private.mechanisms.base import ABSTAIN, Mechanism, OutcomeDistribution, Selection
-    from fim_private.mechanisms.exponential import Choosing, Exponential, LimitedDomain, NamedExponential
+    from fim_private.mechanisms.exponential import (
+        Choosing,
+        Exponential,
+        LimitedDomain,
+        NamedExponential,
+    )
     from fim_private.mechanisms.margins import LargeMargin, TightMargin
     from fim_private.mechanisms.noisy_max import Distance, MaxOfLaplaces, PermuteAndFlip
 
@@ -40,7 +45,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use: the command line reads the registry at start-up, and must not wait for numpy.
+    # Imported on first use: the command line reads the registry at start-up, and must not wait for
+    # numpy.
     for spec in REGISTRY:
         if not spec.composed and spec.home.endswith(f".{name}"):
             return spec.mechanism

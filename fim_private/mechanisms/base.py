@@ -1,4 +1,6 @@
-"""What every mechanism takes and gives, its public parameters, and what the mechanisms have in common."""
+"""What every mechanism takes and gives, its public parameters, and what the mechanisms have in
+common.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from numpy.typing import NDArray
 
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors, positive_integer
+from fim_private.dp.parameters import (
+    Neighbors,
+    exact_delta,
+    exact_epsilon,
+    exact_neighbors,
+    positive_integer,
+)
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
 
@@ -21,12 +29,14 @@ MOST_CANDIDATES = 10**300
 
 @dataclass(frozen=True)
 class PublicParameters:
-    """What is public about one selection: all that a mechanism may be built from, besides its share of the budget.
+    """What is public about one selection: all that a mechanism may be built from, besides its share
+    of the budget.
 
-    sizes: of the itemsets it is among. top: how many it may select, >= 1. candidates: how many of those sizes a public
-    universe has; None where it is unknown. named: whether the items of that universe are listed. max_rank: the rank cap
-    asked for, >= 1; None for the mechanism's own. max_basket, max_baskets: how many items of a basket, and baskets of a
-    unit, count at most, >= 1; None for no cap.
+    sizes: of the itemsets it is among. top: how many it may select, >= 1. candidates: how many of
+    those sizes a public universe has; None where it is unknown. named: whether the items of that
+    universe are listed. max_rank: the rank cap asked for, >= 1; None for the mechanism's own.
+    max_basket, max_baskets: how many items of a basket, and baskets of a unit, count at most, >= 1;
+    None for no cap.
     """
 
     sizes: tuple[int, ...]
@@ -40,16 +50,22 @@ class PublicParameters:
 
     @property
     def max_itemsets(self) -> int | None:
-        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None without max_basket."""
+        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None
+        without max_basket.
+        """
         if self.max_basket is None:
             return None
         able = [size for size in self.sizes if size <= self.max_basket]
-        return (self.max_baskets or 1) * sum(candidate_itemsets(self.max_basket, size, "max_basket") for size in able)
+        return (self.max_baskets or 1) * sum(
+            candidate_itemsets(self.max_basket, size, "max_basket") for size in able
+        )
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The support level, not to be published, from which an itemset is to be drawn; None for abstaining."""
+    """The support level, not to be published, from which an itemset is to be drawn; None for
+    abstaining.
+    """
 
     level: int | None
 
@@ -66,8 +82,10 @@ ABSTAIN = Selection(None)
 class OutcomeDistribution:
     """The exact output distribution of a mechanism on one spectrum.
 
-    levels: (m,) int64 supports in units, strictly descending; 0 is among them where the universe is known.
-    probabilities: (m,) float64; of releasing an itemset of that support, summed over those tied at it.
+    levels: (m,) int64 supports in units, strictly descending; 0 is among them where the universe is
+    known.
+    probabilities: (m,) float64; of releasing an itemset of that support, summed over those tied at
+    it.
     abstain: the probability of abstaining. All of them sum to 1.
     """
 
@@ -78,12 +96,14 @@ class OutcomeDistribution:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never sees an itemset.
+    """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never
+    sees an itemset.
 
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 for pure privacy. Both as they were given; a float stands
-    for what its digits say. neighbors: the relation that the guarantee is about. Others raise ParameterError.
-    A class may have max_itemsets: Δ, the most itemsets of one unit, None where the guarantee does not rest on it. It
-    may have max_rank: the public rank beyond which it does not look.
+    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 for pure privacy. Both as they were
+    given; a float stands for what its digits say. neighbors: the relation that the guarantee is
+    about. Others raise ParameterError. A class may have max_itemsets: Δ, the most itemsets of one
+    unit, None where the guarantee does not rest on it. It may have max_rank: the public rank beyond
+    which it does not look.
     """
 
     @property
@@ -99,11 +119,15 @@ class Mechanism(Protocol):
 
     def __hash__(self) -> int: ...  # mechanisms are keys of caches
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, or abstain, exactly as distribution says; ParameterError where it cannot on this spectrum."""
+        """Choose a level, or abstain, exactly as distribution says; ParameterError where it cannot
+        on this spectrum.
+        """
         ...
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the distribution of select, exact up to floating point; ParameterError also where it is too large."""
+        """Return the distribution of select, exact up to floating point; ParameterError also where
+        it is too large.
+        """
         ...
 
 
@@ -121,14 +145,28 @@ class Checked:
         exact_neighbors(self.neighbors)
         for name, value in [*vars(self).items()]:
             optional = getattr(type(self), name, 0) is None
-            if name in ("universe_size", "max_rank", "max_itemsets") and not (value is None and optional):
+            if name in ("universe_size", "max_rank", "max_itemsets") and not (
+                value is None and optional
+            ):
                 object.__setattr__(self, name, positive_integer(name, value))
 
     @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
-        """Return the mechanism for one selection, with its share of the budget; ParameterError for what is missing."""
-        given = {"epsilon": epsilon, "delta": delta, "neighbors": public.neighbors, "max_rank": public.max_rank}
-        given |= {"max_itemsets": public.max_itemsets or None, "universe_size": public.candidates or 0}
+    def from_public(
+        cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
+    ) -> Self:
+        """Return the mechanism for one selection, with its share of the budget; ParameterError for
+        what is missing.
+        """
+        given = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "neighbors": public.neighbors,
+            "max_rank": public.max_rank,
+        }
+        given |= {
+            "max_itemsets": public.max_itemsets or None,
+            "universe_size": public.candidates or 0,
+        }
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each heir is a dataclass
         return cls(**{name: given[name] for name in names if given[name] is not None})
 
@@ -149,10 +187,13 @@ class PurelyPrivate(Checked):
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:
-    """Return every (support, multiplicity) of a public universe, descending, 0 included; else raise ParameterError."""
+    """Return every (support, multiplicity) of a public universe, descending, 0 included; else raise
+    ParameterError.
+    """
     if spectrum.universe_size is None:
         raise ParameterError(
-            f"the {mechanism} mechanism needs a public universe: give {parameter('universe_size')} or a catalogue "
+            f"the {mechanism} mechanism needs a public universe: give "
+            f"{parameter('universe_size')} or a catalogue "
             "(candidates taken from the data would reveal which items somebody bought)"
         )
     return [*spectrum.all_levels(), (0, spectrum.zero_multiplicity())]

@@ -1,9 +1,11 @@
-"""Rank search for the first large margin, and the two mechanisms that choose among the itemsets above it.
+"""Rank search for the first large margin, and the two mechanisms that choose among the itemsets
+above it.
 
-LargeMargin: Algorithm 1 of Chaudhuri, Hsu and Song, "The large margin mechanism for differentially private
-maximization" (2014). Its α is our ε; supports and noise are integers (docs/privacy.md, Theorems 1 to 3).
-TightMargin searches with one-sided noise, then limited-domain chooses. The weight of abstaining protects, not the
-margin, so its thresholds matter for utility only (Theorems 11 and 12). Both are (ε, δ)-DP for both relations.
+LargeMargin: Algorithm 1 of Chaudhuri, Hsu and Song, "The large margin mechanism for differentially
+private maximization" (2014). Its α is our ε; supports and noise are integers (docs/privacy.md,
+Theorems 1 to 3). TightMargin searches with one-sided noise, then limited-domain chooses. The weight
+of abstaining protects, not the margin, so its thresholds matter for utility only (Theorems 11 and
+12). Both are (ε, δ)-DP for both relations.
 """
 
 from __future__ import annotations
@@ -22,10 +24,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, least_integer, power_bounds, precisions
+from fim_private.dp.bounds import (
+    Bounds,
+    exp_bounds,
+    laplace_tail_bounds,
+    least_integer,
+    power_bounds,
+    precisions,
+)
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, positive_integer
-from fim_private.mechanisms.base import ABSTAIN, MOST_CANDIDATES, Checked, OutcomeDistribution, Selection
+from fim_private.mechanisms.base import (
+    ABSTAIN,
+    MOST_CANDIDATES,
+    Checked,
+    OutcomeDistribution,
+    Selection,
+)
 from fim_private.mechanisms.exponential import (
     AbstentionWeight,
     Candidate,
@@ -40,14 +55,16 @@ from fim_private.mechanisms.exponential import (
 from fim_private.mechanisms.noisy_max import LaplaceSum, check_memory, log_laplace_tail
 from fim_private.spectrum import SupportSpectrum
 
-# The noise of a search: an integer X, in units, that all steps share, and what each step draws for itself. The slack of
-# step ℓ is c(1) - c(ℓ+1) less its threshold. Large margin: X = Z - G and Z_ℓ, all discrete Laplace; step ℓ stops when
-# Z_ℓ < slack + X. Tight margin: G >= 0 and Z_ℓ >= 0, geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
+# The noise of a search: an integer X, in units, that all steps share, and what each step draws for
+# itself. The slack of step ℓ is c(1) - c(ℓ+1) less its threshold. Large margin: X = Z - G and Z_ℓ,
+# all discrete Laplace; step ℓ stops when Z_ℓ < slack + X. Tight margin: G >= 0 and Z_ℓ >= 0,
+# geometric; step ℓ stops when Z_ℓ >= G - slack, so X is -G.
 #
-# Both give: step_reach, from which a step stops with a probability of 1, up to 1e-18. rest_factor, an F with
-# Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack (docs/privacy.md, "Exact distribution"),
-# None where no such bound holds. shared, tails below 1e-18 cut. hazard, of the probability that a step stops;
-# most_hazard, a bound of it up to rounding; log_stay, that it does not. For these three the slack includes X.
+# Both give: step_reach, from which a step stops with a probability of 1, up to 1e-18. rest_factor,
+# an F with Σ_{j >= ℓ} h(j) <= F (ℓ + 2) h(ℓ) for the hazards h of zeros without slack
+# (docs/privacy.md, "Exact distribution"), None where no such bound holds. shared, tails below 1e-18
+# cut. hazard, of the probability that a step stops; most_hazard, a bound of it up to rounding;
+# log_stay, that it does not. For these three the slack includes X.
 
 # The largest 1/b with which the sum of the remaining hazards is bounded.
 _LARGEST_RATE = 400
@@ -59,7 +76,9 @@ _REACH = 42
 
 @dataclass(frozen=True)
 class TwoSidedSteps:
-    """The noise of the large margin mechanism, all discrete Laplace; of Z and G the scales, in units, > 0, differ."""
+    """The noise of the large margin mechanism, all discrete Laplace; of Z and G the scales, in
+    units, > 0, differ.
+    """
 
     maximum_scale: Fraction
     shared_scale: Fraction
@@ -72,10 +91,12 @@ class TwoSidedSteps:
 
     @property
     def rest_factor(self) -> int | None:
-        """An integer of at least e^{1/b}; None where there is next to no noise, and it would be astronomic.
+        """An integer of at least e^{1/b}; None where there is next to no noise, and it would be
+        astronomic.
 
-        T grows by at least (30/ε) ln((j+1)/(ℓ+1)) from ℓ to j, up to its rounding by less than 1. With b = 12/ε
-        h(j) <= e^{1/b} ((ℓ+1)/(j+1))^{5/2} h(ℓ), and the sum over j > ℓ is at most 2(ℓ+1)/3 e^{1/b} h(ℓ).
+        T grows by at least (30/ε) ln((j+1)/(ℓ+1)) from ℓ to j, up to its rounding by less than 1.
+        With b = 12/ε h(j) <= e^{1/b} ((ℓ+1)/(j+1))^{5/2} h(ℓ), and the sum over j > ℓ is at most
+        2(ℓ+1)/3 e^{1/b} h(ℓ).
         """
         rate = 1 / self.step_scale
         return int(3 ** math.ceil(rate)) if rate <= _LARGEST_RATE else None
@@ -97,7 +118,9 @@ class TwoSidedSteps:
         return laplace_tail_bounds(self.step_scale, 1 - slack, bits)
 
     def most_hazard(self, slack: int) -> float:
-        """Return a bound of P(Z_ℓ < slack), which is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack <= 0."""
+        """Return a bound of P(Z_ℓ < slack), which is e^{-(1 - slack)/b} / (1 + e^{-1/b}) for slack
+        <= 0.
+        """
         rate = self.step_scale.denominator / self.step_scale.numerator  # quicker than as a Fraction
         return math.exp((slack - 1) * rate) if slack <= 0 else 1.0
 
@@ -108,7 +131,9 @@ class TwoSidedSteps:
 
 @dataclass(frozen=True)
 class OneSidedSteps:
-    """The tight margin mechanism's noise: P(G >= k) = e^{-shared_rate k}, P(Z_ℓ >= k) = e^{-step_rate k}, k >= 0."""
+    """The tight margin mechanism's noise: P(G >= k) = e^{-shared_rate k}, P(Z_ℓ >= k) =
+    e^{-step_rate k}, k >= 0.
+    """
 
     shared_rate: Fraction
     step_rate: Fraction
@@ -129,7 +154,9 @@ class OneSidedSteps:
 
     def hazard(self, slack: int, bits: int) -> Bounds:
         """Bound ``2**bits * P(Z_ℓ >= -slack)``."""
-        return exp_bounds(self.step_rate.numerator * max(-slack, 0), self.step_rate.denominator, bits)
+        return exp_bounds(
+            self.step_rate.numerator * max(-slack, 0), self.step_rate.denominator, bits
+        )
 
     def most_hazard(self, slack: int) -> float:
         """Return P(Z_ℓ >= -slack)."""
@@ -146,10 +173,11 @@ StepNoise = TwoSidedSteps | OneSidedSteps
 
 # Rank search: the first rank with a large margin, drawn exactly, and its exact distribution.
 #
-# Given the noise X that all steps share, the steps are independent, and step ℓ stops with a probability h(ℓ), its
-# hazard, that depends on c(1) - c(ℓ+1) - T(ℓ) + X alone (docs/privacy.md, "Exact distribution"). So the rank is
-# drawn by inverting its survival function S(ℓ) = Π (1 - h(j)) at one uniform number, known to as many digits as it
-# takes, and ranks that share c(ℓ+1) and T(ℓ) are passed in one step: also in a universe of 10**60 itemsets.
+# Given the noise X that all steps share, the steps are independent, and step ℓ stops with a
+# probability h(ℓ), its hazard, that depends on c(1) - c(ℓ+1) - T(ℓ) + X alone (docs/privacy.md,
+# "Exact distribution"). So the rank is drawn by inverting its survival function S(ℓ) = Π (1 - h(j))
+# at one uniform number, known to as many digits as it takes, and ranks that share c(ℓ+1) and T(ℓ)
+# are passed in one step: also in a universe of 10**60 itemsets.
 
 Threshold = Callable[[int], int]
 
@@ -162,8 +190,9 @@ _ROUNDING, _MANY = 1e-6, 1 << 20
 def countable(spectrum: SupportSpectrum) -> SupportSpectrum:
     """Return the spectrum with no more candidates than doubles can count, 1e300.
 
-    More change no probability by over 1e-25 where fewer than 10^10 itemsets occur. With εc(1) <= 3,600 a draw from this
-    many is a zero, up to 10^10 e^600 / 10^300. With more the search has ended before that rank, unless noise is 400/ε
+    More change no probability by over 1e-25 where fewer than 10^10 itemsets occur. With εc(1) <=
+    3,600 a draw from this many is a zero, up to 10^10 e^600 / 10^300. With more the search has
+    ended before that rank, unless noise is 400/ε
     off: its thresholds at rank 10^40 are below 3,200/ε.
     """
     if spectrum.universe_size is None or spectrum.universe_size <= MOST_CANDIDATES:
@@ -184,7 +213,8 @@ class Run:
 class Search:
     """The search of one spectrum for the first rank with a large margin.
 
-    threshold: gives the integer T(ℓ) in units, nondecreasing in ℓ. last_rank: the last rank tested, 0 for none.
+    threshold: gives the integer T(ℓ) in units, nondecreasing in ℓ. last_rank: the last rank tested,
+    0 for none.
     single_ranks, group_share: see distribution; the draw does not depend on them.
     """
 
@@ -229,7 +259,9 @@ class Search:
         return least_integer(lambda rank: self.threshold(rank) != threshold, nearest, end)
 
     def draw(self, randomness: Randomness, shared: int | None = None) -> int | None:
-        """Draw the stopping rank, exactly; None if no rank up to last_rank stops. shared: X, None to draw it."""
+        """Draw the stopping rank, exactly; None if no rank up to last_rank stops. shared: X, None
+        to draw it.
+        """
         shared = self.noise.draw_shared(randomness) if shared is None else shared
         uniform = UniformReal(randomness=randomness)
         if self._surely_never_stops((uniform.digits(_BITS) + 1) / (1 << _BITS), shared):
@@ -243,7 +275,8 @@ class Search:
         raise AssertionError("precisions() never ends")  # pragma: no cover
 
     def _surely_never_stops(self, uniform: float, shared: int) -> bool:
-        """Tell, by doubles with room for their rounding, whether all hazards are too small to stop it; else False.
+        """Tell, by doubles with room for their rounding, whether all hazards are too small to stop
+        it; else False.
 
         uniform: a bound from above. No level is read that the search would not read.
         """
@@ -253,23 +286,29 @@ class Search:
         for run in self.runs():
             for segment in self.segments(run):
                 slack = maximum - self.threshold(segment.first) + shared
-                # Thresholds only rise and supports are at least 0: no later hazard is above this one.
+                # Thresholds only rise and supports are at least 0: no later hazard is above this
+                # one.
                 if self.noise.most_hazard(slack) * (self.last_rank - segment.first + 1) < left:
                     return True
-                left -= (segment.last - segment.first + 1) * self.noise.most_hazard(slack - run.next_support)
+                left -= (segment.last - segment.first + 1) * self.noise.most_hazard(
+                    slack - run.next_support
+                )
                 if left <= 0:
                     return False
         return True
 
     def _invert(self, uniform: Bounds, shared: int, bits: int) -> int | None:
-        """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where that is open."""
+        """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where
+        that is open.
+        """
         one, maximum = 1 << bits, self.maximum
         survival = (one, one)
         factor = self.noise.rest_factor
         checked = 0
         for run in self.runs():
             if run.first > checked:
-                # Thresholds only rise and supports are at least 0: no later hazard is above this one.
+                # Thresholds only rise and supports are at least 0: no later hazard is above this
+                # one.
                 most = self.noise.hazard(maximum - self.threshold(run.first) + shared, bits)[1]
                 rest = min(most * (self.last_rank - run.first + 1), one)
                 if uniform[1] <= survival[0] * (one - rest) >> bits:
@@ -286,16 +325,22 @@ class Search:
                 stays = (one - hazard[1], one - hazard[0])
                 left = _left(survival, stays, bits, ranks)
                 if _reaches(uniform, left):
-                    return first - 1 + least_integer(partial(_stops, uniform, survival, stays, bits), 1, ranks)
+                    return (
+                        first
+                        - 1
+                        + least_integer(partial(_stops, uniform, survival, stays, bits), 1, ranks)
+                    )
                 survival = left
         return None
 
     def distribution(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-        """Return (ranks, probabilities, rest): (m,) float64 each, ascending, and the probability that no rank stops.
+        """Return (ranks, probabilities, rest): (m,) float64 each, ascending, and the probability
+        that no rank stops.
 
-        The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 + 1/group_share are grouped under
-        their middle one. This moves no outcome of a mechanism by more than δ/group_share or so. Where the search
-        stops, the candidates that one rank adds weigh about δ/ℓ or less. Otherwise it is exact up to floating point.
+        The first single_ranks ranks stand alone. Beyond them, ranks within a factor 1 +
+        1/group_share are grouped under their middle one. This moves no outcome of a mechanism by
+        more than δ/group_share or so. Where the search stops, the candidates that one rank adds
+        weigh about δ/ℓ or less. Otherwise it is exact up to floating point.
         """
         shared, alive = self.noise.shared()
         factor, maximum = self.noise.rest_factor, self.maximum
@@ -309,12 +354,17 @@ class Search:
         probabilities: list[float] = []
         total, checked = float(alive.sum()), self.single_ranks
         for group in self._groups():
-            start = min(maximum - group.next_support - self.threshold(group.first), most) + int(shared[0]) - lowest
+            start = (
+                min(maximum - group.next_support - self.threshold(group.first), most)
+                + int(shared[0])
+                - lowest
+            )
             here = slice(start, start + len(shared))
             if factor is not None and not group.next_support and group.first > checked:
                 checked = 2 * group.first
                 ever = -np.expm1(log_stays[here]) * float(min(factor * (group.first + 2), 10**300))
-                if (alive * np.minimum(ever, 1)).sum() < 1e-15:  # all hazards that are left, over all noise
+                # all hazards that are left, over all noise
+                if (alive * np.minimum(ever, 1)).sum() < 1e-15:
                     break
             count = group.last - group.first + 1
             # Most groups are of one rank, for which nothing is computed anew.
@@ -342,7 +392,9 @@ class _NeedsMoreBits(Exception):  # noqa: N818 - a signal, not an error
 
 
 def _left(survival: Bounds, stays: Bounds, bits: int, ranks: int) -> Bounds:
-    """Bound the survival after so many ranks more, of each of which the search stays with the same probability."""
+    """Bound the survival after so many ranks more, of each of which the search stays with the same
+    probability.
+    """
     lower, upper = power_bounds(stays, ranks, bits)
     return survival[0] * lower >> bits, (survival[1] * upper >> bits) + 1
 
@@ -352,18 +404,23 @@ def _stops(uniform: Bounds, survival: Bounds, stays: Bounds, bits: int, ranks: i
 
 
 def _reaches(uniform: Bounds, left: Bounds) -> bool:
-    """Tell whether the uniform number is at least what is left; raise _NeedsMoreBits where that is open."""
+    """Tell whether the uniform number is at least what is left; raise _NeedsMoreBits where that is
+    open.
+    """
     if uniform[0] < left[1] and uniform[1] > left[0]:
         raise _NeedsMoreBits
     return uniform[0] >= left[1]
 
 
-# The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step (Algorithm 1).
+# The paper's noise scales times ε: Z on the maximum, G shared by the search, Z_ℓ of each step
+# (Algorithm 1).
 MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE = 3, 6, 12
-# Times ε, the rate of the last stage: weights exp(εc/6), an (ε/3)-DP exponential mechanism under replace-one.
+# Times ε, the rate of the last stage: weights exp(εc/6), an (ε/3)-DP exponential mechanism under
+# replace-one.
 SELECTION_RATE = Fraction(1, 6)
-# The noise of step ℓ uses up its share of the threshold with probability 1 / (this (ℓ + 1)). So a near tie loses
-# little to a search that stops early (docs/privacy.md, "Stopping early"): 0.0031 at most at ε = 1; with 10 it was 0.13.
+# The noise of step ℓ uses up its share of the threshold with probability 1 / (this (ℓ + 1)). So a
+# near tie loses little to a search that stops early (docs/privacy.md, "Stopping early"): 0.0031 at
+# most at ε = 1; with 10 it was 0.13.
 _PATIENCE = 1000
 
 
@@ -380,34 +437,52 @@ class RankSearching(Checked):
 class LargeMargin(RankSearching):
     """The large margin mechanism, whose constants are the same for both relations of neighbours.
 
-    max_rank: the public cap k̄ >= 1 on the rank search over an unknown universe; it costs no privacy. A known universe
-        is searched to its end instead, and the mechanism never abstains there.
+    max_rank: the public cap k̄ >= 1 on the rank search over an unknown universe; it costs no
+        privacy. A known universe is searched to its end instead, and the mechanism never abstains
+        there.
     """
 
     @staticmethod
     def thresholds(epsilon: float, delta: float, rank: int) -> float:
-        """Return the paper's margin T(ℓ) in units, for continuous noise and a rank ℓ >= 1 of any size.
+        """Return the paper's margin T(ℓ) in units, for continuous noise and a rank ℓ >= 1 of any
+        size.
 
-        T(ℓ) = (3/ε) ln(3/(2δ)) + (6/ε) ln(3/δ) + (12/ε) ln(3ℓ(ℓ+1)/δ) + t(ℓ), with t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε): lines 1
-        and 2 of Algorithm 1, times n (docs/privacy.md, equation (3)). Raises ParameterError for what is out of range.
+        T(ℓ) = (3/ε) ln(3/(2δ)) + (6/ε) ln(3/δ) + (12/ε) ln(3ℓ(ℓ+1)/δ) + t(ℓ), with t(ℓ) = 6 (1 +
+        ln(3ℓ/δ)/ε): lines 1 and 2 of Algorithm 1, times n (docs/privacy.md, equation (3)). Raises
+        ParameterError for what is out of range.
         """
-        return _paper_margin(float(exact_epsilon(epsilon)), float(exact_delta(delta)), positive_integer("rank", rank))
+        return _paper_margin(
+            float(exact_epsilon(epsilon)), float(exact_delta(delta)), positive_integer("rank", rank)
+        )
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Search for a rank, then choose (Algorithm 1); reads the levels down to that rank and one further."""
+        """Search for a rank, then choose (Algorithm 1); reads the levels down to that rank and one
+        further.
+        """
         rank = self.search(spectrum).draw(randomness) or spectrum.universe_size
         if rank is None:
             return ABSTAIN
-        return choose(self.candidates(spectrum, rank), exact_epsilon(self.epsilon) * SELECTION_RATE, randomness)
+        return choose(
+            self.candidates(spectrum, rank),
+            exact_epsilon(self.epsilon) * SELECTION_RATE,
+            randomness,
+        )
 
     def candidates(self, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
-        """Return the top `rank` itemsets; those that have no name are one candidate, abstaining (Theorem 3)."""
+        """Return the top `rank` itemsets; those that have no name are one candidate, abstaining
+        (Theorem 3).
+        """
         levels, _ = top(spectrum, rank)
-        zeros = rank - sum(multiplicity for _, multiplicity in levels)  # of the top ℓ, without a name
-        return named(levels) + ([] if spectrum.universe_size is not None else [Candidate(None, 0, zeros)])
+        # of the top ℓ, without a name
+        zeros = rank - sum(multiplicity for _, multiplicity in levels)
+        return named(levels) + (
+            [] if spectrum.universe_size is not None else [Candidate(None, 0, zeros)]
+        )
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped (`Search.distribution`)."""
+        """As Mechanism.distribution, reading all levels; ranks beyond 16,384 are grouped
+        (`Search.distribution`).
+        """
         spectrum = countable(spectrum)
         ranks, stops, rest = self.search(spectrum).distribution()
         known = spectrum.universe_size
@@ -429,13 +504,17 @@ class LargeMargin(RankSearching):
 
     @property
     def scales(self) -> tuple[Fraction, Fraction, Fraction]:
-        """The noise scales, in units: 3/ε of Z on the maximum, 6/ε of G that the steps share, 12/ε of each Z_ℓ."""
+        """The noise scales, in units: 3/ε of Z on the maximum, 6/ε of G that the steps share, 12/ε
+        of each Z_ℓ.
+        """
         epsilon = exact_epsilon(self.epsilon)
         return MAXIMUM_SCALE / epsilon, SHARED_SCALE / epsilon, STEP_SCALE / epsilon
 
     @property
     def integer_threshold(self) -> Threshold:
-        """T̂(ℓ) in units, by rank ℓ >= 1: T(ℓ) plus what integer noise adds, rounded up (docs/privacy.md, (4))."""
+        """T̂(ℓ) in units, by rank ℓ >= 1: T(ℓ) plus what integer noise adds, rounded up
+        (docs/privacy.md, (4)).
+        """
         return _remembered(_integer_threshold, self.epsilon, self.delta)
 
 
@@ -448,7 +527,9 @@ def _paper_margin(epsilon: float, delta: float, rank: int) -> float:
 
 
 def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank: int) -> int:
-    """Return ⌈T(ℓ) + correction⌉; where doubles cannot tell on which side of an integer that is, 120 digits do."""
+    """Return ⌈T(ℓ) + correction⌉; where doubles cannot tell on which side of an integer that is,
+    120 digits do.
+    """
     e, d, correction = _budget(epsilon, delta)
     value = _paper_margin(float(e), float(d), rank) + correction
     if abs(value - round(value)) > 1e-13 * value:  # some 40 operations, each good to 1.2e-16
@@ -459,7 +540,9 @@ def _integer_threshold(epsilon: float | Fraction, delta: float | Fraction, rank:
 # A float and the Fraction equal to it mean different epsilons, so the caches are typed.
 @lru_cache(maxsize=16, typed=True)
 def _budget(epsilon: float | Fraction, delta: float | Fraction) -> tuple[Fraction, Fraction, float]:
-    """Return epsilon, delta, and what integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each scale b."""
+    """Return epsilon, delta, and what integer noise adds to T: b ln(2/(1 + e^{-1/b})) for each
+    scale b.
+    """
     e, d = exact_epsilon(epsilon), exact_delta(delta)
     scales = (MAXIMUM_SCALE, SHARED_SCALE, STEP_SCALE)
     return e, d, sum(b / float(e) * -math.log1p(math.expm1(-float(e) / b) / 2) for b in scales)
@@ -472,7 +555,9 @@ def _remembered(threshold: Callable[..., int], *budget: float | Fraction) -> Thr
 
 
 def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
-    """Return ⌈T(ℓ) + correction⌉ by decimals of 120 digits: of a longer rank the logarithm takes no more."""
+    """Return ⌈T(ℓ) + correction⌉ by decimals of 120 digits: of a longer rank the logarithm takes no
+    more.
+    """
 
     def decimal(x: Fraction) -> Decimal:
         return Decimal(x.numerator) / Decimal(x.denominator)
@@ -490,19 +575,23 @@ def _precise_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
 
 
 class TightMargin(RankSearching):
-    """The tight margin mechanism, with the exponential mechanism over a universe of no more candidates than the rank.
+    """The tight margin mechanism, with the exponential mechanism over a universe of no more
+    candidates than the rank.
 
-    max_rank: the public rank cap k̄ >= 1, at which the search ends; it costs nothing where the search ends before.
+    max_rank: the public rank cap k̄ >= 1, at which the search ends; it costs nothing where the
+    search ends before.
     """
 
-    # The shares of epsilon for the noise that all steps share and for that of each step; the rest is for the choice
-    # (docs/privacy.md, "The split").
+    # The shares of epsilon for the noise that all steps share and for that of each step; the rest
+    # is for the choice (docs/privacy.md, "The split").
     shared_share: ClassVar[Fraction] = Fraction(4, 100)
     step_share: ClassVar[Fraction] = Fraction(8, 100)
 
     @property
     def noise(self) -> OneSidedSteps:
-        """The noise of the search, whose rank is a private output with the two shares of epsilon (Theorem 11)."""
+        """The noise of the search, whose rank is a private output with the two shares of epsilon
+        (Theorem 11).
+        """
         rate = exponential_rate(self.epsilon, self.neighbors)
         return OneSidedSteps(rate * self.shared_share, rate * self.step_share)
 
@@ -517,10 +606,11 @@ class TightMargin(RankSearching):
 
     @property
     def threshold(self) -> Threshold:
-        """τ(ℓ) in units, by rank ℓ >= 1: about the margin with which abstaining at ℓ loses against the leader.
+        """τ(ℓ) in units, by rank ℓ >= 1: about the margin with which abstaining at ℓ loses against
+        the leader.
 
-        1 + ⌈ln(ℓ/δ)/s + ln(1000 (ℓ + 1))/q⌉, with s and q the rates of the choice and of a step (docs/privacy.md,
-        equation (8)). In floating point, as only utility depends on it.
+        1 + ⌈ln(ℓ/δ)/s + ln(1000 (ℓ + 1))/q⌉, with s and q the rates of the choice and of a step
+        (docs/privacy.md, equation (8)). In floating point, as only utility depends on it.
         """
         choice = float(exponential_rate(self.selection_epsilon, self.neighbors))
         step, tail = float(self.noise.step_rate), math.log(float(exact_delta(self.delta)))
@@ -529,10 +619,16 @@ class TightMargin(RankSearching):
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
         """Search for a rank, then choose; reads the levels down to that rank and one further."""
         rank = self.search(spectrum).draw(randomness)
-        return self.choice(self.last_rank(spectrum) if rank is None else rank).select(spectrum, randomness)
+        return self.choice(self.last_rank(spectrum) if rank is None else rank).select(
+            spectrum, randomness
+        )
 
-    def distribution(self, spectrum: SupportSpectrum, groups: int | None = None) -> OutcomeDistribution:
-        """As that of LargeMargin. groups: ranks beyond this are grouped, and in shares of that; None for less."""
+    def distribution(
+        self, spectrum: SupportSpectrum, groups: int | None = None
+    ) -> OutcomeDistribution:
+        """As that of LargeMargin. groups: ranks beyond this are grouped, and in shares of that;
+        None for less.
+        """
         spectrum = countable(spectrum)
         search = self.search(spectrum)
         if groups is not None:
@@ -545,14 +641,20 @@ class TightMargin(RankSearching):
         rate = float(exponential_rate(self.selection_epsilon, self.neighbors))
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.
         bottom = AbstentionWeight(self.selection_epsilon, self.delta, self.neighbors)
-        # In integers: as doubles 10^18 + 11 itemsets are 10^18, and the support below the top 10^18 would be another.
+        # In integers: as doubles 10^18 + 11 itemsets are 10^18, and the support below the top 10^18
+        # would be another.
         ends = list(accumulate(multiplicity for _, multiplicity in spectrum.levels()))
         following = levels[[bisect_right(ends, rank) for rank in exact]]
         more = 0.0 if known else np.where(following, 0.0, ranks)
-        # In integers, as in the draw: as doubles 11 / 0.44 is above 25. The middle of a group may be a half.
+        # In integers, as in the draw: as doubles 11 / 0.44 is above 25. The middle of a group may
+        # be a half.
         twice = bottom.factor / 2
-        weights = [-(-int(2 * rank) * twice.numerator // twice.denominator) for rank in ranks.tolist()]
-        bottoms = (np.array(weights, dtype=np.float64) + more) * np.exp(rate * (following + bottom.offset - levels[0]))
+        weights = [
+            -(-int(2 * rank) * twice.numerator // twice.denominator) for rank in ranks.tolist()
+        ]
+        bottoms = (np.array(weights, dtype=np.float64) + more) * np.exp(
+            rate * (following + bottom.offset - levels[0])
+        )
         if known:
             bottoms = np.where(ranks >= float(spectrum.universe_size or 0), 0.0, bottoms)
         shares, abstain = expected_shares(
@@ -563,7 +665,9 @@ class TightMargin(RankSearching):
         return OutcomeDistribution(levels[:-1], shares[:-1], abstain)
 
     def last_rank(self, spectrum: SupportSpectrum) -> int:
-        """Return the rank at which the search ends whatever the margin: max_rank, or the size of a smaller universe."""
+        """Return the rank at which the search ends whatever the margin: max_rank, or the size of a
+        smaller universe.
+        """
         known = spectrum.universe_size
         return self.max_rank if known is None else min(self.max_rank, known)
 
@@ -573,4 +677,6 @@ class TightMargin(RankSearching):
 
 
 def _tight_threshold(choice: float, step: float, tail: float, rank: int) -> int:
-    return 1 + math.ceil((math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step)
+    return 1 + math.ceil(
+        (math.log(rank) - tail) / choice + (math.log(_PATIENCE) + math.log(rank + 1)) / step
+    )

@@ -1,4 +1,6 @@
-"""The highest of noisy supports: Laplace noise, permute-and-flip, and the distance of the leader to the second."""
+"""The highest of noisy supports: Laplace noise, permute-and-flip, and the distance of the leader to
+the second.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fim_private.dp.bounds import Bounds, exp_bounds, laplace_tail_bounds, laplace_threshold, precisions
+from fim_private.dp.bounds import (
+    Bounds,
+    exp_bounds,
+    laplace_tail_bounds,
+    laplace_threshold,
+    precisions,
+)
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer
 from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
 from fim_private.errors import ParameterError, parameter
@@ -32,11 +40,13 @@ from fim_private.spectrum import SupportSpectrum
 
 @dataclass(frozen=True)
 class LaplaceSum:
-    """The sum of m independent discrete Laplace variables: P(k) = Σ_i A_i e^{-r_i |k|}, with a_i = e^{-r_i} and
+    """The sum of m independent discrete Laplace variables: P(k) = Σ_i A_i e^{-r_i |k|}, with a_i =
+    e^{-r_i} and
 
         A_i = tanh(r_i / 2) Π_{j≠i} (1 - a_j)² / ((1 - a_j a_i)(1 - a_j / a_i))
 
-    (docs/privacy.md, equation (6)). rates: (m,) float64 r_i, 1/scale of each, all different. weights: (m,) float64 A_i.
+    (docs/privacy.md, equation (6)). rates: (m,) float64 r_i, 1/scale of each, all different.
+    weights: (m,) float64 A_i.
     """
 
     rates: NDArray[np.float64]
@@ -44,7 +54,9 @@ class LaplaceSum:
 
     @classmethod
     def of(cls, scales: Sequence[Fraction]) -> LaplaceSum:
-        """Return the sum of one variable for each scale > 0, in units; no two scales may be equal."""
+        """Return the sum of one variable for each scale > 0, in units; no two scales may be
+        equal.
+        """
         rates = np.array([float(1 / scale) for scale in scales])
         this, other = rates[:, None], rates[None, :]
         with np.errstate(over="ignore", divide="ignore"):  # an infinite divisor: the factor is 0
@@ -64,22 +76,27 @@ class LaplaceSum:
         return float((self.weights * np.exp(-self.rates * k) / -np.expm1(-self.rates)).sum())
 
 
-# Noisy max over levels: every itemset has a random key of its own, and the highest is selected. Only the best key of
-# each level matters. It is drawn by inversion: if one itemset's key has distribution function G, the best of m has G^m,
-# so the best key is where G reaches V^{1/m}, for a V uniform in [0, 1). V is known to as many digits as the decision
-# takes: keys are intervals, and the choice is made when one lies above all others.
+# Noisy max over levels: every itemset has a random key of its own, and the highest is selected.
+# Only the best key of each level matters. It is drawn by inversion: if one itemset's key has
+# distribution function G, the best of m has G^m, so the best key is where G reaches V^{1/m}, for a
+# V uniform in [0, 1). V is known to as many digits as the decision takes: keys are intervals, and
+# the choice is made when one lies above all others.
 
 # The digits of V drawn at first for all levels; nearly all drop out by them.
 _FIRST_BITS = 64
-# Doubles decide which levels drop out, with a slack of hundreds of times their rounding error: no possible winner does.
+# Doubles decide which levels drop out, with a slack of hundreds of times their rounding error: no
+# possible winner does.
 _SLACK = 1e-12
-# A level further below drops out as if it were only so far: doubles end at 2^1024, and rates at some 2^30.
+# A level further below drops out as if it were only so far: doubles end at 2^1024, and rates at
+# some 2^30.
 _FURTHEST = 1 << 900
-# Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial there.
+# Gauss-Legendre nodes for each value of the highest noisy support; the integrand is a polynomial
+# there.
 _NODES = 16
 # The most values of the highest noisy support that are summed over.
 _LARGEST_VALUES = 1 << 20
-# Gauss-Legendre nodes on each of so many intervals, each about as long as the first accepted takes on average.
+# Gauss-Legendre nodes on each of so many intervals, each about as long as the first accepted takes
+# on average.
 _NODES_OF_TIME, _INTERVALS = 24, 48
 # Array elements worked on at a time.
 _CHUNK = 1 << 20
@@ -92,29 +109,40 @@ class _NoisyMax(PurelyPrivate):
 
     @abstractmethod
     def _quantile(self, distance: int, above: Bounds, bits: int) -> Bounds:
-        """Bound ``2**bits * x`` for the key x exceeded with a probability within above / 2**bits."""
+        """Bound ``2**bits * x`` for the key x exceeded with a probability within above /
+        2**bits.
+        """
 
     @abstractmethod
     def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
-        """Return ln P(an itemset's key exceeds `key`) by distance: (n,), right to twelve digits, or too high."""
+        """Return ln P(an itemset's key exceeds `key`) by distance: (n,), right to twelve digits, or
+        too high.
+        """
 
     @abstractmethod
     def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
         """Return the probability that the highest key is of each level: (m,) float64."""
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not public."""
+        """Choose a level, 0 included, exactly. Raises ParameterError where the universe is not
+        public.
+        """
         levels, distances, counts = self._levels(spectrum)
-        return Selection(levels[self._argmax(distances, counts, randomness) if len(levels) > 1 else 0])
+        return Selection(
+            levels[self._argmax(distances, counts, randomness) if len(levels) > 1 else 0]
+        )
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is 0.
+        """Return the probability of every level, by quadrature good to 1e-12; that of abstaining is
+        0.
 
-        Raises ParameterError where the universe is not public or has over 1e300 candidates, or epsilon is too small.
+        Raises ParameterError where the universe is not public or has over 1e300 candidates, or
+        epsilon is too small.
         """
         if (spectrum.universe_size or 0) > MOST_CANDIDATES:
             raise ParameterError(
-                f"{parameter('universe_size')} must be at most 1e300 for the exact distribution of {self._name} "
+                f"{parameter('universe_size')} must be at most 1e300 for the exact distribution "
+                f"of {self._name} "
                 "(it can draw from more)"
             )
         levels, distances, counts = self._levels(spectrum)
@@ -122,8 +150,12 @@ class _NoisyMax(PurelyPrivate):
         return OutcomeDistribution(np.array(levels, dtype=np.int64), shares / shares.sum(), 0.0)
 
     def _levels(self, spectrum: SupportSpectrum) -> tuple[list[int], list[int], list[int]]:
-        """Return the levels, how many units each lies below the first, and how many itemsets each has."""
-        levels, counts = zip(*[level for level in universe_levels(spectrum, self._name) if level[1]], strict=True)
+        """Return the levels, how many units each lies below the first, and how many itemsets each
+        has.
+        """
+        levels, counts = zip(
+            *[level for level in universe_levels(spectrum, self._name) if level[1]], strict=True
+        )
         return [*levels], [levels[0] - level for level in levels], [*counts]
 
     def _argmax(self, distances: list[int], counts: list[int], randomness: Randomness) -> int:
@@ -133,40 +165,52 @@ class _NoisyMax(PurelyPrivate):
             return UniformReal(randomness=randomness, known=(int(first[index]), _FIRST_BITS))
 
         def best_key(index: int, v: UniformReal, bits: int) -> Bounds:
-            return self._quantile(distances[index], _root_complement(v.digits(bits), counts[index], bits), bits)
+            return self._quantile(
+                distances[index], _root_complement(v.digits(bits), counts[index], bits), bits
+            )
 
         first = randomness.words(len(distances), _FIRST_BITS // 8)
         uniforms = {0: uniform(0)}
         bits = 96 + counts[0].bit_length()
         lowest = best_key(0, uniforms[0], bits)[0] / (1 << bits)
-        # Only levels whose best key may exceed that, given the first digits of their V, are looked at any further.
-        # 1 - V from the digits as integers: as doubles nothing is left of it where V is nearly 1, which is where levels
-        # far below the first have the highest key.
+        # Only levels whose best key may exceed that, given the first digits of their V, are looked
+        # at any further. 1 - V from the digits as integers: as doubles nothing is left of it where
+        # V is nearly 1, which is where levels far below the first have the highest key.
         with np.errstate(divide="ignore"):
             left = np.log((~first[1:]).astype(np.float64)) - _FIRST_BITS * math.log(2)
         logarithm = np.array([math.log(count) for count in counts[1:]])
-        chance = self._log_exceeds(np.array([float(min(d, _FURTHEST)) for d in distances[1:]]), lowest)
+        chance = self._log_exceeds(
+            np.array([float(min(d, _FURTHEST)) for d in distances[1:]]), lowest
+        )
         slack = _SLACK * (_FIRST_BITS + logarithm + np.abs(chance))
         contenders = 1 + np.flatnonzero(left <= logarithm + chance + slack)
         uniforms |= {index: uniform(index) for index in contenders.tolist()}
         for bits in precisions(96 + max(counts).bit_length()):
             bounds = {i: best_key(i, v, bits) for i, v in uniforms.items()}
             best = max(bounds, key=lambda i: bounds[i][0])
-            uniforms = {i: uniforms[i] for i, (_, upper) in bounds.items() if i == best or upper >= bounds[best][0]}
+            uniforms = {
+                i: uniforms[i]
+                for i, (_, upper) in bounds.items()
+                if i == best or upper >= bounds[best][0]
+            }
             if len(uniforms) == 1:
                 return best
         raise AssertionError("precisions() never ends")  # pragma: no cover
 
 
 def _root_complement(digits: int, count: int, bits: int) -> Bounds:
-    """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits, and a count >= 1."""
+    """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits, and a count
+    >= 1.
+    """
     one = 1 << bits
     # ln and exp are correctly rounded; 24 more digits cover them and a division.
     context = Context(prec=bits * 31 // 100 + 24, Emin=-999_999, Emax=999_999)
 
     def floor_of_root(numerator: int) -> int:
         logarithm = context.ln(context.divide(Decimal(numerator), Decimal(one)))
-        root = context.multiply(context.exp(context.divide(logarithm, Decimal(count))), Decimal(one))
+        root = context.multiply(
+            context.exp(context.divide(logarithm, Decimal(count))), Decimal(one)
+        )
         return int(root.to_integral_value(rounding=ROUND_FLOOR))
 
     lower = one - min(floor_of_root(digits + 1) + 2, one) if digits + 1 < one else 0
@@ -174,11 +218,12 @@ def _root_complement(digits: int, count: int, bits: int) -> Bounds:
 
 
 class MaxOfLaplaces(_NoisyMax):
-    """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any size.
+    """Noisy max with discrete Laplace noise, over every candidate of a public universe, of any
+    size.
 
-    Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data", 2010. ε-DP (docs/privacy.md,
-    Theorem 10). The noise Z is integer. Equal noisy supports are put in a uniformly random order, by a U in [0, 1): the
-    keys are Z - distance + U.
+    Bhaskar, Laxman, Smith and Thakurta, "Discovering frequent patterns in sensitive data", 2010.
+    ε-DP (docs/privacy.md, Theorem 10). The noise Z is integer. Equal noisy supports are put in a
+    uniformly random order, by a U in [0, 1): the keys are Z - distance + U.
     """
 
     _name: ClassVar[str] = "max-of-laplaces"
@@ -195,7 +240,9 @@ class MaxOfLaplaces(_NoisyMax):
         return lower - (distance << bits), upper - (distance << bits)
 
     def _crossing(self, probability: int, bits: int, side: int) -> int:
-        """Return an x, times 2**bits, that Z + U exceeds with certainly at least the probability, or (1) at most."""
+        """Return an x, times 2**bits, that Z + U exceeds with certainly at least the probability,
+        or (1) at most.
+        """
 
         def tail(k: int) -> Bounds:
             return laplace_tail_bounds(self.scale, k, bits)
@@ -221,8 +268,8 @@ class MaxOfLaplaces(_NoisyMax):
         return log_laplace_tail(np.floor(key + distances) - 1, float(self.scale))
 
     def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
-        # The integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are the distribution
-        # function and the density of Z + U.
+        # The integral over keys y of m g(y + d) / G(y + d) Π_j G(y + d_j)^{m_j}, where G and g are
+        # the distribution function and the density of Z + U.
         scale, logarithms = float(self.scale), np.array([math.log(m) for m in counts])
         nodes, weights = np.polynomial.legendre.leggauss(_NODES)
         x, weights, multiplicities = (nodes + 1) / 2, weights / 2, np.exp(logarithms)
@@ -233,27 +280,34 @@ class MaxOfLaplaces(_NoisyMax):
         shares = np.zeros(len(distances))
         step = max(_CHUNK // (len(distances) * _NODES), 1)
         for start in range(first, last, step):
-            values = np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
+            values = (
+                np.arange(start, min(start + step, last), dtype=np.float64)[:, None] + distances
+            )
             tails = np.exp(log_laplace_tail(values, scale))
             nexts = np.exp(log_laplace_tail(values + 1, scale))
             density = tails - nexts  # of the key, constant inside a value
             # (values, nodes, levels): P(key > value + x), and its share of each level.
             above = tails[:, None, :] + x[:, None] * (nexts - tails)[:, None, :]
             with np.errstate(divide="ignore"):
-                log_below = np.maximum(np.log1p(-above), -700)  # below that all is 0, and must not become 0/0
+                # below that all is 0, and must not become 0/0
+                log_below = np.maximum(np.log1p(-above), -700)
             below_all = np.exp((multiplicities * log_below).sum(axis=2))
-            shares += np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density) * multiplicities
+            shares += (
+                np.einsum("vn,vnl,vl->l", below_all * weights, np.exp(-log_below), density)
+                * multiplicities
+            )
         return shares
 
 
 class PermuteAndFlip(_NoisyMax):
     """Permute-and-flip over every candidate of a public universe, of any size.
 
-    Candidates come in random order, and the first that is accepted is released. Each is accepted with probability
-    exp(-rate (c(1) - c(i))) (McKenna and Sheldon, "Permute-and-flip: a new mechanism for differentially private
-    selection", 2020). ε-DP (docs/privacy.md, Theorem 9), and never worse than the exponential mechanism. The order is a
-    uniform arrival time in [0, 1] for each. If m candidates are each accepted with probability p, none that is
-    accepted arrives before t with probability (1 - pt)^m. The keys are minus the arrival times.
+    Candidates come in random order, and the first that is accepted is released. Each is accepted
+    with probability exp(-rate (c(1) - c(i))) (McKenna and Sheldon, "Permute-and-flip: a new
+    mechanism for differentially private selection", 2020). ε-DP (docs/privacy.md, Theorem 9), and
+    never worse than the exponential mechanism. The order is a uniform arrival time in [0, 1] for
+    each. If m candidates are each accepted with probability p, none that is accepted arrives before
+    t with probability (1 - pt)^m. The keys are minus the arrival times.
     """
 
     _name: ClassVar[str] = "permute-and-flip"
@@ -273,8 +327,12 @@ class PermuteAndFlip(_NoisyMax):
         return math.log(-key) - float(self.rate) * distances
 
     def _shares(self, distances: NDArray[np.float64], counts: list[int]) -> NDArray[np.float64]:
-        # The integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <= exp(-t Σ m_j p_j).
-        accepted, multiplicities = np.exp(-float(self.rate) * distances), np.array([float(m) for m in counts])
+        # The integral over t in [0, 1] of m p/(1 - pt) S(t), with S(t) = Π (1 - p_j t)^{m_j} <=
+        # exp(-t Σ m_j p_j).
+        accepted, multiplicities = (
+            np.exp(-float(self.rate) * distances),
+            np.array([float(m) for m in counts]),
+        )
         pace = float((multiplicities * accepted).sum())
         end = min(1.0, _INTERVALS / pace)  # S(end) <= e^-48 beyond
         intervals = max(math.ceil(end * pace), 4)
@@ -293,15 +351,20 @@ class PermuteAndFlip(_NoisyMax):
 
 
 def check_memory(values: int, most: int) -> None:
-    """Raise ParameterError where an exact distribution is over more values of the noise than that."""
+    """Raise ParameterError where an exact distribution is over more values of the noise than
+    that.
+    """
     if values > most:
         raise ParameterError(
-            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; select still works"
+            f"{parameter('epsilon')} is too small for the exact distribution to fit in memory; "
+            f"select still works"
         )
 
 
 def log_laplace_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
-    """Return ln P(Z >= k), which is -k/b - ln(1 + e^{-1/b}) for k >= 1, of discrete Laplace noise: (n,) float64."""
+    """Return ln P(Z >= k), which is -k/b - ln(1 + e^{-1/b}) for k >= 1, of discrete Laplace noise:
+    (n,) float64.
+    """
     normaliser = math.log1p(math.exp(-1 / scale))
     below = np.log1p(-np.exp(-np.maximum(1 - k, 1) / scale - normaliser))
     return np.where(k >= 1, -np.maximum(k, 1) / scale - normaliser, below)
@@ -309,11 +372,13 @@ def log_laplace_tail(k: NDArray[np.float64], scale: float) -> NDArray[np.float64
 
 @dataclass(frozen=True)
 class Distance(Checked):
-    """The itemset of highest support, if its margin over the second plus noise exceeds a threshold; or none.
+    """The itemset of highest support, if its margin over the second plus noise exceeds a threshold;
+    or none.
 
-    A_dist of Smith and Thakurta, "Differentially private feature selection via stability arguments, and the robustness
-    of the Lasso", 2013: (ε, δ)-DP (docs/privacy.md, Theorem 7). It needs neither a universe nor a cap on baskets. Of
-    such mechanisms it asks for the smallest margin, but one itemset must be alone in front.
+    A_dist of Smith and Thakurta, "Differentially private feature selection via stability arguments,
+    and the robustness of the Lasso", 2013: (ε, δ)-DP (docs/privacy.md, Theorem 7). It needs neither
+    a universe nor a cap on baskets. Of such mechanisms it asks for the smallest margin, but one
+    itemset must be alone in front.
     """
 
     epsilon: float | Fraction = 1.0
@@ -322,7 +387,9 @@ class Distance(Checked):
 
     @property
     def sensitivity(self) -> int:
-        """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under replace-one."""
+        """By how many units one unit can change the margin c(1) - c(2): 1 under add-remove, 2 under
+        replace-one.
+        """
         return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
 
     @property
@@ -332,7 +399,9 @@ class Distance(Checked):
 
     @property
     def threshold(self) -> int:
-        """The least integer A >= 0, in units, with P(Z > A) <= δ: margin - sensitivity + Z must exceed it."""
+        """The least integer A >= 0, in units, with P(Z > A) <= δ: margin - sensitivity + Z must
+        exceed it.
+        """
         return laplace_threshold(self.scale, exact_delta(self.delta))
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
@@ -343,7 +412,9 @@ class Distance(Checked):
         return Selection(level if named else None)
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the probability of the highest level and of abstaining, exact up to floating point."""
+        """Return the probability of the highest level and of abstaining, exact up to floating
+        point.
+        """
         level, margin = leader(spectrum)
         if level is None:
             return OutcomeDistribution(np.empty(0, dtype=np.int64), np.empty(0), 1.0)
@@ -355,7 +426,9 @@ class Distance(Checked):
 
 
 def leader(spectrum: SupportSpectrum) -> tuple[int | None, int]:
-    """Return the highest level (if nothing occurs None, or 0 in a known universe), and its margin over the second."""
+    """Return the highest level (if nothing occurs None, or 0 in a known universe), and its margin
+    over the second.
+    """
     levels = spectrum.levels()
     first, multiplicity = next(levels, (0, 0))
     if not first:

@@ -1,4 +1,6 @@
-"""The registry: what each mechanism is, once. It imports none before it is built: the command line reads names here."""
+"""The registry: what each mechanism is, once. It imports none before it is built: the command line
+reads names here.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class RankCap(StrEnum):
 
 
 class BasketCap(StrEnum):
-    """What a public cap on baskets, and so on the itemsets that one unit supports, means to a mechanism."""
+    """What a public cap on baskets, and so on the itemsets that one unit supports, means to a
+    mechanism.
+    """
 
     NONE = "it has no use for it"
     OPTIONAL = "it makes abstaining lighter"
@@ -39,7 +43,9 @@ class BasketCap(StrEnum):
 
 
 class LineStyle(NamedTuple):
-    """How a mechanism is drawn in figures: matplotlib's names; colours of Okabe and Ito, which all can tell apart."""
+    """How a mechanism is drawn in figures: matplotlib's names; colours of Okabe and Ito, which all
+    can tell apart.
+    """
 
     colour: str
     line: str
@@ -49,12 +55,18 @@ class LineStyle(NamedTuple):
 class MechanismSpec(NamedTuple):
     """One mechanism.
 
-    name: on the command line and in releases. home: its module, inside mechanisms unless dotted, and its class.
-    description: a clause that follows its name. theorem: its number, or numbers, in docs/privacy.md.
-    spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in figures.
-    universe, rank_cap, basket_cap: what it must, or may, know. searches: whether it begins with a rank search.
-    asked_as: the name by which it is asked for, where that is another's, for which it stands in if less is public.
-    composed: whether it is a run of several steps (`levelwise`), which are planned and audited instead of it.
+    name: on the command line and in releases. home: its module, inside mechanisms unless dotted,
+    and its class.
+    description: a clause that follows its name. theorem: its number, or numbers, in
+    docs/privacy.md.
+    spends_delta: whether it is (ε, δ)-private; else it is (ε, 0)-private. style: its line in
+    figures.
+    universe, rank_cap, basket_cap: what it must, or may, know. searches: whether it begins with a
+    rank search.
+    asked_as: the name by which it is asked for, where that is another's, for which it stands in if
+    less is public.
+    composed: whether it is a run of several steps (`levelwise`), which are planned and audited
+    instead of it.
     """
 
     name: str
@@ -72,7 +84,8 @@ class MechanismSpec(NamedTuple):
 
     def supports_share(self, neighbors: str) -> Fraction:
         """The share of the budget that noisy supports have beside it, where none is given."""
-        from fractions import Fraction  # which takes longer to import than all that the command line reads here
+        # which takes longer to import than all that the command line reads here
+        from fractions import Fraction
 
         of_composed = Fraction(15 if neighbors == "replace-one" else 10, 100)
         return of_composed if self.composed else Fraction(1, 3)
@@ -90,7 +103,9 @@ class MechanismSpec(NamedTuple):
 
     @property
     def bounded_range(self) -> Any:
-        """The theorem by which its class declares its selections bounded-range, or None; none is inherited."""
+        """The theorem by which its class declares its selections bounded-range, or None; none is
+        inherited.
+        """
         return vars(self.mechanism).get("bounded_range")
 
 
@@ -127,7 +142,11 @@ REGISTRY = (
     MechanismSpec(
         "named-exponential",
         "exponential.NamedExponential",
-        "it chooses among all itemsets of a universe of public size, and names those that enough units have",
+        (
+            "it chooses among all itemsets of a universe of public size, and names those that "
+            "enough "
+            "units have"
+        ),
         theorem="5",
         universe=UniverseNeed.COUNTED,
         style=LineStyle("#0072B2", "--", "^"),
@@ -178,7 +197,10 @@ REGISTRY = (
     MechanismSpec(
         "levelwise",
         "levelwise.levelwise.Levelwise",
-        "it needs no list of items; it finds frequent items, then sets of them, and counts the candidates twice",
+        (
+            "it needs no list of items; it finds frequent items, then sets of them, and counts the "
+            "candidates twice"
+        ),
         theorem="13",
         style=LineStyle("#009E73", "--", "h"),
         composed=True,
@@ -190,11 +212,14 @@ MECHANISMS = {spec.name: spec for spec in REGISTRY if spec.asked_as is None}
 
 
 def spec_named(name: str, *others: str) -> MechanismSpec:
-    """Return the mechanism asked for by that name. Raises ParameterError naming the choices, the others first."""
+    """Return the mechanism asked for by that name. Raises ParameterError naming the choices, the
+    others first.
+    """
     if isinstance(name, str) and name in MECHANISMS:
         return MECHANISMS[name]
     raise ParameterError(
-        f"{parameter('mechanism')} must be one of {', '.join([*others, *MECHANISMS])}, not {shown(name)}"
+        f"{parameter('mechanism')} must be one of {', '.join([*others, *MECHANISMS])}, not "
+        f"{shown(name)}"
     )
 
 
@@ -208,25 +233,34 @@ def purely_private() -> list[str]:
     return [name for name, spec in MECHANISMS.items() if not spec.spends_delta]
 
 
-def check_delta(delta: Fraction, name: str | None, *, listed: bool, give: str = "a catalogue") -> None:
+def check_delta(
+    delta: Fraction, name: str | None, *, listed: bool, give: str = "a catalogue"
+) -> None:
     """Raise ParameterError where delta is 0 and a selection would need more.
 
-    name: of the mechanism asked for, None for any. listed: whether all items are public. give: how they would be.
+    name: of the mechanism asked for, None for any. listed: whether all items are public. give: how
+    they would be.
     """
     if delta:
         return
     if not listed:
         raise ParameterError(
-            f"{parameter('delta')} must be above 0 without a public list of all items. Give {give}, or a delta far "
+            f"{parameter('delta')} must be above 0 without a public list of all items. Give "
+            f"{give}, or a delta far "
             "below 1 / (number of baskets, or of users)"
         )
     if name is not None and spec_named(name).spends_delta:
         choices = " or ".join(", ".join(purely_private()).rsplit(", ", 1))
-        raise ParameterError(f"{parameter('delta')} must be above 0 for {name}, which spends it; with 0 take {choices}")
+        raise ParameterError(
+            f"{parameter('delta')} must be above 0 for {name}, which spends it; "
+            f"with 0 take {choices}"
+        )
 
 
 def spec_of(mechanism: Mechanism) -> MechanismSpec:
-    """Return the registry entry of a mechanism's class, or of the nearest that it inherits from, or raise TypeError."""
+    """Return the registry entry of a mechanism's class, or of the nearest that it inherits from, or
+    raise TypeError.
+    """
     entries = {spec.path: spec for spec in REGISTRY}
     for kind in type(mechanism).__mro__:
         if spec := entries.get(f"{kind.__module__}.{kind.__qualname__}"):
@@ -235,21 +269,29 @@ def spec_of(mechanism: Mechanism) -> MechanismSpec:
 
 
 def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
-    """Return the mechanism that stands in where only the size of the universe is public; None where there is none."""
+    """Return the mechanism that stands in where only the size of the universe is public; None where
+    there is none.
+    """
     return next((other for other in REGISTRY if other.asked_as == spec.name), None)
 
 
 def build(
-    spec: MechanismSpec, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
+    spec: MechanismSpec,
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+    public: PublicParameters,
 ) -> Mechanism:
-    """Return the mechanism asked for, in the form that is possible; ParameterError for what is missing."""
+    """Return the mechanism asked for, in the form that is possible; ParameterError for what is
+    missing.
+    """
     if spec.universe is UniverseNeed.LISTED and not public.named:
         counted = form_for_counted(spec)
         if counted is None or public.candidates is None:
             universe = f"a public item universe: give a catalogue or {parameter('universe_size')}"
             needs = "a catalogue: the public list of all items" if counted is None else universe
             raise ParameterError(
-                f"the {spec.name} mechanism needs {needs} (items taken from the data would not be private: each shows "
+                f"the {spec.name} mechanism needs {needs} (items taken from the data would not "
+                f"be private: each shows "
                 "that somebody bought it)"
             )
         spec = counted

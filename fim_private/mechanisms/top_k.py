@@ -1,4 +1,6 @@
-"""Several selections by one mechanism, composed; and how much support a selected itemset may lack."""
+"""Several selections by one mechanism, composed; and how much support a selected itemset may
+lack.
+"""
 
 from __future__ import annotations
 
@@ -27,27 +29,35 @@ Build = Callable[[Fraction, Fraction], Mechanism]
 
 
 def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> int | None:
-    """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more than one selected.
+    """Return a t >= 0, in units: with 95 % probability, none that was passed over has over t more
+    than one selected.
 
-    candidates: how many itemsets of a public universe there are, None where it is unknown. selections: how many there
-    are at most, >= 1, each by this mechanism; all together of those about which one statement is made. None where no
-    such number follows from public parameters. The number of candidates of choosing is private. The unnamed outcome of
-    an exponential mechanism over a bare number of items has the weight of many more than it has.
-    With weights exp(rate * support) each of K candidates is chosen with probability e^{-rate t} at most if another that
-    is not chosen has t units more. So by the union over all, t = ln(K selections / miss) / rate is enough.
-    Permute-and-flip loses no more than exponential weights of the same rate (McKenna and Sheldon 2020). Max-of-laplaces
-    passes the best over by t only if its noise is below -a, or that of one of K others above t - a.
+    candidates: how many itemsets of a public universe there are, None where it is unknown.
+    selections: how many there are at most, >= 1, each by this mechanism; all together of those
+    about which one statement is made. None where no such number follows from public parameters. The
+    number of candidates of choosing is private. The unnamed outcome of an exponential mechanism
+    over a bare number of items has the weight of many more than it has. With weights exp(rate *
+    support) each of K candidates is chosen with probability e^{-rate t} at most if another that is
+    not chosen has t units more. So by the union over all, t = ln(K selections / miss) / rate is
+    enough. Permute-and-flip loses no more than exponential weights of the same rate (McKenna and
+    Sheldon 2020). Max-of-laplaces passes the best over by t only if its noise is below -a, or that
+    of one of K others above t - a.
     """
     miss = _MISS / selections
     match mechanism:
         case Distance():
             return 0  # the one that it names leads all others
         case MaxOfLaplaces() if candidates is not None:
-            return math.ceil(float(mechanism.scale) * (math.log(candidates) + 2 * math.log(2 / miss)))
+            return math.ceil(
+                float(mechanism.scale) * (math.log(candidates) + 2 * math.log(2 / miss))
+            )
         case Exponential() | PermuteAndFlip() if candidates is not None:
             rate, count = float(mechanism.rate), candidates
         case LimitedDomain():
-            rate, count = float(mechanism.rate), min(mechanism.max_rank, candidates or mechanism.max_rank)
+            rate, count = (
+                float(mechanism.rate),
+                min(mechanism.max_rank, candidates or mechanism.max_rank),
+            )
         case TightMargin():
             rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
             count = min(mechanism.max_rank, candidates or mechanism.max_rank)
@@ -60,41 +70,53 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
 
 
 def is_bounded_range(mechanism: Mechanism) -> bool:
-    """Tell whether the mechanism's own class declares that the odds of any two outcomes change by e^ε at most.
+    """Tell whether the mechanism's own class declares that the odds of any two outcomes change by
+    e^ε at most.
 
-    The audit tests it. Those of permute-and-flip change by more: many selections would cost more than was charged.
+    The audit tests it. Those of permute-and-flip change by more: many selections would cost more
+    than was charged.
     """
     return vars(type(mechanism)).get("bounded_range") is not None  # none is inherited
 
 
 @dataclass(frozen=True)
 class TopK:
-    """Up to `count` itemsets, count >= 1: several selections by one mechanism (docs/privacy.md, Theorem 8).
+    """Up to `count` itemsets, count >= 1: several selections by one mechanism (docs/privacy.md,
+    Theorem 8).
 
-    mechanism: of each, with its share of the budget. One that declares its selections bounded-range makes all without
-    replacement until it abstains. Any other is run `count` times, each time without the itemsets selected before.
+    mechanism: of each, with its share of the budget. One that declares its selections bounded-range
+    makes all without replacement until it abstains. Any other is run `count` times, each time
+    without the itemsets selected before.
     """
 
     mechanism: Mechanism
     count: int
 
     @classmethod
-    def by_basic_composition(cls, build: Build, count: int, epsilon: Fraction, delta: Fraction) -> TopK:
-        """Split (epsilon, delta) evenly among `count` >= 1 selections, of what build(epsilon, delta) returns for each.
+    def by_basic_composition(
+        cls, build: Build, count: int, epsilon: Fraction, delta: Fraction
+    ) -> TopK:
+        """Split (epsilon, delta) evenly among `count` >= 1 selections, of what build(epsilon,
+        delta) returns for each.
 
-        Bounded-range selections share one abstention, so that each may have the whole δ (Theorem 8).
+        Bounded-range selections share one abstention, so that each may have the whole δ (Theorem
+        8).
         """
         whole = build(epsilon, delta)
         if positive_integer("top", count) == 1:
             return cls(whole, 1)
-        return cls(build(epsilon / count, delta if is_bounded_range(whole) else delta / count), count)
+        return cls(
+            build(epsilon / count, delta if is_bounded_range(whole) else delta / count), count
+        )
 
     @classmethod
     def by_zcdp_composition(cls, build: Build, count: int, rho: Fraction, naming: Fraction) -> TopK:
-        """Split a zCDP budget of rho > 0 evenly among `count` >= 1 selections, which are naming-approximately rho-zCDP.
+        """Split a zCDP budget of rho > 0 evenly among `count` >= 1 selections, which are
+        naming-approximately rho-zCDP.
 
-        Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one abstention of δ = naming
-        (Theorem 8). Any others have √(2 rho/count) each, and δ = naming/count (Theorem 16).
+        Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one
+        abstention of δ = naming (Theorem 8). Any others have √(2 rho/count) each, and δ =
+        naming/count (Theorem 16).
         """
         bounded = build(root_below(8 * rho / count), naming)
         if is_bounded_range(bounded):
@@ -108,17 +130,27 @@ class TopK:
 
     @property
     def concentrated(self) -> Fraction:
-        """The ρ that the selections spend together in zCDP: of ε₀ each, count ε₀²/8 or count ε₀²/2 (Theorem 16)."""
-        return self.count * Fraction(self.mechanism.cost.epsilon) ** 2 / (8 if is_bounded_range(self.mechanism) else 2)
+        """The ρ that the selections spend together in zCDP: of ε₀ each, count ε₀²/8 or count ε₀²/2
+        (Theorem 16).
+        """
+        return (
+            self.count
+            * Fraction(self.mechanism.cost.epsilon) ** 2
+            / (8 if is_bounded_range(self.mechanism) else 2)
+        )
 
     @property
     def margin(self) -> float:
-        """About how many units above the next support an itemset must lie to be selected: for comparing two splits."""
+        """About how many units above the next support an itemset must lie to be selected: for
+        comparing two splits.
+        """
         cost = self.mechanism.cost
         return (_LOG_CANDIDATES - math.log(cost.delta or 1)) / cost.epsilon
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> list[Selection]:
-        """Return the itemsets' levels in the order selected; fewer than `count` where the mechanism abstained."""
+        """Return the itemsets' levels in the order selected; fewer than `count` where the mechanism
+        abstained.
+        """
         if self.count > 1 and is_bounded_range(self.mechanism):
             many: Any = self.mechanism
             selected = many.select_many(spectrum, self.count, randomness)

@@ -1,4 +1,6 @@
-"""The public list of items that a caller gives: a list, a table, an earlier release; or the data's own, if so asked."""
+"""The public list of items that a caller gives: a list, a table, an earlier release; or the data's
+own, if so asked.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from fim_private.mining.engines import LOCAL, Run
 from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
 from fim_private.reading.labels import Item, Vocabulary
 from fim_private.reading.options import DIALECT
-from fim_private.reading.purchases import ListColumns, read_catalogue, read_every_item, read_item_list
+from fim_private.reading.purchases import (
+    ListColumns,
+    read_catalogue,
+    read_every_item,
+    read_item_list,
+)
 from fim_private.release.forms import METADATA, PARQUET_ENDINGS
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of
@@ -25,10 +32,12 @@ from fim_private.spark.dataframes import is_dataframe
 
 
 def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
-    """Return the items that are public, and what a release states of the list; None where there is none.
+    """Return the items that are public, and what a release states of the list; None where there is
+    none.
 
-    The catalogue is what `read_item_list` takes, a release, or the path of a saved one. Raises ParameterError for what
-    does not go together, and DataError for a list that cannot be read. Warns of a release that was not private.
+    The catalogue is what `read_item_list` takes, a release, or the path of a saved one. Raises
+    ParameterError for what does not go together, and DataError for a list that cannot be read.
+    Warns of a release that was not private.
     """
     asked, catalogue = run.asked, run.asked["catalogue"]
     names = ("catalogue_item", "catalogue_label", "catalogue_query")
@@ -37,18 +46,22 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         others = {"catalogue": catalogue, **named, "universe_size": asked["universe_size"]}
         if given := [name for name, value in others.items() if value is not None]:
             raise ParameterError(
-                f"give {parameter(given[0])} or {parameter('items_are_public')}, not both: the latter takes the items "
+                f"give {parameter(given[0])} or {parameter('items_are_public')}, not both: the "
+                f"latter takes the items "
                 "from the purchases"
             )
         if run.engine.name != LOCAL:
             raise ParameterError(
-                f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark list the items with "
+                f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with "
+                f"Spark list the items with "
                 f"{parameter('catalogue')}"
             )
         return read_every_item(run.data, run.reading), Listed(items_are_public=True)
     for name, value in named.items():
         if catalogue is None:
-            raise ParameterError(f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items")
+            raise ParameterError(
+                f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items"
+            )
         if not isinstance(value, str):
             what = "a select" if name == "catalogue_query" else "the name of a column"
             raise ParameterError(f"{parameter(name)} must be {what}, as text, not {shown(value)}")
@@ -56,28 +69,35 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     if label is not None and item in (None, label):
         problem = "names the same column as" if item else "needs"
         raise ParameterError(
-            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column of the items "
+            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column "
+            f"of the items "
             "that have these labels"
         )
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
         raise ParameterError(
-            f"{parameter('catalogue')} is the file of purchases, whose items are private: give a public list, or "
+            f"{parameter('catalogue')} is the file of purchases, whose items are private: give a "
+            f"public list, or "
             f"{parameter('items_are_public')} if the names of all items are public"
         )
     source = file_name(catalogue)
     if (release := earlier_release(catalogue)) is not None:
         if named:
             raise ParameterError(
-                f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is an earlier release, "
+                f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is "
+                f"an earlier release, "
                 "whose items are the list"
             )
         each = [release] if isinstance(release, Release) else release.releases
-        items = dict.fromkeys(item for one in each for itemset in itemsets_of(one) for item in itemset)
+        items = dict.fromkeys(
+            item for one in each for itemset in itemsets_of(one) for item in itemset
+        )
         if not items:
             name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
-            raise DataError(f"{name} is a release without items; give one that has some, or a list of items")
+            raise DataError(
+                f"{name} is a release without items; give one that has some, or a list of items"
+            )
         warn_of_seed(run, release, "catalogue")
         vocabulary = read_catalogue([*items], fold_case=run.fold_case)
         return vocabulary, Listed(len(vocabulary), source, release=True)
@@ -85,13 +105,17 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         catalogue = catalogue.toArrow()
     try:
         listed = read_item_list(
-            catalogue, ListColumns(item, label), query=named.get("catalogue_query"), fold_case=run.fold_case
+            catalogue,
+            ListColumns(item, label),
+            query=named.get("catalogue_query"),
+            fold_case=run.fold_case,
         )
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
             raise
         raise DataError(
-            f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of its columns in the first "
+            f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of "
+            f"its columns in the first "
             "line)"
         ) from None
     return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
@@ -105,18 +129,23 @@ def warn_of_seed(run: Run, release: Release | SegmentedRelease, name: str) -> No
 
 
 def _is_same(data: Any, catalogue: Any) -> bool:
-    """Whether a list is the purchases: the same object, or the same file. (A database may have both.)"""
+    """Whether a list is the purchases: the same object, or the same file. (A database may have
+    both.)
+    """
     if not (isinstance(data, str | os.PathLike) and isinstance(catalogue, str | os.PathLike)):
         return data is catalogue
     if scheme_of(data) is not None or scheme_of(catalogue) is not None:
         return str(data) == str(catalogue) and not is_database(data)
-    with suppress(OSError, RuntimeError, ValueError):  # whatever is wrong with a path, its reader will say
+    # whatever is wrong with a path, its reader will say
+    with suppress(OSError, RuntimeError, ValueError):
         return expanded(data).resolve() == expanded(catalogue).resolve()
     return False
 
 
 def file_name(source: Any) -> str | None:
-    """Return the name of a file without the folders above it, and of an address without what is secret in it."""
+    """Return the name of a file without the folders above it, and of an address without what is
+    secret in it.
+    """
     if not isinstance(source, str | os.PathLike):
         return None
     if scheme_of(source) is not None:
@@ -134,7 +163,8 @@ def earlier_release(catalogue: Any) -> Release | SegmentedRelease | None:
     is_parquet = path.suffix.lower() in PARQUET_ENDINGS
     if not (is_parquet or path.suffix.lower() == ".json") or not path.is_file():
         return None
-    with suppress(OSError, ValueError, RecursionError, pa.ArrowException):  # of others their reader will say
+    # of others their reader will say
+    with suppress(OSError, ValueError, RecursionError, pa.ArrowException):
         if is_parquet:
             is_saved = METADATA in (pyarrow.parquet.read_schema(path).metadata or {})
         else:
@@ -146,7 +176,9 @@ def earlier_release(catalogue: Any) -> Release | SegmentedRelease | None:
 
 
 def itemsets_of(release: Release) -> list[tuple[Item, ...]]:
-    """Return the itemsets with a name of a release, under the names that their items have in the data."""
+    """Return the itemsets with a name of a release, under the names that their items have in the
+    data.
+    """
     listed = release.scope.catalogue
     named = [one.items for one in release.itemsets if one.items is not None]
     return named if listed is None else [*map(listed.coded, named)]

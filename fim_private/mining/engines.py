@@ -1,4 +1,6 @@
-"""Engines: what reads and counts, this machine or Spark; and what `mine` and `count` have in common."""
+"""Engines: what reads and counts, this machine or Spark; and what `mine` and `count` have in
+common.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.dp.charge import Charged, account_of
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import Neighbors, cautions, cautions_of_units, chosen_units_show, units_in_all
+from fim_private.dp.parameters import (
+    Neighbors,
+    cautions,
+    cautions_of_units,
+    chosen_units_show,
+    units_in_all,
+)
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown, warn
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
@@ -52,7 +60,8 @@ class Opened:
 class DryRun:
     """Purchases in a database that gets no queries: they are only noted.
 
-    data: as `mine` takes it. dialect: that of the queries where data is a table of Ibis that is in no database.
+    data: as `mine` takes it. dialect: that of the queries where data is a table of Ibis that is in
+    no database.
     """
 
     data: Any
@@ -67,7 +76,9 @@ def _is_table(data: Any) -> bool:
 
 @dataclass(frozen=True)
 class Engine:
-    """Which of them works on some data. settings: of a new session of Spark. table: of a database."""
+    """Which of them works on some data. settings: of a new session of Spark. table: of a
+    database.
+    """
 
     name: str
     settings: Mapping[str, str]
@@ -75,24 +86,50 @@ class Engine:
     dry: DryRun | None = None
 
     @classmethod
-    def of(cls, data: Any, engine: Any, settings: Any = None, table: Any = None, dry: DryRun | None = None) -> Self:
-        """Return the engine of a name, of None that for the data; ParameterError for what does not go together."""
-        found = engine if engine is not None else SPARK if is_dataframe(data) else SQL if _is_table(data) else LOCAL
+    def of(
+        cls,
+        data: Any,
+        engine: Any,
+        settings: Any = None,
+        table: Any = None,
+        dry: DryRun | None = None,
+    ) -> Self:
+        """Return the engine of a name, of None that for the data; ParameterError for what does not
+        go together.
+        """
+        found = (
+            engine
+            if engine is not None
+            else SPARK
+            if is_dataframe(data)
+            else SQL
+            if _is_table(data)
+            else LOCAL
+        )
         if found not in (LOCAL, SPARK, SQL):
-            raise ParameterError(f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, {SQL}, not {shown(engine)}")
+            raise ParameterError(
+                f"{parameter('engine')} must be one of {LOCAL}, {SPARK}, {SQL}, not {shown(engine)}"
+            )
         if _is_table(data) and found != SQL:
-            raise ParameterError(f"leave out {parameter('engine')}: a table of Ibis is counted in its database")
+            raise ParameterError(
+                f"leave out {parameter('engine')}: a table of Ibis is counted in its database"
+            )
         if table is not None and (found != SQL or not isinstance(table, str)):
             raise ParameterError(
-                f"{parameter('table')} goes with {parameter('engine')} {SQL}: it names a table of the database"
+                f"{parameter('table')} goes with {parameter('engine')} {SQL}: it names a table "
+                f"of the database"
             )
         if found == LOCAL and is_dataframe(data):
             raise ParameterError(
-                f"leave out {parameter('engine')}: Spark counts a DataFrame of Spark; or give its toArrow()"
+                f"leave out {parameter('engine')}: Spark counts a DataFrame of Spark; or give "
+                f"its toArrow()"
             )
-        if settings is not None and (found != SPARK or is_dataframe(data) or not isinstance(settings, Mapping)):
+        if settings is not None and (
+            found != SPARK or is_dataframe(data) or not isinstance(settings, Mapping)
+        ):
             raise ParameterError(
-                f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the settings of a new "
+                f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the "
+                f"settings of a new "
                 "session, such as 'spark.master'"
             )
         return cls(found, dict(settings or {}), table, dry)
@@ -112,15 +149,24 @@ class Engine:
         return session.is_query(data, self.table, reading)
 
     @contextmanager
-    def opened(self, data: Any, reading: Options, scope: Scope, effort: Effort) -> Iterator[list[Opened]]:
-        """Read purchases, and yield those of each segment, or, without segments, all, for as long as this lasts."""
+    def opened(
+        self, data: Any, reading: Options, scope: Scope, effort: Effort
+    ) -> Iterator[list[Opened]]:
+        """Read purchases, and yield those of each segment, or, without segments, all, for as long
+        as this lasts.
+        """
         scopes = [scope]
         if (parts := reading.parts) is not None:
             own = replace(scope, max_segments=parts.most, by=parts.column if reading.by else None)
-            scopes = [replace(own, segment=name) if reading.by else replace(own, period=name) for name in parts.names]
+            scopes = [
+                replace(own, segment=name) if reading.by else replace(own, period=name)
+                for name in parts.names
+            ]
         if self.name == LOCAL:
             yield [
-                Opened(LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as))
+                Opened(
+                    LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as)
+                )
                 for own, one in zip(scopes, read_parts(data, reading), strict=True)
             ]
             return
@@ -130,12 +176,20 @@ class Engine:
             from fim_private.warehouse.session import opened
             from fim_private.warehouse.source import DatabaseSource
 
-            dry: dict[str, Any] = {} if self.dry is None else {"queries": self.dry.queries, "dialect": self.dry.dialect}
+            dry: dict[str, Any] = (
+                {}
+                if self.dry is None
+                else {"queries": self.dry.queries, "dialect": self.dry.dialect}
+            )
             with opened(data, self.table, reading, **dry) as (session, found):
-                kept = stored(session, found, reading, excluded=scope.excluded, min_basket=scope.min_basket)
+                kept = stored(
+                    session, found, reading, excluded=scope.excluded, min_basket=scope.min_basket
+                )
                 yield [
                     Opened(
-                        DatabaseSource.of(kept, place, reading.missing_user, effort, together=own.unites),
+                        DatabaseSource.of(
+                            kept, place, reading.missing_user, effort, together=own.unites
+                        ),
                         kept.read_as,
                         own.read_from(kept.read_as),
                     )
@@ -144,11 +198,15 @@ class Engine:
             return
         with (
             opened_table(data, reading, self.settings) as table,
-            stored_purchases(table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded) as of_spark,
+            stored_purchases(
+                table, replace(scope, exclude=(), catalogue=None).applied, scope.excluded
+            ) as of_spark,
         ):
             yield [
                 Opened(
-                    SparkSource.of(of_spark, place, reading.missing_user, effort, together=own.unites),
+                    SparkSource.of(
+                        of_spark, place, reading.missing_user, effort, together=own.unites
+                    ),
                     table.read_as,
                     own.read_from(table.read_as),
                 )
@@ -158,23 +216,33 @@ class Engine:
 
 def _check_ibis() -> None:
     if importlib.util.find_spec("ibis") is None:
-        raise MissingExtraError(f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'")
+        raise MissingExtraError(
+            f"{parameter('engine')} {SQL} needs Ibis: pip install 'fim-private[warehouse]'"
+        )
 
 
 class Run:
-    """One call of `mine` or `count`: how purchases are read; noise; account. asked: all options of the function."""
+    """One call of `mine` or `count`: how purchases are read; noise; account. asked: all options of
+    the function.
+    """
 
-    def __init__(self, data: Any, asked: Mapping[str, Any], segments: Segments | None = None) -> None:
+    def __init__(
+        self, data: Any, asked: Mapping[str, Any], segments: Segments | None = None
+    ) -> None:
         dry = data if isinstance(data, DryRun) else None
         self.data, self.asked = data if dry is None else dry.data, asked
-        self.engine = Engine.of(self.data, asked["engine"], asked["spark_conf"], asked["table"], dry)
+        self.engine = Engine.of(
+            self.data, asked["engine"], asked["spark_conf"], asked["table"], dry
+        )
         if self.engine.name == SQL and asked.get("max_basket") is not None:
             raise ParameterError(
-                f"leave out {parameter('max_basket')}: {parameter('engine')} {SQL} does not cut baskets"
+                f"leave out {parameter('max_basket')}: {parameter('engine')} {SQL} does not cut "
+                f"baskets"
             )
         if self.engine.name == SQL and asked["query"] is not None:
             raise ParameterError(
-                f"leave out {parameter('query')}: make a view, and name it with {parameter('table')}; it counts as a "
+                f"leave out {parameter('query')}: make a view, and name it with "
+                f"{parameter('table')}; it counts as a "
                 "query"
             )
         watched = {} if asked["progress"] is None else {"progress": asked["progress"]}
@@ -182,48 +250,81 @@ class Run:
         self.randomness = Randomness.of_seed(asked["seed"])
         # Of the day before anything is read: how long that takes may depend on the data.
         self.date = datetime.date.today() if self.randomness.private else None
-        self.account = account_of(asked["ledger"], asked["dataset"], private=self.randomness.private)
+        self.account = account_of(
+            asked["ledger"], asked["dataset"], private=self.randomness.private
+        )
         self.reading, self.by_user = reading_of(asked, segments), counts_users(self.data, asked)
         times = self.reading.times
         if times is not None and not times.periods and times.per is None:
             raise ParameterError(
-                f"{parameter('time')} needs {parameter('period')} too, such as 2026-11, or {parameter('per')}"
+                f"{parameter('time')} needs {parameter('period')} too, such as 2026-11, or "
+                f"{parameter('per')}"
             )
         if times is not None and asked["neighbors"] == Neighbors.REPLACE_ONE:
             raise ParameterError(
-                f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a basket can be of "
+                f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a "
+                f"basket can be of "
                 "another period, and then two releases change"
             )
         if self.engine.name == LOCAL:
             check_query(self.data, asked["query"])
-        self.reading = replace(self.reading, from_query=self.engine.reads_query(self.data, self.reading))
+        self.reading = replace(
+            self.reading, from_query=self.engine.reads_query(self.data, self.reading)
+        )
         self.read_by = read_by(self.data, self.reading)
         self.where, self.fold_case = self.read_by.where, self.read_by.fold_case
 
     def scope(self, **chosen: Any) -> Scope:
-        """Return what of the purchases counts. chosen: what of it not every function has. A list is read."""
-        own: dict[str, Any] = {"by_user": self.by_user, "query": self.read_by.query, "fold_case": self.fold_case}
+        """Return what of the purchases counts. chosen: what of it not every function has. A list is
+        read.
+        """
+        own: dict[str, Any] = {
+            "by_user": self.by_user,
+            "query": self.read_by.query,
+            "fold_case": self.fold_case,
+        }
         own["time_format"] = self.read_by.time_format
         if (times := self.reading.times) is not None:
             period = None if times.each or not times.periods else times.periods[0].name
-            own |= {"time": times.column, "period": period, "per": times.per, "missing_time": times.missing}
-        return Scope.of(min_basket=self.asked["min_basket"], together=self.asked["together"], **own, **chosen)
+            own |= {
+                "time": times.column,
+                "period": period,
+                "per": times.per,
+                "missing_time": times.missing,
+            }
+        return Scope.of(
+            min_basket=self.asked["min_basket"], together=self.asked["together"], **own, **chosen
+        )
 
     @contextmanager
     def charged(
-        self, command: str, scope: Scope, cost: PrivacyCost, neighbors: str, *, rho: Fraction | None, **recorded: Any
+        self,
+        command: str,
+        scope: Scope,
+        cost: PrivacyCost,
+        neighbors: str,
+        *,
+        rho: Fraction | None,
+        **recorded: Any,
     ) -> Iterator[tuple[list[Opened], Charged | None]]:
-        """Read purchases, and charge the release of them before anything is computed; warn of what promises little.
+        """Read purchases, and charge the release of them before anything is computed; warn of what
+        promises little.
 
-        Yields the purchases, of each segment where there are some, and the charge. cost: of all of it. recorded: zcdp,
-        and the parameters beside which rows count; each: of several periods, which are charged one by one, the cost.
-        Raises LedgerError, DataError.
+        Yields the purchases, of each segment where there are some, and the charge. cost: of all of
+        it. recorded: zcdp, and the parameters beside which rows count; each: of several periods,
+        which are charged one by one, the cost. Raises LedgerError, DataError.
         """
         recorded["parameters"] |= rows_asked(self.data, self.reading, scope)
-        recorded |= {"command": command, "cost": recorded.pop("each", cost), "spans": spans_of(self.reading)}
+        recorded |= {
+            "command": command,
+            "cost": recorded.pop("each", cost),
+            "spans": spans_of(self.reading),
+        }
         recorded["unit_columns"] = unit_columns(self.data, self.reading)
         dataset = self.asked["dataset"]
-        due = pending_charge(self.account, dataset=dataset, by_user=self.by_user, neighbors=neighbors, **recorded)
+        due = pending_charge(
+            self.account, dataset=dataset, by_user=self.by_user, neighbors=neighbors, **recorded
+        )
         # Warnings name the caller of `mine`: above this line, contextlib's, and that of `mine`.
         private, stacklevel = self.randomness.private, 4
         exchanged = neighbors == Neighbors.REPLACE_ONE
@@ -254,7 +355,9 @@ class Run:
             units = units_in_all(each, first.scope.max_segments)
             warn(cautions_of_units(cost, units, first.privacy_unit, noisy=True), stacklevel=3)
 
-    def release(self, opened: Opened, allocation: BudgetAllocation, published: Published, **own: Any) -> Release:
+    def release(
+        self, opened: Opened, allocation: BudgetAllocation, published: Published, **own: Any
+    ) -> Release:
         """Return what comes out, with the guarantee. own: what else a Release has."""
         source, units = opened.source, published.units
         usual: dict[str, Any] = {"scope": opened.scope, "itemsets": published.itemsets}

@@ -1,4 +1,6 @@
-"""The itemsets that a caller gives: a list, a table, an earlier release, or a text with one a line."""
+"""The itemsets that a caller gives: a list, a table, an earlier release, or a text with one a
+line.
+"""
 
 from __future__ import annotations
 
@@ -73,19 +75,24 @@ class _Source:
                 raise self.refuse("holds text that is not valid Unicode", place) from None
             named = folded(value) if self.fold_case else value.strip()
             if named is None or is_missing(named):
-                raise self.refuse("holds a text that stands for no item, such as NULL; leave it out", place)
+                raise self.refuse(
+                    ("holds a text that stands for no item, such as NULL; leave it out"), place
+                )
             return item_of(named)
         if is_whole(type(value)):
             return item_of(int(value))
         raise self.refuse(f"must hold whole numbers and strings, not {type(value).__name__}", place)
 
 
-def given_itemsets(source: Any, *, name: str = "itemsets", fold_case: bool = False) -> GivenItemsets:
+def given_itemsets(
+    source: Any, *, name: str = "itemsets", fold_case: bool = False
+) -> GivenItemsets:
     """Return the itemsets that a caller gives, as `count` takes them. name: of the parameter.
 
-    A text such as "39.0" is the integer 39, and "007" is a text. Raises ParameterError, or DataError for a
-    file, if there are none, or more than 100,000, or if one is given twice. So it does if one is empty, has more than
-    1,000 items or an item twice, or is no collection of integers and strings.
+    A text such as "39.0" is the integer 39, and "007" is a text. Raises ParameterError, or
+    DataError for a file, if there are none, or more than 100,000, or if one is given twice. So it
+    does if one is empty, has more than 1,000 items or an item twice, or is no collection of
+    integers and strings.
     """
     if not isinstance(source, str | os.PathLike):
         given = _Source(parameter(name), ParameterError, fold_case)
@@ -132,7 +139,8 @@ def _of_object(given: Any, source: _Source) -> Iterable[Any]:
         with suppress(TypeError):  # an array of no dimensions only claims to be iterable
             return iter(given)
     raise source.refuse(
-        f"must be a list of itemsets, a release, a frame or the path of a file, not {type(given).__name__}"
+        f"must be a list of itemsets, a release, a frame or the path of a file, not "
+        f"{type(given).__name__}"
     )
 
 
@@ -155,7 +163,9 @@ def _of_file(path: Path, source: _Source) -> Iterable[Any]:
 
     def column(name: str) -> list[Any]:
         wanted = Roles(None, (name,)).wanted
-        return [value for batch in table.batches(wanted) for value in batch.column(name).to_pylist()]
+        return [
+            value for batch in table.batches(wanted) for value in batch.column(name).to_pylist()
+        ]
 
     return _of_columns(names, column, source)
 
@@ -163,7 +173,8 @@ def _of_file(path: Path, source: _Source) -> Iterable[Any]:
 # -------------------- tables: of this package, of mlxtend and of arules
 
 _Column = Callable[[Any], Iterable[Any]]
-# Columns that hold an itemset in each row, the first of these that is there; or the two sides of a rule.
+# Columns that hold an itemset in each row, the first of these that is there; or the two sides of a
+# rule.
 _ITEMSETS = ("itemsets", "items")
 _SIDES = (("antecedents", "consequents"), ("lhs", "rhs"))
 # A rule in a cell, as arules has it.
@@ -171,12 +182,23 @@ _RULES = "rules"
 _ARROW = re.compile(r"(\{.*\})\s*=>\s*(\{.*\})", re.DOTALL)
 # What columns beside itemsets are called, and what no first line of items has.
 _FIGURES = {
-    *("support", "confidence", "lift", "leverage", "conviction", "coverage", "count", "length", "frequency"),
+    *(
+        "support",
+        "confidence",
+        "lift",
+        "leverage",
+        "conviction",
+        "coverage",
+        "count",
+        "length",
+        "frequency",
+    ),
     *("itemset", "itemsets", "item", "items", "rule", "rules", "lhs", "rhs"),
     *("antecedent", "antecedents", "consequent", "consequents", "item_1", "antecedent_1"),
 }
 _LOOK = (
-    "must have a column itemsets or items that holds an itemset in each row, such as {milk, bread}; or the columns "
+    "must have a column itemsets or items that holds an itemset in each row, such as {milk, "
+    "bread}; or the columns "
     "antecedents and consequents, or lhs and rhs, of rules"
 )
 
@@ -188,7 +210,9 @@ def _of_columns(names: Sequence[str], column: _Column, source: _Source) -> Itera
 
 
 def _of_table(names: Sequence[Any], column: _Column, source: _Source) -> Iterable[Any]:
-    """Return the itemset in each row of a table; of rules both sides together, each such itemset once."""
+    """Return the itemset in each row of a table; of rules both sides together, each such itemset
+    once.
+    """
     times = Counter(map(_plain, names))
     each_once = {_plain(name): name for name in names if times[_plain(name)] == 1}
     for name in _ITEMSETS:
@@ -196,7 +220,9 @@ def _of_table(names: Sequence[Any], column: _Column, source: _Source) -> Iterabl
             return (_cell(value) for value in column(each_once[name]))
     for left, right in _SIDES:
         if left in each_once and right in each_once:
-            return _unions(zip(column(each_once[left]), column(each_once[right]), strict=True), source)
+            return _unions(
+                zip(column(each_once[left]), column(each_once[right]), strict=True), source
+            )
     if _RULES in each_once:
         return _unions(_sides_of(column(each_once[_RULES]), source), source)
     raise source.refuse(_LOOK)
@@ -207,7 +233,9 @@ def _plain(name: Any) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Return the items in a cell: a text is one if it is written as a set, others stay as they are."""
+    """Return the items in a cell: a text is one if it is written as a set, others stay as they
+    are.
+    """
     found = set_in(value) if isinstance(value, str) else None
     return value if found is None else found
 
@@ -229,8 +257,12 @@ def _unions(rules: Iterable[tuple[Any, Any]], source: _Source) -> Iterator[tuple
             yield tuple(items)
 
 
-def _of_release_columns(names: Sequence[str], column: _Column, source: _Source) -> Iterable[Any] | None:
-    """Return the itemsets of a release of ours as CSV or a workbook has it; None for another table."""
+def _of_release_columns(
+    names: Sequence[str], column: _Column, source: _Source
+) -> Iterable[Any] | None:
+    """Return the itemsets of a release of ours as CSV or a workbook has it; None for another
+    table.
+    """
     if [*names[:2]] in (["segment", "item_1"], ["period", "item_1"], ["segment", "antecedent_1"]):
         raise source.refuse(_SEVERAL)
     items = _numbered(names, "item")
@@ -246,7 +278,10 @@ def _numbered(names: Sequence[str], stem: str) -> list[str]:
     """Return the columns stem_1, stem_2, … as far as they go on in this order."""
     own = [name for name in names if name.startswith(f"{stem}_")]
     wanted = [f"{stem}_{number}" for number in range(1, len(own) + 1)]
-    return [name for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, wanted, strict=True))]
+    return [
+        name
+        for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, wanted, strict=True))
+    ]
 
 
 def _beside(names: Sequence[str], column: _Column) -> list[list[Item]]:
@@ -266,7 +301,9 @@ _BRACKETS = ("{}", "[]", "()")
 
 
 def set_in(text: str, brackets: Sequence[str] = _BRACKETS) -> list[Item] | None:
-    """Return the items of a set that is written as text, as Python and as arules write it; None for another text."""
+    """Return the items of a set that is written as text, as Python and as arules write it; None for
+    another text.
+    """
     bare = text.strip()
     called = _CALL.fullmatch(bare)
     if called is not None:
@@ -299,7 +336,11 @@ _NAMES_OF_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "ba
 def _of_text(file: File, source: _Source) -> Iterable[Any]:
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
-    lines = [(number, line) for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1) if line.strip()]
+    lines = [
+        (number, line)
+        for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1)
+        if line.strip()
+    ]
     if not lines:
         return []
     own = DELIMITER_OF_SUFFIX.get(file.suffix)
@@ -324,7 +365,11 @@ def _is_table(names: Sequence[str]) -> bool:
 
 
 def _of_text_table(
-    names: Sequence[str], delimiter: str, lines: Sequence[tuple[int, str]], name: str, source: _Source
+    names: Sequence[str],
+    delimiter: str,
+    lines: Sequence[tuple[int, str]],
+    name: str,
+    source: _Source,
 ) -> Iterable[Any]:
     rows = []
     for number, line in lines:
@@ -332,7 +377,9 @@ def _of_text_table(
         if len(cells) == len(names) + 1:  # R names rows, and gives their names no title
             cells = cells[1:]
         if len(cells) != len(names):
-            raise DataError(f"{name}: line {number:,} has more or fewer fields than the first line names")
+            raise DataError(
+                f"{name}: line {number:,} has more or fewer fields than the first line names"
+            )
         rows.append(cells)
 
     def column(wanted: str) -> list[str]:
@@ -343,7 +390,9 @@ def _of_text_table(
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
-    """Split a line of a table. A delimiter within double quotes, or within the braces of a set, is none."""
+    """Split a line of a table. A delimiter within double quotes, or within the braces of a set, is
+    none.
+    """
     separator = re.escape(delimiter)
     pattern = rf'((?:"(?:[^"]|"")*"|\{{[^{{}}]*\}}|[^{separator}])*+)(?:{separator}|$)'
     cells, position = [], 0
@@ -364,13 +413,18 @@ def _without_quotes(cell: str) -> str:
 
 def _refuse_header(first: str, delimiter: str | None, source: _Source) -> None:
     """Raise an error if the first line names columns, of which none holds itemsets."""
-    names = [_plain(name.strip('"')) for name in re.split(r"[\s,;|]+" if delimiter is None else delimiter, first)]
+    names = [
+        _plain(name.strip('"'))
+        for name in re.split(r"[\s,;|]+" if delimiter is None else delimiter, first)
+    ]
     if not _FIGURES.isdisjoint(names) or (len(names) > 1 and all(map(suggests_a_column, names))):
         raise source.refuse(f"seems to be a table: its first line names columns. It {_LOOK}")
 
 
 def _of_line(line: str, delimiter: str | None, where: str) -> list[Item]:
-    """Return the itemset in a line: a set, or items between delimiters. where: what errors call the line."""
+    """Return the itemset in a line: a set, or items between delimiters. where: what errors call the
+    line.
+    """
     found = set_in(line, ("{}", "[]"))
     if found is not None:
         return found
@@ -397,19 +451,23 @@ def _check_white_space(line: str, where: str) -> None:
     if others:
         both = f"{others[0]} and spaces" if re.search(r"\s", bare) else others[0]
         raise DataError(
-            f"{where} has {both}, but in such a file white space alone separates items: save the list as .csv. There "
+            f"{where} has {both}, but in such a file white space alone separates items: save the "
+            f"list as .csv. There "
             "commas separate items, and an item that holds one stands in double quotes"
         )
 
 
 def _check_delimiter(line: str, delimiter: str, where: str) -> None:
-    """Raise DataError if another character than the delimiter seems to separate the items of a line."""
+    """Raise DataError if another character than the delimiter seems to separate the items of a
+    line.
+    """
     if delimiter in line or '"' in line:
         return
     wanted = _NAMES_OF_DELIMITERS[delimiter]
     for character, name in _NAMES_OF_DELIMITERS.items():
         if character in line:
             raise DataError(
-                f"{where} has {name} but no {wanted}: separate items by {wanted}, or put items that hold such a "
+                f"{where} has {name} but no {wanted}: separate items by {wanted}, or put items "
+                f"that hold such a "
                 "character in double quotes"
             )

@@ -1,4 +1,6 @@
-"""A plan: what each mechanism needs to find itemsets, and which to take; of users, what share of the top is found."""
+"""A plan: what each mechanism needs to find itemsets, and which to take; of users, what share of
+the top is found.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,13 @@ from fim_private.mechanisms.needs import Prospects, prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
 from fim_private.request.budget import AllocatedSelection, allocate
-from fim_private.request.request import MiningOptions, checked_options, listed, parse_sizes, wants_supports
+from fim_private.request.request import (
+    MiningOptions,
+    checked_options,
+    listed,
+    parse_sizes,
+    wants_supports,
+)
 from fim_private.spectrum import candidate_itemsets
 
 _LARGEST_ADVISED = 10  # the largest epsilon that is advised
@@ -39,18 +47,22 @@ _LARGEST_TOP, _MOST_TOPS = 100_000, 100  # each top is a plan of its own
 
 @dataclass(frozen=True)
 class PlannedMechanism:
-    """What one mechanism needs to find an itemset where `top` are asked for; figures in units, None where unknown.
+    """What one mechanism needs to find an itemset where `top` are asked for; figures in units, None
+    where unknown.
 
-    required_support: the least support with which an itemset of the largest size is found, if at most `top` have as
-        much, and all others none. With levelwise it is an estimate (`LevelNeeds`). required_share: the same in % of all
-        units.
-    required_margin: its lead over many others that are tied. required_margin_tied, of one itemset: the lead of ten that
-        are tied, to find any of them. expected_regret, of one itemset: the mean support that is lost at
-        required_support; an abstention loses all of it.
-    item_support, of levelwise: the support with which an item is found by itself. step: its most demanding step.
+    required_support: the least support with which an itemset of the largest size is found, if at
+        most `top` have as much, and all others none. With levelwise it is an estimate
+        (`LevelNeeds`). required_share: the same in % of all units.
+    required_margin: its lead over many others that are tied. required_margin_tied, of one itemset:
+        the lead of ten that are tied, to find any of them. expected_regret, of one itemset: the
+        mean support that is lost at required_support; an abstention loses all of it. item_support,
+        of levelwise: the support with which an item is found by itself. step: its most demanding
+        step.
     half_width: 95 % of noisy supports are within it.
-    feasible: whether it can run and required_support is at most the units; None where they were not given.
-    needs: public parameters that it takes. missing: those that were not given, so that it cannot run.
+    feasible: whether it can run and required_support is at most the units; None where they were not
+    given.
+    needs: public parameters that it takes. missing: those that were not given, so that it cannot
+    run.
     """
 
     name: str
@@ -74,7 +86,9 @@ class PlannedMechanism:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What each mechanism takes with these parameters, which are those of plan(), checked, and which one to use."""
+    """What each mechanism takes with these parameters, which are those of plan(), checked, and
+    which one to use.
+    """
 
     units: int | None
     size: int | str
@@ -119,13 +133,21 @@ class Plan:
         return iter(self.mechanisms)
 
     def __getitem__(self, key: str | int) -> PlannedMechanism:
-        """Return the figures of a mechanism by its name, or of the one recommended for so many itemsets."""
-        return self.best(key) if isinstance(key, int) else {one.name: one for one in reversed(self.mechanisms)}[key]
+        """Return the figures of a mechanism by its name, or of the one recommended for so many
+        itemsets.
+        """
+        return (
+            self.best(key)
+            if isinstance(key, int)
+            else {one.name: one for one in reversed(self.mechanisms)}[key]
+        )
 
     def best(self, top: int) -> PlannedMechanism:
-        """Return the figures of the one recommended for that many, one of `tops`: of those that can run that of least.
+        """Return the figures of the one recommended for that many, one of `tops`: of those that can
+        run that of least.
 
-        Those come first whose support the units can reach. Of equal ones fewer needs decide, then the order.
+        Those come first whose support the units can reach. Of equal ones fewer needs decide, then
+        the order.
         """
 
         def price(one: PlannedMechanism) -> tuple[bool, bool, float, int]:
@@ -139,7 +161,9 @@ class Plan:
 
     @cached_property
     def reason(self) -> str:
-        """Why those recommended, in a sentence or two for each, or what to change if none will do."""
+        """Why those recommended, in a sentence or two for each, or what to change if none will
+        do.
+        """
         best = [self.best(top) for top in self.tops]
         return self._reason(best[0]) if self.tops == (1,) else " ".join(self._reasons(best))
 
@@ -148,26 +172,41 @@ class Plan:
         """What was asked, in words."""
         what = "an itemset" if self.tops == (1,) else "one of many itemsets"
         among = "" if self.units is None else f" among {of_units(self.units)}"
-        baskets = "" if self.typical_basket is None else f", baskets of {self.typical_basket:g} items"
+        baskets = (
+            "" if self.typical_basket is None else (f", baskets of {self.typical_basket:g} items")
+        )
         return (
-            f"What it takes to find {what} of {self.size}{among} with {percent(100 * self.confidence)} probability "
-            f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, {self.neighbors}{baskets})"
+            f"What it takes to find {what} of {self.size}{among} with "
+            f"{percent(100 * self.confidence)} probability "
+            f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, "
+            f"{self.neighbors}{baskets})"
         )
 
     @property
     def list_gain(self) -> Marked | None:
-        """What a list of all items would bring the largest top; None where there is one, or no typical basket."""
+        """What a list of all items would bring the largest top; None where there is one, or no
+        typical basket.
+        """
         if self.universe_size is not None or self.typical_basket is None or not self.delta:
             return None
         names = ("size", "epsilon", "delta", "neighbors", "union", "supports")
-        asked = of_users(mechanism="levelwise", top=self.tops[-1], **{name: getattr(self, name) for name in names})
+        asked = of_users(
+            mechanism="levelwise",
+            top=self.tops[-1],
+            **{name: getattr(self, name) for name in names},
+        )
         return list_gain(asked, units=self.units, user_items=self.typical_basket)
 
     def _table(self) -> Table:
-        """Of one itemset all mechanisms, the recommended one first; of many the one recommended for each top."""
+        """Of one itemset all mechanisms, the recommended one first; of many the one recommended for
+        each top.
+        """
         rows = [self.best(top) for top in self.tops]
         if self.tops == (1,):
-            rows = sorted(self.mechanisms, key=lambda one: (one.name != self.recommended, one.required_support is None))
+            rows = sorted(
+                self.mechanisms,
+                key=lambda one: (one.name != self.recommended, one.required_support is None),
+            )
         columns = {
             "top": [f"{one.top:,}" if self.tops != (1,) else "" for one in rows],
             "mechanism": [one.name for one in rows],
@@ -176,9 +215,18 @@ class Plan:
             "lacks": [", ".join(one.missing) for one in rows],
         }
         filled = {name: cells for name, cells in columns.items() if any(cells)}
-        numbers = frozenset(place for place, name in enumerate(filled) if name not in ("mechanism", "lacks"))
+        numbers = frozenset(
+            place for place, name in enumerate(filled) if name not in ("mechanism", "lacks")
+        )
         notes = [self.reason, *([] if self.list_gain is None else [str(self.list_gain)])]
-        return Table(self.title, [*filled], [*zip(*filled.values(), strict=True)], numbers, notes, "plan.to_pandas()")
+        return Table(
+            self.title,
+            [*filled],
+            [*zip(*filled.values(), strict=True)],
+            numbers,
+            notes,
+            "plan.to_pandas()",
+        )
 
     def __repr__(self) -> str:
         return f"Plan: {self._table().text()}"
@@ -187,32 +235,52 @@ class Plan:
         return self._table().html()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: one key per parameter, mechanisms (a list of dictionaries), recommended and reason."""
+        """Return plain values: one key per parameter, mechanisms (a list of dictionaries),
+        recommended and reason.
+        """
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values |= {"recommended": self.recommended, "reason": self.reason}
-        lists = {name: list(values[name]) for name in ("top", "recommended") if isinstance(values[name], tuple)}
-        return values | lists | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
+        lists = {
+            name: list(values[name])
+            for name in ("top", "recommended")
+            if isinstance(values[name], tuple)
+        }
+        return (
+            values | lists | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
+        )
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame, one row per top and mechanism, columns as in PlannedMechanism.to_dict."""
+        """Return a pandas.DataFrame, one row per top and mechanism, columns as in
+        PlannedMechanism.to_dict.
+        """
         import pandas as pd
 
         return pd.DataFrame([mechanism.to_dict() for mechanism in self.mechanisms])
 
     def _specs(self, top: int) -> list[MechanismSpec]:
-        # For several, those that pick with a budget of their own each need about `top` times what they need for one; so
-        # do all where they are to be purely private, and then those that are not worse are there as well.
+        # For several, those that pick with a budget of their own each need about `top` times what
+        # they need for one; so do all where they are to be purely private, and then those that are
+        # not worse are there as well.
         specs = registry.MECHANISMS.values()
         if top == 1:
             return [spec for spec in specs if not spec.composed or self.typical_basket is not None]
-        return [spec for spec in specs if spec.composed or spec.bounded_range or not (self.delta or spec.spends_delta)]
+        return [
+            spec
+            for spec in specs
+            if spec.composed or spec.bounded_range or not (self.delta or spec.spends_delta)
+        ]
 
     def _planned(self, spec: MechanismSpec, top: int) -> PlannedMechanism:
         # An optional cap counts where it is given.
-        capped = spec.basket_cap is BasketCap.NEEDED or (spec.basket_cap is BasketCap.OPTIONAL and self.max_basket)
+        capped = spec.basket_cap is BasketCap.NEEDED or (
+            spec.basket_cap is BasketCap.OPTIONAL and self.max_basket
+        )
         # Of each public parameter, whether the mechanism takes it, and whether it is there.
         public = {
-            "catalogue of all items": (spec.universe is not UniverseNeed.UNKNOWN, self.universe_size is not None),
+            "catalogue of all items": (
+                spec.universe is not UniverseNeed.UNKNOWN,
+                self.universe_size is not None,
+            ),
             "public rank cap": (spec.rank_cap is RankCap.CANDIDATES, True),
             "cap on basket size": (capped, self.max_basket is not None),
             "cap on baskets per unit": (capped and self.max_baskets is not None, True),
@@ -224,20 +292,29 @@ class Plan:
             return PlannedMechanism(spec.name, top, needs=needs, missing=missing)
         groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
         universe = None if spec.universe is UniverseNeed.UNKNOWN else self.universe_size
-        caps: dict[str, Any] = {name: getattr(self, name) for name in ("max_rank", "max_basket", "max_baskets")}
+        caps: dict[str, Any] = {
+            name: getattr(self, name) for name in ("max_rank", "max_basket", "max_baskets")
+        }
         among: int | None = None
         parameters = []
         for sizes in groups:
             if universe is not None:
                 among = sum(candidate_itemsets(universe, size, "universe_size") for size in sizes)
-            parameters.append(PublicParameters(sizes, top, self.neighbors, among, among is not None, **caps))
-        budget, half_width = (checked.exact_epsilon(self.epsilon), checked.exact_delta_or_zero(self.delta)), None
+            parameters.append(
+                PublicParameters(sizes, top, self.neighbors, among, among is not None, **caps)
+            )
+        budget, half_width = (
+            (checked.exact_epsilon(self.epsilon), checked.exact_delta_or_zero(self.delta)),
+            None,
+        )
         run: TopK | Levelwise | LevelwiseThreshold
         if top == len(groups) == 1 and not self.supports and not spec.composed:
             run = TopK(registry.build(spec, *budget, parameters[0]), 1)  # it has all of the budget
         else:
             share = spec.supports_share(self.neighbors) if self.supports else None
-            asked = MiningOptions(spec, *budget, self.neighbors, self.sizes, top, self.union, share, **caps)
+            asked = MiningOptions(
+                spec, *budget, self.neighbors, self.sizes, top, self.union, share, **caps
+            )
             allocation = allocate(asked, parameters)
             run = allocation.selections[0].run
             half_width = allocation.half_width(top * len(groups)) if self.supports else None
@@ -253,10 +330,14 @@ class Plan:
             spec.name,
             top,
             found.support,
-            None if self.units is None or found.support is None else 100 * found.support / self.units,
+            None
+            if self.units is None or found.support is None
+            else 100 * found.support / self.units,
             found.margin,
             half_width=half_width,
-            feasible=None if self.units is None else found.support is not None and found.support <= self.units,
+            feasible=None
+            if self.units is None
+            else found.support is not None and found.support <= self.units,
             needs=needs,
             **figures,
         )
@@ -264,24 +345,35 @@ class Plan:
     def _reason(self, best: PlannedMechanism) -> str:
         chance = percent(100 * self.confidence)
         if best.required_support is None:
-            return f"No mechanism succeeds with {chance} probability at these parameters: ask for less confidence."
+            return (
+                f"No mechanism succeeds with {chance} probability at these parameters: ask "
+                f"for less confidence."
+            )
         support = f"{best.required_support:,}"
         spec = registry.spec_named(best.name)
         if best.feasible is False:
             changes = [f"at least {support} units, all of them with the itemset"]
             doubled = (self.epsilon * 2**times for times in count(1))
             advised = takewhile(lambda epsilon: epsilon <= _LARGEST_ADVISED, doubled)
-            enough = (each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible)
-            changes += [f"a larger epsilon: {least_in_words(each)} would do" for each in islice(enough, 1)]
+            enough = (
+                each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible
+            )
+            changes += [
+                f"a larger epsilon: {least_in_words(each)} would do" for each in islice(enough, 1)
+            ]
             return (
-                f"No mechanism will do: {of_units(self.units)} are too few to find anything with {chance} probability. "
+                f"No mechanism will do: {of_units(self.units)} are too few to find anything with "
+                f"{chance} probability. "
                 f"{best.name} finds an itemset once {support} units have it and it leads. "
                 f"You need {'; or '.join(changes)}."
             )
         needed = of_units(best.required_support)
         if best.required_share is not None:
             needed = f"{support} of {of_units(self.units)} ({percent(best.required_share)})"
-        found = f"{best.name}: {spec.description}. An itemset of {self.size} is found with {chance} probability "
+        found = (
+            f"{best.name}: {spec.description}. An itemset of {self.size} is found with "
+            f"{chance} probability "
+        )
         found += f"once {needed} have it"
         if best.required_margin is not None:
             found += f" and it leads the others by {best.required_margin:,}"
@@ -295,7 +387,10 @@ class Plan:
             own = [one for one in best if one.name == name]
             tops = _enumerated([f"{one.top:,}" for one in own])
             if any(one.required_support is None for one in own):
-                yield f"For the top {tops} no mechanism succeeds with {chance} probability: ask for less confidence."
+                yield (
+                    f"For the top {tops} no mechanism succeeds with {chance} probability: ask "
+                    f"for less confidence."
+                )
                 continue
             supports = [f"{one.required_support:,}" for one in own]
             needed = _enumerated(supports) if len({*supports}) > 1 else supports[0]
@@ -304,7 +399,10 @@ class Plan:
                 f"An itemset is found with {chance} probability once {needed} units have it."
             )
             if few := [f"{one.top:,}" for one in own if one.feasible is False]:
-                yield f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: no mechanism will do."
+                yield (
+                    f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: "
+                    f"no mechanism will do."
+                )
 
 
 def of_units(number: int | None) -> str:
@@ -318,45 +416,113 @@ def or_dash(figure: int | None) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a percentage in words: two digits below 10, all digits up to 99.9, whole numbers above."""
-    return f"{value:.2g} %" if value < 10 else f"{value:,.10g} %" if value < 100 else f"{value:,.0f} %"
+    """Return a percentage in words: two digits below 10, all digits up to 99.9, whole numbers
+    above.
+    """
+    return (
+        f"{value:.2g} %" if value < 10 else f"{value:,.10g} %" if value < 100 else f"{value:,.0f} %"
+    )
 
 
-# A plan for users is an estimate from public numbers, no bound. Two things lose an itemset: its items do not go on
-# to the sets, since their weight is too low (a normal distribution function of its logarithm), and others overtake it
-# by noise in the second count. The noise and the threshold are those of the run that `mine` would carry out. How strong
-# items and itemsets are in a shop was measured on seven public data sets, and is interpolated by how many different
-# items a user has bought. Of pairs, at k = 10, 50 and 100 and ε = 1, it was within 11 points of the share measured on
-# all seven. It is rougher for other sizes and fewer than ten itemsets, and with each data set left out in turn it was
-# 16 to 28 points off in the mean, and 45 to 72 for the three of few or coarse items.
+# A plan for users is an estimate from public numbers, no bound. Two things lose an itemset: its
+# items do not go on to the sets, since their weight is too low (a normal distribution function of
+# its logarithm), and others overtake it by noise in the second count. The noise and the threshold
+# are those of the run that `mine` would carry out. How strong items and itemsets are in a shop was
+# measured on seven public data sets, and is interpolated by how many different items a user has
+# bought. Of pairs, at k = 10, 50 and 100 and ε = 1, it was within 11 points of the share measured
+# on all seven. It is rougher for other sizes and fewer than ten itemsets, and with each data set
+# left out in turn it was 16 to 28 points off in the mean, and 45 to 72 for the three of few or
+# coarse items.
 
-USUAL_ITEMS, USUAL_TOP = 30.0, 50  # where nothing else is asked: most data sets measured have about as many items
-_LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000  # on how many are listed selections depend by the logarithm alone
+# where nothing else is asked: most data sets measured have about as many items
+USUAL_ITEMS, USUAL_TOP = 30.0, 50
+# on how many are listed selections depend by the logarithm alone
+_LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
 _PICKED = frozenset({"exponential", "limited-domain"})
 
-# Fitted to what `mine`, and a model of it, found in the shops whole and in halves of their users: how many different
-# items a mean user has; then, in natural logarithms, the weight of the items of the top 50 pairs, per user ("reach");
-# the spread of these weights; how they fall with the number wanted; how far apart the top pairs are in support, per
-# user ("hold"); how that falls; and the share of users with the 1st, 10th and 100th item, and pair.
+# Fitted to what `mine`, and a model of it, found in the shops whole and in halves of their users:
+# how many different items a mean user has; then, in natural logarithms, the weight of the items of
+# the top 50 pairs, per user ("reach"); the spread of these weights; how they fall with the number
+# wanted; how far apart the top pairs are in support, per user ("hold"); how that falls; and the
+# share of users with the 1st, 10th and 100th item, and pair.
 _SHOPS = (
-    # Dunnhumby's sample of few items, 9,010 users of 217 items; Groceries by member, 3,898; Valued Shoppers, 9,999
-    (5.4, -4.061, 0.714, -0.456, -6.751, 0.218, *map(math.log, (0.1128, 0.0648, 0.0206, 0.0085, 0.0039, 0.0020))),
-    (8.9, -2.513, 0.260, -0.007, -3.805, -0.026, *map(math.log, (0.4582, 0.1855, 0.0154, 0.0552, 0.0308, 0.0118))),
-    (25.9, -4.181, 0.150, 0.120, -4.260, 0.214, *map(math.log, (0.3530, 0.1195, 0.0365, 0.0916, 0.0406, 0.0166))),
+    # Dunnhumby's sample of few items, 9,010 users of 217 items; Groceries by member, 3,898; Valued
+    # Shoppers, 9,999
+    (
+        5.4,
+        -4.061,
+        0.714,
+        -0.456,
+        -6.751,
+        0.218,
+        *map(math.log, (0.1128, 0.0648, 0.0206, 0.0085, 0.0039, 0.0020)),
+    ),
+    (
+        8.9,
+        -2.513,
+        0.260,
+        -0.007,
+        -3.805,
+        -0.026,
+        *map(math.log, (0.4582, 0.1855, 0.0154, 0.0552, 0.0308, 0.0118)),
+    ),
+    (
+        25.9,
+        -4.181,
+        0.150,
+        0.120,
+        -4.260,
+        0.214,
+        *map(math.log, (0.3530, 0.1195, 0.0365, 0.0916, 0.0406, 0.0166)),
+    ),
     # Ta-Feng, 13,858; Online Retail, 4,372; Complete Journey by product type and by product, 2,469
-    (36.4, -4.703, 0.339, -0.080, -5.946, 0.432, *map(math.log, (0.3247, 0.0776, 0.0312, 0.0363, 0.0206, 0.0073))),
-    (61.2, -4.174, 0.150, 0.017, -5.671, 0.183, *map(math.log, (0.2029, 0.1338, 0.0739, 0.0716, 0.0581, 0.0393))),
-    (175.9, -2.625, 0.234, 0.292, -3.476, 0.215, *map(math.log, (0.8967, 0.6351, 0.3690, 0.5751, 0.4435, 0.2791))),
-    (351.4, -3.610, 0.437, 0.117, -3.999, 0.390, *map(math.log, (0.7250, 0.3860, 0.1608, 0.2394, 0.1673, 0.0757))),
+    (
+        36.4,
+        -4.703,
+        0.339,
+        -0.080,
+        -5.946,
+        0.432,
+        *map(math.log, (0.3247, 0.0776, 0.0312, 0.0363, 0.0206, 0.0073)),
+    ),
+    (
+        61.2,
+        -4.174,
+        0.150,
+        0.017,
+        -5.671,
+        0.183,
+        *map(math.log, (0.2029, 0.1338, 0.0739, 0.0716, 0.0581, 0.0393)),
+    ),
+    (
+        175.9,
+        -2.625,
+        0.234,
+        0.292,
+        -3.476,
+        0.215,
+        *map(math.log, (0.8967, 0.6351, 0.3690, 0.5751, 0.4435, 0.2791)),
+    ),
+    (
+        351.4,
+        -3.610,
+        0.437,
+        0.117,
+        -3.999,
+        0.390,
+        *map(math.log, (0.7250, 0.3860, 0.1608, 0.2394, 0.1673, 0.0757)),
+    ),
 )
 
 
-# Of few different items each has a large share of the users: an average item has at least items / different items,
-# and an average pair its square. On 0/1 tables of 12 to 497 columns (three data sets, 600 and 3,000 users) this, with
-# the true mean number of items, was 15 points off in the mean; 20 without it, and 25 with 30 items for a mean user.
+# Of few different items each has a large share of the users: an average item has at least items /
+# different items, and an average pair its square. On 0/1 tables of 12 to 497 columns (three data
+# sets, 600 and 3,000 users) this, with the true mean number of items, was 15 points off in the
+# mean; 20 without it, and 25 with 30 items for a mean user.
 _PAIR_HOLD = 0.5
-# An itemset is sure in half of the runs where the first leads the last of those asked for by so much: the logarithm of
-# their difference over the noise, times their ratio less 1. Fitted to the same shops, whole and in halves.
+# An itemset is sure in half of the runs where the first leads the last of those asked for by so
+# much: the logarithm of their difference over the noise, times their ratio less 1. Fitted to the
+# same shops, whole and in halves.
 _LEAD_OF_SURE, _SPREAD_OF_SURE = 2.4, 0.8
 _RANKS = 20  # so many ranks stand for all
 
@@ -375,22 +541,26 @@ def _shop(items: float, among: int | None = None) -> list[float]:
     return shop
 
 
-# What is added to reach, hold and reach_decay: for items, sizes from 1 on together, and sets of three; of larger ones
-# hold is added once more for each item.
+# What is added to reach, hold and reach_decay: for items, sizes from 1 on together, and sets of
+# three; of larger ones hold is added once more for each item.
 _SHIFTS = {
     "items": (-0.084, 1.821, 0.366),
     "together": (-0.038, 1.182, 0.304),
     "pairs": (0.0, 0.0, 0.0),
     "larger": (0.226, -0.893, -0.357),
 }
-# Listed items go on from so many σ; powers of noise over hold, of levelwise and of selections; and their scale.
+# Listed items go on from so many σ; powers of noise over hold, of levelwise and of selections; and
+# their scale.
 _LISTED_SIGMAS, _POWER, _PICKS_POWER, _PICKS_SCALE = 2.555, 1.038, 0.95, -0.715
-# Of selections, without and with a list: the logarithm of support over need at which half are found, and its spread.
+# Of selections, without and with a list: the logarithm of support over need at which half are
+# found, and its spread.
 _PICKS_HALF = {False: (-0.108, 0.224), True: (-0.769, 0.599)}
 
 
 def typical_items(name: str, items: float, *, least: int) -> float:
-    """Return how many different items a user has bought. Raises ParameterError unless it is `least` to 1,000,000."""
+    """Return how many different items a user has bought. Raises ParameterError unless it is `least`
+    to 1,000,000.
+    """
     number = checked.exact_number(items)
     if number is not None and least <= number <= _LARGEST_ITEMS:
         return float(number)
@@ -399,8 +569,20 @@ def typical_items(name: str, items: float, *, least: int) -> float:
 
 
 def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions:
-    """Return the same request with a public list of that size, if the mechanism is left to "auto"."""
-    names = ("epsilon", "delta", "rho", "neighbors", "top", "union", "supports_share", "keep_all", "by_user")
+    """Return the same request with a public list of that size, if the mechanism is left to
+    "auto".
+    """
+    names = (
+        "epsilon",
+        "delta",
+        "rho",
+        "neighbors",
+        "top",
+        "union",
+        "supports_share",
+        "keep_all",
+        "by_user",
+    )
     return of_users(
         **{name: getattr(options, name) for name in names},
         size=options.sizes,
@@ -415,11 +597,14 @@ def of_users(**asked: Any) -> MiningOptions:
     return checked_options(**({"by_user": True, "supports": True} | asked))
 
 
-def expected_found(options: MiningOptions, units: int, items: float, among: int | None = None) -> float | None:
-    """Return the share of the true top that is found, in [0, 1], as an estimate: the mean of the sizes asked for.
+def expected_found(
+    options: MiningOptions, units: int, items: float, among: int | None = None
+) -> float | None:
+    """Return the share of the true top that is found, in [0, 1], as an estimate: the mean of the
+    sizes asked for.
 
-    items: of a mean user. among: how many different items there are, where that is public. Returns None for mechanisms
-    that "auto" does not choose, and with min_support or max_basket.
+    items: of a mean user. among: how many different items there are, where that is public. Returns
+    None for mechanisms that "auto" does not choose, and with min_support or max_basket.
     """
     if options.min_support is not None or options.max_basket is not None:
         return None
@@ -432,7 +617,9 @@ def expected_found(options: MiningOptions, units: int, items: float, among: int 
             half_width = allocation.half_width(options.most_supports)
             if options.keep_all:
                 half_width = 0
-            found += [_found_by_levels(selection.run, sizes, units, shop, half_width) for sizes in groups]
+            found += [
+                _found_by_levels(selection.run, sizes, units, shop, half_width) for sizes in groups
+            ]
         elif isinstance(selection.run, TopK) and options.mechanism.name in _PICKED:
             shop = _shop(items, among)
             found.append(_found_by_selections(selection, selection.run, options, units, shop))
@@ -445,7 +632,12 @@ def _found_by_levels(
     run: Levelwise, sizes: tuple[int, ...], users: int, shop: Sequence[float], half_width: int
 ) -> float:
     (reach, spread, reach_decay, hold, hold_decay, *shares), shifts = shop, _shifts(sizes)
-    budget, recipe, units, wanted = run.budget, run.recipe, math.log(users), math.log(run.count / 50)
+    budget, recipe, units, wanted = (
+        run.budget,
+        run.recipe,
+        math.log(users),
+        math.log(run.count / 50),
+    )
     variance = budget.variance(recipe.items, 1)
     need = _LISTED_SIGMAS * math.sqrt(variance)
     if run.items_delta is not None:
@@ -466,7 +658,8 @@ def _share_that_comes_out(
     """Return the share of the itemsets found that come out.
 
     If none is sure to be among those asked for, those whose interval reaches 0 do not.
-    ranks, supports: of the itemsets asked for. log_noise: the logarithm of the deviation of the second count.
+    ranks, supports: of the itemsets asked for. log_noise: the logarithm of the deviation of the
+    second count.
     half_width: of the interval of a support, in units, or 0 if none is left out.
     """
     first, last = float(supports[0]), float(supports[-1])
@@ -496,11 +689,15 @@ def _found_by_selections(
     of_ranks = shares[:3] if sizes[0] == 1 else shares[3:]
     support = units + float(np.interp(math.log10(run.count), (0, 1, 2), of_ranks))
     noise = _PICKS_SCALE - math.log(exponential_rate(run.mechanism.epsilon, options.neighbors))
-    ahead = _ahead(_PICKS_POWER * (noise - (units + hold + _shifts(sizes)[1] - hold_decay * math.log(run.count / 50))))
+    ahead = _ahead(
+        _PICKS_POWER
+        * (noise - (units + hold + _shifts(sizes)[1] - hold_decay * math.log(run.count / 50)))
+    )
     return NormalDist().cdf((support - math.log(need) - half) / spread) * ahead
 
 
-def _ahead(log: float) -> float:  # the share that is not overtaken, from the logarithm of noise over hold
+# the share that is not overtaken, from the logarithm of noise over hold
+def _ahead(log: float) -> float:
     return math.exp(-math.exp(min(log, 50.0)))
 
 
@@ -513,7 +710,8 @@ def _shifts(sizes: tuple[int, ...]) -> tuple[float, float, float]:
     return reach, hold * (sizes[0] - 2 or 1), decay
 
 
-# A forecast that is farther from what came out, as a share of what was asked for, is not printed below it.
+# A forecast that is farther from what came out, as a share of what was asked for, is not printed
+# below it.
 _CONTRADICTION = 0.1
 
 
@@ -527,10 +725,11 @@ def list_gain(
 ) -> Marked | None:
     """Return what a list of all items would bring users, in a sentence with its parameters marked.
 
-    units: the number of users, if it is public or was released. user_items: the different items of a mean user, >= 1.
-    among: how many different items there are, where that is known. came_out: of a release, the share that came out
-    of the itemsets that were asked for.
-    Returns None with a list, or where all came out and the forecast without a list is lower than that.
+    units: the number of users, if it is public or was released. user_items: the different items of
+    a mean user, >= 1.
+    among: how many different items there are, where that is known. came_out: of a release, the
+    share that came out of the itemsets that were asked for. Returns None with a list, or where all
+    came out and the forecast without a list is lower than that.
     """
     if options.items_are_listed:
         return None
@@ -547,7 +746,9 @@ def list_gain(
             return None
         if not is_contradicted:
             gain = _gain_in_words(options, listed, without)
-    return Marked(f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku.")
+    return Marked(
+        f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
+    )
 
 
 def _gain_in_words(options: MiningOptions, listed: float, without: float) -> str:
@@ -555,11 +756,17 @@ def _gain_in_words(options: MiningOptions, listed: float, without: float) -> str
     if listed <= without or first == second:
         return "A public product list would hardly change what you find here"
     what = most_frequent(options.top, options.sizes, union=options.union)
-    return f"With a list of your products you would find about {first} of the {what}, without it about {second}"
+    return (
+        f"With a list of your products you would find about {first} of the {what}, without it "
+        f"about {second}"
+    )
 
 
-def usual_list_gain(units: int, *, user_items: float = USUAL_ITEMS, among: int | None = None) -> Marked | None:
-    """Return what a list would bring users where nothing was asked for yet: the 50 most frequent pairs, by default.
+def usual_list_gain(
+    units: int, *, user_items: float = USUAL_ITEMS, among: int | None = None
+) -> Marked | None:
+    """Return what a list would bring users where nothing was asked for yet: the 50 most frequent
+    pairs, by default.
 
     units, user_items, among: as in `list_gain`.
     """
@@ -573,15 +780,28 @@ def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
     if len(sizes) > 1:
         each = "" if union else " of each size"
         return f"{top:,} most frequent itemsets of {sizes[0]} to {sizes[-1]} items{each}"
-    one, several = {1: ("item", "items"), 2: ("pair", "pairs")}.get(sizes[0], ("itemset", "itemsets"))
+    one, several = {1: ("item", "items"), 2: ("pair", "pairs")}.get(
+        sizes[0], ("itemset", "itemsets")
+    )
     of_size = f" of {sizes[0]} items" if sizes[0] > 2 else ""
-    return f"most frequent {one}{of_size}" if top == 1 else f"{top:,} most frequent {several}{of_size}"
+    return (
+        f"most frequent {one}{of_size}"
+        if top == 1
+        else (f"{top:,} most frequent {several}{of_size}")
+    )
 
 
 NOTES = (
     "These are estimates from public numbers alone: no data was read.",
-    "On the shops that they come from they were at most about 10 points off, for the top 10 pairs or more.",
-    "Take them as a rough guide: on other shops they were often 20 points off, and sometimes far more.",
+    (
+        "On the shops that they come from they were at most about 10 points off, for the top 10 "
+        "pairs or more."
+    ),
+    (
+        "Take them as a rough guide: on other shops they were often 20 points off, and sometimes "
+        "far "
+        "more."
+    ),
 )
 
 
@@ -589,8 +809,10 @@ NOTES = (
 class CustomerPlan:
     """What share of the true top is found where customers are protected, with noisy supports.
 
-    expected_found: the estimated share that is found, in [0, 1], by neighbour relation and by "no list" or "list".
-    user_items: different items that a user has bought in all, on average. universe_size: of the list, if given.
+    expected_found: the estimated share that is found, in [0, 1], by neighbour relation and by "no
+    list" or "list".
+    user_items: different items that a user has bought in all, on average. universe_size: of the
+    list, if given.
     """
 
     units: int
@@ -607,7 +829,8 @@ class CustomerPlan:
     def title(self) -> str:
         """What was asked, in words."""
         return (
-            f"Expected share of the {most_frequent(self.top, self.sizes, union=self.union)} that is found, "
+            f"Expected share of the {most_frequent(self.top, self.sizes, union=self.union)} that "
+            f"is found, "
             f"among {self.units:,} customers of {self.user_items:g} different items "
             f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, with supports)"
         )
@@ -616,7 +839,10 @@ class CustomerPlan:
     def rows(self) -> list[tuple[str, ...]]:
         """The neighbour relation, and the shares without a list and with one, in words."""
         found = self.expected_found.items()
-        return [(relation, *(f"{100 * share:.0f} %" for share in shares.values())) for relation, shares in found]
+        return [
+            (relation, *(f"{100 * share:.0f} %" for share in shares.values()))
+            for relation, shares in found
+        ]
 
     def _table(self) -> Table:
         columns = ("neighbours", "without a product list", "with one")
@@ -637,8 +863,14 @@ def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
     usual = {"confidence": options.CONFIDENCE}
     for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
         if asked[name] != usual.get(name):
-            raise ParameterError(f"{parameter(name)} has no use with {parameter('user_items')}: leave it out")
-    units, listed, top = asked["units"], asked["universe_size"], USUAL_TOP if asked["top"] is None else asked["top"]
+            raise ParameterError(
+                f"{parameter(name)} has no use with {parameter('user_items')}: leave it out"
+            )
+    units, listed, top = (
+        asked["units"],
+        asked["universe_size"],
+        USUAL_TOP if asked["top"] is None else asked["top"],
+    )
     if units is None:
         what = "about how many customers there are"
         raise ParameterError(f"{parameter('user_items')} needs {parameter('units')}: {what}")
@@ -653,9 +885,13 @@ def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
         units = public_integer("units", units)
         requests = {"no list": request, "list": with_list(request, listed)}
         shares = {name: expected_found(one, units, items, listed) for name, one in requests.items()}
-        found[relation] = {name: round(share, 4) for name, share in shares.items() if share is not None}
+        found[relation] = {
+            name: round(share, 4) for name, share in shares.items() if share is not None
+        }
     budget = float(Exact(asked["epsilon"])), float(Exact(asked["delta"]))
-    return CustomerPlan(units, items, request.top, request.sizes, request.union, *budget, listed, found)
+    return CustomerPlan(
+        units, items, request.top, request.sizes, request.union, *budget, listed, found
+    )
 
 
 @overload
@@ -668,24 +904,27 @@ def plan(*, user_items: float, **asked: Unpack[options.PlanOptions]) -> Customer
 
 @options.takes(options.PlannedUsers, options.PlanOptions)
 def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPlan:
-    """Return what each mechanism needs to find itemsets, and recommend one for each `top`. It reads no data.
+    """Return what each mechanism needs to find itemsets, and recommend one for each `top`. It reads
+    no data.
 
-    With user_items it estimates instead which share of the `top` most frequent itemsets is found if users are
-    protected. It does so with a product list and without, under both neighbour relations (`CustomerPlan`). Give units,
-    and no caps, typical basket or confidence; delta is then above 0.
+    With user_items it estimates instead which share of the `top` most frequent itemsets is found if
+    users are protected. It does so with a product list and without, under both neighbour relations
+    (`CustomerPlan`). Give units, and no caps, typical basket or confidence; delta is then above 0.
 
-    Units and caps are >= 1, max_rank up to 1e30, max_basket at least the size. top is 1 to 100,000, or several such
-    numbers (ascending in the plan). typical_basket is 1 to 1e6, user_items from the size to 1e6. epsilon is 1e-9 to
-    1e9, delta 1e-300 up to below 1, or with a universe_size 0. confidence is in (0, 1). By default top is 1. It is 10,
-    50 and 100 with a typical_basket, union, supports or several sizes; 50 with user_items. levelwise needs a
-    typical_basket to be planned, and mechanisms over a catalogue need a universe_size. max_baskets is 1 by default, and
-    needs max_basket. max_rank is for mechanisms that have such a cap.
+    Units and caps are >= 1, max_rank up to 1e30, max_basket at least the size. top is 1 to 100,000,
+    or several such numbers (ascending in the plan). typical_basket is 1 to 1e6, user_items from the
+    size to 1e6. epsilon is 1e-9 to 1e9, delta 1e-300 up to below 1, or with a universe_size 0.
+    confidence is in (0, 1). By default top is 1. It is 10, 50 and 100 with a typical_basket, union,
+    supports or several sizes; 50 with user_items. levelwise needs a typical_basket to be planned,
+    and mechanisms over a catalogue need a universe_size. max_baskets is 1 by default, and needs
+    max_basket. max_rank is for mechanisms that have such a cap.
 
-    For several itemsets it plans levelwise and the mechanisms whose selections share one budget. Figures are exact for
-    epsilon >= 0.1; below, some are up to 1 % too high. Those of levelwise are estimates. With the mean items per basket
-    as typical_basket, 87 % or more were within a factor of 1.5 of what was measured (`LevelNeeds`).
-    It recommends, of the mechanisms that can run and whose support the units can reach, the one that needs least.
-    Raises ParameterError for a parameter outside its range.
+    For several itemsets it plans levelwise and the mechanisms whose selections share one budget.
+    Figures are exact for epsilon >= 0.1; below, some are up to 1 % too high. Those of levelwise are
+    estimates. With the mean items per basket as typical_basket, 87 % or more were within a factor
+    of 1.5 of what was measured (`LevelNeeds`). It recommends, of the mechanisms that can run and
+    whose support the units can reach, the one that needs least. Raises ParameterError for a
+    parameter outside its range.
 
     >>> found = plan(units=100_000, epsilon=1.0, delta=1e-6, max_rank=1000)
     >>> found.recommended, found.best(1).required_support
@@ -694,13 +933,21 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     asked = options.filled("plan", options.PlanOptions, asked)
     if asked["epsilon"] is None:
         asked["epsilon"] = options.EPSILON
-    top, basket, relation = asked["top"], asked["typical_basket"], checked.exact_neighbors(asked["neighbors"]).value
+    top, basket, relation = (
+        asked["top"],
+        asked["typical_basket"],
+        checked.exact_neighbors(asked["neighbors"]).value,
+    )
     if user_items is not None:
         return _plan_customers(user_items, asked)
     sizes, delta = parse_sizes(asked["size"]), checked.exact_delta_or_zero(asked["delta"])
     union = flag("union", asked["union"])
     if top is None:
-        top = options.PLANNED_TOPS if union or asked["supports"] or basket is not None or len(sizes) > 1 else 1
+        top = (
+            options.PLANNED_TOPS
+            if union or asked["supports"] or basket is not None or len(sizes) > 1
+            else 1
+        )
     wanted = [*islice(listed(top), _MOST_TOPS + 1)]
     tops = tuple(sorted({whole_number("top", each, least=1, most=_LARGEST_TOP) for each in wanted}))
     if not tops:
@@ -723,23 +970,30 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     give = f"{parameter('universe_size')}, how many it has"
     registry.check_delta(delta, None, listed=found.universe_size is not None, give=give)
     if union and len(sizes) == 1:
-        raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
+        raise ParameterError(
+            f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
+        )
     assert found.mechanisms  # raises for what cannot be planned
     return found
 
 
 def _public(asked: dict[str, Any], size: int) -> dict[str, int | None]:
     names = ("units", "universe_size", "max_basket", "max_baskets", "max_rank")
-    public = {name: None if asked[name] is None else public_integer(name, asked[name]) for name in names}
+    public = {
+        name: None if asked[name] is None else public_integer(name, asked[name]) for name in names
+    }
     _, items, most, baskets, rank = public.values()
     if rank is not None and rank > _LARGEST_RANK:
         raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")
     if baskets is not None and most is None:
         raise ParameterError(
-            f"{parameter('max_baskets')} goes with {parameter('max_basket')}: how many baskets of a unit count at most"
+            f"{parameter('max_baskets')} goes with {parameter('max_basket')}: how many baskets "
+            f"of a unit count at most"
         )
     if most is not None and most < size:
-        raise ParameterError(f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(most)}")
+        raise ParameterError(
+            f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(most)}"
+        )
     for number in (items, most):
         if number is not None:
             candidate_itemsets(number, size, "universe_size")
@@ -754,9 +1008,15 @@ def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
 
 
 def run_needs(
-    run: TopK | Levelwise | LevelwiseThreshold, confidence: float, *, candidates: int | None, items: float
+    run: TopK | Levelwise | LevelwiseThreshold,
+    confidence: float,
+    *,
+    candidates: int | None,
+    items: float,
 ) -> Prospects | None:
-    """Return what a run takes to find an itemset, in units; None where that is not known. items: of a typical unit."""
+    """Return what a run takes to find an itemset, in units; None where that is not known. items: of
+    a typical unit.
+    """
     if isinstance(run, TopK):
         return prospects(run.mechanism, confidence, candidates)
     if isinstance(run, LevelwiseThreshold) or run.items_delta is None:

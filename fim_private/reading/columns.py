@@ -37,7 +37,9 @@ _ITEM = re.compile(
 _ITEM_NAME = re.compile(
     r".*(description|descr|name|names|title|bezeichnung)|(line)?(item|product|article|artikel|produkt)s?"
 )
-_CATEGORY = re.compile(r"(categor(y|ies)|department|subcategory|brand)(id|no|nr|num|number|key|code|name)?s?")
+_CATEGORY = re.compile(
+    r"(categor(y|ies)|department|subcategory|brand)(id|no|nr|num|number|key|code|name)?s?"
+)
 _QUANTITY = re.compile(
     r".*(quantity|qty|quantite|cantidad|quantita)(sold|ordered)?|units(sold)?|(menge|stuck|anzahl|antal)[a-z]*"
 )
@@ -52,7 +54,8 @@ _DATE = re.compile(
 _OTHER_DATE = re.compile(
     r".*(birth(date|day|dt)?|weekday|week|holiday|update|dateofbirth|geburtstag|feiertag)|(.*(updated|deleted))(at|on|ts|dt)?"
 )
-_DATE_WORDS = frozenset(("dt", "ts", "at"))  # the last of several words of a name, such as order_ts and sold_at
+# the last of several words of a name, such as order_ts and sold_at
+_DATE_WORDS = frozenset(("dt", "ts", "at"))
 
 # The index of pandas and R, and what people and spreadsheets call it.
 _ROW_NUMBER = re.compile(
@@ -62,14 +65,18 @@ _ROW_NUMBER = re.compile(
 
 
 def suggests_date(name: object) -> bool:
-    """Tell whether a column looks by its name like the day, or the time, of a purchase, such as order_date."""
+    """Tell whether a column looks by its name like the day, or the time, of a purchase, such as
+    order_date.
+    """
     words = re.findall(r"[a-z]+", str(name).casefold())
     is_marked = len(words) > 1 and words[-1] in _DATE_WORDS
     return (is_marked or _fits(name, _DATE)) and not suggests_another_date(name)
 
 
 def suggests_another_date(name: object) -> bool:
-    """Tell whether a column looks by its name like a date that is no purchase's, such as date_of_birth."""
+    """Tell whether a column looks by its name like a date that is no purchase's, such as
+    date_of_birth.
+    """
     return _fits(name, _OTHER_DATE)
 
 
@@ -94,13 +101,17 @@ def suggests_quantity(name: object) -> bool:
 
 
 def suggests_row_number(name: object) -> bool:
-    """Tell whether a column looks by its name like the numbers of the rows, which programs write beside a table."""
+    """Tell whether a column looks by its name like the numbers of the rows, which programs write
+    beside a table.
+    """
     letters = re.sub(r"[^a-z0-9#]", "", str(name).casefold())
     return _ROW_NUMBER.fullmatch(letters) is not None
 
 
 def suggests_a_column(name: object) -> bool:
-    """Tell whether a text looks like the name of a column of purchases, rather than like an item."""
+    """Tell whether a text looks like the name of a column of purchases, rather than like an
+    item.
+    """
     return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
 
 
@@ -111,7 +122,9 @@ def suggested(names: Sequence[str]) -> list[list[str]]:
 
 
 def likely_keys(names: Sequence[str]) -> dict[str, str]:
-    """Return options for the user and the basket that names of columns suggest; none if they do not."""
+    """Return options for the user and the basket that names of columns suggest; none if they do
+    not.
+    """
     _, baskets, users, _ = suggested(names)
     keys = {"user": users[0]} if users else {}
     ids = [name for name in baskets if name not in users[:1]]
@@ -119,14 +132,18 @@ def likely_keys(names: Sequence[str]) -> dict[str, str]:
 
 
 def likely_roles(names: Sequence[str]) -> dict[str, Any]:
-    """Return options for one row per item, user, basket and item, that names of columns suggest; none if they do not.
+    """Return options for one row per item, user, basket and item, that names of columns suggest;
+    none if they do not.
 
     Without a basket's name a visit is named by its customer and its day.
     """
     items, baskets, users, days = suggested(names)
     if (order := _order_of_shopify(names)) is not None:
         baskets, items = [order], [name for name in items if _is_line_item(name)]
-    keys = [name for name in baskets if name not in users[:1]][:1] or [*users[:1], *(days[:1] if users else [])]
+    keys = [name for name in baskets if name not in users[:1]][:1] or [
+        *users[:1],
+        *(days[:1] if users else []),
+    ]
     items = [name for name in items if name not in (*users[:1], *keys, *numbered(names))]
     if not keys or not items:
         return {}
@@ -135,7 +152,9 @@ def likely_roles(names: Sequence[str]) -> dict[str, Any]:
 
 
 def likely_options(names: Sequence[str]) -> dict[str, Any]:
-    """Return options for a table that names of columns suggest, of any form; none if they do not."""
+    """Return options for a table that names of columns suggest, of any form; none if they do
+    not.
+    """
     if numbered(names):
         return {"input_format": str(InputForm.WIDE), **likely_keys(names)}
     return likely_roles(names)
@@ -152,18 +171,27 @@ def _is_line_item(name: str) -> bool:
 
 
 def _best_item(names: Sequence[str]) -> str:
-    """Return the column to mine first: of names rather than of codes, and no category if there is a product."""
+    """Return the column to mine first: of names rather than of codes, and no category if there is a
+    product.
+    """
     products = [name for name in names if not _fits(name, _CATEGORY)] or names
     named = [name for name in products if _fits(name, _ITEM_NAME)]
     return (named or products)[-1]
 
 
 def named_roles(roles: Mapping[str, Any]) -> str:
-    """Return what an error says of likely roles: which options to give, and how to protect customers."""
-    both = " and ".join(_named_role(name, roles[name]) for name in ("basket", "item") if name in roles)
+    """Return what an error says of likely roles: which options to give, and how to protect
+    customers.
+    """
+    both = " and ".join(
+        _named_role(name, roles[name]) for name in ("basket", "item") if name in roles
+    )
     if "user" not in roles:
         return both
-    return f"{both}, and {_named_role('user', roles['user'])} to protect each customer, not only each basket"
+    return (
+        f"{both}, and {_named_role('user', roles['user'])} to protect each customer, not only "
+        f"each basket"
+    )
 
 
 def _named_role(name: str, columns: str | list[str]) -> str:
@@ -173,7 +201,8 @@ def _named_role(name: str, columns: str | list[str]) -> str:
 
 
 def _fits(name: object, *patterns: re.Pattern[str]) -> bool:
-    letters = re.sub(r"[^a-z]", "", _without_accents(str(name).casefold()))  # once: there may be a million names
+    # once: there may be a million names
+    letters = re.sub(r"[^a-z]", "", _without_accents(str(name).casefold()))
     return any(pattern.fullmatch(letters) for pattern in patterns)
 
 
@@ -182,17 +211,22 @@ def _without_accents(text: str) -> str:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2; of two at least."""
+    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2;
+    of two at least.
+    """
     runs: dict[str, list[tuple[int, str]]] = {}
     for name in names:
         if (match := re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())) is not None:
             run, number = runs.setdefault(match[1].casefold(), []), int(match[2])
             if number == run[-1][0] + 1 if run else number < 2:
                 run.append((number, name))
-    return [name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])]
+    return [
+        name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])
+    ]
 
 
-# Of a table only the schema is looked at; a pandas column of objects has none, so its first value stands for a type.
+# Of a table only the schema is looked at; a pandas column of objects has none, so its first value
+# stands for a type.
 
 _LISTED_COLUMNS = 20
 _FEW_COLUMNS = 2  # beside the items of a one-hot table there may be ids of a basket and a user
@@ -221,7 +255,8 @@ class Wanted:
 
     names: list[str]
     rows_at_a_time: int
-    items: str | None = None  # the column of items, or of lists of them, whose values repeat, if it is one
+    # the column of items, or of lists of them, whose values repeat, if it is one
+    items: str | None = None
     where: Condition | None = None  # which rows are to be read: the others may be left out already
 
 
@@ -230,7 +265,8 @@ class Roles:
     """The form of a table, and the roles of its columns; what has no note is as in `Options`."""
 
     form: InputForm | None  # long, wide or one-hot; None for a column of lists
-    values: tuple[str, ...]  # the columns of items: one for lists, for long one or several that name an item together
+    # the columns of items: one for lists, for long one or several that name an item together
+    values: tuple[str, ...]
     basket: tuple[str, ...] = ()
     user: str | None = None
     missing_user: MissingUser | None = None
@@ -238,7 +274,8 @@ class Roles:
     by: Segments | None = None
     times: Times | None = None
     quantities: bool = (
-        False  # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
+        # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
+        False
     )
     split: str | None = None
     fold_case: bool = False
@@ -251,8 +288,15 @@ class Roles:
 
     @property
     def may_hold_lists(self) -> bool:
-        """Whether each cell of the item column may be a list of items, since nobody named the form."""
-        return self.form is InputForm.LONG and len(self.values) == 1 and self.split is None and not self.is_named
+        """Whether each cell of the item column may be a list of items, since nobody named the
+        form.
+        """
+        return (
+            self.form is InputForm.LONG
+            and len(self.values) == 1
+            and self.split is None
+            and not self.is_named
+        )
 
     @property
     def rows_at_a_time(self) -> int:
@@ -268,7 +312,9 @@ class Roles:
 
     @property
     def parts(self) -> Segments | None:
-        """What there is a release of each of: segments, or several periods; None for one release."""
+        """What there is a release of each of: segments, or several periods; None for one
+        release.
+        """
         return self.by if self.by is not None or self.times is None else self.times.parts
 
     @property
@@ -282,25 +328,36 @@ class Roles:
         """What is wanted of the table."""
         items = self.values[0] if self.form in (InputForm.LONG, None) else None
         # A basket's time is that of its earliest row, whether that is to be read or not.
-        return Wanted(self.names, self.rows_at_a_time, items, self.where if self.times is None else None)
+        return Wanted(
+            self.names, self.rows_at_a_time, items, self.where if self.times is None else None
+        )
 
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
-    """Return the form of a table, and the roles of its columns. source: what errors call the source.
+    """Return the form of a table, and the roles of its columns. source: what errors call the
+    source.
 
-    Raises DataError for a column that is missing, is there twice or cannot have its role, and where the form is not
-    clear.
-    Raises ParameterError for a form that does not go with the columns named.
+    Raises DataError for a column that is missing, is there twice or cannot have its role, and where
+    the form is not clear. Raises ParameterError for a form that does not go with the columns named.
     """
     form = options.dialect.form
     if form is not None and not form.is_table:
-        raise ParameterError(f"{parameter('input_format')} {form} is a form of text, and {source} is a table")
-    if columns and options.given() and form is None and all(column.is_boolean for column in columns):
+        raise ParameterError(
+            f"{parameter('input_format')} {form} is a form of text, and {source} is a table"
+        )
+    if (
+        columns
+        and options.given()
+        and form is None
+        and all(column.is_boolean for column in columns)
+    ):
         options.refuse_columns("a table of one true/false column per item")
     for _, name in options.named():
         _column(columns, name, source)
     by, time = (getattr(each, "column", None) for each in (options.by, options.times))
-    keys = tuple(key for key in (*(options.basket or ()), options.user, by, time) if key is not None)
+    keys = tuple(
+        key for key in (*(options.basket or ()), options.user, by, time) if key is not None
+    )
     for key in keys:
         if (column := _column(columns, key, source)).is_nested:
             _wrong_type(column, source, "times" if key == time else "an identifier")
@@ -308,7 +365,9 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     chosen_by = (*keys, *columns_of(options.where))
     others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
     # An id among numbers shows when it is read: it is not 0 or 1.
-    alike = len({column.is_boolean for column in others}) == 1 and all(column.is_number for column in others)
+    alike = len({column.is_boolean for column in others}) == 1 and all(
+        column.is_number for column in others
+    )
     values: tuple[str, ...]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         values = _item_columns(form, others, options, source)
@@ -317,14 +376,18 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     elif options.items is None and alike and not (form is None and _likely(others, options)):
         form, values = InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
     else:
-        values = (options.items if options.items is not None else _only_list(columns, options, source),)
+        values = (
+            options.items if options.items is not None else _only_list(columns, options, source),
+        )
         column = _column(columns, values[0], source)
         if not column.is_list and options.split is None:
             more = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
             _wrong_type(column, source, "lists of items", more)
     if options.split is not None:
         if form not in (InputForm.LONG, None):
-            raise ParameterError(f"leave out {parameter('split')}: in form {form} a cell is never a list of items")
+            raise ParameterError(
+                f"leave out {parameter('split')}: in form {form} a cell is never a list of items"
+            )
         column = _column(columns, values[0], source)
         if column.is_nested or column.is_list or column.is_number:
             _wrong_type(column, source, "texts to split")
@@ -348,22 +411,29 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
 def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
     if options.item is None or options.basket is None:
         raise ParameterError(
-            f"{parameter('input_format')} long needs both {parameter('basket')} and {parameter('item')}, "
+            f"{parameter('input_format')} long needs both {parameter('basket')} and "
+            f"{parameter('item')}, "
             "the columns of one row per item"
         )
     for column in (_column(columns, name, source) for name in options.item):
         if column.is_list:
-            problem = f"holds lists: name it with {parameter('items')} instead of {parameter('item')}"
+            problem = (
+                f"holds lists: name it with {parameter('items')} instead of {parameter('item')}"
+            )
             raise DataError(f"column {column.name!r} of {source} {problem}")
         if column.is_nested:
             _wrong_type(column, source, "an item")
     return tuple(options.item)
 
 
-def _item_columns(form: InputForm, others: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+def _item_columns(
+    form: InputForm, others: Sequence[Column], options: Options, source: str
+) -> tuple[str, ...]:
     if options.item is not None or options.items is not None:
         named = parameter("item" if options.item is not None else "items")
-        raise ParameterError(f"{named} does not go with {parameter('input_format')} {form}: it has many such columns")
+        raise ParameterError(
+            f"{named} does not go with {parameter('input_format')} {form}: it has many such columns"
+        )
     names = [column.name for column in others]
     if len(set(names)) < len(names):
         raise DataError(f"{source} has two columns of one name; rename one, or leave it out")
@@ -389,34 +459,49 @@ def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
         advised = roles
     elif not found and any(column.is_boolean for column in columns):
         problem = (
-            f"has columns of booleans and others; if booleans are items, name the others with {parameter('basket')} or "
+            f"has columns of booleans and others; if booleans are items, name the others with "
+            f"{parameter('basket')} or "
             f"{parameter('user')}, or leave them out; it has {listing(columns)}"
         )
     elif not found and places:
         wide = f"{parameter('input_format')} wide"
-        problem = f"has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: say {wide}"
+        problem = (
+            f"has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: say {wide}"
+        )
         named = likely_keys([str(column.name) for column in columns])
         advised = {"input_format": str(InputForm.WIDE), **named}
     else:
         problem = (
-            f"has {'several list columns' if found else 'no list column'}: name it with {parameter('items')}, or "
-            f"{parameter('basket')} and {parameter('item')} for a row per item, or {parameter('input_format')} "
+            f"has {'several list columns' if found else 'no list column'}: name it with "
+            f"{parameter('items')}, or "
+            f"{parameter('basket')} and {parameter('item')} for a row per item, or "
+            f"{parameter('input_format')} "
             f"one-hot for one per item; it has {listing(columns)}"
         )
     raise unclear(f"{source} {problem}", advised)
 
 
 def _likely(columns: Iterable[Column], options: Options) -> dict[str, Any]:
-    """Return the options that the names of columns suggest, and nobody gave. Booleans are items of a one-hot table."""
-    names = [column.name for column in columns if isinstance(column.name, str) and not column.is_boolean]
+    """Return the options that the names of columns suggest, and nobody gave. Booleans are items of
+    a one-hot table.
+    """
+    names = [
+        column.name for column in columns if isinstance(column.name, str) and not column.is_boolean
+    ]
     given, named = options.given(), [column for _, column in options.named()]
-    return {name: one for name, one in likely_roles(names).items() if name not in given and one not in named}
+    return {
+        name: one
+        for name, one in likely_roles(names).items()
+        if name not in given and one not in named
+    }
 
 
 def listing(columns: Iterable[Column]) -> str:
-    """Return names and types of columns for an error: the first 20, none that may be an item of a one-hot table.
+    """Return names and types of columns for an error: the first 20, none that may be an item of a
+    one-hot table.
 
-    Those are of booleans; and of numbers, unless they look like columns of purchases, where there is little else.
+    Those are of booleans; and of numbers, unless they look like columns of purchases, where there
+    is little else.
     """
     columns = list(columns)
     numbers = sum(column.is_number for column in columns)
@@ -425,7 +510,8 @@ def listing(columns: Iterable[Column]) -> str:
     named = [
         column
         for column in columns
-        if not column.is_boolean and not (may_be_items and column.is_number and not suggests_a_column(column.name))
+        if not column.is_boolean
+        and not (may_be_items and column.is_number and not suggests_a_column(column.name))
     ]
     listed = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
     more = [f"and {len(listed) - _LISTED_COLUMNS} more"] if len(listed) > _LISTED_COLUMNS else []
@@ -459,18 +545,27 @@ _SENTENCES = {
     "fimi": "one basket per line",
     "spmf": "one user's sequence of baskets per line (SPMF)",
 }
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "white space"}
+_DELIMITERS = {
+    ",": "commas",
+    ";": "semicolons",
+    "\t": "tabs",
+    "|": "vertical bars",
+    " ": "white space",
+}
 
 
 @dataclass(frozen=True)
 class ReadAs:
-    """What a source was read as: its form, its dialect, the names of its columns; nothing of what is in it."""
+    """What a source was read as: its form, its dialect, the names of its columns; nothing of what
+    is in it.
+    """
 
     kind: str  # of source, in a word or two
     form: str  # an `InputForm`; "lists" for a column of lists, and for lists in memory
     baskets: tuple[str, ...] = ()  # the columns of ids, as is that of users
     user: str | None = None
-    items: tuple[str, ...] = ()  # the columns of items; not those of a one-hot table, which are items
+    # the columns of items; not those of a one-hot table, which are items
+    items: tuple[str, ...] = ()
     others: tuple[str, ...] = ()  # the columns that were not read, nor are items
     delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
@@ -484,7 +579,13 @@ class ReadAs:
 
     @classmethod
     def of_table(
-        cls, names: Sequence[str], roles: Roles, *, kind: str, delimiter: str | None = None, encoding: str | None = None
+        cls,
+        names: Sequence[str],
+        roles: Roles,
+        *,
+        kind: str,
+        delimiter: str | None = None,
+        encoding: str | None = None,
     ) -> ReadAs:
         """Return what a table with columns of these names was read as."""
         used = {*roles.names}
@@ -492,19 +593,38 @@ class ReadAs:
         items = () if roles.form is InputForm.ONE_HOT else roles.values
         others = tuple(name for name in names if name not in used)
         where = None if roles.where is None else str(roles.where)
-        return cls(kind, form, roles.basket, roles.user, items, others, delimiter, encoding, where, roles.split)
+        return cls(
+            kind,
+            form,
+            roles.basket,
+            roles.user,
+            items,
+            others,
+            delimiter,
+            encoding,
+            where,
+            roles.split,
+        )
 
     @property
     def user_like(self) -> str | None:
-        """The first column that looks by its name like a customer's, where no column of users was named; else None."""
-        return None if self.user is not None else next(filter(suggests_user, (*self.others, *self.baskets)), None)
+        """The first column that looks by its name like a customer's, where no column of users was
+        named; else None.
+        """
+        return (
+            None
+            if self.user is not None
+            else next(filter(suggests_user, (*self.others, *self.baskets)), None)
+        )
 
     def cautions(self) -> Iterator[str]:
         """Yield warnings about what this reading protects, with parameters marked as in errors."""
         if self.user_like is not None:
             yield (
-                f"column {self.user_like!r} looks like customers, but each basket is protected by itself; "
-                f"give {parameter('user')} {self.user_like!r} to protect all baskets of a customer together"
+                f"column {self.user_like!r} looks like customers, but each basket is protected "
+                f"by itself; "
+                f"give {parameter('user')} {self.user_like!r} to protect all baskets of a "
+                f"customer together"
             )
 
     def __str__(self) -> str:

@@ -13,14 +13,20 @@ from numpy.typing import NDArray
 
 
 def first_of_basket(offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """Return which entries are among the first count >= 0 items of their basket, in label order: (entries,) bool."""
+    """Return which entries are among the first count >= 0 items of their basket, in label order:
+    (entries,) bool.
+    """
     return np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) < count
 
 
-def first_of_unit(items: NDArray[np.int32], bounds: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """Return which entries are one of the first count >= 1 distinct items of their unit, by label: (entries,) bool.
+def first_of_unit(
+    items: NDArray[np.int32], bounds: NDArray[np.int64], count: int
+) -> NDArray[np.bool_]:
+    """Return which entries are one of the first count >= 1 distinct items of their unit, by label:
+    (entries,) bool.
 
-    bounds: (units + 1,) int64; unit u has the entries ``bounds[u]`` up to ``bounds[u + 1]``, of all its baskets.
+    bounds: (units + 1,) int64; unit u has the entries ``bounds[u]`` up to ``bounds[u + 1]``, of all
+    its baskets.
     """
     lengths = np.diff(bounds)
     is_long = lengths > count
@@ -45,17 +51,22 @@ def drawn_baskets(
 ) -> NDArray[np.bool_]:
     """Return which baskets count where no unit may have more than count >= 1: (baskets,) bool.
 
-    digests: of the label of each code. Of a unit with at most `count` baskets all count. If it has more, equal baskets
-    are one, and empty ones take no place. The first `count` of the others stay, in an order by digests of their
-    content, mixed with that of the whole unit. Otherwise all units would lose the same itemsets. Neither ids nor the
-    order of rows matter, because other units could change these.
+    digests: of the label of each code. Of a unit with at most `count` baskets all count. If it has
+    more, equal baskets are one, and empty ones take no place. The first `count` of the others stay,
+    in an order by digests of their content, mixed with that of the whole unit. Otherwise all units
+    would lose the same itemsets. Neither ids nor the order of rows matter, because other units
+    could change these.
     """
     counts = np.ones(len(offsets) - 1, dtype=bool)
     for unit in np.flatnonzero(np.diff(unit_offsets) > count).tolist():
         first, last = unit_offsets[unit : unit + 2].tolist()
-        contents = (tuple(items[offsets[basket] : offsets[basket + 1]].tolist()) for basket in range(first, last))
+        contents = (
+            tuple(items[offsets[basket] : offsets[basket + 1]].tolist())
+            for basket in range(first, last)
+        )
         distinct = {codes: basket for basket, codes in enumerate(contents, first) if codes}
-        # Sorted, for the order of codes is that of labels, and so depends on whether a label is a number or its text.
+        # Sorted, for the order of codes is that of labels, and so depends on whether a label is a
+        # number or its text.
         of_basket = {codes: _digest(sorted(digests[code] for code in codes)) for codes in distinct}
         of_unit = _digest(sorted(of_basket.values()))
         order = sorted(distinct, key=lambda codes: (_digest([of_unit, of_basket[codes]]), codes))
@@ -65,7 +76,9 @@ def drawn_baskets(
 
 
 class LabelDigests(dict[int, bytes]):
-    """The digest of each code's label, by its text: 39 and "39" have the same. Made when first asked for."""
+    """The digest of each code's label, by its text: 39 and "39" have the same. Made when first
+    asked for.
+    """
 
     def __init__(self, label: Callable[[int], object]) -> None:
         super().__init__()
@@ -81,5 +94,6 @@ def text_digest(text: str) -> bytes:
 
 
 def _digest(digests: list[bytes]) -> bytes:
-    # Two different baskets have one digest with a probability of 2^-128; then the order of their codes decides.
+    # Two different baskets have one digest with a probability of 2^-128; then the order of their
+    # codes decides.
     return blake2b(b"".join(digests), digest_size=16).digest()

@@ -1,7 +1,9 @@
-"""Databases: through their Arrow drivers (ADBC) the rows that one select gives, and connections that Ibis counts in.
+"""Databases: through their Arrow drivers (ADBC) the rows that one select gives, and connections
+that Ibis counts in.
 
-PostgreSQL's columns have types. SQLite's have none, and its driver would guess a type from the first rows, so each
-value is read as text, as in CSV. No error of a database is quoted, since it may quote values, or a password.
+PostgreSQL's columns have types. SQLite's have none, and its driver would guess a type from the
+first rows, so each value is read as text, as in CSV. No error of a database is quoted, since it may
+quote values, or a password.
 """
 
 from __future__ import annotations
@@ -21,24 +23,42 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from fim_private.errors import DataError, FimPrivateError, MissingExtraError, ParameterError, parameter, shown
+from fim_private.errors import (
+    DataError,
+    FimPrivateError,
+    MissingExtraError,
+    ParameterError,
+    parameter,
+    shown,
+)
 from fim_private.reading.columns import Wanted
-from fim_private.reading.files import File, expanded, file_errors, files_of_path, is_database, scheme_of, shown_source
+from fim_private.reading.files import (
+    File,
+    expanded,
+    file_errors,
+    files_of_path,
+    is_database,
+    scheme_of,
+    shown_source,
+)
 from fim_private.reading.labels import is_list_type
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
 
 _SQLITE_START = b"SQLite format 3\0"
 # How a query begins, behind comments and parentheses.
-_SELECT = re.compile(r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE)
+_SELECT = re.compile(
+    r"(\s+|--[^\n]*(\n|\Z)|/\*.*?\*/|\()*+(select|with|values|table)\b", re.DOTALL | re.IGNORECASE
+)
 
-# What the five letters that a database gives for an error mean, or the name that its driver gives it, as far as there
-# is something to do about it.
+# What the five letters that a database gives for an error mean, or the name that its driver gives
+# it, as far as there is something to do about it.
 _REASONS = {
     "42P01 TableNotFound CatalogException": "there is no such table",
     "42703": "there is no such column",
     "42501 PermissionException": (
-        "this role lacks a right: GRANT SELECT ON the table and, to count there, GRANT TEMPORARY ON DATABASE"
+        "this role lacks a right: GRANT SELECT ON the table and, to count there, GRANT TEMPORARY "
+        "ON DATABASE"
     ),
     "25006": "it would change the database, and only reads are allowed",
     "42601 ParserException": "it is no single select that the database understands",
@@ -48,7 +68,9 @@ _REASONS = {
     "57014": "it gave up on a query",
     "53100": "its disk is full",
     "OutOfMemoryException": "it needs more memory: raise {max_memory}",
-    "NotImplementedError UnsupportedOperationError": "Ibis makes no temporary tables there, and counting needs them",
+    "NotImplementedError UnsupportedOperationError": (
+        "Ibis makes no temporary tables there, and counting needs them"
+    ),
     "InvalidInputException": "it is no file of Parquet; others are read without engine sql",
     "IOException": "it is no DuckDB database, its disk is full, or another program has it open",
 }
@@ -58,23 +80,34 @@ def _reason(error: Exception) -> str:
     state = getattr(error, "sqlstate", None)
     # ADBC's names say less than its letters: it calls much an OperationalError.
     kind = None if state or type(error).__module__.startswith("adbc_") else type(error).__name__
-    found = next((reason for names, reason in _REASONS.items() if {state, kind} & {*names.split()}), "it failed")
-    code = f" (SQLSTATE {state})" if state else f" ({kind})" if kind and found == "it failed" else ""
+    found = next(
+        (reason for names, reason in _REASONS.items() if {state, kind} & {*names.split()}),
+        "it failed",
+    )
+    code = (
+        f" (SQLSTATE {state})" if state else f" ({kind})" if kind and found == "it failed" else ""
+    )
     return found.format(max_memory=parameter("max_memory")) + code
 
 
 def check_query(source: Any, query: object, name: str = "query") -> None:
-    """Raise ParameterError for a query that is no select, or without a database, and for a database without a query."""
+    """Raise ParameterError for a query that is no select, or without a database, and for a database
+    without a query.
+    """
     if not is_database(source):
         if query is not None:
             raise ParameterError(
-                f"{parameter(name)} is for a database: the address of one begins with postgresql:// or sqlite:///"
+                f"{parameter(name)} is for a database: the address of one begins with "
+                f"postgresql:// or sqlite:///"
             )
         return
     if query is None:
+        example = "sku, name from products"
+        if name == "query":
+            example = "customer_id, order_id, product from sales"
         raise ParameterError(
             f"a database needs {parameter(name)}: a select that gives one row per item, such as "
-            f"'select {'customer_id, order_id, product from sales' if name == 'query' else 'sku, name from products'}'"
+            f"'select {example}'"
         )
     if not isinstance(query, str):
         raise ParameterError(f"{parameter(name)} must be text, not {shown(query)}")
@@ -83,16 +116,22 @@ def check_query(source: Any, query: object, name: str = "query") -> None:
 
 
 def database_source(address: str, query: str) -> ArrowSource:
-    """Return what a query gives as a table. Raises DataError, and MissingExtraError where there is no driver for it.
+    """Return what a query gives as a table. Raises DataError, and MissingExtraError where there is
+    no driver for it.
 
-    The database is opened for reading only, and asked twice: for the columns, then for those of them that are wanted.
+    The database is opened for reading only, and asked twice: for the columns, then for those of
+    them that are wanted.
     """
     is_sqlite = scheme_of(address) == "sqlite"
     connect = _sqlite if is_sqlite else _postgresql
     name = repr(shown_source(address))
     # A line break, since a comment may end the query.
     asked = f"({query.rstrip().rstrip(';')}\n) as t"
-    with _errors(name), closing(connect(address)) as connection, closing(connection.cursor()) as cursor:
+    with (
+        _errors(name),
+        closing(connect(address)) as connection,
+        closing(connection.cursor()) as cursor,
+    ):
         if is_sqlite:
             cursor.execute(f"select * from {asked} limit 0")
             with closing(cursor.fetch_record_batch()) as reader:
@@ -113,7 +152,10 @@ def database_source(address: str, query: str) -> ArrowSource:
             cursor.execute(f"select {columns} from {asked}")
             with closing(cursor.fetch_record_batch()) as reader:
                 for batch in reader:
-                    given = [column.cast(_kind(field)) for column, field in zip(batch.columns, fields, strict=True)]
+                    given = [
+                        column.cast(_kind(field))
+                        for column, field in zip(batch.columns, fields, strict=True)
+                    ]
                     found = pa.RecordBatch.from_arrays(given, names=wanted.names)
                     found.validate(full=True)
                     yield found
@@ -130,10 +172,13 @@ def _errors(name: str) -> Iterator[None]:
         yield
     except Exception as error:
         if isinstance(error, MemoryError) or not (
-            isinstance(error, driver_errors) or type(error).__module__.partition(".")[0] == "adbc_driver_manager"
+            isinstance(error, driver_errors)
+            or type(error).__module__.partition(".")[0] == "adbc_driver_manager"
         ):
             raise
-        problem = f"gives nothing from {name}: {_reason(error)}; run it yourself to see what it says"
+        problem = (
+            f"gives nothing from {name}: {_reason(error)}; run it yourself to see what it says"
+        )
         raise DataError(f"{parameter('query')} {problem}") from None
 
 
@@ -142,13 +187,18 @@ def _driver(name: str) -> Any:
         return import_module(f"adbc_driver_{name}.dbapi")
     except ImportError:
         advice = f"pip install 'fim-private[sql]' (adbc-driver-{name})"
-        raise MissingExtraError(f"reading a database needs ADBC, which is not installed: {advice}") from None
+        raise MissingExtraError(
+            f"reading a database needs ADBC, which is not installed: {advice}"
+        ) from None
 
 
 def _unreachable(address: str) -> DataError:
-    """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address and its password."""
+    """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address
+    and its password.
+    """
     return DataError(
-        f"{shown_source(address)!r} cannot be connected to; check the address, the server, the user and the "
+        f"{shown_source(address)!r} cannot be connected to; check the address, the server, the "
+        f"user and the "
         "password (give it by PGPASSWORD, or by a service file: postgresql://?service=NAME)"
     )
 
@@ -169,7 +219,8 @@ def _sqlite(address: str) -> Any:
     place = address.partition("://")[2]
     if not place.startswith("/") or "?" in place:
         raise DataError(
-            f"{shown_source(address)!r} is no address of a SQLite file; give sqlite:///shop.db or, with the whole "
+            f"{shown_source(address)!r} is no address of a SQLite file; give sqlite:///shop.db "
+            f"or, with the whole "
             "path, sqlite:////srv/shop.db, and no parameters"
         )
     path = expanded(place[1:])
@@ -181,14 +232,17 @@ def _sqlite(address: str) -> Any:
 
 
 def _asked(field: pa.Field, is_sqlite: bool) -> str:
-    """Return what is asked for a column; of SQLite each value as text, whole numbers without a point, '' for none."""
+    """Return what is asked for a column; of SQLite each value as text, whole numbers without a
+    point, '' for none.
+    """
     name = '"' + field.name.replace('"', '""') + '"'
     if not is_sqlite:
         return name if _is_plain(field.type) else f"{name}::text as {name}"
     whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
     return (
         f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
-        f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', {name}) end "
+        f"case when {whole} then cast(cast({name} as integer) as text) else printf('%!.17g', "
+        f"{name}) end "
         f"else cast({name} as text) end as {name}"
     )
 
@@ -200,16 +254,24 @@ def _kind(field: pa.Field) -> pa.DataType:
 def _is_plain(kind: pa.DataType) -> bool:
     if is_list_type(kind):
         return _is_plain(kind.value_type)
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_binary)
+    tests = (
+        pa.types.is_integer,
+        pa.types.is_floating,
+        pa.types.is_boolean,
+        pa.types.is_string,
+        pa.types.is_binary,
+    )
     return any(test(kind) for test in (*tests, pa.types.is_date, pa.types.is_timestamp))
 
 
-# -------------------------------------------------------------------------------------- to count in, through Ibis
+# -------------------- to count in, through Ibis
 
 
 @contextmanager
 def database_errors(name: str) -> Iterator[None]:
-    """Raise what a database raises in this block as a DataError: its own words may quote rows, or a password."""
+    """Raise what a database raises in this block as a DataError: its own words may quote rows, or a
+    password.
+    """
     try:
         with warnings.catch_warnings():  # Ibis calls what its drivers will take away some day
             warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -224,17 +286,20 @@ def database_errors(name: str) -> Iterator[None]:
 def connected(data: Any, table: str | None, memory: MemoryLimit) -> Iterator[tuple[str, Any, Any]]:
     """Yield the name of a database, a connection of Ibis, and the table as an expression of it.
 
-    data: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what memory allows.
-    Raises DataError, ParameterError, MissingExtraError.
+    data: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what
+    memory allows. Raises DataError, ParameterError, MissingExtraError.
     """
     if not isinstance(data, str | os.PathLike):
         kind = type(data).__name__
-        raise ParameterError(f"{parameter('engine')} sql reads a table of Ibis, a database or Parquet, not a {kind}")
+        raise ParameterError(
+            f"{parameter('engine')} sql reads a table of Ibis, a database or Parquet, not a {kind}"
+        )
     address = os.fspath(data)
     name, scheme = repr(shown_source(address)), scheme_of(address)
     if scheme not in ("duckdb", "postgresql", "postgres", None):
         raise DataError(
-            f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and postgresql://host/shop; of other "
+            f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and "
+            f"postgresql://host/shop; of other "
             "databases give a table of Ibis, in Python"
         )
     if (table is None) is not (scheme is None):
@@ -242,18 +307,29 @@ def connected(data: Any, table: str | None, memory: MemoryLimit) -> Iterator[tup
         over = f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
         raise ParameterError(over if scheme is None else need)
     if scheme is None and not (glob.has_magic(address) or expanded(address).exists()):
-        raise DataError(f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet")
+        raise DataError(
+            f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet"
+        )
     module = "duckdb" if scheme in ("duckdb", None) else "psycopg"
     if find_spec(module) is None:
-        raise MissingExtraError(f"this database needs {module}: pip install 'fim-private[warehouse]'")
+        raise MissingExtraError(
+            f"this database needs {module}: pip install 'fim-private[warehouse]'"
+        )
     name = name if table is None else f"table {table!r} of {name}"
     with ExitStack() as stack:
         with database_errors(name):
-            backend = _duckdb(address, memory, stack) if module == "duckdb" else _counting_postgresql(address)
+            backend = (
+                _duckdb(address, memory, stack)
+                if module == "duckdb"
+                else _counting_postgresql(address)
+            )
             stack.callback(backend.disconnect)
             if scheme is None:
                 # Those that one machine reads: what programs keep beside the data is none of it.
-                files = [file.path for file in files_of_path(expanded(address)) or [File(expanded(address))]]
+                files = [
+                    file.path
+                    for file in files_of_path(expanded(address)) or [File(expanded(address))]
+                ]
                 found = backend.read_parquet([glob.escape(str(file)) for file in files])
             else:
                 schema, _, own = str(table).rpartition(".")
@@ -274,7 +350,10 @@ def _duckdb(address: str, memory: MemoryLimit, stack: ExitStack) -> Any:
     path = expanded(address.partition("://")[2][1:])
     if not path.is_file():
         shown = repr(shown_source(address))
-        raise DataError(f"{shown}: there is no such file; give duckdb:///shop.duckdb, or duckdb:////srv/shop.duckdb")
+        raise DataError(
+            f"{shown}: there is no such file; give duckdb:///shop.duckdb, or "
+            f"duckdb:////srv/shop.duckdb"
+        )
     return ibis.duckdb.connect(str(path), read_only=True, **settings)
 
 

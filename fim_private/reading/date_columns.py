@@ -1,4 +1,6 @@
-"""Which columns of a table hold times, and how these are written: for `inspect`, whose reader has the data."""
+"""Which columns of a table hold times, and how these are written: for `inspect`, whose reader has
+the data.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ class Head(Protocol):
 class DateColumn:
     """A column of times.
 
-    formats: how its texts may be written, where `mine` must know it; several if they fit equally well.
+    formats: how its texts may be written, where `mine` must know it; several if they fit equally
+    well.
     fits_all: whether every value is a time.
     example: a month that it has, such as 2026-11; None where nobody knows.
     """
@@ -58,20 +61,26 @@ class DateColumn:
         if len(self.formats) > 1:
             either = " or ".join(repr(one.text) for one in self.formats)
             return (
-                f"Column {self.name!r} holds times, and all of them fit {either}: look which is right, and say it with "
+                f"Column {self.name!r} holds times, and all of them fit {either}: look which is "
+                f"right, and say it with "
                 f"{said}, beside {time}."
             )
         if self.formats:
             time = f"{time} {said} {self.formats[0].text!r}"
         period = "" if self.example is None else f" {self.example}"
-        text = f"Column {self.name!r} holds times: {time} and {parameter('period')}{period} read one period."
+        text = (
+            f"Column {self.name!r} holds times: {time} and {parameter('period')}{period} read "
+            f"one period."
+        )
         if not self.fits_all:
             text += f" Some rows have none: {parameter('missing_time')} 'drop' leaves them out."
         return text
 
 
 def date_columns(table: Head) -> list[DateColumn]:
-    """Return the columns of times of a table: by their types, or by their values, the first ones here."""
+    """Return the columns of times of a table: by their types, or by their values, the first ones
+    here.
+    """
     found = []
     values = _first_values(table)
     for column in table.columns:
@@ -99,7 +108,9 @@ def columns_to_read(named: Mapping[str, Any]) -> list[str]:
         return []
     wanted = [] if named.get("time") is None else [named["time"]]
     for test in tests_of(where_of(named.get("where"))):
-        if any(isinstance(one, str) and iso_moment(one.strip()) is not None for one in test.literals):
+        if any(
+            isinstance(one, str) and iso_moment(one.strip()) is not None for one in test.literals
+        ):
             wanted.append(test.column)
     return wanted
 
@@ -114,7 +125,10 @@ def formats_to_say(wanted: Sequence[str], found: Iterable[DateColumn]) -> dict[s
         formats = formats_of.get(name, ())
         if len(formats) > 1:
             either = " and ".join(repr(one.text) for one in formats)
-            raise DataError(f"column {name!r} fits both {either}: say with {parameter('time_format')} which is right")
+            raise DataError(
+                f"column {name!r} fits both {either}: say with "
+                f"{parameter('time_format')} which is right"
+            )
         if formats:
             return {"time_format": formats[0].text}
     return {}
@@ -127,26 +141,37 @@ def _of_texts(table: Head, name: str, texts: Sequence[str]) -> Iterator[DateColu
     if times >= enough:
         yield DateColumn(name, (), times == len(texts), _month_of(texts, None))
         return
-    is_likely = suggests_date(name) or not all(text.isdigit() for text in texts)  # 20260131 may be an id
-    could_be = [text for text in texts if _SHORTEST <= len(text) <= _LONGEST and any(map(str.isdigit, text))]
+    # 20260131 may be an id
+    is_likely = suggests_date(name) or not all(text.isdigit() for text in texts)
+    could_be = [
+        text for text in texts if _SHORTEST <= len(text) <= _LONGEST and any(map(str.isdigit, text))
+    ]
     if not is_likely or len(could_be) < enough:
         return
-    likely = list(dict.fromkeys(one for text in could_be[:_LISTED] for one in usual_formats_of(text)))
-    likely = [one for one in likely if sum(one.moment(text) is not None for text in texts) >= enough]
+    likely = list(
+        dict.fromkeys(one for text in could_be[:_LISTED] for one in usual_formats_of(text))
+    )
+    likely = [
+        one for one in likely if sum(one.moment(text) is not None for text in texts) >= enough
+    ]
     if likely:
         yield _written(table, name, likely, texts)
 
 
-def _written(table: Head, name: str, likely: Sequence[TimeFormat], texts: Sequence[str]) -> DateColumn:
+def _written(
+    table: Head, name: str, likely: Sequence[TimeFormat], texts: Sequence[str]
+) -> DateColumn:
     """Return a column with those of some formats that fit most of its values.
 
-    All rows are read only where the first ones, texts, fit several that read them in different ways.
+    All rows are read only where the first ones, texts, fit several that read them in different
+    ways.
     """
     fits = {one: sum(one.moment(text) is not None for text in texts) for one in likely}
     likely = [one for one in likely if fits[one] == max(fits.values())]
     values: Iterable[str] = texts if len(likely) == 1 else _all_values(table, name)
     fitting = dict.fromkeys(likely, 0)
-    readings = dict.fromkeys(likely, 0)  # a hash of all moments: formats of one read every value alike
+    # a hash of all moments: formats of one read every value alike
+    readings = dict.fromkeys(likely, 0)
     count = 0
     for text in values:
         count += 1
@@ -171,7 +196,10 @@ def _first_values(table: Head) -> dict[str, list[str]]:
     """Return the first values of each column as texts, without those that stand for none."""
     if table.frame is not None:
         head = table.frame.head(SAMPLE)
-        return {str(name): _texts(head.iloc[:, place].tolist()) for place, name in enumerate(head.columns)}
+        return {
+            str(name): _texts(head.iloc[:, place].tolist())
+            for place, name in enumerate(head.columns)
+        }
     names = list(dict.fromkeys(str(column.name) for column in table.columns))
     if table.source is None or not names:
         return {}
@@ -194,4 +222,8 @@ def _all_values(table: Head, name: str) -> Iterator[str]:
 
 
 def _texts(values: Iterable[Any]) -> list[str]:
-    return [str(value).strip() for value in values if not isinstance(value, list) and not is_missing(value)]
+    return [
+        str(value).strip()
+        for value in values
+        if not isinstance(value, list) and not is_missing(value)
+    ]

@@ -1,4 +1,6 @@
-"""Paths, addresses, patterns and standard input, to files of a known form; and the errors of reading them."""
+"""Paths, addresses, patterns and standard input, to files of a known form; and the errors of
+reading them.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,28 @@ from fim_private.reading.options import not_utf8
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _DATABASES = ("postgresql", "postgres", "sqlite")
-# What may be shown of what stands behind the question mark of an address: anything else may be a key or a password.
+# What may be shown of what stands behind the question mark of an address: anything else may be a
+# key or a password.
 _SHOWN_PARAMETERS = frozenset(
-    ("dbname", "host", "port", "region", "scheme", "service", "sslmode", "user", "endpoint_override", "mode")
+    (
+        "dbname",
+        "host",
+        "port",
+        "region",
+        "scheme",
+        "service",
+        "sslmode",
+        "user",
+        "endpoint_override",
+        "mode",
+    )
 )
 
 
 def scheme_of(source: Any) -> str | None:
-    """Return the scheme of an address, in small letters, such as s3; None for what is a path, or no text."""
+    """Return the scheme of an address, in small letters, such as s3; None for what is a path, or no
+    text.
+    """
     match = _ADDRESS.fullmatch(source) if isinstance(source, str) else None
     return None if match is None else match[1].lower()
 
@@ -49,7 +65,8 @@ def is_database(source: Any) -> bool:
 
 
 def shown_source(source: Any) -> str:
-    """Return a path as it is, an address without its passwords and keys, and of anything else the name of its type.
+    """Return a path as it is, an address without its passwords and keys, and of anything else the
+    name of its type.
 
     >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
     'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
@@ -59,7 +76,8 @@ def shown_source(source: Any) -> str:
     match = _ADDRESS.fullmatch(str(source))
     if match is None:
         return str(source)
-    if "@" in match[2].partition("?")[2]:  # a part of a password, before or behind it: nobody can tell
+    # a part of a password, before or behind it: nobody can tell
+    if "@" in match[2].partition("?")[2]:
         return f"{match[1]}://***"
     secret, at, place = match[2].rpartition("@")
     user, colon, _ = secret.partition(":")
@@ -68,7 +86,10 @@ def shown_source(source: Any) -> str:
     # Otherwise it may hold any letter, also @, / and ?: all that may be a part of it is left out.
     rest, mark, query = place.partition("?")
     given = [part.partition("=") for part in query.split("&")] if query else []
-    shown = [f"{name}{equals}{value if name in _SHOWN_PARAMETERS else '***'}" for name, equals, value in given]
+    shown = [
+        f"{name}{equals}{value if name in _SHOWN_PARAMETERS else '***'}"
+        for name, equals, value in given
+    ]
     return f"{match[1]}://{user}{':***' if colon else ''}{at}{rest}{mark}{'&'.join(shown)}"
 
 
@@ -78,7 +99,9 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return what errors call a file: a literal, so that a name with a line break in it still makes one line."""
+    """Return what errors call a file: a literal, so that a name with a line break in it still makes
+    one line.
+    """
     return "standard input" if str(path) == "-" else repr(str(path))
 
 
@@ -98,17 +121,23 @@ _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
     (IsADirectoryError, "is a folder; name one file in it"),
     (PermissionError, "may not be read by this user; check its permissions"),
     (UnicodeEncodeError, "is no path: it has a character that no file name has"),
-    (pa.ArrowNotImplementedError, "has a column of a type that cannot be read; convert it to strings or integers"),
+    (
+        pa.ArrowNotImplementedError,
+        ("has a column of a type that cannot be read; convert it to strings or integers"),
+    ),
 )
 _DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
-# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how long its parts are,
-# and so does a damaged one.) Nor, in one piece, for so many times its own size, and as much as few machines have.
+# So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how
+# long its parts are, and so does a damaged one.) Nor, in one piece, for so many times its own size,
+# and as much as few machines have.
 _BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
 
 
 @contextmanager
 def file_errors(path: Path | str) -> Iterator[None]:
-    """Turn what reading a file raises into one DataError that quotes nothing of it: path, or what errors call it."""
+    """Turn what reading a file raises into one DataError that quotes nothing of it: path, or what
+    errors call it.
+    """
     name = path if isinstance(path, str) else name_of(path)
     try:
         yield
@@ -118,7 +147,11 @@ def file_errors(path: Path | str) -> Iterator[None]:
         asked = re.search(r" of size (\d+) failed", str(error))
         most = _BEYOND_ALL_MEMORY
         with suppress(OSError):
-            most = most if isinstance(path, str) else min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
+            most = (
+                most
+                if isinstance(path, str)
+                else min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
+            )
         if asked is None or int(asked[1]) < most:
             raise
         raise DataError(f"{name} {_DAMAGED}") from None
@@ -127,7 +160,9 @@ def file_errors(path: Path | str) -> Iterator[None]:
     except csv.Error:
         raise damaged_line(f"{name} is not well-formed CSV; check its double quotes") from None
     except tuple(kind for kind, _ in _MEANINGS) as error:
-        raise DataError(f"{name} {next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))}") from None
+        raise DataError(
+            f"{name} {next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))}"
+        ) from None
     except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
         number = getattr(error, "errno", None)
         if number == errno.ENOMEM:  # to open a file takes room as well
@@ -142,7 +177,10 @@ def file_errors(path: Path | str) -> Iterator[None]:
         elif number is not None:  # the system refused: what is in the file was not looked at
             problem = f"cannot be read: {os.strerror(number).lower()}; try again"
         elif isinstance(path, str):
-            problem = "cannot be read; check the address, your rights, the network, and that what is there is whole"
+            problem = (
+                "cannot be read; check the address, your rights, the network, and that "
+                "what is there is whole"
+            )
         raise DataError(f"{name} {problem}") from None
 
 
@@ -153,7 +191,11 @@ def empty(name: str) -> DataError:
 
 def not_read(name: str, what: str) -> DataError:
     """Return the error for a form that is not read."""
-    or_lines = f", or say {parameter('input_format')} jsonl if it has one object a line" if what == "JSON" else ""
+    or_lines = (
+        f", or say {parameter('input_format')} jsonl if it has one object a line"
+        if what == "JSON"
+        else ""
+    )
     return DataError(f"{name} is {what}, which is not read: save as CSV{or_lines}")
 
 
@@ -164,7 +206,8 @@ DELIMITER_OF_SUFFIX = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _TEXT_SUFFIXES = (*DELIMITER_OF_SUFFIX, ".dat", ".txt", ".fimi", ".spmf")
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 READABLE = (
-    "Parquet (.parquet), Arrow or Feather, text (.csv, .tsv, .dat, .txt, .fimi, .jsonl; also .gz or .bz2), "
+    "Parquet (.parquet), Arrow or Feather, text (.csv, .tsv, .dat, .txt, .fimi, .jsonl; also .gz "
+    "or .bz2), "
     "Excel (.xlsx), or - for standard input"
 )
 _BINARY_SUFFIXES = {
@@ -172,7 +215,11 @@ _BINARY_SUFFIXES = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
     ".arrows": "stream",
 }
-_FORM_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow IPC file", "stream": "an Arrow IPC stream"}
+_FORM_NAMES = {
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow IPC file",
+    "stream": "an Arrow IPC stream",
+}
 # What files begin with: patterns.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
@@ -190,7 +237,9 @@ _OTHERS = {
     b"{\\rtf": "RTF",
     b"SQLite format 3\0": "a SQLite database (which sqlite:/// reads)",
     **dict.fromkeys((b"7z\xbc\xaf", b"Rar!"), "an archive"),
-    **dict.fromkeys((b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"), "compressed by xz, zstd or lz4"),
+    **dict.fromkeys(
+        (b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"), ("compressed by xz, zstd or lz4")
+    ),
     **dict.fromkeys((b"Obj\x01", b"ORC", b"\x89HDF"), "Avro, ORC or HDF5"),
     **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff"), "a picture"),
 }
@@ -204,20 +253,24 @@ _OTHER_SUFFIXES = {
     ".xls": "an old Excel file",
     ".pdf": "PDF",
 }
-# Where a shell puts the output of another command, as in <(command). Another pipe may wait for ever for who writes it.
+# Where a shell puts the output of another command, as in <(command). Another pipe may wait for ever
+# for who writes it.
 _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 
 @dataclass(frozen=True)
 class File:
-    """A file. Some columns may come from names of folders: those below the named one, or from a pattern on."""
+    """A file. Some columns may come from names of folders: those below the named one, or from a
+    pattern on.
+    """
 
     path: Path  # - for standard input
     form: str = "text"  # or parquet, arrow, stream, excel, json (one object a line)
     suffix: str = ""  # of a text, such as .csv
     compression: str | None = None
     pipe: BinaryIO | None = None  # what can be read only once
-    remote: Callable[[], pa.NativeFile] | None = None  # opens what is not on this machine's disks, or is in memory
+    # opens what is not on this machine's disks, or is in memory
+    remote: Callable[[], pa.NativeFile] | None = None
     shown: str = ""  # what errors call what is remote
     partitions: tuple[tuple[str, str], ...] = ()  # such as (("year", "2024"),), "" for no value
 
@@ -236,16 +289,22 @@ class File:
         """Open for reading bytes, decompressed. Raises OSError."""
         if self.pipe is not None:
             with nullcontext() if str(self.path) == "-" else self.pipe:
-                yield self.pipe if self.compression is None else _OPENED[self.compression](self.pipe)
+                yield (
+                    self.pipe if self.compression is None else _OPENED[self.compression](self.pipe)
+                )
         elif self.remote is not None:
             with self.native() as stream:
                 yield cast(BinaryIO, stream)
         else:
-            with cast(BinaryIO, _OPENED.get(self.compression or "", Path.open)(self.path, "rb")) as opened:
+            with cast(
+                BinaryIO, _OPENED.get(self.compression or "", Path.open)(self.path, "rb")
+            ) as opened:
                 yield opened
 
     def start(self) -> bytes:
-        """Return its first bytes, decompressed, which stay to be read; none of a pipe that is compressed."""
+        """Return its first bytes, decompressed, which stay to be read; none of a pipe that is
+        compressed.
+        """
         if self.pipe is not None:
             return b"" if self.compression is not None else _peeked(self.pipe)
         with self.open() as stream:
@@ -253,17 +312,22 @@ class File:
 
     def native(self) -> pa.NativeFile:
         """Open what is no pipe for Arrow's own reading, decompressed. Raises OSError."""
-        # Its threads read ahead: through a Python file they would want the interpreter when it is gone, and abort.
-        # Not mapped: a file that is cut off while it is read would end the process by a signal.
-        # Its name as bytes: Arrow itself takes none that is not UTF-8.
+        # Its threads read ahead: through a Python file they would want the interpreter when it is
+        # gone, and abort. Not mapped: a file that is cut off while it is read would end the process
+        # by a signal. Its name as bytes: Arrow itself takes none that is not UTF-8.
         stream = pa.OSFile(os.fsencode(self.path)) if self.remote is None else self.remote()
-        return stream if self.compression is None else pa.CompressedInputStream(stream, self.compression)
+        return (
+            stream
+            if self.compression is None
+            else pa.CompressedInputStream(stream, self.compression)
+        )
 
 
 def open_file(source: File | Path, *, as_text: bool = False) -> File:
     """Return a file with its form, by its suffix and, if that is none of text, by its first bytes.
 
-    as_text: whether the caller says that it is text. Raises DataError for no form that can be read, and OSError.
+    as_text: whether the caller says that it is text. Raises DataError for no form that can be read,
+    and OSError.
     """
     file = File(source) if isinstance(source, Path) else source
     if file.remote is None:
@@ -275,7 +339,9 @@ def open_file(source: File | Path, *, as_text: bool = False) -> File:
         if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
             return _pipe(file.path, file.path.open("rb"))
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
+            raise DataError(
+                f"{file.name} is no regular file; send it to standard input and name it -"
+            )
     magic = file.start()
     if not magic:
         raise empty(file.name)
@@ -320,7 +386,9 @@ def _is_workbook(file: File) -> bool:
             names = {*archive.namelist()}
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
         return False
-    return "xl/workbook.xml" in names and names.isdisjoint(("xl/workbook.bin", "content.xml", "mimetype"))
+    return "xl/workbook.xml" in names and names.isdisjoint(
+        ("xl/workbook.bin", "content.xml", "mimetype")
+    )
 
 
 def _first(kinds: dict[bytes, str], start: bytes) -> str | None:
@@ -337,7 +405,10 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
             raise empty(name_of(path))
         if not magic.startswith(_ZIP):
             _refuse_others(magic, name_of(path))
-        raise DataError(f"{name_of(path)} is not text, and can be read only once; write it to a file and name that")
+        raise DataError(
+            f"{name_of(path)} is not text, and can be read only once; write it to a "
+            f"file and name that"
+        )
     return File(path, compression=_first(_PACKED, magic), pipe=stream)
 
 
@@ -346,14 +417,19 @@ def _peeked(stream: BinaryIO) -> bytes:
     return b"" if peek is None else peek(_START)[:_START]
 
 
-# -------------------- folders, patterns and object stores: which files these are follows from their names
+# -------------------- folders, patterns and object stores: their names alone say which files
 
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the folder of a missing value, by Hive and all who followed it
+# the folder of a missing value, by Hive and all who followed it
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def files_of_path(path: Path) -> list[File] | None:
-    """Return a folder's files, or those that fit a pattern; None for a single file. Raises DataError, OSError."""
-    first = next((place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts))
+    """Return a folder's files, or those that fit a pattern; None for a single file. Raises
+    DataError, OSError.
+    """
+    first = next(
+        (place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts)
+    )
     if path.is_dir():
         found, first = sorted(_below(path)), len(path.parts)
         problem = f"{str(path)!r} is a folder without files to read"
@@ -369,14 +445,20 @@ def files_of_path(path: Path) -> list[File] | None:
 
 
 def files_of_address(address: str) -> list[File]:
-    """Return the files that an address names, as `files_of_path`. Raises DataError, OSError, ArrowException."""
+    """Return the files that an address names, as `files_of_path`. Raises DataError, OSError,
+    ArrowException.
+    """
     from pyarrow import fs
 
     shown = shown_source(address)
     place, mark, query = address.partition("?")
     steps = place.split("/")
     first = next((place for place, step in enumerate(steps) if glob.has_magic(step)), None)
-    base, pattern = (place.rstrip("/"), None) if first is None else ("/".join(steps[:first]), "/".join(steps[first:]))
+    base, pattern = (
+        (place.rstrip("/"), None)
+        if first is None
+        else ("/".join(steps[:first]), "/".join(steps[first:]))
+    )
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
@@ -384,8 +466,10 @@ def files_of_address(address: str) -> list[File]:
         raise DataError(f"{shown!r} {problem}") from None
     except (pa.ArrowInvalid, ValueError):
         raise DataError(
-            f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// and file://, and for "
-            f"databases postgresql:// and sqlite:///; {parameter('engine')} sql reads duckdb:/// too"
+            f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// "
+            f"and file://, and for "
+            f"databases postgresql:// and sqlite:///; {parameter('engine')} sql reads duckdb:/// "
+            f"too"
         ) from None
 
     def remote(path: str, name: str, folders: Sequence[str] = ()) -> File:
@@ -398,14 +482,23 @@ def files_of_address(address: str) -> list[File]:
     if kind == fs.FileType.File and pattern is None:
         return [remote(root, shown)]
     infos = system.get_file_info(fs.FileSelector(root, recursive=True))
-    inside = [info.path.removeprefix(root).lstrip("/") for info in infos if info.type == fs.FileType.File]
+    inside = [
+        info.path.removeprefix(root).lstrip("/") for info in infos if info.type == fs.FileType.File
+    ]
     fits = re.compile(_regular(pattern)).match if pattern is not None else bool
     found = sorted(path for path in inside if fits(path) and not _is_hidden(path.split("/")))
     if not found:
-        what = "no file fits the pattern {}" if pattern is not None else "{} is a folder without files to read"
+        what = (
+            "no file fits the pattern {}"
+            if pattern is not None
+            else ("{} is a folder without files to read")
+        )
         raise DataError(f"{what.format(repr(shown))}; check the address")
     above = shown_source(base)
-    return [remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1]) for path in found]
+    return [
+        remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1])
+        for path in found
+    ]
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -418,7 +511,8 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_hidden(names: Iterable[str]) -> bool:
-    # What programs keep beside the data begins with a dot or an underscore. (_year=2024 is a column all the same.)
+    # What programs keep beside the data begins with a dot or an underscore. (_year=2024 is a column
+    # all the same.)
     return any(name.startswith((".", "_")) and "=" not in name for name in names)
 
 
@@ -429,6 +523,9 @@ def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 def _regular(pattern: str) -> str:
     # As fnmatch writes it, but that * stays inside a folder's name; ** means any folders.
-    steps = [(step, fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*")) for step in pattern.split("/")]
+    steps = [
+        (step, fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*"))
+        for step in pattern.split("/")
+    ]
     above = ["(?:[^/]+/)*" if step == "**" else f"{regular}/" for step, regular in steps[:-1]]
     return "".join(above) + steps[-1][1] + r"(?:/.*)?\Z"

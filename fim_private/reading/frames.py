@@ -1,4 +1,5 @@
-"""Purchases in memory: lists of baskets, frames of pandas and polars, matrices, and what libraries hand over as Arrow.
+"""Purchases in memory: lists of baskets, frames of pandas and polars, matrices, and what libraries
+hand over as Arrow.
 
 No library is imported for them: a frame can only be here if its library already is.
 """
@@ -25,9 +26,23 @@ from fim_private.reading.labels import Codes, Labels, is_list_type
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import SAMPLE, FirstCells
-from fim_private.reading.record_batches import ArrowSource, Encoder, as_presence, items_name, read_arrow, table_source
+from fim_private.reading.record_batches import (
+    ArrowSource,
+    Encoder,
+    as_presence,
+    items_name,
+    read_arrow,
+    table_source,
+)
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, integer_or_text, is_missing, null_where, numpy_of, shown_type
+from fim_private.reading.values import (
+    arrow_of,
+    integer_or_text,
+    is_missing,
+    null_where,
+    numpy_of,
+    shown_type,
+)
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
@@ -35,9 +50,13 @@ _FRAME = "the frame"
 
 
 def is_instance(source: object, module: str, *names: str) -> bool:
-    """Tell whether source is one of the classes of these names, without importing the module they are in."""
+    """Tell whether source is one of the classes of these names, without importing the module they
+    are in.
+    """
     loaded = sys.modules.get(module)
-    return isinstance(source, tuple(getattr(loaded, name) for name in names if hasattr(loaded, name)))
+    return isinstance(
+        source, tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
+    )
 
 
 def is_series(source: object) -> bool:
@@ -67,13 +86,14 @@ _TABLE_PLAN = re.compile(r"\W*seq[ _]scan\b", re.IGNORECASE)
 def may_be_query(source: object) -> bool:
     """Tell whether a query may have chosen the rows of an object.
 
-    It has not if the object holds its rows itself, or is a plain scan of a table or of files.
-    All else counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
+    It has not if the object holds its rows itself, or is a plain scan of a table or of files. All
+    else counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
     """
     if is_instance(source, "polars", "LazyFrame"):
         return not _is_bare_lazy_frame(source)
     if is_instance(source, "pyarrow.dataset", "Dataset"):
-        return bool(getattr(source, "_scan_options", True))  # they hold the filter of dataset.filter(...)
+        # they hold the filter of dataset.filter(...)
+        return bool(getattr(source, "_scan_options", True))
     if is_instance(source, "duckdb", "DuckDBPyRelation"):
         return not _is_bare_relation(source)
     if any(is_instance(source, module, *names) for module, names in _HOLDERS.items()):
@@ -92,7 +112,8 @@ def _is_bare_lazy_frame(frame: Any) -> bool:
 def _is_bare_relation(relation: Any) -> bool:
     try:
         if relation.type == "TABLE_RELATION":
-            return _TABLE_PLAN.match(relation.explain()) is not None  # tables of an attached database may be its views
+            # tables of an attached database may be its views
+            return _TABLE_PLAN.match(relation.explain()) is not None
         if relation.type == "SUBQUERY_RELATION":
             return _FILE_RELATION.match(relation.sql_query()) is not None
     except Exception:  # what is wrong with it, reading it will say
@@ -121,7 +142,10 @@ def read_object(source: Any, options: Options) -> Transactions:
     for is_other, instead in (
         (isinstance(source, Mapping), "give its values()"),
         (hasattr(source, "readline"), "give the path of the file"),
-        (type(source).__name__.endswith("GroupBy"), "give the items of each group: groupby(...)[...].agg(list)"),
+        (
+            type(source).__name__.endswith("GroupBy"),
+            ("give the items of each group: groupby(...)[...].agg(list)"),
+        ),
     ):
         if is_other:
             raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
@@ -129,18 +153,25 @@ def read_object(source: Any, options: Options) -> Transactions:
     if isinstance(array, pa.Array | pa.ChunkedArray):
         options.refuse("an array of baskets")
         if not is_list_type(array.type):
-            raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
+            raise DataError(
+                f"each basket must be a collection of items, not {shown_type(array.type)}"
+            )
         chunks, size = getattr(array, "chunks", [array]), memory.LIST_ROWS
-        slices = (chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size))
+        slices = (
+            chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size)
+        )
         return _read_lists(slices, "the array", options)
     if (table := _stream(source)) is not None:
         return read_arrow(table, options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         options.refuse("an iterable of baskets")
         iterator = iter(source)
-        return _read_lists(iter(lambda: list(islice(iterator, memory.LIST_ROWS)), []), "the iterable", options)
+        return _read_lists(
+            iter(lambda: list(islice(iterator, memory.LIST_ROWS)), []), "the iterable", options
+        )
     raise DataError(
-        f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable of baskets, "
+        f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable "
+        f"of baskets, "
         f"or the path of one of: {READABLE}"
     )
 
@@ -150,16 +181,20 @@ def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transact
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 
 
-# Frames of pandas become record batches. In a column of Python objects every element has a type of its own (Arrow would
-# guess one from all): ids become a number for each different one, items codes, and what is compared or cut a text.
+# Frames of pandas become record batches. In a column of Python objects every element has a type of
+# its own (Arrow would guess one from all): ids become a number for each different one, items codes,
+# and what is compared or cut a text.
 
 
 def describe_pandas(frame: Any) -> list[Column]:
-    """Return what is known of the columns of a pandas frame; one of objects is judged by its first value."""
+    """Return what is known of the columns of a pandas frame; one of objects is judged by its first
+    value.
+    """
     columns = []
     for place, name in enumerate(frame.columns):
         series = frame.iloc[:, place]
-        dtype = str(getattr(series.dtype, "subtype", series.dtype))  # of a sparse one that of its elements
+        # of a sparse one that of its elements
+        dtype = str(getattr(series.dtype, "subtype", series.dtype))
         kind = getattr(series.dtype, "pyarrow_dtype", pa.null())
         if dtype == "object":
             first = next((value for value in series if not is_missing(value)), None)
@@ -167,8 +202,12 @@ def describe_pandas(frame: Any) -> list[Column]:
             columns.append(Column(name, "lists" if is_list else dtype, is_list))
             continue
         named = dtype if pa.types.is_null(kind) else str(kind)
-        is_number = named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
-        columns.append(Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number))
+        is_number = (
+            named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
+        )
+        columns.append(
+            Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number)
+        )
     return columns
 
 
@@ -184,7 +223,12 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
     rows = record_batches.choose_rows(rows, choosing, roles, _FRAME)
     frame = frame if len(rows) == len(frame) else frame.iloc[numpy_of(rows.column("row"))]
     found, beside = None, {name: rows.column(name) for name in rows.schema.names[1:]}
-    if roles.form is InputForm.ONE_HOT and not roles.fold_case and [*frame.columns] == roles.names and not beside:
+    if (
+        roles.form is InputForm.ONE_HOT
+        and not roles.fold_case
+        and [*frame.columns] == roles.names
+        and not beside
+    ):
         found = _read_presence(frame, quantities=roles.quantities)
     if found is None:
         found = record_batches.read_batches(*_batches(frame, roles, beside), _FRAME)
@@ -194,8 +238,12 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
 def _batches(
     frame: Any, roles: Roles, beside: Mapping[str, pa.Array]
 ) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
-    """Return a frame as batches, with their roles and what encodes their items. beside: more columns."""
-    keys = {name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None}
+    """Return a frame as batches, with their roles and what encodes their items. beside: more
+    columns.
+    """
+    keys = {
+        name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None
+    }
     labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
     encoder = Encoder(labels)
     series = [frame[name] for name in roles.values]
@@ -214,9 +262,14 @@ def _batches(
         encoder = Encoder(labels, is_coded=True)
         values = [_coded(column, roles, labels) for column in series]
     # Names of items need not be texts.
-    names = [name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)]
+    names = [
+        name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)
+    ]
     columns = {**dict(zip(names, values, strict=True)), **keys, **beside}
-    whole, size = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]), roles.rows_at_a_time
+    whole, size = (
+        pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]),
+        roles.rows_at_a_time,
+    )
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, roles, encoder
 
@@ -233,18 +286,25 @@ def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
 
 def _is_arrow(series: Any) -> bool:
     """Tell whether Arrow keeps every element of a pandas series as it is."""
-    return str((series.cat.categories if str(series.dtype) == "category" else series).dtype) != "object"
+    return (
+        str((series.cat.categories if str(series.dtype) == "category" else series).dtype)
+        != "object"
+    )
 
 
 def as_arrow(series: Any) -> pa.Array | None:
-    """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it is, else None."""
+    """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it
+    is, else None.
+    """
     if is_instance(series, "polars", "Series"):
         return None if str(series.dtype) == "Object" else series.to_arrow()
     if not _is_arrow(series):
         return None
     found = pa.array(_sparse_to_dense(series), from_pandas=True)
     if isinstance(found, pa.ChunkedArray):
-        found = (found.unify_dictionaries() if pa.types.is_dictionary(found.type) else found).combine_chunks()
+        found = (
+            found.unify_dictionaries() if pa.types.is_dictionary(found.type) else found
+        ).combine_chunks()
     return record_batches.plain(found)
 
 
@@ -256,7 +316,10 @@ def _as_texts(series: Any) -> pa.Array:
     """Return a column as Arrow has it; one of Python objects as texts."""
     if (found := as_arrow(series)) is not None:
         return found
-    return pa.array([None if is_missing(value) else _as_text(value) for value in series.tolist()], pa.large_string())
+    return pa.array(
+        [None if is_missing(value) else _as_text(value) for value in series.tolist()],
+        pa.large_string(),
+    )
 
 
 # Of these types a column of Python objects means what each of its cells means.
@@ -264,21 +327,30 @@ _PLAIN_CELLS = (pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 
 def _cells(series: Any) -> pa.Array:
-    """Return a column of a 0/1 table as Arrow has it: one of objects as booleans, numbers or texts, if it has one kind.
+    """Return a column of a 0/1 table as Arrow has it: one of objects as booleans, numbers or texts,
+    if it has one kind.
 
-    Arrow converts a whole column of one kind at once, which is far faster than each object by itself.
+    Arrow converts a whole column of one kind at once, which is far faster than each object by
+    itself.
     """
     if _is_arrow(series):
         return _as_texts(series)
     try:
         found = pa.array(series.to_numpy(), from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # of several kinds, or of one that Arrow has not
+    except (
+        pa.ArrowException,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ):  # of several kinds, or of one that Arrow has not
         return _distinct_texts(series)
     return found if found.type in _PLAIN_CELLS else _distinct_texts(series)
 
 
 def _distinct_texts(series: Any) -> pa.Array:
-    """Return cells as texts, each different one converted once: what is equal, as True and 1, says the same there."""
+    """Return cells as texts, each different one converted once: what is equal, as True and 1, says
+    the same there.
+    """
     values = series.tolist()
     try:
         texts = {value: None if is_missing(value) else _as_text(value) for value in {*values}}
@@ -291,7 +363,9 @@ def _texts(frame: Any, name: str) -> pa.Array:
     try:
         return _as_texts(frame[name])
     except pa.ArrowException:
-        raise DataError(f"column {name!r} of the frame cannot be compared; make it strings or numbers") from None
+        raise DataError(
+            f"column {name!r} of the frame cannot be compared; make it strings or numbers"
+        ) from None
 
 
 def _as_text(value: object) -> str:
@@ -306,19 +380,24 @@ def _as_text(value: object) -> str:
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one: objects as in a dict, integers by their print.
+    """Return what tells identifiers apart, null for a missing one: objects as in a dict, integers
+    by their print.
 
-    pandas' factorize looks at == alone where it happens to compare two, which depends on all others.
+    pandas' factorize looks at == alone where it happens to compare two, which depends on all
+    others.
     """
     try:
         if (ids := as_arrow(series)) is not None:
             return ids
         numbers: dict[object, int] = {}
         codes = [
-            -1 if is_missing(value) else numbers.setdefault(integer_or_text(value), len(numbers)) for value in series
+            -1 if is_missing(value) else numbers.setdefault(integer_or_text(value), len(numbers))
+            for value in series
         ]
     except (TypeError, pa.ArrowException):
-        raise DataError(f"column {name!r} of the frame cannot be an identifier; make it strings or integers") from None
+        raise DataError(
+            f"column {name!r} of the frame cannot be an identifier; make it strings or integers"
+        ) from None
     found = np.array(codes, dtype=np.int64)
     return null_where(arrow_of(found < 0), arrow_of(found))
 
@@ -338,9 +417,15 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
     """Read a pandas frame of nothing but items, all boolean, or all sparse; None for another."""
     dtypes = [str(getattr(dtype, "subtype", dtype)) for dtype in frame.dtypes]
     labels = Labels(_FRAME)
-    if all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes) and not quantities:
+    if (
+        all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
+        and not quantities
+    ):
         arrays = [frame.iloc[:, place].array for place in range(len(dtypes))]
-        rows = [array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")] for array in arrays]
+        rows = [
+            array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")]
+            for array in arrays
+        ]
         codes = np.repeat(labels.encode(frame.columns.tolist()), [len(each) for each in rows])
         row = np.concatenate(rows).astype(np.int64)
         lengths = np.bincount(row, minlength=len(frame))
@@ -348,10 +433,18 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
     if not all(dtype in _BOOLEAN for dtype in dtypes):
         return None
     codes = labels.encode(frame.columns.tolist())
-    return _read_cells(frame.iloc, len(frame), lambda part: part.to_numpy(dtype=bool, na_value=False), codes, labels)
+    return _read_cells(
+        frame.iloc,
+        len(frame),
+        lambda part: part.to_numpy(dtype=bool, na_value=False),
+        codes,
+        labels,
+    )
 
 
-def _read_cells(rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels) -> Transactions:
+def _read_cells(
+    rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels
+) -> Transactions:
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
     parts = (cells(rows[start : start + size]) for start in range(0, count, size))
     return assemble((record_batches.rows_of_cells(part, codes) for part in parts), labels)
@@ -362,12 +455,15 @@ def _read_array(array: Any, options: Options) -> Transactions:
     array = np.asarray(array)  # a matrix is an array that stays two-dimensional
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(
-            f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional {array.dtype}; "
+            f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
+            f"{array.dtype}; "
             "use array.astype(bool), or a list of lists of items"
         )
     labels = Labels("the array")
     codes = labels.encode(arrow_of(np.arange(array.shape[1])))
-    return _read_cells(array, len(array), lambda part: as_presence(part, "the array"), codes, labels)
+    return _read_cells(
+        array, len(array), lambda part: as_presence(part, "the array"), codes, labels
+    )
 
 
 def _read_sparse(matrix: Any, options: Options) -> Transactions:
@@ -376,13 +472,17 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
     rows = matrix.tocsr()
     if rows.dtype.kind not in "b" and not (rows.data >= 0).all():  # nor is NaN
-        raise DataError("the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans")
+        raise DataError(
+            "the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans"
+        )
     labels, size = Labels("the matrix"), memory.LIST_ROWS
 
     def chunk(first: int) -> KeyedRows:
         bounds = rows.indptr[first : first + size + 1]
         inside = slice(bounds[0], bounds[-1])
-        codes = np.where(rows.data[inside] != 0, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1))
+        codes = np.where(
+            rows.data[inside] != 0, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1)
+        )
         return KeyedRows(np.diff(bounds).astype(np.int64), codes)
 
     return assemble(map(chunk, range(0, max(1, len(rows.indptr) - 1), size)), labels)
@@ -392,17 +492,23 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
 
 
 def polars_to_arrow(frame: Any) -> pa.Table:
-    """Return a polars frame as an Arrow table. Raises DataError for a type that polars cannot hand on."""
+    """Return a polars frame as an Arrow table. Raises DataError for a type that polars cannot hand
+    on.
+    """
     try:
         return frame.to_arrow()
     except BaseException as error:  # a panic of Rust is no Exception
         if type(error).__name__ != "PanicException":
             raise
-        raise DataError("the frame has a column that cannot be read; cast it to strings or integers first") from None
+        raise DataError(
+            "the frame has a column that cannot be read; cast it to strings or integers first"
+        ) from None
 
 
 def arrow_object(source: Any) -> ArrowSource | None:
-    """Return an object as a table that is read in parts; None for what is none of these. Raises ArrowException."""
+    """Return an object as a table that is read in parts; None for what is none of these. Raises
+    ArrowException.
+    """
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return table_source(source)
     if is_instance(source, "pyarrow.dataset", "Dataset"):
@@ -410,7 +516,9 @@ def arrow_object(source: Any) -> ArrowSource | None:
         def scanned(wanted: Wanted) -> Iterator[pa.RecordBatch]:
             # Little is read ahead: what is in flight stays small beside what was read.
             ahead = {"batch_readahead": 1, "fragment_readahead": 1}
-            return iter(source.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches())
+            return iter(
+                source.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches()
+            )
 
         return ArrowSource("the dataset", source.schema, scanned, kind="dataset")
     if is_instance(source, "pyarrow.dataset", "Scanner"):
@@ -420,7 +528,8 @@ def arrow_object(source: Any) -> ArrowSource | None:
 
 def _relation(relation: Any) -> ArrowSource:
     def reader(relation: Any, rows: int) -> pa.RecordBatchReader:
-        return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(rows)  # before DuckDB 1.4
+        # before DuckDB 1.4
+        return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(rows)
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted.names)
@@ -441,26 +550,40 @@ def _duckdb_errors() -> Iterator[None]:
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
             raise
         name = type(error).__name__
-        raise DataError(f"the relation cannot be read ({name}); run it yourself to see why") from None
+        raise DataError(
+            f"the relation cannot be read ({name}); run it yourself to see why"
+        ) from None
 
 
 def list_table(source: Any, names: list[str]) -> ArrowSource | None:
-    """Return an object as a table that has a list of items in these columns; None for what is none."""
+    """Return an object as a table that has a list of items in these columns; None for what is
+    none.
+    """
     if (table := arrow_object(source)) is not None:
         return table
     if is_instance(source, "polars", "LazyFrame"):
         source = source.collect()
-    if not (is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame")):
+    if not (
+        is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame")
+    ):
         return _stream(source)
     try:
         if names and {*names} <= {*source.columns}:
             source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
-        return table_source(polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source))
+        return table_source(
+            polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source)
+        )
     except (TypeError, ValueError, OverflowError):
-        raise DataError("the frame cannot be read as a catalogue; give a list of the items") from None
+        raise DataError(
+            "the frame cannot be read as a catalogue; give a list of the items"
+        ) from None
 
 
 def _stream(source: Any) -> ArrowSource | None:
-    if not hasattr(source, "__arrow_c_stream__") or is_series(source) or isinstance(source, pa.ChunkedArray):
+    if (
+        not hasattr(source, "__arrow_c_stream__")
+        or is_series(source)
+        or isinstance(source, pa.ChunkedArray)
+    ):
         return None
     return table_source(pa.RecordBatchReader.from_stream(source))

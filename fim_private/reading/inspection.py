@@ -1,4 +1,5 @@
-"""What would be read of a source, and how: for whoever has the data. It shows and counts them: none of it is private.
+"""What would be read of a source, and how: for whoever has the data. It shows and counts them: none
+of it is private.
 
 Where no options say how to read a source, names of columns suggest it, and it says what it guessed.
 """
@@ -32,7 +33,13 @@ from fim_private.periods import period_at
 from fim_private.reading import columns, frames
 from fim_private.reading.columns import Column, ReadAs, Wanted, suggested
 from fim_private.reading.databases import check_query
-from fim_private.reading.date_columns import DateColumn, columns_to_read, date_columns, formats_to_say, notes_of
+from fim_private.reading.date_columns import (
+    DateColumn,
+    columns_to_read,
+    date_columns,
+    formats_to_say,
+    notes_of,
+)
 from fim_private.reading.files import File, file_errors, shown_source
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
@@ -57,7 +64,9 @@ _NO_TABLE = ("lines", "fimi", "spmf")
 
 @dataclass(frozen=True)
 class InspectedColumn:
-    """A column of a table. role: basket, user, item, items, time or where; None where it is not read."""
+    """A column of a table. role: basket, user, item, items, time or where; None where it is not
+    read.
+    """
 
     name: str
     type: str
@@ -67,13 +76,16 @@ class InspectedColumn:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What would be read of a source. It shows data: it is for whoever has them, not for publication.
+    """What would be read of a source. It shows data: it is for whoever has them, not for
+    publication.
 
-    source: its path, its address without passwords, or its type. columns: of a table, the first 50. rows: of a table,
-    or lines. users: how many units, if they are users. items: different ones. empty_baskets: those without items.
-    basket_lengths: least, median, mean and largest number of items in a basket. last_rows: of a text or a sheet, its
-    first columns, for a total may stand there. options: those of read_transactions with which it was read; guessed:
-    which of them nobody named. marked_notes: what to know before mining, parameters marked as in errors.
+    source: its path, its address without passwords, or its type. columns: of a table, the first 50.
+    rows: of a table, or lines. users: how many units, if they are users. items: different ones.
+    empty_baskets: those without items.
+    basket_lengths: least, median, mean and largest number of items in a basket. last_rows: of a
+    text or a sheet, its first columns, for a total may stand there. options: those of
+    read_transactions with which it was read; guessed: which of them nobody named. marked_notes:
+    what to know before mining, parameters marked as in errors.
     items_per_user: how many different items a user has, on average; None if units are baskets.
     """
 
@@ -109,7 +121,8 @@ class Inspection:
     def call(self) -> str:
         """The call that mines the source so."""
         data = "data" if self.in_memory else repr(self.source)
-        return f"fim.mine({data}{''.join(f', {name}={value!r}' for name, value in self.options.items())})"
+        options = [f"{name}={value!r}" for name, value in self.options.items()]
+        return f"fim.mine({', '.join([data, *options])})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -118,7 +131,10 @@ class Inspection:
             "source": self.source,
             **{name: getattr(self.read_as, name) for name in ("form", "delimiter", "encoding")},
             "columns": [vars(column) | {"examples": [*column.examples]} for column in self.columns],
-            **{name: getattr(self, name) for name in ("rows", "baskets", "users", "items", "empty_baskets")},
+            **{
+                name: getattr(self, name)
+                for name in ("rows", "baskets", "users", "items", "empty_baskets")
+            },
             "items_per_user": self.items_per_user,
             "basket_lengths": dict(self.basket_lengths),
             "examples": {
@@ -134,10 +150,12 @@ class Inspection:
 
 @takes(InspectOptions)
 def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
-    """Return what would be read of a source, and how: columns and their roles, how many rows, baskets, users and items.
+    """Return what would be read of a source, and how: columns and their roles, how many rows,
+    baskets, users and items.
 
-    It is for whoever has the data: nothing of it is private, and it spends no budget. source, and all options: as
-    read_transactions takes them, which says what is raised where nothing fits, and times as mine does.
+    It is for whoever has the data: nothing of it is private, and it spends no budget. source, and
+    all options: as read_transactions takes them, which says what is raised where nothing fits, and
+    times as mine does.
     """
     asked = filled("inspect", InspectOptions, options)
     check_query(source, asked["query"])
@@ -235,7 +253,9 @@ class _Search:
         wanted = columns_to_read(self.named)
         return formats_to_say(wanted, _times_in(self.table({}))) if wanted else {}
 
-    def _options_of(self, refusal: FimPrivateError, guessed: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _options_of(
+        self, refusal: FimPrivateError, guessed: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """Return the options that a refusal names and nobody has given; none if it names none."""
         options = refusal.options if isinstance(refusal, DataError) else None
         if isinstance(refusal, ParameterError) and self._names_some_columns():
@@ -254,7 +274,9 @@ class _Search:
         named = {*self.named}
         return bool(_NAMING & named) and "items" not in named and not {"basket", "item"} <= named
 
-    def _explained(self, refusals: Sequence[FimPrivateError], guessed: Mapping[str, Any]) -> FimPrivateError:
+    def _explained(
+        self, refusals: Sequence[FimPrivateError], guessed: Mapping[str, Any]
+    ) -> FimPrivateError:
         """Return the last refusal with what only the data's owner may see: a line, or columns.
 
         If options that were named did not fit, and guesses for the others do not help, it is the
@@ -268,7 +290,8 @@ class _Search:
         if "encoding" in guessed and "encoding" in (refusal.options or {}):
             # The encoding that was guessed does not fit either, so nothing better is known.
             return refusals[0]
-        # Whoever named columns that are not there, in a text of another encoding, hears of that first.
+        # Whoever named columns that are not there, in a text of another encoding, hears of that
+        # first.
         is_encoding_guessed = {*guessed} == {"encoding"}
         if is_encoding_guessed and _COLUMNS & {*self.named} and not refusal.is_of_a_line:
             return refusals[0]
@@ -337,7 +360,9 @@ class _Search:
 
 
 def _has_every_item(data: Transactions, guessed: Mapping[str, Any]) -> bool:
-    """Tell whether a table was guessed to be one-hot of which no cell is 0: these are no quantities."""
+    """Tell whether a table was guessed to be one-hot of which no cell is 0: these are no
+    quantities.
+    """
     is_one_hot = guessed.get("input_format") == InputForm.ONE_HOT
     return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
@@ -379,9 +404,16 @@ _DECIMAL_COMMA = r"^\s*-?[0-9.]*,[0-9]"
 
 
 def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str]:
-    """Yield notes on returned and cancelled goods: negative quantities, invoices such as C536379."""
+    """Yield notes on returned and cancelled goods: negative quantities, invoices such as
+    C536379.
+    """
     read_as = data.read_as
-    if table is None or read_as is None or read_as.form != InputForm.LONG or read_as.where is not None:
+    if (
+        table is None
+        or read_as is None
+        or read_as.form != InputForm.LONG
+        or read_as.where is not None
+    ):
         return
     quantity = next(filter(columns.suggests_quantity, read_as.others), None)
     patterns = {}
@@ -430,10 +462,17 @@ class _TableHead:
         elif self.source is not None and names:
             for batch in islice(self.source.batches(Wanted([*names], 100)), 1):
                 values = {
-                    name: batch.column(batch.schema.names.index(name)).slice(0, 100).to_pylist() for name in names
+                    name: batch.column(batch.schema.names.index(name)).slice(0, 100).to_pylist()
+                    for name in names
                 }
-        filled = {name: [v for v in all_ if isinstance(v, list) or not is_missing(v)] for name, all_ in values.items()}
-        return {name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES] for name, column in filled.items()}
+        filled = {
+            name: [v for v in all_ if isinstance(v, list) or not is_missing(v)]
+            for name, all_ in values.items()
+        }
+        return {
+            name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES]
+            for name, column in filled.items()
+        }
 
     def arrays(self, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
         """Yield the values of columns, batch by batch: for each column an Arrow array."""
@@ -471,7 +510,9 @@ class _TableHead:
             return bool(self.frame[name].is_unique)
         seen: set[Any] = set()
         rows = 0
-        for batch in self.source.batches(Wanted([name], LIST_ROWS)) if self.source is not None else ():
+        for batch in (
+            self.source.batches(Wanted([name], LIST_ROWS)) if self.source is not None else ()
+        ):
             values = batch.column(batch.schema.names.index(name)).to_pylist()
             seen.update(values)
             rows += len(values)
@@ -480,14 +521,18 @@ class _TableHead:
         return rows > 0
 
     def last(self) -> tuple[tuple[str, ...], ...]:
-        """Return the last rows of a text or a sheet, where a total may stand: a few columns as texts, cut if long."""
+        """Return the last rows of a text or a sheet, where a total may stand: a few columns as
+        texts, cut if long.
+        """
         names = list(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
         if self.source is None or not names or not self.source.holds_texts:
             return ()
         rows: list[tuple[str, ...]] = []
         for batch in self.source.batches(Wanted(names, LIST_ROWS)):
             values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
-            rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][-_LAST:]
+            rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][
+                -_LAST:
+            ]
         return tuple(rows)
 
 
@@ -499,10 +544,19 @@ def _as_text(value: object) -> str:
 
 
 def _table_head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> _TableHead | None:
-    """Return a source as a table, where it is one, or a text as if its first line named columns; None for others."""
-    options, is_path = reading_of(filled("inspect", InspectOptions, named)), isinstance(source, str | os.PathLike)
+    """Return a source as a table, where it is one, or a text as if its first line named columns;
+    None for others.
+    """
+    options, is_path = (
+        reading_of(filled("inspect", InspectOptions, named)),
+        isinstance(source, str | os.PathLike),
+    )
     found: Any = None
-    with held_to(limit), suppress(FimPrivateError), file_errors(path_or_name(source)) if is_path else nullcontext():
+    with (
+        held_to(limit),
+        suppress(FimPrivateError),
+        file_errors(path_or_name(source)) if is_path else nullcontext(),
+    ):
         if is_path:
             found = named_source(source, options, head=True)
         elif frames.is_instance(source, "pandas", "DataFrame"):
@@ -538,15 +592,23 @@ def _inspection(
     lengths = np.diff(data.offsets)
     filled = lengths[lengths > 0]
     some = filled if len(filled) else np.zeros(1)
-    sizes = {"min": int(some.min()), "median": float(np.median(some)), "mean": round(float(some.mean()), 2)}
+    sizes = {
+        "min": int(some.min()),
+        "median": float(np.median(some)),
+        "mean": round(float(some.mean()), 2),
+    }
     label = data.vocabulary.label
 
     def baskets(ends: Sequence[int]) -> Iterator[tuple[Item, ...]]:
-        return (tuple(map(label, data.items[a:b][:EXAMPLE_ITEMS].tolist())) for a, b in pairwise(ends))
+        return (
+            tuple(map(label, data.items[a:b][:EXAMPLE_ITEMS].tolist())) for a, b in pairwise(ends)
+        )
 
     last_rows: tuple[tuple[str, ...], ...] = ()
     if read_as.form in _NO_TABLE:
-        last_rows = tuple(tuple(map(str, basket)) for basket in baskets(data.offsets[-1 - _LAST :].tolist()))
+        last_rows = tuple(
+            tuple(map(str, basket)) for basket in baskets(data.offsets[-1 - _LAST :].tolist())
+        )
     elif table is not None:
         with suppress(*_UNREADABLE):
             last_rows = table.last()
@@ -585,12 +647,17 @@ def _items_per_user(data: Transactions) -> float | None:
     return round(len(all_baskets.items) / data.units, 2)
 
 
-def _columns(table: _TableHead | None, read_as: ReadAs, time: str | None) -> tuple[InspectedColumn, ...]:
+def _columns(
+    table: _TableHead | None, read_as: ReadAs, time: str | None
+) -> tuple[InspectedColumn, ...]:
     if table is None or read_as.form in _NO_TABLE:
         return ()
     roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
     roles |= {} if time is None else {time: "time"}
-    roles |= {**dict.fromkeys(read_as.baskets, "basket"), **({} if read_as.user is None else {read_as.user: "user"})}
+    roles |= {
+        **dict.fromkeys(read_as.baskets, "basket"),
+        **({} if read_as.user is None else {read_as.user: "user"}),
+    }
     roles |= dict.fromkeys(read_as.items, "item" if read_as.form in ("long", "wide") else "items")
     if read_as.form == "one-hot":
         roles = {**{c.name: "item" for c in table.columns if c.name not in read_as.others}, **roles}
@@ -598,20 +665,33 @@ def _columns(table: _TableHead | None, read_as: ReadAs, time: str | None) -> tup
     examples: dict[str, tuple[str, ...]] = {}
     with suppress(*_UNREADABLE):
         examples = table.examples([column.name for column in shown])
-    return tuple(InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ())) for c in shown)
+    return tuple(
+        InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ()))
+        for c in shown
+    )
 
 
 def _numbered_rows(table: _TableHead | None, data: Transactions) -> Iterator[str]:
-    """Yield a note on each item of a 0/1 table that all baskets have, and whose cells are all different."""
-    if table is None or data.read_as is None or data.read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
+    """Yield a note on each item of a 0/1 table that all baskets have, and whose cells are all
+    different.
+    """
+    if (
+        table is None
+        or data.read_as is None
+        or data.read_as.form != InputForm.ONE_HOT
+        or data.baskets < _FEW_ROWS
+    ):
         return
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
-    everywhere = {str(data.vocabulary.label(int(code))) for code in np.flatnonzero(counts == data.baskets)}
+    everywhere = {
+        str(data.vocabulary.label(int(code))) for code in np.flatnonzero(counts == data.baskets)
+    }
     names = [column.name for column in table.columns if str(column.name).strip() in everywhere]
     for name in names:
         if table.is_distinct(name):
             yield (
-                f"Column {name!r} is never 0 and always different: it looks like row numbers, which every basket would "
+                f"Column {name!r} is never 0 and always different: it looks like row numbers, "
+                f"which every basket would "
                 f"have as an item. Leave the column out, or name it with {parameter('basket')}."
             )
 
@@ -624,15 +704,24 @@ def _times_in(table: _TableHead | None) -> list[DateColumn]:
 
 def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
     if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
-        yield f"Every basket has one item, so no two items are ever together. {_larger_baskets(read_as)}"
+        yield (
+            f"Every basket has one item, so no two items are ever together. "
+            f"{_larger_baskets(read_as)}"
+        )
     if guessed:
         yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
     if read_as.user_like is not None:
         user = parameter("user")
-        yield f"Column {read_as.user_like!r} looks like customers: name it as {user} to protect all baskets of each."
+        yield (
+            f"Column {read_as.user_like!r} looks like customers: name it as {user} to protect "
+            f"all baskets of each."
+        )
     if "missing_user" in guessed:
         name = parameter("missing_user")
-        yield f"Some rows have no user: {name} 'drop' leaves them out, 'own-unit' makes units of their baskets."
+        yield (
+            f"Some rows have no user: {name} 'drop' leaves them out, 'own-unit' makes units of "
+            f"their baskets."
+        )
     if "encoding" in guessed:
         yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
     if data.days is not None:
@@ -653,7 +742,8 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
         first, second = sorted(twins[0])[:2]
         number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
         yield (
-            f"{number} written in several ways that differ by capital letters alone, such as {first!r} and {second!r}: "
+            f"{number} written in several ways that differ by capital letters alone, such as "
+            f"{first!r} and {second!r}: "
             f"{parameter('fold_case')} takes them as one."
         )
 
@@ -674,10 +764,16 @@ def _larger_baskets(read_as: ReadAs) -> str:
     _, baskets, users, days = suggested(others)
     users = [*suggested(named)[2], *users] or named
     if baskets:
-        return f"Name a column that is the same in all rows of a purchase: {_named_together(baskets[0])}, it seems."
+        return (
+            f"Name a column that is the same in all rows of a purchase: "
+            f"{_named_together(baskets[0])}, it seems."
+        )
     if users and days:
         return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."
     left = f"; those left are {', '.join(map(repr, others[:_EXAMPLES]))}" if others else ""
-    return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase{left}."
+    return (
+        f"Name with {parameter('basket')} a column that is the same in all rows of a "
+        f"purchase{left}."
+    )

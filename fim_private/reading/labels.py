@@ -37,7 +37,8 @@ Item = int | str
 
 Codes = NDArray[np.int32]
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
-# About how many bytes a label takes as Python has it; and beside its text, in Arrow: an entry of a table.
+# About how many bytes a label takes as Python has it; and beside its text, in Arrow: an entry of a
+# table.
 _OBJECT_BYTES, _TABLE_ENTRY = 160, 16
 
 
@@ -45,16 +46,18 @@ _OBJECT_BYTES, _TABLE_ENTRY = 160, 16
 class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
-    integers: (a,) int64, strictly ascending, of 18 digits at most. strings: (b,) Arrow string, strictly ascending, and
-    none an integer in print. So codes are canonical: the same baskets have the same codes and, with one seed, the same
-    release. It makes no difference whether a source has 39 as a number, as a text or as 39.0.
+    integers: (a,) int64, strictly ascending, of 18 digits at most. strings: (b,) Arrow string,
+    strictly ascending, and none an integer in print. So codes are canonical: the same baskets have
+    the same codes and, with one seed, the same release. It makes no difference whether a source has
+    39 as a number, as a text or as 39.0.
     """
 
     integers: NDArray[np.int64]
     strings: pa.Array
 
     def __repr__(self) -> str:
-        # The labels of data are somebody's purchases: they must not get into logs, notebooks and tracebacks.
+        # The labels of data are somebody's purchases: they must not get into logs, notebooks and
+        # tracebacks.
         return "<Vocabulary: labels, not shown>"
 
     def __len__(self) -> int:
@@ -62,7 +65,9 @@ class Vocabulary:
         return len(self.integers) + len(self.strings)
 
     def label(self, code: int) -> Item:
-        """Return the label of a code, 0 <= code < len(self): a Python int or str. Raises IndexError beyond."""
+        """Return the label of a code, 0 <= code < len(self): a Python int or str. Raises IndexError
+        beyond.
+        """
         if code < len(self.integers):
             return int(self.integers[code])
         return str(self.strings[code - len(self.integers)].as_py())
@@ -98,7 +103,9 @@ def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, NDArray[np.int32
         is_number = numpy_of(pc.match_substring_regex(labels, PRINTED_INTEGER))
     numbers = numpy_of(labels.filter(arrow_of(is_number)).cast(pa.int64()))
     by_number = np.flatnonzero(is_number)[np.argsort(numbers, kind="stable")]
-    by_text = np.flatnonzero(~is_number)[numpy_of(pc.sort_indices(labels.filter(arrow_of(~is_number))))]
+    by_text = np.flatnonzero(~is_number)[
+        numpy_of(pc.sort_indices(labels.filter(arrow_of(~is_number))))
+    ]
     order = np.concatenate([by_number, by_text])
     code = np.empty(count, dtype=np.int32)
     code[order] = np.arange(count, dtype=np.int32)
@@ -117,7 +124,9 @@ def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int
 
 
 def item_of(label: Item) -> Item:
-    """Return the item that a label is: an integer of up to 18 digits, or a text that is none in print."""
+    """Return the item that a label is: an integer of up to 18 digits, or a text that is none in
+    print.
+    """
     found = integer_or_text(label)
     assert isinstance(found, int | str)
     return found
@@ -138,19 +147,24 @@ def numbers(count: int) -> Vocabulary:
 
 
 def folded(text: str) -> str | None:
-    """Return a text bare and in small letters, as Unicode folds them; None for what stands for none, in any letters."""
+    """Return a text bare and in small letters, as Unicode folds them; None for what stands for
+    none, in any letters.
+    """
     small = text.strip().casefold()
     return None if small in _MISSING else small
 
 
 class Labels:
-    """The labels of one source, to provisional codes, >= 0, a chunk at a time, and to the vocabulary in the end.
+    """The labels of one source, to provisional codes, >= 0, a chunk at a time, and to the
+    vocabulary in the end.
 
-    A value that is an integer in print is that integer, whatever its type: 7, 7.0, "7" and "7.0". All others go by
-    their text. So the value alone decides what label it is, never other rows nor the type of its column.
+    A value that is an integer in print is that integer, whatever its type: 7, 7.0, "7" and "7.0".
+    All others go by their text. So the value alone decides what label it is, never other rows nor
+    the type of its column.
 
-    where: what errors call the source. fold_case: whether they are `folded`. known: the code of each label, if agreed
-    on before; below count, or -1 for one that is left out. The vocabulary is then `numbers`.
+    where: what errors call the source. fold_case: whether they are `folded`. known: the code of
+    each label, if agreed on before; below count, or -1 for one that is left out. The vocabulary is
+    then `numbers`.
     """
 
     def __init__(
@@ -177,7 +191,8 @@ class Labels:
     def encode(self, values: Any) -> Codes:
         """Return the provisional code of each value: (n,) int32, -1 for a null.
 
-        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what cannot be a label.
+        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what
+        cannot be a label.
         """
         if not isinstance(values, pa.Array):
             return self._of_objects(values)
@@ -191,18 +206,24 @@ class Labels:
         return np.take(codes, at)
 
     def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, (n,) int64, null as an empty one, and the provisional codes of their values.
+        """Return the length of each list, (n,) int64, null as an empty one, and the provisional
+        codes of their values.
 
         values: (n,) Arrow array of lists, or Python collections. Raises DataError for others.
         """
         if isinstance(values, pa.Array):
             sizes = pc.list_value_length(values)
-            return np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64), self.encode(values.flatten())
+            return np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64), self.encode(
+                values.flatten()
+            )
         baskets = [_basket(value) for value in values]
-        return np.array([*map(len, baskets)], dtype=np.int64), self._of_objects([*chain.from_iterable(baskets)])
+        return np.array([*map(len, baskets)], dtype=np.int64), self._of_objects(
+            [*chain.from_iterable(baskets)]
+        )
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Return the vocabulary of the labels that occur, and the final code of each provisional one, (codes,) int32.
+        """Return the vocabulary of the labels that occur, and the final code of each provisional
+        one, (codes,) int32.
 
         chunks: all provisional codes that were given, once. Others have the final code -1.
         """
@@ -214,7 +235,9 @@ class Labels:
         used = used[:-1]
         if not self._dictionaries:
             position = np.arange(self._size)
-            vocabulary, code = mixed_vocabulary([self._objects[place] for place in np.flatnonzero(used)])
+            vocabulary, code = mixed_vocabulary(
+                [self._objects[place] for place in np.flatnonzero(used)]
+            )
         else:
             dictionaries = self._dictionaries
             if len({labels.type for labels in dictionaries}) > 1:
@@ -231,12 +254,16 @@ class Labels:
 
     def _of_dictionary(self, dictionary: pa.Array) -> Codes:
         """Return the code of each label of a dictionary, and of a null as the last."""
-        if self._previous is not None and dictionary.equals(self._previous[0]):  # batches of a file often share one
+        # batches of a file often share one
+        if self._previous is not None and dictionary.equals(self._previous[0]):
             return self._previous[1]
         labels = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
         if self._known is not None:
             items = [None if label is None else item_of(label) for label in labels.to_pylist()]
-            codes = np.array([-1 if item is None else self._known[item] for item in [*items, None]], dtype=np.int32)
+            codes = np.array(
+                [-1 if item is None else self._known[item] for item in [*items, None]],
+                dtype=np.int32,
+            )
         else:
             codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
             codes[np.append(null_mask(labels), True)] = -1
@@ -247,7 +274,8 @@ class Labels:
         return codes
 
     def _of_objects(self, values: Collection[object]) -> Codes:
-        if not set(map(type, values)) <= {int, str, type(None)}:  # True, 1 and 1.0 are one key to a dict
+        # True, 1 and 1.0 are one key to a dict
+        if not set(map(type, values)) <= {int, str, type(None)}:
             values = [_python_label(value) for value in values]
         return np.fromiter(map(self._code_of_object, values), dtype=np.int32, count=len(values))
 
@@ -261,7 +289,9 @@ class Labels:
         try:
             str(label).encode()
         except UnicodeEncodeError:
-            raise DataError("the items hold text that is not valid Unicode; repair it before reading") from None
+            raise DataError(
+                "the items hold text that is not valid Unicode; repair it before reading"
+            ) from None
         self._objects.append(label)
         self._size += 1
         return self._size - 1
@@ -277,7 +307,9 @@ def _python_label(value: object) -> Item | None:
     ):
         found = integer_or_text(value)
         return found if isinstance(found, int) else str(found)
-    raise DataError(f"items must be numbers or strings, not {type(value).__name__}; convert them first")
+    raise DataError(
+        f"items must be numbers or strings, not {type(value).__name__}; convert them first"
+    )
 
 
 def _basket(value: object) -> Collection[object]:
@@ -307,12 +339,16 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
         return labels.cast(pa.string())
     found = present(as_texts(labels, where))
     if fold_case:
-        found = pa.array([None if text is None else folded(text) for text in found.to_pylist()], pa.string())
+        found = pa.array(
+            [None if text is None else folded(text) for text in found.to_pylist()], pa.string()
+        )
     return integers_as_printed(found)
 
 
 def as_printed(values: pa.Array, where: str = "the table") -> pa.Array:
-    """Return values as texts, as items print, (n,) Arrow string: bare, null for none, integers without a point."""
+    """Return values as texts, as items print, (n,) Arrow string: bare, null for none, integers
+    without a point.
+    """
     return integers_as_printed(present(as_texts(values, where)))
 
 
@@ -324,7 +360,15 @@ def is_list_type(kind: pa.DataType) -> bool:
 
 def is_text_type(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is one of texts or bytes."""
-    names = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view", "fixed_size_binary")
+    names = (
+        "string",
+        "large_string",
+        "string_view",
+        "binary",
+        "large_binary",
+        "binary_view",
+        "fixed_size_binary",
+    )
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 
 
@@ -337,7 +381,9 @@ def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
 
 
 def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
-    """Return labels as texts, (n,) Arrow string: whole floats without a point, NaN as null. Raises DataError."""
+    """Return labels as texts, (n,) Arrow string: whole floats without a point, NaN as null. Raises
+    DataError.
+    """
     kind = values.type
     if pa.types.is_dictionary(kind):
         return as_texts(values.dictionary_decode(), where)

@@ -19,16 +19,23 @@ from fim_private.errors import MemoryLimitError, ParameterError, parameter, show
 LONG_ROWS = 1 << 17  # rows of long formats
 LIST_ROWS = 1 << 14  # rows of lists of a few items
 ONE_HOT_CELLS = 1 << 24  # cells of a table or matrix with a column for each item
-ENTRIES = 1 << 18  # items of baskets that are put together: the temporaries are about 40 bytes an item
+# items of baskets that are put together: the temporaries are about 40 bytes an item
+ENTRIES = 1 << 18
 BLOCK_BYTES = 1 << 21  # bytes of a text file
 
-# What a read will need, as an estimate that is checked while it grows: for what was read so far, what is being worked
-# on, putting it together and counting it. Whether a read is refused depends on the data: it is for whoever has them.
-ENTRY = 12  # bytes for each item of a basket: its code, and, for a sort or a count, twice as much again
-ROW = 28  # for each row or basket: its length, its place among the entries before and after, its size
-KEYED_ROW = 48  # for each row with a basket's id or a user: their numbers and order, and what they are sorted by
-COPIES = 3  # so many times the bytes of keys and labels, which are put together, and looked up, at the end
-LINE_BYTE = 20  # for each byte of a line: its tokens, of two bytes at least, as places, codes and rows
+# What a read will need, as an estimate that is checked while it grows: for what was read so far,
+# what is being worked on, putting it together and counting it. Whether a read is refused depends on
+# the data: it is for whoever has them.
+# bytes for each item of a basket: its code, and, for a sort or a count, twice as much again
+ENTRY = 12
+# for each row or basket: its length, its place among the entries before and after, its size
+ROW = 28
+# for each row with a basket's id or a user: their numbers and order, and what they are sorted by
+KEYED_ROW = 48
+# so many times the bytes of keys and labels, which are put together, and looked up, at the end
+COPIES = 3
+# for each byte of a line: its tokens, of two bytes at least, as places, codes and rows
+LINE_BYTE = 20
 FIELDS_BYTE = 40  # the same of a line with quotes, or in columns: its fields are Python's
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)(i?)b)?\s*", re.IGNORECASE)
@@ -40,7 +47,9 @@ _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 @cache
 def _of_machine() -> int | None:
-    """Return how many bytes of memory there are, for this machine or its container; None where nothing tells."""
+    """Return how many bytes of memory there are, for this machine or its container; None where
+    nothing tells.
+    """
     found = []
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -52,7 +61,9 @@ def _of_machine() -> int | None:
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """most: how many bytes may be needed, >= 1; None for any number. given: whether a caller gave it."""
+    """most: how many bytes may be needed, >= 1; None for any number. given: whether a caller gave
+    it.
+    """
 
     most: int | None
     given: bool
@@ -60,20 +71,29 @@ class MemoryLimit:
 
     @classmethod
     def of(cls, size: int | str | None) -> MemoryLimit:
-        """Return a limit of a number of bytes, or of a size such as "1.5 GB" or "512MiB"; of None, 4/5 of the machine.
+        """Return a limit of a number of bytes, or of a size such as "1.5 GB" or "512MiB"; of None,
+        4/5 of the machine.
 
         Raises ParameterError for what is no size.
         """
         if size is None:
             found = _of_machine()
             return cls(None if found is None else int(found * _SHARE), given=False)
-        match = _SIZE.fullmatch(str(size)) if isinstance(size, str | int) and not isinstance(size, bool) else None
+        match = (
+            _SIZE.fullmatch(str(size))
+            if isinstance(size, str | int) and not isinstance(size, bool)
+            else None
+        )
         most = 0
         if match is not None:
-            most = int(Fraction(match[1]) * (1024 if match[3] else 1000) ** _POWERS.index((match[2] or "").lower()))
+            most = int(
+                Fraction(match[1])
+                * (1024 if match[3] else 1000) ** _POWERS.index((match[2] or "").lower())
+            )
         if most < 1:
             raise ParameterError(
-                f"{parameter('max_memory')} must be a size such as '4GB' or '500MB', or a number of bytes, "
+                f"{parameter('max_memory')} must be a size such as '4GB' or '500MB', or a number "
+                f"of bytes, "
                 f"not {shown(size)}"
             )
         return cls(most, given=True)
@@ -83,8 +103,10 @@ class MemoryLimit:
         if self.most is not None and needed > self.most:
             whence = "" if self.given else ", four fifths of what this machine has"
             raise MemoryLimitError(
-                f"to read and count these data takes more than {parameter('max_memory')} = {_in_units(self.most)}"
-                f"{whence}: read fewer rows or columns ({parameter('where')}), or raise {parameter('max_memory')}"
+                f"to read and count these data takes more than {parameter('max_memory')} = "
+                f"{_in_units(self.most)}"
+                f"{whence}: read fewer rows or columns ({parameter('where')}), or raise "
+                f"{parameter('max_memory')}"
             )
 
 
@@ -107,7 +129,9 @@ def current() -> MemoryLimit:
 
 
 def read_whole(stream: BinaryIO) -> bytes:
-    """Return all bytes of a small text, which becomes lines of Python. Raises MemoryLimitError where it is large."""
+    """Return all bytes of a small text, which becomes lines of Python. Raises MemoryLimitError
+    where it is large.
+    """
     limit, content = current(), bytearray()
     while block := stream.read(BLOCK_BYTES):
         content += block

@@ -1,7 +1,9 @@
-"""Whether texts are written as a condition or a format expects, by the first 200 values of a column.
+"""Whether texts are written as a condition or a format expects, by the first 200 values of a
+column.
 
-Numbers with a comma and days with slashes say nothing to a comparison, which then selects nothing, or the wrong rows.
-So such a column is refused before anything is charged. This never changes how a row is read.
+Numbers with a comma and days with slashes say nothing to a comparison, which then selects nothing,
+or the wrong rows. So such a column is refused before anything is charged. This never changes how a
+row is read.
 """
 
 from __future__ import annotations
@@ -17,19 +19,38 @@ from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import Roles
 from fim_private.reading.options import Times
 from fim_private.reading.other_readings import SAMPLE
-from fim_private.reading.times import TimeFormat, is_written_as_iso, iso_moment, moment_of, seems_a_time
+from fim_private.reading.times import (
+    TimeFormat,
+    is_written_as_iso,
+    iso_moment,
+    moment_of,
+    seems_a_time,
+)
 from fim_private.reading.values import present
-from fim_private.reading.where import ColumnTest, Condition, Literal, is_text, meaning, named_kind, tests_of
+from fim_private.reading.where import (
+    ColumnTest,
+    Condition,
+    Literal,
+    is_text,
+    meaning,
+    named_kind,
+    tests_of,
+)
 
 _ORDERED = frozenset(("<", "<=", ">", ">=", "between"))
 # A number with a comma, with marks between thousands, or with a sign of a currency.
-_MARKED_NUMBER = re.compile(r"[^\w\s]?\s?[+-]?[0-9]{1,3}(?:[.,'’  ][0-9]{3})*,[0-9]+\s?[^\w\s]?|[$€£¥]\s?[0-9.,]+")
+_MARKED_NUMBER = re.compile(
+    r"[^\w\s]?\s?[+-]?[0-9]{1,3}(?:[.,'’  "
+    r"][0-9]{3})*,[0-9]+\s?[^\w\s]?|[$€£¥]\s?[0-9.,]+"
+)
 _LEAST_KNOWN = 2  # one in so many values must be of the kind that they are compared with
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How many values were looked at; how many fit, and how many others seem to mean the same in another notation."""
+    """How many values were looked at; how many fit, and how many others seem to mean the same in
+    another notation.
+    """
 
     looked_at: int
     fit: int
@@ -37,7 +58,9 @@ class Notation:
 
     @classmethod
     def of(cls, texts: Sequence[str], literal: Literal, time_format: TimeFormat | None) -> Notation:
-        """Return that of some texts, which are compared with a literal: a number, a time or a truth value."""
+        """Return that of some texts, which are compared with a literal: a number, a time or a truth
+        value.
+        """
         others = [text for text in texts if not _fits(text, literal, time_format)]
         other = sum(_is_other_notation(text, literal) for text in others)
         return cls(len(texts), len(texts) - len(others), other)
@@ -64,7 +87,9 @@ def _fits(text: str, literal: Literal, time_format: TimeFormat | None) -> bool:
 
 
 def _is_other_notation(text: str, literal: Literal) -> bool:
-    """Tell whether a text that does not fit seems to be a number, a time or a truth value all the same."""
+    """Tell whether a text that does not fit seems to be a number, a time or a truth value all the
+    same.
+    """
     if isinstance(literal, bool):
         return True
     has_digit = any(character.isdigit() for character in text)
@@ -73,7 +98,9 @@ def _is_other_notation(text: str, literal: Literal) -> bool:
     return has_digit and not any(character.isalpha() for character in text)
 
 
-def refuse_other_notations(condition: Condition | None, first: Mapping[str, Sequence[str]], source: str) -> None:
+def refuse_other_notations(
+    condition: Condition | None, first: Mapping[str, Sequence[str]], source: str
+) -> None:
     """Raise DataError where texts are compared with what they are not written as.
 
     first: the first texts of columns, without those that stand for no value.
@@ -86,16 +113,24 @@ def refuse_other_notations(condition: Condition | None, first: Mapping[str, Sequ
 
 
 def other_notation(test: ColumnTest, literal: Literal, source: str, todo: str) -> DataError:
-    """Return the error for a column that is written in another notation. todo: what is so, and what to do."""
+    """Return the error for a column that is written in another notation. todo: what is so, and what
+    to do.
+    """
     is_time = isinstance(literal, str) and iso_moment(literal.strip()) is not None
     given = "a date" if is_time else named_kind(literal)
-    return DataError(f"{parameter('where')} compares column {test.column!r} of {source} with {given}, {todo}")
+    return DataError(
+        f"{parameter('where')} compares column {test.column!r} of {source} with {given}, {todo}"
+    )
 
 
 def _problem(test: ColumnTest, literal: Literal, texts: Sequence[str]) -> str | None:
     """Return what is wrong with a comparison, and what to do; None where nothing is."""
     if isinstance(literal, str) and iso_moment(literal.strip()) is None:
-        return _problem_of_text(literal.strip(), texts, test.time_format) if test.sign in _ORDERED else None
+        return (
+            _problem_of_text(literal.strip(), texts, test.time_format)
+            if test.sign in _ORDERED
+            else None
+        )
     notation = Notation.of(texts, literal, test.time_format)
     return what_to_do(literal, test.time_format) if notation.is_refused(test.sign) else None
 
@@ -105,20 +140,32 @@ def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     if isinstance(literal, bool):
         return "and its values are no truth values: compare it with one of its texts, such as 'yes'"
     if not isinstance(literal, str):
-        return "and not all of its values are numbers such as 1.50: write them so in the data, without commas or signs"
+        return (
+            "and not all of its values are numbers such as 1.50: write them so in the data, "
+            "without commas or signs"
+        )
     name = parameter("time_format")
     if time_format is None:
-        return f"and not all of its values are dates as 2026-01-31: say with {name} how they are written"
+        return (
+            f"and not all of its values are dates as 2026-01-31: say with {name} how they are "
+            f"written"
+        )
     return f"and not all of its values fit {name} {time_format.text!r}: say how they are written"
 
 
-def _problem_of_text(literal: str, texts: Sequence[str], time_format: TimeFormat | None) -> str | None:
-    """Return what is wrong with an order of texts that are numbers or times, or with a literal that is one."""
+def _problem_of_text(
+    literal: str, texts: Sequence[str], time_format: TimeFormat | None
+) -> str | None:
+    """Return what is wrong with an order of texts that are numbers or times, or with a literal that
+    is one.
+    """
     if meaning(literal, 0) is None and seems_a_time(literal):
         return "which is written in another way than 2026-01-31: write it so"
     if _MARKED_NUMBER.fullmatch(literal):
         return "which seems to be a number: write it without quotes, as 1.50"
-    numbers = sum(meaning(text, 0) is not None or _MARKED_NUMBER.fullmatch(text) is not None for text in texts)
+    numbers = sum(
+        meaning(text, 0) is not None or _MARKED_NUMBER.fullmatch(text) is not None for text in texts
+    )
     if numbers and _LEAST_KNOWN * numbers >= len(texts):
         return "and its values are numbers: write the number without quotes"
     times = sum(moment_of(text, time_format) is not None or seems_a_time(text) for text in texts)
@@ -129,7 +176,8 @@ def _problem_of_text(literal: str, texts: Sequence[str], time_format: TimeFormat
 
 @dataclass
 class FirstTexts:
-    """Looks at the first values of columns of texts, as they come, which conditions and times are read by.
+    """Looks at the first values of columns of texts, as they come, which conditions and times are
+    read by.
 
     source: what errors call the table.
     """
@@ -154,7 +202,9 @@ class FirstTexts:
         return list(dict.fromkeys(named))
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches, and look at them. Raises DataError for what is written in another notation."""
+        """Yield batches, and look at them. Raises DataError for what is written in another
+        notation.
+        """
         for batch in batches:
             self.see({name: batch.column(name) for name in ([] if self.is_done else self.columns)})
             yield batch
@@ -184,7 +234,9 @@ class FirstTexts:
 
 
 def _texts_of(column: Any, most: int) -> list[str]:
-    """Return the first texts of a column, without those that stand for no value; none of another type."""
+    """Return the first texts of a column, without those that stand for no value; none of another
+    type.
+    """
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if isinstance(column, pa.ExtensionArray):
         return _texts_of(column.storage, most)
@@ -200,9 +252,12 @@ def _texts_of(column: Any, most: int) -> list[str]:
 
 
 def other_format(times: Times, source: str) -> DataError:
-    """Return the error for a column in which most texts do not fit the format: these are no missing times."""
+    """Return the error for a column in which most texts do not fit the format: these are no missing
+    times.
+    """
     assert times.format is not None
     return DataError(
-        f"column {times.column!r} of {source} is not written as {parameter('time_format')} {times.format.text!r} says: "
+        f"column {times.column!r} of {source} is not written as {parameter('time_format')} "
+        f"{times.format.text!r} says: "
         "name the format that it has"
     )

@@ -25,7 +25,8 @@ from fim_private.reading.where import Condition, columns_of, compares_times, whe
 class InputForm(StrEnum):
     """What a row, or a line, is: one item of a basket, or a basket; and where its items are.
 
-    Lines, fimi and spmf are forms of text; jsonl is text with an object a line, of an item or of a basket.
+    Lines, fimi and spmf are forms of text; jsonl is text with an object a line, of an item or of a
+    basket.
     """
 
     LONG = "long"
@@ -43,9 +44,11 @@ class InputForm(StrEnum):
 
 
 class MissingUser(StrEnum):
-    """The rule for rows without a user, row by row: they are left out, or each of their baskets is a unit of its own.
+    """The rule for rows without a user, row by row: they are left out, or each of their baskets is
+    a unit of its own.
 
-    To give such a row the user of other rows, by its basket's id, would let one user's rows change another's baskets.
+    To give such a row the user of other rows, by its basket's id, would let one user's rows change
+    another's baskets.
     """
 
     DROP = "drop"
@@ -71,7 +74,8 @@ class Dialect:
     header: bool | None = None  # whether the first line of a text has the names of columns
     encoding: str | None = None  # a name that Python knows
     input_format: str | None = None  # an `InputForm`
-    skip_rows: int | None = None  # how many lines, or rows of a sheet, stand above the table; 0 to 10,000
+    # how many lines, or rows of a sheet, stand above the table; 0 to 10,000
+    skip_rows: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "delimiter", _one_character("delimiter", self.delimiter))
@@ -81,7 +85,9 @@ class Dialect:
             object.__setattr__(self, "encoding", _codec(self.encoding))
         _check_member("input_format", self.input_format, InputForm)
         rows = self.skip_rows
-        if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows <= _MOST_ROWS):
+        if rows is not None and (
+            not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows <= _MOST_ROWS
+        ):
             raise _wrong("skip_rows", f"a whole number from 0 to {_MOST_ROWS}", rows)
 
     @property
@@ -95,9 +101,13 @@ class Dialect:
         return None if self.input_format is None else InputForm(self.input_format)
 
     def refuse_for(self, source: str, names: tuple[str, ...] = _OF_TEXT) -> None:
-        """Raise ParameterError if any of these was given for a source, as errors call it, without use for it."""
+        """Raise ParameterError if any of these was given for a source, as errors call it, without
+        use for it.
+        """
         if given := [name for name in names if getattr(self, name) is not None]:
-            raise ParameterError(f"leave out {' and '.join(map(parameter, given))}: {source} has no use for it")
+            raise ParameterError(
+                f"leave out {' and '.join(map(parameter, given))}: {source} has no use for it"
+            )
 
 
 def not_utf8(what: str) -> DataError:
@@ -133,7 +143,9 @@ def _codec(encoding: object) -> str:
             raise LookupError
         "é".encode(found.name, "replace").decode(found.name)
     except (LookupError, TypeError, ValueError):
-        raise _wrong("encoding", "the name of a text encoding, such as utf-8 or cp1252", encoding) from None
+        raise _wrong(
+            "encoding", "the name of a text encoding, such as utf-8 or cp1252", encoding
+        ) from None
     return found.name
 
 
@@ -147,28 +159,39 @@ class Segments:
 
 
 def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None:
-    """Return the segments that a caller names by a column, and a list of texts or integers, or one text with commas.
+    """Return the segments that a caller names by a column, and a list of texts or integers, or one
+    text with commas.
 
-    None for no column. max_segments: None for 1. Raises ParameterError for what is missing or out of range.
+    None for no column. max_segments: None for 1. Raises ParameterError for what is missing or out
+    of range.
     """
     if by is None:
         for name, value in (("segments", segments), ("max_segments", max_segments)):
             if value is not None:
-                raise ParameterError(f"{parameter(name)} goes with {parameter('by')}: the column that names segments")
+                raise ParameterError(
+                    f"{parameter(name)} goes with {parameter('by')}: the column that names segments"
+                )
         return None
     if not isinstance(by, str):
         raise _wrong("by", "the name of a column, as text", by)
     if segments is None:
         raise ParameterError(
-            f"{parameter('by')} needs {parameter('segments')} too: a public list of their names, such as A,B,C "
+            f"{parameter('by')} needs {parameter('segments')} too: a public list of their names, "
+            f"such as A,B,C "
             "(a list taken from the data would not be private)"
         )
     # A set has no order, which decides where a unit counts that has as many baskets in several.
     if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):
         raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
     try:
-        rows = csv.reader(segments.splitlines(), skipinitialspace=True) if isinstance(segments, str) else [segments]
-        listed = [name for row in rows for name in row if not isinstance(segments, str) or name.strip()]
+        rows = (
+            csv.reader(segments.splitlines(), skipinitialspace=True)
+            if isinstance(segments, str)
+            else [segments]
+        )
+        listed = [
+            name for row in rows for name in row if not isinstance(segments, str) or name.strip()
+        ]
         for name in listed:
             whole = hasattr(name, "__index__") and not isinstance(name, bool)
             if not (isinstance(name, str) or whole) or is_missing(name):
@@ -178,25 +201,34 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
     except ParameterError:
         raise
     except (csv.Error, ValueError):
-        raise ParameterError(f"{parameter('segments')} must be names of valid text, none very long") from None
+        raise ParameterError(
+            f"{parameter('segments')} must be names of valid text, none very long"
+        ) from None
     if not names:
         raise ParameterError(f"{parameter('segments')} must name one segment or more")
     if len(names) > _MOST_SEGMENTS:
-        raise ParameterError(f"{parameter('segments')} must name at most {_MOST_SEGMENTS:,} segments")
+        raise ParameterError(
+            f"{parameter('segments')} must name at most {_MOST_SEGMENTS:,} segments"
+        )
     if len({*names}) < len(names):
         raise ParameterError(f"{parameter('segments')} names a segment twice; name each once")
     most = 1 if max_segments is None else max_segments
     if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= len(names):
-        raise _wrong("max_segments", f"a whole number from 1 to that of the segments, {len(names)}", most)
+        raise _wrong(
+            "max_segments", (f"a whole number from 1 to that of the segments, {len(names)}"), most
+        )
     return Segments(by, names, most)
 
 
 @dataclass(frozen=True)
 class Times:
-    """Which baskets are read, by time: a basket has the day of the earliest of all its rows, whatever else they say."""
+    """Which baskets are read, by time: a basket has the day of the earliest of all its rows,
+    whatever else they say.
+    """
 
     column: str
-    periods: tuple[Period, ...] = ()  # those of which there is a release each; none for one of all times
+    # those of which there is a release each; none for one of all times
+    periods: tuple[Period, ...] = ()
     per: str | None = None  # of `KINDS`: a unit is what a user bought in one of these
     missing: str | None = None  # "drop" leaves out rows without a time; None refuses them
     each: bool = False  # whether there is a release of each period
@@ -205,17 +237,23 @@ class Times:
 
     @property
     def how(self) -> str:
-        """What a ledger calls the way in which a basket gets its time: by another one it may be of another period."""
+        """What a ledger calls the way in which a basket gets its time: by another one it may be of
+        another period.
+        """
         return self.column if self.format is None else f"{self.column} read as {self.format}"
 
     @property
     def parts(self) -> Segments | None:
-        """The periods as segments, where each has a release: a basket is in one, a unit in as many as `most` says."""
+        """The periods as segments, where each has a release: a basket is in one, a unit in as many
+        as `most` says.
+        """
         if not self.each:
             return None
         most = len(self.periods) if self.by_user else 1
         if self.per is not None:
-            touched = Counter(number for period in self.periods for number in period.stretches(self.per))
+            touched = Counter(
+                number for period in self.periods for number in period.stretches(self.per)
+            )
             most = max(touched.values())
         return Segments(self.column, tuple(period.name for period in self.periods), most)
 
@@ -224,7 +262,10 @@ class Times:
         if not self.periods:
             return np.zeros(len(days), dtype=np.int32)
         order = sorted(range(len(self.periods)), key=lambda place: self.periods[place].first)
-        starts, ends = (np.array([getattr(self.periods[place], name) for place in order]) for name in ("first", "last"))
+        starts, ends = (
+            np.array([getattr(self.periods[place], name) for place in order])
+            for name in ("first", "last")
+        )
         at = np.searchsorted(starts, days, side="right") - 1
         inside = (at >= 0) & (days <= ends[at])
         return np.where(inside, np.array(order)[at], -1).astype(np.int32)
@@ -238,14 +279,19 @@ class Times:
 _OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")
 
 
-def times_of(asked: Mapping[str, Any], by: Segments | None, time_format: TimeFormat | None = None) -> Times | None:
-    """Return which times a caller asks for; None for all. Raises ParameterError for what does not go together."""
+def times_of(
+    asked: Mapping[str, Any], by: Segments | None, time_format: TimeFormat | None = None
+) -> Times | None:
+    """Return which times a caller asks for; None for all. Raises ParameterError for what does not
+    go together.
+    """
     given = {name: asked.get(name) for name in _OF_TIMES}
     time = asked.get("time")
     if time is None:
         if named := [name for name, value in given.items() if value is not None]:
             raise ParameterError(
-                f"{parameter(named[0])} needs {parameter('time')} too: the column of the time of a row"
+                f"{parameter(named[0])} needs {parameter('time')} too: the column of the time of "
+                f"a row"
             )
         return None
     if not isinstance(time, str):
@@ -254,25 +300,33 @@ def times_of(asked: Mapping[str, Any], by: Segments | None, time_format: TimeFor
     if per is not None and per not in KINDS:
         raise _wrong("per", f"one of {', '.join(KINDS)}", per)
     if per is not None and asked.get("user") is None:
-        raise ParameterError(f"{parameter('per')} needs {parameter('user')} too: the column that names the customer")
+        raise ParameterError(
+            f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
+        )
     if given["missing_time"] not in (None, "drop"):
-        raise _wrong("missing_time", "drop, which leaves out rows without a time", given["missing_time"])
+        raise _wrong(
+            "missing_time", "drop, which leaves out rows without a time", given["missing_time"]
+        )
     periods = several(*(given[name] for name in ("period", "periods", "start", "end")))
     each = given["periods"] is not None or given["period"] in KINDS
     if each and by is not None:
         raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
-    return Times(time, periods, per, given["missing_time"], each, asked.get("user") is not None, time_format)
+    return Times(
+        time, periods, per, given["missing_time"], each, asked.get("user") is not None, time_format
+    )
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller says of a source: the names of columns, and how it is to be read; None for nothing.
+    """What a caller says of a source: the names of columns, and how it is to be read; None for
+    nothing.
 
     Raises ParameterError for what contradicts itself or is out of range.
     """
 
     user: str | None = None
-    basket: Any = None  # one column, or several that name it together; a tuple from then on; so is item
+    # one column, or several that name it together; a tuple from then on; so is item
+    basket: Any = None
     item: Any = None
     items: str | None = None
     missing_user: str | None = None  # the rule for rows without a user; None to refuse them
@@ -286,7 +340,8 @@ class Options:
     memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
     split: str | None = None  # at which character cells of the item column are lists of items
     fold_case: bool = False  # whether items that differ by capital letters alone are one
-    every_item: bool = False  # whether only the names of items are wanted, of all rows, whoever's, without condition
+    # whether only the names of items are wanted, of all rows, whoever's, without condition
+    every_item: bool = False
 
     def __post_init__(self) -> None:
         for name in ("item", "basket"):
@@ -302,21 +357,37 @@ class Options:
         problem = None
         if self.missing_user is not None and self.user is None:
             named = parameter("user")
-            problem = f"{parameter('missing_user')} needs {named} too: the column that names the user of each row"
+            problem = (
+                f"{parameter('missing_user')} needs {named} too: the column that names the "
+                f"user of each row"
+            )
         elif self.item is not None and self.items is not None:
-            problem = f"{item} and {items} exclude each other: {item} for one row per item, {items} for a list column"
+            problem = (
+                f"{item} and {items} exclude each other: {item} for one row per item, "
+                f"{items} for a list column"
+            )
         elif self.item is not None and self.basket is None:
             problem = f"{item} needs {basket} too: one row per item takes both column names"
         elif self.split is not None and len(self.item or ()) > 1:
-            problem = f"{parameter('split')} is for one column whose cells are lists of items, and {item} names several"
-        for name, keys in (("basket", self.basket or ()), ("user", () if self.user is None else (self.user,))):
+            problem = (
+                f"{parameter('split')} is for one column whose cells are lists of items, "
+                f"and {item} names several"
+            )
+        for name, keys in (
+            ("basket", self.basket or ()),
+            ("user", () if self.user is None else (self.user,)),
+        ):
             key = parameter(name)
             if not {*(self.item or ()), self.items}.isdisjoint(keys):
-                problem = problem or f"{key} and {item if self.item else items} name the same column"
+                problem = problem or (
+                    f"{key} and {item if self.item else items} name the same column"
+                )
             # How many units each segment has would tell of one of them.
             if self.by is not None and tuple(keys) == (self.by.column,):
                 by = parameter("by")
-                problem = problem or f"{by} and {key} name the same column: a segment would be one {name} alone"
+                problem = problem or (
+                    f"{by} and {key} name the same column: a segment would be one {name} alone"
+                )
             if name == "user" and self.times is not None and self.times.column in keys:
                 problem = problem or f"{parameter('time')} and {key} name the same column"
         if problem is not None:
@@ -325,32 +396,48 @@ class Options:
     @property
     def as_text(self) -> bool:
         """Whether the source is text by what is given, if it is no Parquet or Arrow."""
-        return self.item is not None or any(getattr(self.dialect, name) is not None for name in DIALECT)
+        return self.item is not None or any(
+            getattr(self.dialect, name) is not None for name in DIALECT
+        )
 
     @property
     def parts(self) -> Segments | None:
-        """What there is a release of each of: segments, or several periods; None for one release."""
+        """What there is a release of each of: segments, or several periods; None for one
+        release.
+        """
         return self.by if self.by is not None or self.times is None else self.times.parts
 
     def given(self) -> list[str]:
         """Return which of user, basket, item and items were named, in this order."""
-        return [name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None]
+        return [
+            name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None
+        ]
 
     def named(self) -> list[tuple[str, str]]:
         """Return each parameter that names columns, with a column that it names."""
         several: dict[str, Any] = {name: getattr(self, name) for name in self.given()}
-        several |= {"where": columns_of(self.where), "by": () if self.by is None else self.by.column}
+        several |= {
+            "where": columns_of(self.where),
+            "by": () if self.by is None else self.by.column,
+        }
         several["time"] = () if self.times is None else self.times.column
-        lists = {name: (columns,) if isinstance(columns, str) else columns for name, columns in several.items()}
+        lists = {
+            name: (columns,) if isinstance(columns, str) else columns
+            for name, columns in several.items()
+        }
         return [(name, column) for name, columns in lists.items() for column in columns]
 
     def refuse(self, source: str) -> None:
-        """Raise ParameterError if any column, or a dialect, was named to a source in memory without named columns."""
+        """Raise ParameterError if any column, or a dialect, was named to a source in memory without
+        named columns.
+        """
         self.dialect.refuse_for(source, DIALECT)
         self.refuse_columns(source)
 
     def refuse_columns(self, source: str) -> None:
-        """Raise ParameterError if any column was named to a source without named columns: what errors call it."""
+        """Raise ParameterError if any column was named to a source without named columns: what
+        errors call it.
+        """
         others = [name for name in ("where", "by", "split") if getattr(self, name) is not None]
         others += [] if self.times is None else ["time"]
         if given := " and ".join(map(parameter, [*self.given(), *others])):
@@ -360,7 +447,13 @@ class Options:
 def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
     if given is None:
         return None
-    columns = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
+    columns = (
+        (given,)
+        if isinstance(given, str)
+        else tuple(given)
+        if isinstance(given, list | tuple)
+        else ()
+    )
     if not columns or not all(isinstance(column, str) for column in columns):
         raise _wrong(name, "the name of a column, as text, or a list of such names", given)
     if len({*columns}) < len(columns):
@@ -369,13 +462,16 @@ def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str,
 
 
 def reading_of(asked: Mapping[str, Any], by: Segments | None = None) -> Options:
-    """Return how to read purchases, of all options of a function of the library. Raises ParameterError."""
+    """Return how to read purchases, of all options of a function of the library. Raises
+    ParameterError.
+    """
     names = ("user", "basket", "item", "items", "missing_user", "query", "split", "fold_case")
     time_format, where = time_format_of(asked["time_format"]), where_of(asked["where"])
     if time_format is not None:
         if asked.get("time") is None and not compares_times(where):
             raise ParameterError(
-                f"{parameter('time_format')} needs {parameter('time')} too, or a date in {parameter('where')}, such as "
+                f"{parameter('time_format')} needs {parameter('time')} too, or a date in "
+                f"{parameter('where')}, such as "
                 "\"date >= '2026-01-31'\""
             )
         where = None if where is None else with_times_in(where, time_format)

@@ -1,7 +1,9 @@
-"""What else the first lines of a text, or the first cells of a column, may be: refused, with the option that decides.
+"""What else the first lines of a text, or the first cells of a column, may be: refused, with the
+option that decides.
 
-Only a line or a cell itself may decide which baskets it makes, so nothing here decides how a text is read. A text that
-could as well be read otherwise is refused, and the refusal names the right reading.
+Only a line or a cell itself may decide which baskets it makes, so nothing here decides how a text
+is read. A text that could as well be read otherwise is refused, and the refusal names the right
+reading.
 """
 
 from __future__ import annotations
@@ -22,21 +24,23 @@ from fim_private.reading.labels import as_texts
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm
 from fim_private.reading.values import arrow_of, arrow_strings, is_missing
 
-# How many lines, or cells, are looked at; of a line so many characters, and so many fields; of rows, for a title.
+# How many lines, or cells, are looked at; of a line so many characters, and so many fields; of
+# rows, for a title.
 SAMPLE = 200
 _CHARACTERS, _FIELDS = 1 << 16, 1000
 LOOKED_AT = 20
 _FEW, _SEVERAL, _SOME = 2, 3, 10
 _RARE = 20  # of so many lines one may have what its form hardly has
-# So many columns a table may have that nothing but its even rows tells: there are basket files of even wider rows.
+# So many columns a table may have that nothing but its even rows tells: there are basket files of
+# even wider rows.
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
 # A first line that says to spreadsheets what the delimiter is.
 SEPARATOR_LINE = re.compile(r"sep=([\t !#-/:-@\[-`{-~])\s*")
 _TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS, *values.UNKNOWN_TEXTS}
-# Between white space, ASCII's alone as in lines without quotes: a text in double quotes, in which two quotes stand for
-# one; or anything.
+# Between white space, ASCII's alone as in lines without quotes: a text in double quotes, in which
+# two quotes stand for one; or anything.
 _SPACED_FIELD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
 
 
@@ -55,7 +59,9 @@ class OtherReading(NamedTuple):
 
 @dataclass(frozen=True)
 class _Sample:
-    """The first lines, how many stand above each, and their fields; and how they are about to be read."""
+    """The first lines, how many stand above each, and their fields; and how they are about to be
+    read.
+    """
 
     numbers: Sequence[int]
     lines: Sequence[str]
@@ -89,7 +95,9 @@ class _Sample:
 
 
 def fields_of(delimiter: str) -> Callable[[str], list[str]]:
-    """Return what cuts a line into fields, outside double quotes; a space means any white space of ASCII."""
+    """Return what cuts a line into fields, outside double quotes; a space means any white space of
+    ASCII.
+    """
 
     def cut_at_spaces(line: str) -> list[str]:
         fields = _SPACED_FIELD.finditer(line)
@@ -108,13 +116,19 @@ def _bare(fields: Sequence[str]) -> list[str]:
     return [field.strip().strip("\"'") for field in fields[:_FIELDS]]
 
 
-def refuse_other_readings(lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str) -> None:
-    """Raise DataError where the first lines of a text are plausibly something else than one basket per line.
+def refuse_other_readings(
+    lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str
+) -> None:
+    """Raise DataError where the first lines of a text are plausibly something else than one basket
+    per line.
 
-    lines: without their ends. form: lines, or fimi, as which they are about to be read; sequences of SPMF are clear.
+    lines: without their ends. form: lines, or fimi, as which they are about to be read; sequences
+    of SPMF are clear.
     name: what errors call it.
     """
-    found = [(number, line) for number, line in enumerate(lines, dialect.skipped) if line.strip()][:SAMPLE]
+    found = [(number, line) for number, line in enumerate(lines, dialect.skipped) if line.strip()][
+        :SAMPLE
+    ]
     if dialect.form is not None or form is InputForm.SPMF or not found:
         return
     numbers, whole = zip(*found, strict=True)
@@ -136,14 +150,17 @@ _SPMF_UTILITIES = re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+")
 # What Orange has in the second line of a .tab for each column: its type, or its values.
 _ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
 _ORANGE_FLAGS = {"", "class", "c", "meta", "m", "ignore", "i", "weight", "w", "multiclass"}
-_ORANGE_NAME = re.compile(r"[mciw]?[CDST]#\S|[mci]#\S")  # of a table with one line of names: mS#name
+# of a table with one line of names: mS#name
+_ORANGE_NAME = re.compile(r"[mciw]?[CDST]#\S|[mci]#\S")
 _JSON_LINE = re.compile(r'\s*\{\s*"')
 
 
 def _named_format(sample: _Sample) -> OtherReading | None:
     """A format that has a name: its first lines say so."""
     if any(_ARFF.match(line) for line in sample.lines):
-        return OtherReading("is ARFF, the format of Weka, which is not read: save it as CSV, and read that")
+        return OtherReading(
+            "is ARFF, the format of Weka, which is not read: save it as CSV, and read that"
+        )
     if any(line.startswith(_SPMF_NAMES) for line in sample.lines):
         return OtherReading(
             "is in SPMF's format, with the names of items in its first lines: say "
@@ -163,7 +180,9 @@ def _named_format(sample: _Sample) -> OtherReading | None:
         )
     if any(_JSON_LINE.match(line) for line in sample.lines):
         form = parameter("input_format")
-        return OtherReading(f"has lines of JSON: say {form} jsonl, or {sample.as_lines} if these are items")
+        return OtherReading(
+            f"has lines of JSON: say {form} jsonl, or {sample.as_lines} if these are items"
+        )
     return None
 
 
@@ -273,10 +292,13 @@ def _title(sample: _Sample) -> OtherReading | None:
         rows = [_bare(cut(line)) for line in sample.lines[place:]]
         rest = replace(sample, lines=sample.lines[place:], rows=rows, form=InputForm.LINES)
         is_long = columns.likely_roles(names)
-        is_wide = columns.numbered(columns.suggested(names)[0]) and {*chain.from_iterable(rows[1:])}.isdisjoint(names)
+        is_wide = columns.numbered(columns.suggested(names)[0]) and {
+            *chain.from_iterable(rows[1:])
+        }.isdisjoint(names)
         if is_long or is_wide or (len(rows) > _SOME and _table(rest) is not None):
             return OtherReading(
-                f"seems to have a title above a table: say {parameter('skip_rows')} {sample.numbers[place]} to skip "
+                f"seems to have a title above a table: say {parameter('skip_rows')} "
+                f"{sample.numbers[place]} to skip "
                 f"it, or {sample.as_lines} if each line is a basket"
             )
     return None
@@ -339,7 +361,9 @@ def inside_of_list(line: str) -> str | None:
 
 
 def items_of_line(line: str, split: str) -> list[str]:
-    """Return the items of a line that is a list, or one in quotes or brackets; see `split_cells`."""
+    """Return the items of a line that is a list, or one in quotes or brackets; see
+    `split_cells`.
+    """
     inner = inside_of_list(line)
     return items_of_cell(line if inner is None else inner, split)
 
@@ -413,12 +437,13 @@ def _other_delimiter(sample: _Sample) -> OtherReading | None:
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
     cut = 0 if sample.is_spaced else sum(_cuts(sample.delimiter, line) for line in unquoted)
     spaced = sum(" " in line.strip() for line in unquoted)
-    # Of what FIMI files may well have in them, a bar or a tab, there must be more: half of what spaces cut, and in a
-    # long file more than a line here and there.
+    # Of what FIMI files may well have in them, a bar or a tab, there must be more: half of what
+    # spaces cut, and in a long file more than a line here and there.
     enough = max(1, min(len(unquoted), spaced) / 2, len(unquoted) / _RARE)
     for other in DELIMITERS:
         having = [line for line in unquoted if other in line]
-        # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are plausible too.
+        # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are
+        # plausible too.
         sure = sum(_cuts(other, line) for line in having)
         least = enough if sample.is_spaced and other in "\t|" else 1
         if other == sample.delimiter or len(having) < least or max(2 * sure, len(having)) < cut:
@@ -431,8 +456,10 @@ def _other_delimiter(sample: _Sample) -> OtherReading | None:
         # Of a few lines here and there only the data's owner knows what they are.
         is_most = 2 * len(having) >= len(sample.lines)
         return OtherReading(
-            f"seems to be separated by {by}, not by {'white space' if sample.is_spaced else repr(sample.delimiter)}: "
-            f"say {parameter('delimiter')} {_shown(other)}, or {sample.as_lines} if that is part of items. For one row "
+            f"seems to be separated by {by}, not by "
+            f"{'white space' if sample.is_spaced else repr(sample.delimiter)}: "
+            f"say {parameter('delimiter')} {_shown(other)}, or {sample.as_lines} if that is part "
+            f"of items. For one row "
             f"per item name {parameter('basket')} and {parameter('item')}",
             {"delimiter": _spoken(other)} if is_most else None,
         )
@@ -448,7 +475,8 @@ def _quoted_items(sample: _Sample) -> OtherReading | None:
     behind = [match[1] for line in sample.lines for match in re.finditer(r'"\s*([,;|])\s*"', line)]
     other = max({*behind}, key=behind.count, default=",")
     return OtherReading(
-        f"has its items in double quotes, as CSV has: say {parameter('delimiter')} {other!r} (or another), or "
+        f"has its items in double quotes, as CSV has: say {parameter('delimiter')} {other!r} (or "
+        f"another), or "
         f"{sample.as_lines} if the quotes are part of the items",
         {"delimiter": other} if behind else None,
     )
@@ -472,7 +500,9 @@ _SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
 
 
 def _cuts(delimiter: str, line: str) -> bool:
-    """Tell whether a delimiter cuts a line for sure; before a space it may be an item's: eggs, large."""
+    """Tell whether a delimiter cuts a line for sure; before a space it may be an item's: eggs,
+    large.
+    """
     return any(after[:1] != " " for after in line.split(delimiter)[1:])
 
 
@@ -480,7 +510,9 @@ def _cuts(delimiter: str, line: str) -> bool:
 
 
 def _one_hot(sample: _Sample) -> OtherReading | None:
-    """Hardly anything but 0 and 1, or quantities of which some are 0; with a line of names or without."""
+    """Hardly anything but 0 and 1, or quantities of which some are 0; with a line of names or
+    without.
+    """
     return _one_hot_at(sample, sample.delimiter)
 
 
@@ -495,7 +527,9 @@ def _one_hot_at(sample: _Sample, delimiter: str) -> OtherReading | None:
 
 
 def options_of_rows(rows: Sequence[list[str]]) -> dict[str, Any]:
-    """Return the options that the first rows of a sheet suggest, names of columns first; none if they do not."""
+    """Return the options that the first rows of a sheet suggest, names of columns first; none if
+    they do not.
+    """
     options = columns.likely_options(rows[0])
     if not options and _headed_one_hot(rows):
         return {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(rows[0])}
@@ -503,19 +537,33 @@ def options_of_rows(rows: Sequence[list[str]]) -> dict[str, Any]:
 
 
 def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
-    """Return whether the first row of a one-hot table has the names of its columns; None for another table."""
+    """Return whether the first row of a one-hot table has the names of its columns; None for
+    another table.
+    """
     first, body = rows[0], _even(rows[1:])
     by_column = _columns(body)
-    is_truth = [all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column) for column in by_column]
+    is_truth = [
+        all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column)
+        for column in by_column
+    ]
     is_distinct = len({*first}) == len(first)
-    # Quantities are known from ids, prices and items that are numbers by their zeros, under a line of names.
+    # Quantities are known from ids, prices and items that are numbers by their zeros, under a line
+    # of names.
     if first and is_distinct and not any(re.fullmatch(values.QUANTITY, name) for name in first):
-        is_truth = [one or _are_quantities(column) for one, column in zip(is_truth, by_column, strict=True)]
+        is_truth = [
+            one or _are_quantities(column) for one, column in zip(is_truth, by_column, strict=True)
+        ]
     if sum(is_truth) < _FEW or all(is_missing(cell) for row in body for cell in row):
         return None
     # Items may be called 0 and 1, but a line of nothing else is no line of names.
-    alike = [name.casefold() in _TRUTHS or is_missing(name) for name, one in zip(first, is_truth, strict=False) if one]
-    is_headed = len(first) == len(by_column) and (not any(alike) or (not all(alike) and is_distinct))
+    alike = [
+        name.casefold() in _TRUTHS or is_missing(name)
+        for name, one in zip(first, is_truth, strict=False)
+        if one
+    ]
+    is_headed = len(first) == len(by_column) and (
+        not any(alike) or (not all(alike) and is_distinct)
+    )
     if is_headed:
         if sum(is_truth) < len(by_column) - _FEW:  # beside ids of a basket and its user
             return None
@@ -524,7 +572,9 @@ def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
     return is_headed
 
 
-def _as_one_hot(sample: _Sample, delimiter: str, keys: Mapping[str, Any], *, is_headed: bool) -> OtherReading:
+def _as_one_hot(
+    sample: _Sample, delimiter: str, keys: Mapping[str, Any], *, is_headed: bool
+) -> OtherReading:
     words, options = _dialect(sample, delimiter, is_headed=is_headed)
     return OtherReading(
         "looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
@@ -534,7 +584,9 @@ def _as_one_hot(sample: _Sample, delimiter: str, keys: Mapping[str, Any], *, is_
 
 
 def _matrix(sample: _Sample) -> OtherReading | None:
-    """As many values in each line, most of which repeat one inside of themselves: no basket does."""
+    """As many values in each line, most of which repeat one inside of themselves: no basket
+    does.
+    """
     rows = _even(sample.rows)
     if len(_columns(rows)) < _SEVERAL or len(rows) < _FEW:
         return None
@@ -563,33 +615,46 @@ def _repeats(row: Sequence[str]) -> bool:
 
 def _are_quantities(column: Sequence[str]) -> bool:
     given = [cell for cell in column if not is_missing(cell)]
-    has_zero = len(given) < len(column) or not all(re.match(values.ABOVE_ZERO, cell) for cell in given)
+    has_zero = len(given) < len(column) or not all(
+        re.match(values.ABOVE_ZERO, cell) for cell in given
+    )
     return has_zero and all(re.fullmatch(values.QUANTITY, cell) for cell in given)
 
 
 def _table(sample: _Sample) -> OtherReading | None:
-    """Rows of a table, with names of columns or without: as many fields in each, of another kind in each column."""
+    """Rows of a table, with names of columns or without: as many fields in each, of another kind in
+    each column.
+    """
     if sample.is_spaced and 2 * sum("\t" in line for line in sample.lines) < len(sample.lines):
         return None  # no program writes a table so
     first, *body = sample.rows
     by_column = _columns(body)
     # Rows of a table hardly come again; baskets of two or three items do.
-    if len(body) < _SEVERAL or len(by_column) < _FEW or 10 * len({tuple(row) for row in body}) < 9 * len(body):
+    if (
+        len(body) < _SEVERAL
+        or len(by_column) < _FEW
+        or 10 * len({tuple(row) for row in body}) < 9 * len(body)
+    ):
         return None
     coded = [all(re.search(r"\d", cell) for cell in column) for column in by_column]
     is_keyed = any(one and len({*column}) > 1 for one, column in zip(coded, by_column, strict=True))
     is_headed = len(first) == len(by_column) and (
         any(
-            all(map(_is_number, column)) and not _is_number(name) for name, column in zip(first, by_column, strict=True)
+            all(map(_is_number, column)) and not _is_number(name)
+            for name, column in zip(first, by_column, strict=True)
         )
-        or (any(map(columns.suggests_a_column, first)) and {*chain.from_iterable(body)}.isdisjoint(first))
+        or (
+            any(map(columns.suggests_a_column, first))
+            and {*chain.from_iterable(body)}.isdisjoint(first)
+        )
     )
     # Baskets are seldom all of one small size, and all different.
     is_even = len(body) >= _SOME and len(by_column) <= _TABLE_COLUMNS
     if not ((is_keyed and not all(coded) and all(map(any, by_column))) or is_headed or is_even):
         return None
     return OtherReading(
-        f"looks like a table of items: name its columns with {parameter('basket')} and {parameter('item')} "
+        f"looks like a table of items: name its columns with {parameter('basket')} and "
+        f"{parameter('item')} "
         f"(1, 2, … without a header), or say {sample.as_lines} if each line is a basket",
         {},
     )
@@ -612,13 +677,19 @@ def _even(rows: Sequence[list[str]]) -> Sequence[list[str]]:
 
 
 def _open_quotes(sample: _Sample) -> OtherReading | None:
-    """A double quote that begins a field, and is not closed in its line: it takes in what stands behind the line."""
+    """A double quote that begins a field, and is not closed in its line: it takes in what stands
+    behind the line.
+    """
     lines = [] if sample.is_spaced else [line for line in sample.lines if '"' in line]
-    read = ([*csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)] for line in lines)
+    read = (
+        [*csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)]
+        for line in lines
+    )
     if all(len(rows) > 1 for rows in read):
         return None
     return OtherReading(
-        f"has a line with an open double quote: check its double quotes, or say {sample.as_lines} if they are part of "
+        f"has a line with an open double quote: check its double quotes, or say "
+        f"{sample.as_lines} if they are part of "
         "the items"
     )
 
@@ -652,11 +723,15 @@ _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
 )
 
 
-def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str) -> None:
-    """Raise DataError where rows above that of the names plausibly are a title. Nothing is left out unasked.
+def refuse_title(
+    rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str
+) -> None:
+    """Raise DataError where rows above that of the names plausibly are a title. Nothing is left out
+    unasked.
 
-    The names are in the first row that has all columns wanted. If none are wanted, they are in the first of the fullest
-    rows, if it has twice as many cells as the first row. rows: each with how many stand above it, and its bare cells.
+    The names are in the first row that has all columns wanted. If none are wanted, they are in the
+    first of the fullest rows, if it has twice as many cells as the first row. rows: each with how
+    many stand above it, and its bare cells.
     """
     filled = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
     if wanted:
@@ -666,23 +741,30 @@ def refuse_title(rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[s
         found = [above for above, _, count in filled if count == most and 2 * filled[0][2] <= most]
     if found and found[0] != filled[0][0]:
         raise DataError(
-            f"{name} seems to have a title above its table: say {parameter('skip_rows')} {found[0]} to leave out what "
+            f"{name} seems to have a title above its table: say {parameter('skip_rows')} "
+            f"{found[0]} to leave out what "
             "stands above the names of the columns"
         )
 
 
-# Cells of a column of items may be lists, `a, b` or `['a', 'b']`, but names have commas, too: so the first cells
-# are looked at, and refused where both may be. How a cell is cut follows from it alone.
+# Cells of a column of items may be lists, `a, b` or `['a', 'b']`, but names have commas, too: so
+# the first cells are looked at, and refused where both may be. How a cell is cut follows from it
+# alone.
 _BRACKETS = ("[]", "()", "{}")
 
 
 def split_cells(cells: pa.Array, split: str) -> pa.Array:
-    """Return the items of each cell, (n,) Arrow texts, cut at a character: (n,) Arrow lists of strings, null for null.
+    """Return the items of each cell, (n,) Arrow texts, cut at a character: (n,) Arrow lists of
+    strings, null for null.
 
-    A space means any white space. Brackets around a cell, and quotes around an item, go; what is in quotes is not cut.
+    A space means any white space. Brackets around a cell, and quotes around an item, go; what is in
+    quotes is not cut.
     """
     encoded = cells if pa.types.is_dictionary(cells.type) else as_texts(cells).dictionary_encode()
-    items = [items_of_cell(text, split) for text in as_texts(encoded.dictionary).fill_null("").to_pylist()]
+    items = [
+        items_of_cell(text, split)
+        for text in as_texts(encoded.dictionary).fill_null("").to_pylist()
+    ]
     ends = np.cumsum([0, *map(len, items)], dtype=np.int32)
     lists = pa.ListArray.from_arrays(arrow_of(ends), arrow_strings([*chain.from_iterable(items)]))
     return lists.take(encoded.indices)
@@ -695,18 +777,24 @@ def items_of_cell(cell: str, split: str) -> list[str]:
         bare = bare[1:-1].strip()
     at, plain = (r"\s+", r"\S*") if split == " " else (re.escape(split), f"[^{re.escape(split)}]*")
     field = rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)"""
-    return [item for match in re.finditer(field, bare) if (item := match[match.lastindex or 0].strip())]
+    return [
+        item for match in re.finditer(field, bare) if (item := match[match.lastindex or 0].strip())
+    ]
 
 
 class FirstCells:
-    """Looks at the first cells of a column, which errors call where, as they come: whether they seem to be lists."""
+    """Looks at the first cells of a column, which errors call where, as they come: whether they
+    seem to be lists.
+    """
 
     def __init__(self, where: str, *, is_asked: bool) -> None:
         self._where = where
         self._cells: list[str] | None = [] if is_asked else None
 
     def see(self, cells: pa.Array) -> None:
-        """Look at more cells: (n,) Arrow array of any type. Raises DataError where they look like lists."""
+        """Look at more cells: (n,) Arrow array of any type. Raises DataError where they look like
+        lists.
+        """
         if self._cells is not None and is_text(cells.type):
             texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).to_pylist()
             self._cells += [text for text in texts if text is not None and text.strip()]
@@ -718,14 +806,17 @@ class FirstCells:
         cells, self._cells = self._cells or [], None
         if (split := _seeming_split(cells)) is not None:
             raise unclear(
-                f"{self._where} looks as if its cells were lists of items: say {parameter('split')} {_shown(split)}, "
+                f"{self._where} looks as if its cells were lists of items: say "
+                f"{parameter('split')} {_shown(split)}, "
                 f"or {parameter('input_format')} long if each cell is one item",
                 {"split": _spoken(split)},
             )
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:
-    """Return at which character cells seem to be cut: half are in brackets, or have it; or some, of known items."""
+    """Return at which character cells seem to be cut: half are in brackets, or have it; or some, of
+    known items.
+    """
     bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):
         return next((one for one in DELIMITERS if any(one in cell for cell in bracketed)), ",")

@@ -1,7 +1,9 @@
-"""`read_transactions`: purchases in every form, to `Transactions`; `read_catalogue`: the public list of items.
+"""`read_transactions`: purchases in every form, to `Transactions`; `read_catalogue`: the public
+list of items.
 
-The same baskets from Parquet, from a frame and from text (if their labels have the same types) give equal arrays.
-Errors name files, columns, types and options, never a value, an item, a row or a number that depends on the data.
+The same baskets from Parquet, from a frame and from text (if their labels have the same types) give
+equal arrays. Errors name files, columns, types and options, never a value, an item, a row or a
+number that depends on the data.
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import frames
 from fim_private.reading.columns import Roles, listing
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, expanded, file_errors, scheme_of
+from fim_private.reading.files import (
+    DELIMITER_OF_SUFFIX,
+    File,
+    empty,
+    expanded,
+    file_errors,
+    scheme_of,
+)
 from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
 from fim_private.reading.memory import held_to, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Options, reading_of
@@ -35,7 +44,17 @@ from fim_private.reading.values import arrow_strings, present
 
 _LOGGER = logging.getLogger(__name__)  # tells form and columns, nothing of the rows
 _HEADERS = {
-    *("item", "items", "item_id", "itemid", "product", "products", "product_id", "productid", "product_name"),
+    *(
+        "item",
+        "items",
+        "item_id",
+        "itemid",
+        "product",
+        "products",
+        "product_id",
+        "productid",
+        "product_name",
+    ),
     *("name", "label", "labels", "sku", "article", "stockcode", "stock_code"),
 }
 
@@ -44,27 +63,31 @@ _HEADERS = {
 def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transactions:
     """Read purchases from a file or from memory.
 
-    source: one of these.
-        A path, a folder or a pattern of files that are one table (``sales/*.parquet``), or an address of such
-        (``s3://bucket/sales``). Folders named ``year=2024`` are a column. Parquet, Arrow IPC or Feather. ``.csv`` or
-        ``.tsv`` with one row per item (with basket and item), or without a header and one basket per line. ``.dat``,
-        ``.txt`` or ``.fimi`` with one basket per line, items between white space. ``.jsonl``. Text may be packed:
-        ``.gz``, ``.bz2``. ``.xlsx``, with a table on its only sheet (extra ``excel``). ``-`` for standard input, pipes.
-        The address of a database, with a query: ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``).
-        A pyarrow table, reader, dataset or scanner, a DuckDB relation, a pandas or polars frame, any Arrow stream.
-        It has a column of lists, or one row per item, or a column of booleans or of 0 and 1 for each item.
-        A scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: column numbers are items.
-        An iterable of baskets, each a collection of int and str. Transactions, which are returned as they are.
-    The options, below, are explained in docs/reading.md. Without user each basket is a unit. Rows without a basket's id
-    are left out, those without a user are refused unless missing_user says what becomes of them. Items that several
-    columns name have " | " between their values: "DAIRY | Private".
+    source: one of these. A path, a folder or a pattern of files that are one table
+        (``sales/*.parquet``), or an address of such (``s3://bucket/sales``). Folders named
+        ``year=2024`` are a column. Parquet, Arrow IPC or Feather. ``.csv`` or ``.tsv`` with one row
+        per item (with basket and item), or without a header and one basket per line. ``.dat``,
+        ``.txt`` or ``.fimi`` with one basket per line, items between white space. ``.jsonl``. Text
+        may be packed: ``.gz``, ``.bz2``. ``.xlsx``, with a table on its only sheet (extra
+        ``excel``). ``-`` for standard input, pipes. The address of a database, with a query:
+        ``postgresql://...``, or ``sqlite:///shop.db`` (extra ``sql``). A pyarrow table, reader,
+        dataset or scanner, a DuckDB relation, a pandas or polars frame, any Arrow stream. It has a
+        column of lists, or one row per item, or a column of booleans or of 0 and 1 for each item. A
+        scipy sparse matrix or a two-dimensional array of booleans, or of 0 and 1: column numbers
+        are items. An iterable of baskets, each a collection of int and str. Transactions, which are
+        returned as they are. The options, below, are explained in docs/reading.md. Without user
+        each basket is a unit. Rows without a basket's id are left out, those without a user are
+        refused unless missing_user says what becomes of them. Items that several columns name have
+        " | " between their values: "DAIRY | Private".
 
-    A value that is an integer in print is an int label: 39, 39.0 and ``39.0``, but not ``007``. All others are str
-    labels, by the text of each value. White space around a text means
-    nothing, and a text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are dropped,
-    an item repeated in a basket counts once, an empty basket (an empty line, a null list) counts as a basket.
+    A value that is an integer in print is an int label: 39, 39.0 and ``39.0``, but not ``007``. All
+    others are str labels, by the text of each value. White space around a text means nothing, and a
+    text that is empty then, or stands for none (NULL, NA, nan, ...), is a null. Null items are
+    dropped, an item repeated in a basket counts once, an empty basket (an empty line, a null list)
+    counts as a basket.
 
-    Raises DataError for what cannot be read, or in several ways. MemoryLimitError: it takes more than max_memory.
+    Raises DataError for what cannot be read, or in several ways. MemoryLimitError: it takes more
+    than max_memory.
     ParameterError: options contradict each other, or the source has no columns for them.
     """
     reading = reading_of(filled("read_transactions", ReadingOptions, options))
@@ -73,7 +96,9 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
 
 
 def is_query(source: Any, options: Options) -> bool:
-    """Tell whether a query, or what may be one, chose the rows of a source (docs/reading.md, "What is a query")."""
+    """Tell whether a query, or what may be one, chose the rows of a source (docs/reading.md, "What
+    is a query").
+    """
     if isinstance(source, Transactions):
         return source.query
     if isinstance(source, str | os.PathLike):
@@ -82,12 +107,17 @@ def is_query(source: Any, options: Options) -> bool:
 
 
 def read_parts(source: Any, options: Options) -> list[Transactions]:
-    """Read purchases as `read_transactions` does: those of each segment in turn, or, without segments, all."""
+    """Read purchases as `read_transactions` does: those of each segment in turn, or, without
+    segments, all.
+    """
     check_query(source, options.query)
     if isinstance(source, Transactions):
         options.dialect.refuse_for("what has been read already", DIALECT)
         others = {"split": options.split is not None, "fold_case": options.fold_case}
-        if given := [*dict(options.named()), *(name for name, is_said in others.items() if is_said)]:
+        if given := [
+            *dict(options.named()),
+            *(name for name, is_said in others.items() if is_said),
+        ]:
             names = " and ".join(map(parameter, given))
             raise ParameterError(f"leave out {names}: these purchases have been read already")
         return [source]
@@ -107,22 +137,37 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
     if options.user is not None and not found.by_user:
         # A table without rows has no users to tell apart; the guarantee is for users all the same.
         return [replace(part, unit_offsets=np.zeros(1, dtype=np.int64)) for part in parts]
-    # Among segments a basket was a unit of its own, with its rows of each; in a segment it is a basket.
-    return [replace(part, unit_offsets=None) for part in parts] if options.parts and options.user is None else parts
+    # Among segments a basket was a unit of its own, with its rows of each; in a segment it is a
+    # basket.
+    return (
+        [replace(part, unit_offsets=None) for part in parts]
+        if options.parts and options.user is None
+        else parts
+    )
 
 
 def can_be_read_again(source: Any) -> bool:
     """Tell whether a source can be read several times."""
     if isinstance(source, str | os.PathLike):
-        return scheme_of(source) is not None or (str(source) != "-" and not expanded(source).is_fifo())
+        return scheme_of(source) is not None or (
+            str(source) != "-" and not expanded(source).is_fifo()
+        )
     is_scan = frames.is_instance(source, "pyarrow.dataset", "Scanner")
     return not is_scan and not isinstance(source, Iterator | pa.RecordBatchReader)
 
 
-def reads_users(source: Any, user: str | None, input_format: str | None, basket: Any = None) -> bool:
-    """Tell whether units will be users, from what is public: a column of users is named, or each line is a user."""
+def reads_users(
+    source: Any, user: str | None, input_format: str | None, basket: Any = None
+) -> bool:
+    """Tell whether units will be users, from what is public: a column of users is named, or each
+    line is a user.
+    """
     path = os.fsdecode(source) if isinstance(source, str | os.PathLike) else ""
-    is_spmf = input_format is None and basket is None and re.search(r"\.spmf(\.gz|\.bz2)?$", path, re.IGNORECASE)
+    is_spmf = (
+        input_format is None
+        and basket is None
+        and re.search(r"\.spmf(\.gz|\.bz2)?$", path, re.IGNORECASE)
+    )
     return user is not None or input_format == InputForm.SPMF or bool(is_spmf)
 
 
@@ -130,25 +175,37 @@ def _read(source: Any, options: Options) -> Transactions:
     if isinstance(source, str | os.PathLike):
         with file_errors(path_or_name(source)):
             named = named_source(source, options)
-            return read_arrow(named, options) if isinstance(named, ArrowSource) else read_text(named, options)
+            return (
+                read_arrow(named, options)
+                if isinstance(named, ArrowSource)
+                else read_text(named, options)
+            )
     try:
         return frames.read_object(source, options)
     except pa.ArrowException:  # its own text may quote a value
-        raise DataError(f"the {type(source).__name__} cannot be read as baskets; convert it to strings first") from None
+        raise DataError(
+            f"the {type(source).__name__} cannot be read as baskets; convert it to strings first"
+        ) from None
 
 
 def read_every_item(source: Any, options: Options) -> Vocabulary:
-    """Return all items of a source, whoever's they are and whatever the condition. They are no public list by that."""
+    """Return all items of a source, whoever's they are and whatever the condition. They are no
+    public list by that.
+    """
     check_query(source, options.query)
     if isinstance(source, Transactions) or not can_be_read_again(source):
         was = "were read already" if isinstance(source, Transactions) else "can be read only once"
         raise ParameterError(
-            f"{parameter('items_are_public')} reads all items first, and these purchases {was}: give a file or a "
+            f"{parameter('items_are_public')} reads all items first, and these purchases {was}: "
+            f"give a file or a "
             f"table, or list the items with {parameter('catalogue')}"
         )
     found = _read(source, replace(options, every_item=True)).vocabulary
     if not len(found):
-        raise DataError(f"{parameter('items_are_public')} finds no items in the purchases; check what is read of them")
+        raise DataError(
+            f"{parameter('items_are_public')} finds no items in the purchases; check "
+            f"what is read of them"
+        )
     return found
 
 
@@ -157,7 +214,9 @@ _ALONE = "give a list with the column of items alone"
 
 @dataclass(frozen=True)
 class ListColumns:
-    """Which columns of a table are the items, None for the only one or one of such a name, and their labels."""
+    """Which columns of a table are the items, None for the only one or one of such a name, and
+    their labels.
+    """
 
     item: str | None = None
     label: str | None = None
@@ -175,16 +234,19 @@ class ItemList:
 def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
-    source: a path, folder, pattern or address (``s3://...``) of text, Parquet or Arrow. Or an Arrow table or array, a
-        pandas or polars Series, or an iterable of int and str. Text has one item a line, and may have a header such as
-        ``item``. Of several columns, the one named like ``item`` counts. Nulls and repetitions are dropped.
-    fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and data are one item.
-    Raises DataError if it cannot be read, or lists nothing.
+    source: a path, folder, pattern or address (``s3://...``) of text, Parquet or Arrow. Or an Arrow
+        table or array, a pandas or polars Series, or an iterable of int and str. Text has one item
+        a line, and may have a header such as ``item``. Of several columns, the one named like
+        ``item`` counts. Nulls and repetitions are dropped.
+    fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and
+    data are one item. Raises DataError if it cannot be read, or lists nothing.
     """
     return read_item_list(source, ListColumns(advice=_ALONE), fold_case=fold_case).items
 
 
-def read_item_list(source: Any, columns: ListColumns, *, query: str | None = None, fold_case: bool = False) -> ItemList:
+def read_item_list(
+    source: Any, columns: ListColumns, *, query: str | None = None, fold_case: bool = False
+) -> ItemList:
     """Read the public list of items as read_catalogue does, with their labels if it has some.
 
     Where columns or a query are given, source is any table that read_transactions reads.
@@ -199,7 +261,9 @@ def read_item_list(source: Any, columns: ListColumns, *, query: str | None = Non
                 if not isinstance(table, ArrowSource):
                     table = text_table(table, options, InputForm.LONG, head=True)
                 return _list_of_table(table, columns, fold_case=fold_case)
-            lists = [_list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)]
+            lists = [
+                _list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)
+            ]
             labels = dict.fromkeys(one.label(code) for one in lists for code in range(len(one)))
             return ItemList(lists[0] if len(lists) == 1 else mixed_vocabulary([*labels])[0])
     if query is not None:
@@ -210,11 +274,15 @@ def read_item_list(source: Any, columns: ListColumns, *, query: str | None = Non
             return _list_of_table(listed, columns, fold_case=fold_case)
         if columns.item is not None:
             name = parameter("catalogue_item")
-            raise ParameterError(f"leave out {name}: {parameter('catalogue')} is a list, which has no columns")
+            raise ParameterError(
+                f"leave out {name}: {parameter('catalogue')} is a list, which has no columns"
+            )
         return ItemList(_list_of_values(source, fold_case=fold_case))
     except pa.ArrowException:
         kind = type(source).__name__
-        raise DataError(f"the {kind} cannot be read as a catalogue; make it a list of strings") from None
+        raise DataError(
+            f"the {kind} cannot be read as a catalogue; make it a list of strings"
+        ) from None
 
 
 def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocabulary:
@@ -236,7 +304,9 @@ def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocab
 def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool) -> ItemList:
     item, label, names = columns.item, columns.label, source.schema.names
     if item is None:
-        candidates = names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
+        candidates = (
+            names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
+        )
         if len(candidates) != 1:
             needed = f"the catalogue {source.name} must have one column, or one named item"
             raise DataError(f"{needed}: {columns.advice}; it has {listing(source.columns())}")
@@ -247,7 +317,8 @@ def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool
             there = "" if source.is_text else f"; it has {listing(source.columns())}"
             many = "more than one" if name in names else "no"
             raise DataError(
-                f"the catalogue {source.name} has {many} column {name!r}: name another with {parameter(option)}{there}"
+                f"the catalogue {source.name} has {many} column {name!r}: name another with "
+                f"{parameter(option)}{there}"
             )
     roles = Roles(InputForm.LONG, (item,) if label is None else (item, label))
     labels = Labels(f"column {item!r} of {source.name}", fold_case=fold_case)
@@ -277,7 +348,9 @@ def _list_of_values(values: Any, *, fold_case: bool) -> Vocabulary:
             iterator: Iterator[Any] = iter(None if isinstance(values, bytes) else values)  # type: ignore[arg-type]
         except TypeError:  # also of an array of no dimensions, which claims to be iterable
             kind = type(values).__name__
-            raise DataError(f"a list of items must be a path or a collection of items, not {kind}") from None
+            raise DataError(
+                f"a list of items must be a path or a collection of items, not {kind}"
+            ) from None
         chunks = [list(iterator)]
     return _finished(labels, [labels.encode(chunk) for chunk in chunks], "the catalogue")[0]
 
@@ -300,5 +373,7 @@ def _rows(file: File) -> Iterator[list[str]]:
         return ([line] for line in lines)
     if delimiter == "," and ";" in lines[0] and "," not in lines[0]:
         delimiter = ";"
-    rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+    rows = csv.reader(
+        (line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True
+    )
     return (row for row in rows if row)

@@ -1,4 +1,6 @@
-"""Anything that arrives as Arrow record batches, to rows: ids, items of several columns, cells of one-hot tables."""
+"""Anything that arrives as Arrow record batches, to rows: ids, items of several columns, cells of
+one-hot tables.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError, parameter, unclear
-from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose, suggests_a_column, suggests_row_number
-from fim_private.reading.labels import Codes, Labels, as_printed, as_texts, is_list_type, is_text_type
+from fim_private.reading.columns import (
+    Column,
+    ReadAs,
+    Roles,
+    Wanted,
+    choose,
+    suggests_a_column,
+    suggests_row_number,
+)
+from fim_private.reading.labels import (
+    Codes,
+    Labels,
+    as_printed,
+    as_texts,
+    is_list_type,
+    is_text_type,
+)
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
@@ -45,11 +62,13 @@ class ArrowSource:
 
     name: str  # what errors call it
     schema: pa.Schema
-    batches: Callable[[Wanted], Iterable[pa.RecordBatch]]  # with (at least) the columns that are wanted, in order
+    # with (at least) the columns that are wanted, in order
+    batches: Callable[[Wanted], Iterable[pa.RecordBatch]]
     kind: str = "table"  # of source, in a word or two
     delimiter: str | None = None  # of a text, as the encoding
     encoding: str | None = None
-    folders: frozenset[str] = frozenset()  # the columns that folders' names say: of no items unless they are named
+    # the columns that folders' names say: of no items unless they are named
+    folders: frozenset[str] = frozenset()
     used: tuple[str, ...] = ()  # the parameters of the dialect that its reader used
     own_dates: bool = False  # whether it has dates of its own, which are texts of ISO 8601 here
 
@@ -60,7 +79,9 @@ class ArrowSource:
 
     @property
     def holds_texts(self) -> bool:
-        """Whether its cells are texts that people may have written, so that a total may stand in the last rows."""
+        """Whether its cells are texts that people may have written, so that a total may stand in
+        the last rows.
+        """
         return self.is_text or self.kind.startswith(("Excel", "JSON Lines", "SQLite"))
 
     def columns(self) -> list[Column]:
@@ -72,7 +93,9 @@ class ArrowSource:
                 str(field.type),
                 is_list_type(field.type),
                 pa.types.is_nested(common_type(field.type)),
-                pa.types.is_boolean(field.type) or pa.types.is_integer(field.type) or pa.types.is_floating(field.type),
+                pa.types.is_boolean(field.type)
+                or pa.types.is_integer(field.type)
+                or pa.types.is_floating(field.type),
                 field.name in apart,
             )
             for field in self.schema
@@ -80,7 +103,9 @@ class ArrowSource:
 
 
 def index_columns(schema: pa.Schema) -> frozenset[str]:
-    """Return the columns that are the index of a frame, where pandas wrote the schema and said so."""
+    """Return the columns that are the index of a frame, where pandas wrote the schema and said
+    so.
+    """
     try:
         described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
     except ValueError:
@@ -99,9 +124,11 @@ def table_source(table: Any) -> ArrowSource:
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:
-    """Read baskets from record batches: a column of lists, one row per item, or columns of items (wide or one-hot).
+    """Read baskets from record batches: a column of lists, one row per item, or columns of items
+    (wide or one-hot).
 
-    Raises DataError for columns that cannot have their role, ParameterError if columns are named where all are boolean.
+    Raises DataError for columns that cannot have their role, ParameterError if columns are named
+    where all are boolean.
     """
     if not source.is_text:
         options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
@@ -112,11 +139,15 @@ def read_arrow(source: ArrowSource, options: Options) -> Transactions:
     batches = (chosen(batch, roles, source.name) for batch in looked_at)
     found = read_batches(batches, roles, Encoder.of(source, roles), source.name)
     text = {"delimiter": source.delimiter, "encoding": source.encoding}
-    return replace(found, read_as=ReadAs.of_table(source.schema.names, roles, kind=source.kind, **text))
+    return replace(
+        found, read_as=ReadAs.of_table(source.schema.names, roles, kind=source.kind, **text)
+    )
 
 
 def with_own_dates(roles: Roles) -> Roles:
-    """Return the roles of a table that has dates of its own: texts in ISO 8601 are times, too, whatever the format."""
+    """Return the roles of a table that has dates of its own: texts in ISO 8601 are times, too,
+    whatever the format.
+    """
     where, times = roles.where, roles.times
     if where is not None:
         formats = {test.time_format for test in tests_of(where) if test.time_format is not None}
@@ -126,8 +157,12 @@ def with_own_dates(roles: Roles) -> Roles:
     return replace(roles, where=where, times=times)
 
 
-def read_batches(batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str) -> Transactions:
-    """Read baskets from batches that have the columns of `Roles.names`, in order, of the rows that are to be read."""
+def read_batches(
+    batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str
+) -> Transactions:
+    """Read baskets from batches that have the columns of `Roles.names`, in order, of the rows that
+    are to be read.
+    """
     count = 0
     first = FirstCells(items_name(source, roles), is_asked=roles.may_hold_lists)
 
@@ -139,7 +174,9 @@ def read_batches(batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encod
             yield from keyed_rows(batch, roles, encoder, source)
         first.done()
 
-    return replace(assemble(rows(), encoder.labels, roles.times, segmented=roles.parts is not None), rows=count)
+    return replace(
+        assemble(rows(), encoder.labels, roles.times, segmented=roles.parts is not None), rows=count
+    )
 
 
 @dataclass(frozen=True)
@@ -147,8 +184,10 @@ class Encoder:
     """What makes codes of items."""
 
     labels: Labels
-    columns: Codes | None = None  # of each column where columns are items: (columns,) int32 provisional
-    is_coded: bool = False  # whether the batches have provisional codes already, (rows,) Arrow int32 or lists of these
+    # of each column where columns are items: (columns,) int32 provisional
+    columns: Codes | None = None
+    # whether the batches have provisional codes already, (rows,) Arrow int32 or lists of these
+    is_coded: bool = False
 
     @classmethod
     def of(cls, source: ArrowSource, roles: Roles) -> Self:
@@ -163,7 +202,9 @@ class Encoder:
         return numpy_of(values) if self.is_coded else self.labels.encode(values)
 
     def lists(self, values: pa.Array) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, (rows,) int64, and the provisional codes of all their values."""
+        """Return the length of each list, (rows,) int64, and the provisional codes of all their
+        values.
+        """
         if not self.is_coded:
             return self.labels.encode_lists(values)
         return numpy_of(pc.list_value_length(values)).astype(np.int64), numpy_of(values.flatten())
@@ -192,20 +233,26 @@ def empty_batch(schema: pa.Schema, names: list[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
-# What `chosen` puts beside the columns of `Roles.names`: the place of a row's segment, -1 where it only has a time, and
-# the day of that, since 1970-01-01.
+# What `chosen` puts beside the columns of `Roles.names`: the place of a row's segment, -1 where it
+# only has a time, and the day of that, since 1970-01-01.
 SEGMENT, DAY = "\0segment", "\0day"
 
 
 def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    """Return the rows of a batch that are to be read, with the columns of `Roles.names`, in a plain form."""
+    """Return the rows of a batch that are to be read, with the columns of `Roles.names`, in a plain
+    form.
+    """
     names = roles.names
     batch = pa.RecordBatch.from_arrays([plain(batch.column(name)) for name in names], names=names)
     return choose_rows(batch, {name: batch.column(name) for name in names}, roles, source)
 
 
-def choose_rows(batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles, source: str) -> pa.RecordBatch:
-    """Return the rows that are to be read by condition, segment and time. columns: what these are looked up in."""
+def choose_rows(
+    batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles, source: str
+) -> pa.RecordBatch:
+    """Return the rows that are to be read by condition, segment and time. columns: what these are
+    looked up in.
+    """
     stays = passing(roles.where, columns, source) if roles.where is not None else None
     segment: Any = None
     if roles.by is not None:
@@ -213,7 +260,11 @@ def choose_rows(batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles,
         stays = segment.is_valid() if stays is None else pc.and_kleene(stays, segment.is_valid())
     if roles.times is not None:  # of rows that are not to be read it counts all the same
         place = np.zeros(len(batch), dtype=np.int32) if segment is None else numpy_of(segment)
-        place = place if stays is None else np.where(numpy_of(stays) & ~null_mask(stays), place, np.int32(-1))
+        place = (
+            place
+            if stays is None
+            else np.where(numpy_of(stays) & ~null_mask(stays), place, np.int32(-1))
+        )
         segment, day = arrow_of(place), days(columns[roles.times.column], roles.times, source)
         batch, stays = batch.append_column(DAY, day), day.is_valid() if day.null_count else None
     if segment is not None:
@@ -226,16 +277,17 @@ def without_time(times: Times, source: str) -> DataError:
     rule = parameter("missing_time")
     written = "" if times.format is None else f" that is written as {parameter('time_format')} says"
     return DataError(
-        f"column {times.column!r} of {source} has rows without a time{written}; {rule} drop leaves them out"
+        f"column {times.column!r} of {source} has rows without a time{written}; {rule} drop "
+        f"leaves them out"
     )
 
 
 def days(values: pa.Array, times: Times, source: str) -> pa.Array:
-    """Return the day of each time, since 1970-01-01, and null for no time, which may be there if such rows are left
-    out.
+    """Return the day of each time, since 1970-01-01, and null for no time, which may be there if
+    such rows are left out.
 
-    Times without a zone are taken as they stand, others in UTC. Raises DataError for what is no time. Where a format
-    says how texts are written, those that do not fit say no time.
+    Times without a zone are taken as they stand, others in UTC. Raises DataError for what is no
+    time. Where a format says how texts are written, those that do not fit say no time.
     """
     kind, name = values.type, f"column {times.column!r} of {source}"
     if pa.types.is_dictionary(kind):
@@ -246,20 +298,27 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
         found = _days_of_texts(values, times, name)
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-        day = 1 if pa.types.is_date32(kind) else 86_400 * units["ms" if pa.types.is_date64(kind) else kind.unit]
+        day = (
+            1
+            if pa.types.is_date32(kind)
+            else 86_400 * units["ms" if pa.types.is_date64(kind) else kind.unit]
+        )
         raw = values.view(pa.int32() if pa.types.is_date32(kind) else pa.int64())
         found = null_where(values.is_null(), arrow_of(numpy_of(raw).astype(np.int64) // day))
     elif pa.types.is_null(kind):
         found = pa.nulls(len(values), pa.int64())
     else:
         raise DataError(
-            f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts such as 2026-11-16"
+            f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts "
+            f"such as 2026-11-16"
             f"{_digits_hint(kind)}"
         )
     if found.null_count and times.missing is None:
         raise without_time(times, source)
     limits = np.iinfo(np.int32)
-    return null_where(found.is_null(), arrow_of(np.clip(numpy_of(found), limits.min, limits.max).astype(np.int32)))
+    return null_where(
+        found.is_null(), arrow_of(np.clip(numpy_of(found), limits.min, limits.max).astype(np.int32))
+    )
 
 
 def _digits_hint(kind: pa.DataType) -> str:
@@ -269,13 +328,16 @@ def _digits_hint(kind: pa.DataType) -> str:
 
 
 def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
-    """Return the day that each text says, null for none. Raises DataError for a text that is no time."""
+    """Return the day that each text says, null for none. Raises DataError for a text that is no
+    time.
+    """
     encoded = present(values).dictionary_encode()
     moments = [moment_of(text, times.format) for text in encoded.dictionary.to_pylist()]
     is_nothing = np.array([moment is None for moment in moments], dtype=bool)
     if is_nothing.any() and times.format is None:
         raise DataError(
-            f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 14:30, or say with "
+            f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 "
+            f"14:30, or say with "
             f"{parameter('time_format')} how they are written, such as '%d/%m/%Y'"
         )
     ticks = np.array([moment or 0 for moment in moments], dtype=np.int64)
@@ -284,7 +346,9 @@ def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
 
 
 def plain(column: Any) -> Any:
-    """Return a column, (n,), in a form that Arrow can leave rows out of: no extension type, no view. Lists stay."""
+    """Return a column, (n,), in a form that Arrow can leave rows out of: no extension type, no
+    view. Lists stay.
+    """
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_string_view(column.type):
@@ -293,7 +357,9 @@ def plain(column: Any) -> Any:
 
 
 def common_type(kind: pa.DataType) -> pa.DataType:
-    """Return a type without what says how its values are stored, in which files of one table may differ."""
+    """Return a type without what says how its values are stored, in which files of one table may
+    differ.
+    """
     if isinstance(kind, pa.BaseExtensionType):
         return common_type(kind.storage_type)
     if pa.types.is_dictionary(kind):
@@ -305,12 +371,16 @@ def common_type(kind: pa.DataType) -> pa.DataType:
     return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
 
 
-def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> Iterator[KeyedRows]:
-    """Yield the rows of one batch; those without a basket id are left out, those without a user go by the rule.
+def keyed_rows(
+    batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str
+) -> Iterator[KeyedRows]:
+    """Yield the rows of one batch; those without a basket id are left out, those without a user go
+    by the rule.
 
     Where times count, rows that only have a time come after the others, without items.
     """
-    if roles.user in roles.basket:  # who is not named has no basket either, and is asked about all the same
+    # who is not named has no basket either, and is asked about all the same
+    if roles.user in roles.basket:
         batch = _by_rule(batch, roles, source)
     for name in roles.basket:
         batch = _with_present(batch, name)
@@ -326,7 +396,9 @@ def keyed_rows(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: st
     yield _rows_of(read, _keys(read, roles), roles, encoder, source)
     if len(others):
         nothing = np.empty(0, dtype=np.int32)
-        yield replace(KeyedRows(np.zeros(len(others), dtype=np.int32), nothing), **_keys(others, roles))
+        yield replace(
+            KeyedRows(np.zeros(len(others), dtype=np.int32), nothing), **_keys(others, roles)
+        )
 
 
 def _keys(batch: pa.RecordBatch, roles: Roles) -> dict[str, pa.Array]:
@@ -335,7 +407,9 @@ def _keys(batch: pa.RecordBatch, roles: Roles) -> dict[str, pa.Array]:
         ids = [batch.column(name) for name in roles.basket]  # none of them is missing
         found["baskets"] = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
     named = {"segments": SEGMENT, "days": DAY}
-    return found | {key: batch.column(name) for key, name in named.items() if name in batch.schema.names}
+    return found | {
+        key: batch.column(name) for key, name in named.items() if name in batch.schema.names
+    }
 
 
 def _rows_of(
@@ -351,7 +425,10 @@ def _rows_of(
     if encoder.columns is None:
         codes = np.column_stack([encoder.codes(column) for column in columns])
         return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel(), **keys)
-    cells = [_presence(*named, source, roles.quantities) for named in zip(columns, roles.values, strict=True)]
+    cells = [
+        _presence(*named, source, roles.quantities)
+        for named in zip(columns, roles.values, strict=True)
+    ]
     rows = rows_of_cells(np.column_stack(cells), encoder.columns)
     return KeyedRows(rows.lengths, rows.codes, **keys)
 
@@ -371,8 +448,10 @@ def without_user(roles: Roles, source: str) -> DataError:
     """Return the error for rows without a user, where nobody said what becomes of them."""
     rule = parameter("missing_user")
     return unclear(
-        f"column {roles.user!r} of {source} has rows without a user; {rule} {MissingUser.DROP.value!r} leaves "
-        f"them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of its own",
+        f"column {roles.user!r} of {source} has rows without a user; {rule} "
+        f"{MissingUser.DROP.value!r} leaves "
+        f"them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of "
+        f"its own",
         {"missing_user": MissingUser.DROP.value},
     )
 
@@ -382,12 +461,15 @@ def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
 
 
 # -------------------- identifiers of baskets and users
-# Two are one if their values are equal, or are one integer in print, whatever their column's type, and whatever order
-# its rows are in: a rule that another unit's rows cannot change. Which stand for none `values.present` says.
+# Two are one if their values are equal, or are one integer in print, whatever their column's type,
+# and whatever order its rows are in: a rule that another unit's rows cannot change. Which stand for
+# none `values.present` says.
 
 
 def by_value(ids: pa.Array) -> pa.Array:
-    """Return identifiers, (rows,) of any type, in one where Arrow's hashes are equal for equal values; nulls stay."""
+    """Return identifiers, (rows,) of any type, in one where Arrow's hashes are equal for equal
+    values; nulls stay.
+    """
     kind = ids.type
     if pa.types.is_dictionary(kind):
         changes = pa.types.is_floating(kind.value_type) or _is_short_decimal(kind.value_type)
@@ -416,9 +498,11 @@ _NOTHING = r"^[| ]*$"  # what is left where all columns lack a value
 
 
 def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return the texts of several columns' values, (rows,) each, with a bar between them: (rows,) Arrow strings.
+    """Return the texts of several columns' values, (rows,) each, with a bar between them: (rows,)
+    Arrow strings.
 
-    A missing value is an empty text; where all are missing there is no item. Raises DataError for what has no labels.
+    A missing value is an empty text; where all are missing there is no item. Raises DataError for
+    what has no labels.
     """
     texts = []
     for column in columns:
@@ -435,9 +519,11 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
-    """Return the place of each row's segment in the list, null for none, by the texts of values: (rows,) Arrow int32.
+    """Return the place of each row's segment in the list, null for none, by the texts of values:
+    (rows,) Arrow int32.
 
-    True and False have their names in any case. Raises DataError for a type that has no texts, and for times.
+    True and False have their names in any case. Raises DataError for a type that has no texts, and
+    for times.
     """
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
@@ -453,12 +539,16 @@ _TRUE, _FALSE, _UNKNOWN = map(arrow_strings, (TRUE_TEXTS, FALSE_TEXTS, UNKNOWN_T
 
 
 def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
-    """Return the rows of a matrix as baskets: cells, (rows, columns), are true where the row has the column's item."""
+    """Return the rows of a matrix as baskets: cells, (rows, columns), are true where the row has
+    the column's item.
+    """
     return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
 
 
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
-    """Return which cells of a column say that the basket has the item: (rows,) bool; a null does not."""
+    """Return which cells of a column say that the basket has the item: (rows,) bool; a null does
+    not.
+    """
     # Errors name it only if it looks like one of ids, for other names may be items.
     is_id = suggests_a_column(name) or suggests_row_number(name)
     where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
@@ -476,22 +566,35 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
         has = pc.is_in(lower, value_set=_TRUE)
         if counts:
             is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
-            has = pc.or_(has, pc.and_(is_number, pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)))
+            has = pc.or_(
+                has,
+                pc.and_(is_number, pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)),
+            )
             lower = null_where(is_number, lower)
-        if pc.all(pc.or_(pc.or_(has, lower.is_null()), pc.is_in(lower, value_set=_FALSE))).as_py() is False:
+        if (
+            pc.all(pc.or_(pc.or_(has, lower.is_null()), pc.is_in(lower, value_set=_FALSE))).as_py()
+            is False
+        ):
             raise _no_presence(where, counts)
         return numpy_of(has)
     if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
-        raise DataError(f"{where} has type {shown_type(kind)}, and a column of an item holds 0 and 1, or booleans")
+        raise DataError(
+            f"{where} has type {shown_type(kind)}, and a column of an item holds 0 "
+            f"and 1, or booleans"
+        )
     cells = numpy_of(column)
     absent = null_mask(column) | (cells != cells)
     return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=counts)
 
 
-def as_presence(cells: NDArray[Any], where: str, *, quantities: bool | None = False) -> NDArray[np.bool_]:
-    """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an item.
+def as_presence(
+    cells: NDArray[Any], where: str, *, quantities: bool | None = False
+) -> NDArray[np.bool_]:
+    """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an
+    item.
 
-    where: what errors call them. quantities: whether 0 and more are numbers that do; None for a name like an id's.
+    where: what errors call them. quantities: whether 0 and more are numbers that do; None for a
+    name like an id's.
     """
     if cells.dtype == bool:
         return cells
@@ -506,12 +609,14 @@ def _no_presence(where: str, quantities: bool | None) -> DataError:
     long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
     if quantities:
         problem = (
-            "holds other values than true, false and quantities of at least 0: take off returned items first. If it is "
+            "holds other values than true, false and quantities of at least 0: take off returned "
+            "items first. If it is "
             f"an id name it with {keys}, or leave it out"
         )
     elif quantities is None:
         problem = (
-            f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it out, or rename it; "
+            f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it "
+            f"out, or rename it; "
             f"{long}"
         )
     else:

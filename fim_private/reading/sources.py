@@ -1,4 +1,6 @@
-"""What a path, a pattern or an address stands for: a text, or a table of Parquet, Arrow or Excel, or several as one."""
+"""What a path, a pattern or an address stands for: a text, or a table of Parquet, Arrow or Excel,
+or several as one.
+"""
 
 from __future__ import annotations
 
@@ -41,23 +43,35 @@ from fim_private.reading.values import arrow_of, arrow_strings, number_text, sho
 from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
 
 
-def named_source(source: str | os.PathLike[str], options: Options, *, head: bool = False) -> File | ArrowSource:
-    """Return what a source stands for: a text, or a table. Raises DataError; file_errors says what else.
+def named_source(
+    source: str | os.PathLike[str], options: Options, *, head: bool = False
+) -> File | ArrowSource:
+    """Return what a source stands for: a text, or a table. Raises DataError; file_errors says what
+    else.
 
-    head: whether it is only looked at, as a table: a text then has any suffix, and a first line that names columns.
+    head: whether it is only looked at, as a table: a text then has any suffix, and a first line
+    that names columns.
     """
     if is_database(source):
         return database_source(str(source), str(options.query))
     files = _files(source)
     place = path_or_name(source)
-    if len(files) > 1 or files[0].partitions or (scheme_of(source) is None and files[0].place != place):
-        return _joined(files, place if isinstance(place, str) else repr(str(place)), options, head=head)
+    if (
+        len(files) > 1
+        or files[0].partitions
+        or (scheme_of(source) is None and files[0].place != place)
+    ):
+        return _joined(
+            files, place if isinstance(place, str) else repr(str(place)), options, head=head
+        )
     file = with_lines_of_json(open_file(files[0], as_text=head or options.as_text), options)
     return file if file.form == "text" else file_table(file, options, head=head)
 
 
 def named_files(source: str | os.PathLike[str]) -> list[File]:
-    """Return the files that a path, a pattern or an address stands for. Raises DataError for a database."""
+    """Return the files that a path, a pattern or an address stands for. Raises DataError for a
+    database.
+    """
     if is_database(source):
         raise DataError(
             f"{shown_source(source)!r} is a database; name a file, or say what to read of it with "
@@ -81,7 +95,9 @@ def _files(source: str | os.PathLike[str]) -> list[File]:
 
 
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:
-    """Return a file that is no text as a source. Raises DataError, and what `file_errors` turns. head: as above."""
+    """Return a file that is no text as a source. Raises DataError, and what `file_errors` turns.
+    head: as above.
+    """
     if file.form == "json":
         return json_source(file, options or Options())
     if file.form == "excel":
@@ -103,27 +119,43 @@ def _parquet(file: File) -> ArrowSource:
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        encoded = [path for path in texts if wanted.items is not None and f"{path}.".startswith(f"{wanted.items}.")]
-        # Decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far away.
+        encoded = [
+            path
+            for path in texts
+            if wanted.items is not None and f"{path}.".startswith(f"{wanted.items}.")
+        ]
+        # Decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far
+        # away.
         far, size = file.remote is not None, memory.BLOCK_BYTES
-        reader = ParquetFile(file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=size)
+        reader = ParquetFile(
+            file.native(), pre_buffer=far, read_dictionary=encoded, buffer_size=size
+        )
         tested = set() if wanted.where is None else columns_of(wanted.where)
         places = {leaf.path: place for place, leaf in enumerate(leaves) if leaf.path in tested}
-        # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group has one.
+        # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group
+        # has one.
         for number in range(reader.num_row_groups):
             group = reader.metadata.row_group(number)
             for name, place in places.items():
-                # Arrow's Python asks for bounds without a guard: where a damaged file says what cannot be, C++ ends the
-                # process. To begin to read the column makes the same checks, and raises: but nothing of it is read.
+                # Arrow's Python asks for bounds without a guard: where a damaged file says what
+                # cannot be, C++ ends the process. To begin to read the column makes the same
+                # checks, and raises: but nothing of it is read.
                 sealed.wanted = False
                 try:
-                    next(head.iter_batches(1, row_groups=[number], columns=[name], use_threads=False), None)
+                    next(
+                        head.iter_batches(
+                            1, row_groups=[number], columns=[name], use_threads=False
+                        ),
+                        None,
+                    )
                 except (OSError, pa.ArrowException):
                     if not sealed.wanted:
                         raise
                 if group.column(place).physical_type != leaves[place].physical_type:
                     raise pa.ArrowInvalid("a column has two types")
-            if wanted.where is not None and not may_pass(wanted.where, of_row_group, group, places, schema, file.name):
+            if wanted.where is not None and not may_pass(
+                wanted.where, of_row_group, group, places, schema, file.name
+            ):
                 continue
             # An entry of a list takes a bit or more.
             entries = max(1, 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1))
@@ -132,7 +164,8 @@ def _parquet(file: File) -> ArrowSource:
                 if not {*wanted.names} <= {*batch.schema.names}:
                     raise pa.ArrowInvalid("the two schemas of the file do not agree")
                 if encoded:
-                    # Arrow takes a page's codes as they are, which may be of no value in the dictionary.
+                    # Arrow takes a page's codes as they are, which may be of no value in the
+                    # dictionary.
                     batch.column(wanted.items).validate(full=True)
                 yield batch
 
@@ -140,7 +173,9 @@ def _parquet(file: File) -> ArrowSource:
 
 
 class _Sealed:
-    """A file that can be read until it is sealed. wanted: whether something was to be read after that."""
+    """A file that can be read until it is sealed. wanted: whether something was to be read after
+    that.
+    """
 
     closed = is_sealed = wanted = False
 
@@ -148,8 +183,8 @@ class _Sealed:
         self.seek, self.tell, self.close, self._read = file.seek, file.tell, file.close, file.read
 
     def read(self, size: int = -1) -> bytes:
-        # None is for Arrow the end of the file. (An exception raised here would stay in Arrow, and with it, by its
-        # frames, all that they refer to: open files.)
+        # None is for Arrow the end of the file. (An exception raised here would stay in Arrow, and
+        # with it, by its frames, all that they refer to: open files.)
         self.wanted = self.wanted or self.is_sealed
         return b"" if self.is_sealed else bytes(self._read(None if size < 0 else size))
 
@@ -158,13 +193,17 @@ def _arrow(file: File) -> ArrowSource:
     reader = (pa.ipc.open_file if file.form == "arrow" else pa.ipc.open_stream)(file.native())
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        found: Iterable[pa.RecordBatch] = reader  # of a stream, which is read once, with all of its columns
+        # of a stream, which is read once, with all of its columns
+        found: Iterable[pa.RecordBatch] = reader
         if file.form == "arrow":
             fields = sorted(map(reader.schema.get_field_index, wanted.names))
-            narrow = pa.ipc.open_file(file.native(), options=pa.ipc.IpcReadOptions(included_fields=fields))
+            narrow = pa.ipc.open_file(
+                file.native(), options=pa.ipc.IpcReadOptions(included_fields=fields)
+            )
             found = map(narrow.get_batch, range(narrow.num_record_batches))
         for batch in found:
-            # Arrow takes a file's offsets as they are: damaged ones would point outside of its memory.
+            # Arrow takes a file's offsets as they are: damaged ones would point outside of its
+            # memory.
             batch.validate(full=True)
             yield batch
 
@@ -172,14 +211,20 @@ def _arrow(file: File) -> ArrowSource:
 
 
 # -------------------- workbooks of Excel
-# The table on the only sheet, its cells as texts, as in CSV. The reader (python-calamine) makes an array of a sheet,
-# and ends the process where memory does not suffice: so what it would take is reckoned first, from the file's own XML.
+# The table on the only sheet, its cells as texts, as in CSV. The reader (python-calamine) makes an
+# array of a sheet, and ends the process where memory does not suffice: so what it would take is
+# reckoned first, from the file's own XML.
 
 _PIECE = 1 << 20
 _CELL = 64  # bytes of a cell in the reader's array, and of what it makes of it
-# A row or a cell with its attributes, or the end of a shared string; an attribute; and a place on a sheet.
+# A row or a cell with its attributes, or the end of a shared string; an attribute; and a place on a
+# sheet.
 _ATTRIBUTE = rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"<]*"|'[^'<]*')"""
-_TOKEN = re.compile(rb"<(?:[^\s<>/:]+:)?(row|c)(?=[\s/>])((?:" + _ATTRIBUTE + rb")*\s*/?>)?|(</(?:[^\s<>/:]+:)?si\s*>)")
+_TOKEN = re.compile(
+    rb"<(?:[^\s<>/:]+:)?(row|c)(?=[\s/>])((?:"
+    + _ATTRIBUTE
+    + rb")*\s*/?>)?|(</(?:[^\s<>/:]+:)?si\s*>)"
+)
 _ATTRIBUTES = re.compile(_ATTRIBUTE)
 _PLACE = re.compile(rb"([A-Z]{0,3})([0-9]{0,7})")
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
@@ -189,7 +234,10 @@ _NO_TEXT = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSource:
     sheet = _only_sheet(file)
     rows = _rows(sheet, options.dialect.skipped)
-    first = [(number, [_text(cell).strip() for cell in cells]) for number, cells in islice(rows, LOOKED_AT)]
+    first = [
+        (number, [_text(cell).strip() for cell in cells])
+        for number, cells in islice(rows, LOOKED_AT)
+    ]
     if not first:
         raise empty(file.name)
     named = {name for _, name in options.named()}
@@ -200,16 +248,23 @@ def _workbook(file: File, options: Options, *, head: bool = False) -> ArrowSourc
     if not head and not options.given() and options.dialect.form is None:
         # Without a row of names these would be somebody's purchases: they are not listed.
         by_name = f"name its columns with {parameter('basket')} and {parameter('item')}"
-        problem = f"{file.name} is a table: {by_name}, or say {parameter('input_format')} wide or one-hot"
+        problem = (
+            f"{file.name} is a table: {by_name}, or say {parameter('input_format')} wide or one-hot"
+        )
         raise unclear(problem, options_of_rows([cells for _, cells in first]))
     if missing := sorted(named - {*names}):
-        raise DataError(f"{file.name} has no column {missing[0]!r}; name the columns as the first row of its table")
+        raise DataError(
+            f"{file.name} has no column {missing[0]!r}; name the columns as the "
+            f"first row of its table"
+        )
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         places = [names.index(name) for name in wanted.names]
         rows = islice(_rows(sheet, options.dialect.skipped), 1, None)
         while part := list(islice(rows, wanted.rows_at_a_time)):
-            columns = [arrow_strings([_text(cells[place]) for _, cells in part]) for place in places]
+            columns = [
+                arrow_strings([_text(cells[place]) for _, cells in part]) for place in places
+            ]
             yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
     schema = pa.schema([(name, pa.string()) for name in names])
@@ -221,35 +276,52 @@ def _only_sheet(file: File) -> Any:
         import python_calamine as calamine
     except ImportError:
         problem = "workbooks of Excel are read by python-calamine, which is not here"
-        raise MissingExtraError(f"{problem}: pip install 'fim-private[excel]', or save as CSV") from None
+        raise MissingExtraError(
+            f"{problem}: pip install 'fim-private[excel]', or save as CSV"
+        ) from None
     with file.open() as stream:
         content = memory.read_whole(stream)
     try:
         memory.current().check(_weight(content))
         book = calamine.load_workbook(io.BytesIO(content))
         table, visible = calamine.SheetTypeEnum.WorkSheet, calamine.SheetVisibleEnum.Visible
-        shown = [n for n, one in enumerate(book.sheets_metadata) if one.typ is table and one.visible is visible]
+        shown = [
+            n
+            for n, one in enumerate(book.sheets_metadata)
+            if one.typ is table and one.visible is visible
+        ]
         sheets = [sheet for sheet in map(book.get_sheet_by_index, shown) if sheet.start is not None]
     except (FimPrivateError, MemoryError):
         raise
     except calamine.PasswordError:
-        raise DataError(f"{file.name} has a password; save it without one, or save as CSV") from None
+        raise DataError(
+            f"{file.name} has a password; save it without one, or save as CSV"
+        ) from None
     except BaseException as error:
-        # Each damage has an error of its own, in two libraries; one of them panics, as programs in Rust do.
+        # Each damage has an error of its own, in two libraries; one of them panics, as programs in
+        # Rust do.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise DataError(f"{file.name} is no workbook that can be read; write it again, or save as CSV") from None
+        raise DataError(
+            f"{file.name} is no workbook that can be read; write it again, or save as CSV"
+        ) from None
     if not sheets:
         raise empty(file.name)
     if len(sheets) > 1:
-        problem = "has several sheets that are not empty: save the one that you mean as CSV, or in a file alone"
+        problem = (
+            "has several sheets that are not empty: save the one that you mean as CSV, or "
+            "in a file alone"
+        )
         raise DataError(f"{file.name} {problem}")
     return sheets[0]
 
 
 def _weight(content: bytes) -> int:
-    """Return how many bytes the sheets of a workbook take at most. Raises BadZipFile, ValueError."""
-    # A sheet's array reaches to its last row and column, and each cell may be the longest of the shared strings.
+    """Return how many bytes the sheets of a workbook take at most. Raises BadZipFile,
+    ValueError.
+    """
+    # A sheet's array reaches to its last row and column, and each cell may be the longest of the
+    # shared strings.
     size = cells = shared = longest = 0
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for entry in archive.infolist():
@@ -268,7 +340,9 @@ def _weight(content: bytes) -> int:
                     continue
                 if token[2] is None:
                     raise ValueError("a tag that does not end")
-                places = [value[1:-1] for name, value in _ATTRIBUTES.findall(token[2]) if name == b"r"]
+                places = [
+                    value[1:-1] for name, value in _ATTRIBUTES.findall(token[2]) if name == b"r"
+                ]
                 place = _PLACE.fullmatch(places[0] if places else b"")
                 if place is None or len(places) > 1:  # the reader might understand it otherwise
                     raise ValueError("a place that no sheet has")
@@ -276,7 +350,10 @@ def _weight(content: bytes) -> int:
                     row, column = int(place[2] or row + 1), 0
                 else:
                     shared += 1
-                    column = reduce(lambda n, letter: 26 * n + letter - 64, place[1], 0) or column + 1  # AA is 27
+                    # AA is 27
+                    column = (
+                        reduce(lambda n, letter: 26 * n + letter - 64, place[1], 0) or column + 1
+                    )
                     row = int(place[2] or row)
                     last_row, last_column = max(last_row, row), max(last_column, column)
                 if row > _MOST_ROWS or column > _MOST_COLUMNS:
@@ -301,17 +378,27 @@ def _text(cell: object) -> str:
 # -------------------- several files as one table
 
 
-def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = False) -> ArrowSource:
-    # Columns that the names of folders say are texts, and take the place of a file's own of that name. The types are
-    # those of the first file; that the others agree is checked when they are read: a type that one file has must not
-    # change what another's rows mean, as in a scan of Arrow's.
+def _joined(
+    files: Sequence[File], name: str, options: Options, *, head: bool = False
+) -> ArrowSource:
+    # Columns that the names of folders say are texts, and take the place of a file's own of that
+    # name. The types are those of the first file; that the others agree is checked when they are
+    # read: a type that one file has must not change what another's rows mean, as in a scan of
+    # Arrow's.
     first = _one_of_several(files[0], options, None, head=head)
     named = {
-        folder: [dict(file.partitions).get(folder) for file in files[:SAMPLE]] for folder, _ in files[0].partitions
+        folder: [dict(file.partitions).get(folder) for file in files[:SAMPLE]]
+        for folder, _ in files[0].partitions
     }
-    refuse_other_notations(options.where, {key: [*filter(None, texts)] for key, texts in named.items()}, name)
+    refuse_other_notations(
+        options.where, {key: [*filter(None, texts)] for key, texts in named.items()}, name
+    )
     folders = [folder for folder, _ in files[0].partitions]
-    own = [field.with_type(common_type(field.type)) for field in first.schema if field.name not in folders]
+    own = [
+        field.with_type(common_type(field.type))
+        for field in first.schema
+        if field.name not in folders
+    ]
     schema = pa.schema([*own, *((folder, pa.string()) for folder in folders)])
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -321,7 +408,10 @@ def _joined(files: Sequence[File], name: str, options: Options, *, head: bool = 
                 continue
             source = first if place == 0 else _one_of_several(file, options, first.kind, head=head)
             if [*given] != folders:
-                problem = "has files in folders that name other columns than the first; name one kind with a pattern"
+                problem = (
+                    "has files in folders that name other columns than the first; name one "
+                    "kind with a pattern"
+                )
                 raise DataError(f"{name} {problem}")
             with file_errors(file.place):
                 yield from _aligned(source, given, wanted, schema)
@@ -338,14 +428,20 @@ def _one_of_several(file: File, options: Options, kind: str | None, *, head: boo
             source = file_table(file, options, head=head)
         elif form.is_table or head:
             form = form if form.is_table else InputForm.WIDE
-            source = text_table(file, options, form, [folder for folder, _ in file.partitions], head=head)
+            source = text_table(
+                file, options, form, [folder for folder, _ in file.partitions], head=head
+            )
         else:
             raise DataError(
-                f"{file.name} is one of several texts, which need columns: name {parameter('basket')} and "
+                f"{file.name} is one of several texts, which need columns: name "
+                f"{parameter('basket')} and "
                 f"{parameter('item')}, or say {parameter('input_format')}; or name one file"
             )
     if kind is not None and source.kind != kind:
-        raise DataError(f"{file.name} is {source.kind}, and the first of these files is {kind}; name those of one form")
+        raise DataError(
+            f"{file.name} is {source.kind}, and the first of these files is {kind}; "
+            f"name those of one form"
+        )
     return source
 
 
@@ -361,20 +457,28 @@ def _aligned(
         found = common_type(source.schema.field(places[0]).type)
         if found != kind and not pa.types.is_null(found):
             raise DataError(
-                f"column {name!r} of {source.name} has type {shown_type(found)}, and in the first of these files "
+                f"column {name!r} of {source.name} has type {shown_type(found)}, and in the "
+                f"first of these files "
                 f"{shown_type(kind)}; write them with one type"
             )
     if wanted.items is None and {*source.schema.names} - {*given} != {*schema.names} - {*given}:
         # A column that is not there, or one more, is an item that baskets have or have not.
-        raise DataError(f"{source.name} has other columns than the first of these files; name those of one kind")
+        raise DataError(
+            f"{source.name} has other columns than the first of these files; name those of one kind"
+        )
     items = wanted.items if wanted.items in kinds else None
     # A file may have columns of its own under the names that its folders say.
     where = wanted.where if given.keys().isdisjoint(source.schema.names) else None
     for batch in source.batches(replace(wanted, names=[*kinds], items=items, where=where)):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
         once = arrow_of(np.zeros(len(batch), dtype=np.int32))
-        columns |= {name: pa.DictionaryArray.from_arrays(once, arrow_strings([value])) for name, value in given.items()}
-        yield pa.RecordBatch.from_arrays([columns[name] for name in wanted.names], names=wanted.names)
+        columns |= {
+            name: pa.DictionaryArray.from_arrays(once, arrow_strings([value]))
+            for name, value in given.items()
+        }
+        yield pa.RecordBatch.from_arrays(
+            [columns[name] for name in wanted.names], names=wanted.names
+        )
 
 
 def _as(column: Any, kind: pa.DataType) -> Any:

@@ -1,6 +1,7 @@
 """Text: one basket per line (FIMI, CSV), sequences (SPMF), JSON Lines, and CSV with columns.
 
-A line ends at a line feed, a carriage return, or both, and means what it means whatever else is in the file.
+A line ends at a line feed, a carriage return, or both, and means what it means whatever else is in
+the file.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import arrow_of, arrow_strings, is_missing, number_text
 
-# Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed byte order take
-# their mark away.
+# Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed
+# byte order take their mark away.
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -52,10 +53,13 @@ _MARKS = {
 }
 _LONGEST_MARK = 4
 _UTF8 = ("utf-8", "utf-8-sig", "ascii")
-_LINE_END = re.compile(rb"\r\r\n|\r\n?")  # two returns and a line feed, which some programs write, are one end
-# Some ten million items: what has more in a basket is no list of baskets, and a small file may have gigabytes of it.
+# two returns and a line feed, which some programs write, are one end
+_LINE_END = re.compile(rb"\r\r\n|\r\n?")
+# Some ten million items: what has more in a basket is no list of baskets, and a small file may have
+# gigabytes of it.
 _LONGEST_LINE = 1 << 26
-_FEW_LINES, _MUCH = 4, 1 << 26  # so many lines are looked at before they are read, unless they are very long together
+# so many lines are looked at before they are read, unless they are very long together
+_FEW_LINES, _MUCH = 4, 1 << 26
 _WHITE_SPACE = b" \t\n\v\f\r"
 
 
@@ -87,10 +91,12 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
 
 
 def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
-    """Yield blocks of whole lines, each ending in a line feed, in UTF-8 without a byte order mark; at least one.
+    """Yield blocks of whole lines, each ending in a line feed, in UTF-8 without a byte order mark;
+    at least one.
 
-    encoding: of the file; None for what its byte order mark says, or UTF-8. (What is UTF-8 already is not looked at.)
-    Raises DataError for a file without text, and for one that is not of its encoding.
+    encoding: of the file; None for what its byte order mark says, or UTF-8. (What is UTF-8 already
+    is not looked at.) Raises DataError for a file without text, and for one that is not of its
+    encoding.
     """
     carry, returns, is_empty = bytearray(), b"", True
     limit = memory.current()
@@ -111,7 +117,9 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
             if len(carry) > memory.BLOCK_BYTES:
                 limit.check(memory.LINE_BYTE * len(carry))
                 if len(carry) > _LONGEST_LINE:
-                    raise DataError(f"{file.name} has a line of more than 64 MiB; write one basket a line")
+                    raise DataError(
+                        f"{file.name} has a line of more than 64 MiB; write one basket a line"
+                    )
         if carry or returns:
             yield bytes(carry) + _LINE_END.sub(b"\n", returns or b"\r")
     if is_empty:
@@ -150,7 +158,9 @@ def _check_utf8(part: bytes, name: str) -> None:
 
 
 def form_of(file: File, options: Options) -> InputForm:
-    """Return the form of a text: the one asked for; else what names of columns, a delimiter and the suffix say."""
+    """Return the form of a text: the one asked for; else what names of columns, a delimiter and the
+    suffix say.
+    """
     if options.dialect.form is not None:
         return options.dialect.form
     if options.basket is not None or options.item is not None or (options.items and options.split):
@@ -164,33 +174,47 @@ def form_of(file: File, options: Options) -> InputForm:
 def read_text(file: File, options: Options) -> Transactions:
     """Read baskets from a text, in the form that was asked for, or that `form_of` says.
 
-    Raises DataError for what plausibly is something else, ParameterError for columns that the form does not have.
+    Raises DataError for what plausibly is something else, ParameterError for columns that the form
+    does not have.
     """
     form, dialect = form_of(file, options), options.dialect
     if form.is_table:
-        lacks_one = form is InputForm.LONG and options.items is None and None in (options.item, options.basket)
+        lacks_one = (
+            form is InputForm.LONG
+            and options.items is None
+            and None in (options.item, options.basket)
+        )
         if lacks_one or (options.items is not None and options.split is None):
             raise ParameterError(
-                f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
+                f"one row per item in text takes both {parameter('basket')} and "
+                f"{parameter('item')}, "
                 f"and no {parameter('items')}"
             )
-        if form is not InputForm.LONG:  # whose columns tell; whether it was named matters to what its cells may be
+        # whose columns tell; whether it was named matters to what its cells may be
+        if form is not InputForm.LONG:
             options = replace(options, dialect=replace(dialect, input_format=str(form)))
         return read_arrow(text_table(file, options, form), options)
     is_split = options.split is not None and dialect.form is None and form is not InputForm.SPMF
     what = "one basket per line" if form is not InputForm.SPMF else "sequences"
     if file.suffix in DELIMITER_OF_SUFFIX:
         what += (
-            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say {parameter('split')} "
+            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say "
+            f"{parameter('split')} "
             "for a column of lists)"
         )
     (replace(options, split=None) if is_split else options).refuse_columns(what)
-    delimiter = dialect.delimiter or (DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " ")
+    delimiter = dialect.delimiter or (
+        DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
+    )
     with closing(blocks(file, dialect.encoding)) as lines:
-        looked_at = lines if dialect.form is not None else map(partial(_without_nul, file.name), lines)
+        looked_at = (
+            lines if dialect.form is not None else map(partial(_without_nul, file.name), lines)
+        )
         parts = without_lines(looked_at, dialect.skipped + (dialect.header is True))
         first = b""
-        while first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b"")):
+        while (
+            first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b""))
+        ):
             first += block
         if not first and dialect.skipped:
             raise empty(file.name)
@@ -214,7 +238,9 @@ def read_text(file: File, options: Options) -> Transactions:
     return replace(found, read_as=read_as)
 
 
-def _lists(parts: Iterator[bytes], delimiter: str, labels: Labels, *, is_quoted: bool) -> Iterator[KeyedRows]:
+def _lists(
+    parts: Iterator[bytes], delimiter: str, labels: Labels, *, is_quoted: bool
+) -> Iterator[KeyedRows]:
     cut = fields_of(delimiter)
     separators = _WHITE_SPACE if delimiter == " " else delimiter.encode() + b"\n"
     for block in parts:
@@ -231,19 +257,27 @@ def _split_lines(parts: Iterator[bytes], split: str, labels: Labels) -> Iterator
         yield _rows_of_lists([items_of_line(line, split) for line in lines], labels)
 
 
-def _rows_of_lists(baskets: Sequence[Sequence[str]], labels: Labels, users: Any = None) -> KeyedRows:
+def _rows_of_lists(
+    baskets: Sequence[Sequence[str]], labels: Labels, users: Any = None
+) -> KeyedRows:
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-    return KeyedRows(lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])), users=users)
+    return KeyedRows(
+        lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])), users=users
+    )
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
-    """Cut lines at separators (the newline one of them), without a loop over entries. An empty token becomes a null."""
-    # A token stays with the separator behind it, so that Arrow can use the file's bytes as they are; the separator is
-    # cut off once per distinct token.
+    """Cut lines at separators (the newline one of them), without a loop over entries. An empty
+    token becomes a null.
+    """
+    # A token stays with the separator behind it, so that Arrow can use the file's bytes as they
+    # are; the separator is cut off once per distinct token.
     table = bytes(byte in separators for byte in range(256))
     ends = np.flatnonzero(np.frombuffer(block.translate(table), dtype=bool)) + 1
     offsets = np.concatenate([np.zeros(1, dtype=np.int32), ends.astype(np.int32)])
-    tokens = pa.Array.from_buffers(pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)])
+    tokens = pa.Array.from_buffers(
+        pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    )
     encoded = tokens.dictionary_encode()
     line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[ends - 1] == ord("\n")) + 1
     distinct = pc.binary_slice(encoded.dictionary, 0, -1)
@@ -254,8 +288,9 @@ def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
 def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
     """Yield the baskets of SPMF's sequences, under the number of their line: what one user bought.
 
-    A basket ends in -1, the line in -2; a blank line is nobody. Lines that begin with %, # or @ are comments, or name
-    an item (``@ITEM=7=apple``): before all users, since what one line means may not depend on where it stands.
+    A basket ends in -1, the line in -2; a blank line is nobody. Lines that begin with %, # or @ are
+    comments, or name an item (``@ITEM=7=apple``): before all users, since what one line means may
+    not depend on where it stands.
     """
     names: dict[str, str] = {}
     line_number = 0
@@ -266,25 +301,34 @@ def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
             if line.startswith(("%", "#", "@")):
                 code, _, name = line.partition("@ITEM=")[2].partition("=")
                 if name and line_number:
-                    raise DataError("a line that names an item, @ITEM=…, stands behind a user; put these lines first")
+                    raise DataError(
+                        "a line that names an item, @ITEM=…, stands behind a user; "
+                        "put these lines first"
+                    )
                 if name:
                     names[code.strip()] = name
             elif line.strip():
                 line_number += 1
                 runs = groupby(takewhile("-2".__ne__, line.split()), "-1".__ne__)
-                found = [[names.get(code, code) for code in run] for is_basket, run in runs if is_basket] or [[]]
+                found = [
+                    [names.get(code, code) for code in run] for is_basket, run in runs if is_basket
+                ] or [[]]
                 baskets += found
                 users += [line_number] * len(found)
         yield _rows_of_lists(baskets, labels, arrow_of(np.array(users, dtype=np.int64)))
 
 
 # -------------------- JSON Lines
-# One object a line, of one item, or with a list of items. Each value is read by itself, as in CSV. (Arrow's reader of
-# JSON guesses types from the first lines, takes texts for times, and ends the process where lists are nested deeply.)
+# One object a line, of one item, or with a list of items. Each value is read by itself, as in CSV.
+# (Arrow's reader of JSON guesses types from the first lines, takes texts for times, and ends the
+# process where lists are nested deeply.)
 
 _OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
 _DOCUMENT = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)')
-_NESTED = "is nested deeper than one list of items a line: write a list of texts or numbers, or one item a line"
+_NESTED = (
+    "is nested deeper than one list of items a line: write a list of texts or numbers, or "
+    "one item a line"
+)
 _LIST = pa.list_(pa.string())
 _DECODED = JSONDecoder(
     parse_int=str, parse_float=lambda literal: number_text(float(literal)), parse_constant=str
@@ -292,7 +336,9 @@ _DECODED = JSONDecoder(
 
 
 def with_lines_of_json(file: File, options: Options) -> File:
-    """Return a text as JSON Lines where that was asked for, or nothing else and it begins so. Raises DataError."""
+    """Return a text as JSON Lines where that was asked for, or nothing else and it begins so.
+    Raises DataError.
+    """
     asked = options.dialect
     if file.form != "text" or asked.form is InputForm.JSONL:
         return replace(file, form="json") if file.form == "text" else file
@@ -302,19 +348,23 @@ def with_lines_of_json(file: File, options: Options) -> File:
         return file
     start = file.start()
     if _DOCUMENT.match(start):
-        raise DataError(f"{file.name} is JSON, but not one object a line: write it so (.jsonl), or save as CSV")
+        raise DataError(
+            f"{file.name} is JSON, but not one object a line: write it so (.jsonl), or save as CSV"
+        )
     return replace(file, form="json") if _OBJECT.match(start) else file
 
 
 def json_source(file: File, options: Options) -> ArrowSource:
     """Return JSON Lines as a source of record batches; its columns are those of the first block.
 
-    Raises DataError for what is no object a line, ParameterError for a form with a column for each item or place.
+    Raises DataError for what is no object a line, ParameterError for a form with a column for each
+    item or place.
     """
     name, asked = file.name, options.dialect
     if asked.form in (InputForm.WIDE, InputForm.ONE_HOT):
         raise ParameterError(
-            f"{parameter('input_format')} {asked.form} is no form of {name}: its lines are objects with "
+            f"{parameter('input_format')} {asked.form} is no form of {name}: its lines are "
+            f"objects with "
             f"one item, or with a list of items ({parameter('items')})"
         )
     parts = blocks(file, asked.encoding)
@@ -323,11 +373,16 @@ def json_source(file: File, options: Options) -> ArrowSource:
     for key, value in chain.from_iterable(one.items() for one in _objects(first, name)):
         if kinds.setdefault(key) is None and value is not None:
             kinds[key] = _kind(value)
-    unknown = {key: _LIST if key == options.items else pa.string() for key, kind in kinds.items() if kind is None}
+    unknown = {
+        key: _LIST if key == options.items else pa.string()
+        for key, kind in kinds.items()
+        if kind is None
+    }
     schema = pa.schema([*(kinds | unknown).items()])
     if file.pipe is None:
         parts.close()
-    # Where the only list is taken, no line may have another: which is the only one must not depend on the first lines.
+    # Where the only list is taken, no line may have another: which is the only one must not depend
+    # on the first lines.
     one_list = options.items is None and options.item is None
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
@@ -336,9 +391,17 @@ def json_source(file: File, options: Options) -> ArrowSource:
             for block in chain([first] if file.pipe is not None else [], again):
                 objects = _objects(block, name)
                 if one_list and wanted.items is not None:
-                    others = (value for one in objects for key, value in one.items() if key != wanted.items)
+                    others = (
+                        value
+                        for one in objects
+                        for key, value in one.items()
+                        if key != wanted.items
+                    )
                     if any(isinstance(value, list) for value in others):
-                        problem = f"has several columns of lists: name that of the items with {parameter('items')}"
+                        problem = (
+                            f"has several columns of lists: name that of the items with "
+                            f"{parameter('items')}"
+                        )
                         raise DataError(f"{name} {problem}")
                 columns = [_column(objects, schema.field(column), name) for column in wanted.names]
                 yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
@@ -350,7 +413,9 @@ def json_source(file: File, options: Options) -> ArrowSource:
 def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
     memory.current().check(memory.FIELDS_BYTE * len(block))
     try:
-        found = [_DECODED(line) for line in block.decode().split("\n") if not line.isspace() and line]
+        found = [
+            _DECODED(line) for line in block.decode().split("\n") if not line.isspace() and line
+        ]
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except RecursionError:
@@ -358,18 +423,29 @@ def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
     except ValueError:
         found = [None]
     if not all(isinstance(one, dict) for one in found):
-        raise DataError(f"{name} has a line that is no object of JSON; write one object a line, or save as CSV")
+        raise DataError(
+            f"{name} has a line that is no object of JSON; write one object a line, or save as CSV"
+        )
     return found
 
 
 def _kind(value: object) -> pa.DataType:
-    return _LIST if isinstance(value, list) else pa.struct([]) if isinstance(value, dict) else pa.string()
+    return (
+        _LIST
+        if isinstance(value, list)
+        else pa.struct([])
+        if isinstance(value, dict)
+        else pa.string()
+    )
 
 
 def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Array:
     values = [one.get(field.name) for one in objects]
     if any(value is not None and _kind(value) != field.type for value in values):
-        raise DataError(f"column {field.name!r} of {name} has both lists and single values; write one kind of them")
+        raise DataError(
+            f"column {field.name!r} of {name} has both lists and single values; "
+            f"write one kind of them"
+        )
     try:
         if field.type == _LIST:
             values = [value and [_text(each, name) for each in value] for value in values]
@@ -377,7 +453,9 @@ def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Arr
             values = [_text(value, name) for value in values]
         return pa.array(values, field.type)
     except UnicodeEncodeError:  # half of a pair of surrogates
-        raise DataError(f"{name} has an escape that is no character; check how it was written") from None
+        raise DataError(
+            f"{name} has an escape that is no character; check how it was written"
+        ) from None
 
 
 def _text(value: object, name: str) -> str | None:
@@ -390,19 +468,24 @@ def _text(value: object, name: str) -> str | None:
 
 # -------------------- tables
 
-_OTHER_LENGTH = "has lines with more or fewer fields than its first line; check delimiters and double quotes"
+_OTHER_LENGTH = (
+    "has lines with more or fewer fields than its first line; check delimiters and double quotes"
+)
 _MOST_COLUMNS = 100_000  # each column takes a while in each block of rows
 
 
 class _Header(NamedTuple):
-    raw: tuple[str, ...]  # the names of the columns as they are; numbers, from 1 on, where no line names them
+    # the names of the columns as they are; numbers, from 1 on, where no line names them
+    raw: tuple[str, ...]
     delimiter: str
     lines_before: int  # that stand before that of the names, or before the rows
     named: bool
 
 
 def _opened(file: File, encoding: str | None) -> tuple[File, str]:
-    """Return a text that Arrow can read twice, in UTF-8, and its encoding; a pipe, or one of another, is in memory."""
+    """Return a text that Arrow can read twice, in UTF-8, and its encoding; a pipe, or one of
+    another, is in memory.
+    """
     if file.pipe is None:
         with file.open() as stream:
             encoding = _encoding_of(stream.read(_LONGEST_MARK), encoding)
@@ -420,11 +503,18 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
 
 
 def text_table(
-    file: File, options: Options, form: InputForm, elsewhere: Collection[str] = (), *, head: bool = False
+    file: File,
+    options: Options,
+    form: InputForm,
+    elsewhere: Collection[str] = (),
+    *,
+    head: bool = False,
 ) -> ArrowSource:
-    """Return a text with columns as a source of record batches. Raises DataError for a column missing or there twice.
+    """Return a text with columns as a source of record batches. Raises DataError for a column
+    missing or there twice.
 
-    elsewhere: columns that it is not expected to have. head: whether those that were named may be missing.
+    elsewhere: columns that it is not expected to have. head: whether those that were named may be
+    missing.
     """
     text, encoding = _opened(file, options.dialect.encoding)
     wanted_names = {name for _, name in options.named()} - {*elsewhere}
@@ -435,19 +525,30 @@ def text_table(
     start = block.decode("utf-8", "replace")
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
     if len(header.raw) > _MOST_COLUMNS:
-        raise DataError(f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item")
+        raise DataError(
+            f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item"
+        )
     names = [name.strip() for name in header.raw]
     if header.named and not (wanted_names <= {*names} and len(names) > 1):
-        lines = [*islice(io.StringIO(start, newline=""), header.lines_before, header.lines_before + LOOKED_AT)]
+        lines = [
+            *islice(
+                io.StringIO(start, newline=""), header.lines_before, header.lines_before + LOOKED_AT
+            )
+        ]
         given = options.dialect.delimiter
         for cut in map(fields_of, DELIMITERS if given is None else (given,)):
             rows = [[field.strip() for field in cut(line)] for line in lines]
             refuse_title([*enumerate(rows, header.lines_before)], wanted_names, file.name)
-    if not head and (wrong := [name for _, name in options.named() if name in wanted_names and names.count(name) != 1]):
+    if not head and (
+        wrong := [
+            name for _, name in options.named() if name in wanted_names and names.count(name) != 1
+        ]
+    ):
         # The names are not listed: without a header line they would be somebody's purchases.
         problem = f"{'has more than one' if wrong[0] in names else 'has no'} column {wrong[0]!r}"
         advice = (
-            f" in its first line, cut at {header.delimiter!r}; name the columns as that line does, or say "
+            f" in its first line, cut at {header.delimiter!r}; name the columns as that line "
+            f"does, or say "
             f"{parameter('delimiter')}; where no line names them, turn off {parameter('header')}"
             if header.named
             else ": without a line of names its columns are called 1, 2, and so on"
@@ -456,15 +557,20 @@ def text_table(
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         _refuse_damage(text, header, file.name)
-        place_of = {name: place for place, name in reversed([*enumerate(names)])}  # of several of one name the first
+        # of several of one name the first
+        place_of = {name: place for place, name in reversed([*enumerate(names)])}
         places = [place_of[name] for name in wanted.names]
-        yield from (_padded if form is InputForm.WIDE else _parsed)(text, header, places, wanted, file.name)
+        yield from (_padded if form is InputForm.WIDE else _parsed)(
+            text, header, places, wanted, file.name
+        )
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
 
 
-def _header_of(start: Iterable[str], file: File, options: Options, wanted: Collection[str]) -> _Header:
+def _header_of(
+    start: Iterable[str], file: File, options: Options, wanted: Collection[str]
+) -> _Header:
     before, delimiter = options.dialect.skipped, options.dialect.delimiter
     lines = islice(start, before, None)
     line = next(lines, None)
@@ -481,7 +587,9 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
     if delimiter is None and not named:
         # The first line is somebody's: it must not decide how the others are cut.
         if file.suffix not in DELIMITER_OF_SUFFIX:
-            raise ParameterError(f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it")
+            raise ParameterError(
+                f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it"
+            )
         delimiter = first
     found = []
     for each in dict.fromkeys((first, *DELIMITERS)) if delimiter is None else (delimiter,):
@@ -495,35 +603,44 @@ def _header_of(start: Iterable[str], file: File, options: Options, wanted: Colle
     widest = max(len(header.raw) for header in fitting or found)
     best = [header for header in fitting or found if len(header.raw) == widest]
     if fitting and len(best) > 1 and widest > 1:
-        raise DataError(f"the first line of {file.name} can be cut at several delimiters; say {parameter('delimiter')}")
+        raise DataError(
+            f"the first line of {file.name} can be cut at several delimiters; say "
+            f"{parameter('delimiter')}"
+        )
     return best[0]  # that of the suffix, if it is among them
 
 
 def _refuse_damage(text: File, header: _Header, name: str) -> None:
-    # A NUL, and (as csv.Error) quotes that do not belong together, which Arrow takes as they come: an open quote would
-    # make one field of the rows behind it.
+    # A NUL, and (as csv.Error) quotes that do not belong together, which Arrow takes as they come:
+    # an open quote would make one field of the rows behind it.
     ends = [header.delimiter.encode(), b"\r", b"\n"]
     quotes = balance = 0
     last = b"\n"
     with text.native() as stream:
         while part := _without_nul(name, stream.read(memory.BLOCK_BYTES)):
             quotes += part.count(b'"')
-            # Those that open a field, and those that close one: a quote beside a delimiter inside of a field is both.
+            # Those that open a field, and those that close one: a quote beside a delimiter inside
+            # of a field is both.
             part = last + part
             balance += sum(part.count(end + b'"') - part.count(b'"' + end) for end in ends)
             last = part[-1:]
     balance -= last == b'"'
     if quotes % 2 or balance:
-        for _ in _rows(text, header, re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')):
+        for _ in _rows(
+            text, header, re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')
+        ):
             pass
 
 
-def _rows(text: File, header: _Header, spaced: re.Pattern[str] | None = None) -> Iterator[list[str]]:
+def _rows(
+    text: File, header: _Header, spaced: re.Pattern[str] | None = None
+) -> Iterator[list[str]]:
     limit, size = memory.current(), 0
 
     def bounded(lines: io.TextIOBase) -> Iterator[str]:
         nonlocal size
-        # A piece at a time: a line may be as long as the file, and to a reader of CSV its end is a line's end.
+        # A piece at a time: a line may be as long as the file, and to a reader of CSV its end is a
+        # line's end.
         line = ""
         while piece := lines.readline(memory.BLOCK_BYTES):
             line += piece
@@ -601,7 +718,9 @@ def _no_presence(row: Sequence[str], items: Sequence[tuple[int, str]]) -> str | 
     return None
 
 
-def _parsed(text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _parsed(
+    text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str
+) -> Iterator[pa.RecordBatch]:
     import pyarrow.csv as arrow_csv
 
     raw = [header.raw[place] for place in places]
@@ -623,7 +742,9 @@ def _parsed(text: File, header: _Header, places: Sequence[int], wanted: Wanted, 
     try:
         with (
             text.native() as stream,
-            arrow_csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert) as reader,
+            arrow_csv.open_csv(
+                stream, read_options=read, parse_options=parse, convert_options=convert
+            ) as reader,
         ):
             for batch in reader:
                 yield batch.rename_columns(wanted.names)
@@ -635,7 +756,9 @@ def _parsed(text: File, header: _Header, places: Sequence[int], wanted: Wanted, 
         raise
 
 
-def _padded(text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str) -> Iterator[pa.RecordBatch]:
+def _padded(
+    text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str
+) -> Iterator[pa.RecordBatch]:
     # A row may end before the last of the columns, as wide rows often do.
     rows = filter(None, _rows(text, header))
     if header.named:
@@ -643,5 +766,8 @@ def _padded(text: File, header: _Header, places: Sequence[int], wanted: Wanted, 
     while part := [*islice(rows, wanted.rows_at_a_time)]:
         if max(map(len, part)) > len(header.raw):
             raise damaged_line(f"{name} {_OTHER_LENGTH}")
-        columns = [arrow_strings([row[place] if place < len(row) else "" for row in part]) for place in places]
+        columns = [
+            arrow_strings([row[place] if place < len(row) else "" for row in part])
+            for place in places
+        ]
         yield pa.RecordBatch.from_arrays(columns, names=wanted.names)

@@ -1,6 +1,8 @@
-"""How times are written in texts: ISO 8601, days with dots (31.1.2026), or a format that a caller gives.
+"""How times are written in texts: ISO 8601, days with dots (31.1.2026), or a format that a caller
+gives.
 
-Each text is read by itself, by the same patterns in every engine. No language of a machine changes one.
+Each text is read by itself, by the same patterns in every engine. No language of a machine changes
+one.
 """
 
 from __future__ import annotations
@@ -20,18 +22,23 @@ _MICROSECOND = timedelta(microseconds=1)
 
 _HOUR, _SIXTIETH = "(?:[01][0-9]|2[0-3])", "[0-5][0-9]"
 _ISO = re.compile(
-    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[ T]{_HOUR}:{_SIXTIETH}(?::{_SIXTIETH}(?:\.[0-9]{{1,9}})?)?"
+    rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[ "
+    rf"T]{_HOUR}:{_SIXTIETH}(?::{_SIXTIETH}(?:\.[0-9]{{1,9}})?)?"
     rf"(?:Z|[+-]{_HOUR}(?::?{_SIXTIETH})?)?)?"
 )
 
 
 def is_written_as_iso(text: str) -> bool:
-    """Tell whether a text has the form of a date or a time of ISO 8601, also of a day that there is not."""
+    """Tell whether a text has the form of a date or a time of ISO 8601, also of a day that there is
+    not.
+    """
     return _ISO.fullmatch(text) is not None
 
 
 def iso_moment(text: str) -> int | None:
-    """Return whole microseconds from 1970 to a date or a time of ISO 8601, UTC without an offset, or None."""
+    """Return whole microseconds from 1970 to a date or a time of ISO 8601, UTC without an offset,
+    or None.
+    """
     if not is_written_as_iso(text):
         return None
     try:
@@ -43,7 +50,8 @@ def iso_moment(text: str) -> int | None:
 
 
 def moment_of(text: str, time_format: TimeFormat | None = None) -> int | None:
-    """Return whole microseconds from 1970 to the time that a text says, UTC without an offset, or None.
+    """Return whole microseconds from 1970 to the time that a text says, UTC without an offset, or
+    None.
 
     Without a format the text is in ISO 8601, or a day with dots: 31.1.2026, with a time or without.
     """
@@ -96,9 +104,11 @@ CENTURY_ENDS = 69  # 68 is 2068 and 69 is 1969, as for POSIX and Python
 
 @dataclass(frozen=True)
 class TimeFormat:
-    """How the texts of a column say times, such as %d/%m/%Y. Raises ParameterError for what no time is read by.
+    """How the texts of a column say times, such as %d/%m/%Y. Raises ParameterError for what no time
+    is read by.
 
-    or_iso: whether texts in ISO 8601 are times, too: where a source has dates of its own, which are written so.
+    or_iso: whether texts in ISO 8601 are times, too: where a source has dates of its own, which are
+    written so.
     """
 
     text: str
@@ -124,12 +134,15 @@ class TimeFormat:
     def _error(self, why: str) -> ParameterError:
         name = parameter("time_format")
         return ParameterError(
-            f"{name} must be such as '%d/%m/%Y' or '%m/%d/%Y %H:%M', of {_DIRECTIVES}, not {shown(self.text)}: {why}"
+            f"{name} must be such as '%d/%m/%Y' or '%m/%d/%Y %H:%M', of {_DIRECTIVES}, not "
+            f"{shown(self.text)}: {why}"
         )
 
     @cached_property
     def _pieces(self) -> list[tuple[str, str]]:
-        """The parts of a time in order, each with its pattern; what stands between them has no name."""
+        """The parts of a time in order, each with its pattern; what stands between them has no
+        name.
+        """
         found: list[tuple[str, str]] = []
         for letter, space, other in _TOKEN.findall(self.text):
             if letter in _PARTS:
@@ -167,13 +180,19 @@ class TimeFormat:
         return re.compile(self.pattern)
 
     def moment(self, text: str) -> int | None:
-        """Return whole microseconds from 1970 to the time that a text says, or None where it does not fit."""
+        """Return whole microseconds from 1970 to the time that a text says, or None where it does
+        not fit.
+        """
         match = self._compiled.fullmatch(text.lower())
-        found = None if match is None else _moment(dict(zip(self.parts, match.groups(), strict=True)))
+        found = (
+            None if match is None else _moment(dict(zip(self.parts, match.groups(), strict=True)))
+        )
         return iso_moment(text) if found is None and self.or_iso else found
 
     def with_iso(self) -> TimeFormat:
-        """Return the format of a source that has dates of its own: texts in ISO 8601 are times, too."""
+        """Return the format of a source that has dates of its own: texts in ISO 8601 are times,
+        too.
+        """
         return replace(self, or_iso=True)
 
 
@@ -220,7 +239,15 @@ def time_format_of(given: object) -> TimeFormat | None:
 _CLOCKS = (
     "",
     *(" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p", " %I:%M%p"),
-    *("T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f", ", %H:%M", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p"),
+    *(
+        "T%H:%M",
+        "T%H:%M:%S",
+        "T%H:%M:%S.%f",
+        ", %H:%M",
+        ", %H:%M:%S",
+        ", %I:%M %p",
+        ", %I:%M:%S %p",
+    ),
 )
 _MARKS = ("/", "-", ".", " ")
 _NAMED_DAYS = (
@@ -250,7 +277,9 @@ def _usual_formats() -> list[TimeFormat]:
 
 
 def _marks(text: str) -> frozenset[str]:
-    return frozenset(character for character in text if not character.isalnum() and not character.isspace())
+    return frozenset(
+        character for character in text if not character.isalnum() and not character.isspace()
+    )
 
 
 @cache
@@ -262,7 +291,9 @@ def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
 
 
 def usual_formats_of(text: str) -> list[TimeFormat]:
-    """Return the formats in which dates and times are usually written, besides ISO 8601, that fit a text."""
+    """Return the formats in which dates and times are usually written, besides ISO 8601, that fit a
+    text.
+    """
     # Of hundreds only those with its marks are tried: each has a pattern to make first.
     return [one for one in _usual_by_marks().get(_marks(text), []) if one.moment(text) is not None]
 

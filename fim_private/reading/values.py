@@ -1,6 +1,8 @@
-"""Values in Arrow: to numpy and back; which texts stand for none, or for true or false; names of types.
+"""Values in Arrow: to numpy and back; which texts stand for none, or for true or false; names of
+types.
 
-pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas, 0.3 s and 45 MB: so there are others here.
+pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas, 0.3 s and 45 MB: so there are
+others here.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ _TYPE_WIDTH = 40
 
 
 def numpy_of(values: pa.Array) -> NDArray[Any]:
-    """Return numbers or booleans as numpy: (n,) of the same type, read-only. In the place of a null is any value."""
+    """Return numbers or booleans as numpy: (n,) of the same type, read-only. In the place of a null
+    is any value.
+    """
     data = values.buffers()[1]
     if data is None or not len(values):
         return np.empty(0, dtype=numpy_type(values.type))
@@ -28,11 +32,15 @@ def numpy_of(values: pa.Array) -> NDArray[Any]:
         bits = np.frombuffer(data, dtype=np.uint8, count=(end + 7) // 8)
         return np.unpackbits(bits, count=end, bitorder="little")[values.offset :].view(bool)
     dtype = numpy_type(values.type)
-    return np.frombuffer(data, dtype=dtype, count=len(values), offset=values.offset * dtype.itemsize)
+    return np.frombuffer(
+        data, dtype=dtype, count=len(values), offset=values.offset * dtype.itemsize
+    )
 
 
 def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
-    """Return the type that numpy has for a type of Arrow. pyarrow's own way imports pandas before version 26."""
+    """Return the type that numpy has for a type of Arrow. pyarrow's own way imports pandas before
+    version 26.
+    """
     if pa.types.is_boolean(kind):
         return np.dtype(bool)
     if pa.types.is_signed_integer(kind):
@@ -60,7 +68,9 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
 
 
 def arrow_strings(values: Sequence[str]) -> pa.Array:
-    """Return Python strings as an Arrow array of strings: (n,). Raises UnicodeEncodeError for a lone surrogate."""
+    """Return Python strings as an Arrow array of strings: (n,). Raises UnicodeEncodeError for a
+    lone surrogate.
+    """
     encoded = [value.encode() for value in values]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)), out=offsets[1:])
@@ -79,43 +89,96 @@ def number_text(value: float) -> str:
 
 
 def shown_type(kind: object) -> str:
-    """Return the name of a type for an error message: short, and escaped, for a struct's fields have names."""
+    """Return the name of a type for an error message: short, and escaped, for a struct's fields
+    have names.
+    """
     name = str(kind)
     return repr(name if len(name) <= _TYPE_WIDTH else name[: _TYPE_WIDTH - 1] + "…")[1:-1]
 
 
-# What stands for no value: one rule for items, baskets and users, in every form of source, for one value at a time.
-# White space around a text means nothing, and a text that is then empty, or one of these, stands for none, as a null
-# or NaN does: an export that writes NULL for customers it does not know must not make one customer of them.
-# They are what pandas.read_csv takes for missing (its parameter na_values), and \N, which databases write.
+# What stands for no value: one rule for items, baskets and users, in every form of source, for one
+# value at a time. White space around a text means nothing, and a text that is then empty, or one of
+# these, stands for none, as a null or NaN does: an export that writes NULL for customers it does
+# not know must not make one customer of them. They are what pandas.read_csv takes for missing (its
+# parameter na_values), and \N, which databases write.
 MISSING_TEXTS = frozenset(
     (
-        *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A"),
+        *(
+            "",
+            "#N/A",
+            "#N/A N/A",
+            "#NA",
+            "-1.#IND",
+            "-1.#QNAN",
+            "-NaN",
+            "-nan",
+            "1.#IND",
+            "1.#QNAN",
+            "<NA>",
+            "N/A",
+        ),
         *("NA", "NULL", "NaN", "None", "n/a", "nan", "null", "\\N"),
     )
 )
 _LISTED = arrow_strings(sorted(MISSING_TEXTS))
-_BLANK_ENDS = r"\A[\s\v]+|[\s\v]+\z"  # bytes may be no text; ASCII's white space they can hold all the same
+# bytes may be no text; ASCII's white space they can hold all the same
+_BLANK_ENDS = r"\A[\s\v]+|[\s\v]+\z"
 
-# What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing says that, too.)
+# What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing
+# says that, too.)
 TRUE_TEXTS = (
-    *("1", "1.0", "true", "t", "yes", "y", "x", "wahr", "ja", "j", "vrai", "oui", "verdadero", "si", "sí", "vero"),
+    *(
+        "1",
+        "1.0",
+        "true",
+        "t",
+        "yes",
+        "y",
+        "x",
+        "wahr",
+        "ja",
+        "j",
+        "vrai",
+        "oui",
+        "verdadero",
+        "si",
+        "sí",
+        "vero",
+    ),
     *("sì", "verdadeiro", "sim", "waar", "sand", "sant", "tak", "prawda", "on"),
 )
 FALSE_TEXTS = (
-    *("0", "0.0", "false", "f", "no", "n", "falsch", "nein", "faux", "non", "falso", "não", "nao", "onwaar", "nee"),
+    *(
+        "0",
+        "0.0",
+        "false",
+        "f",
+        "no",
+        "n",
+        "falsch",
+        "nein",
+        "faux",
+        "non",
+        "falso",
+        "não",
+        "nao",
+        "onwaar",
+        "nee",
+    ),
     *("falsk", "falskt", "nej", "nei", "nie", "fałsz", "off"),
 )
 # What says in a table of such texts that nobody knows. Elsewhere it may be an item.
 UNKNOWN_TEXTS = ("?",)
-# A quantity in a text: a number with no sign before it but a plus. It is above 0 where a digit before its exponent is.
+# A quantity in a text: a number with no sign before it but a plus. It is above 0 where a digit
+# before its exponent is.
 QUANTITY = r"^\+?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 ABOVE_ZERO = r"^[^1-9eE]*[1-9]"
 
 
-# One rule for what is an integer: for users, baskets, items and segments, in every source, for one value at a time.
-# What is an integer in print is that integer: 7, 7.0, "7", " 7 " and "7.0". What would lose something of its text is
-# not, such as 007, +7, 1e3 and -0. Of 19 digits or more it is a text, since 64 bits do not hold all of these.
+# One rule for what is an integer: for users, baskets, items and segments, in every source, for one
+# value at a time. What is an integer in print is that integer: 7, 7.0, "7", " 7 " and "7.0". What
+# would lose something of its text is not, such as 007, +7, 1e3 and -0. Of 19 digits or more it is a
+# text, since 64 bits do not hold all of these.
 PRINTED_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 WITH_ZEROS = r"^(0|-?[1-9][0-9]{0,17})\.0+$"
 LEAST_TEXT = 10**18
@@ -123,7 +186,8 @@ _INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?")
 
 
 def integer_or_text(value: object) -> object:
-    """Return a Python value as what it is in print: texts bare, and what is an integer as int; others as they are.
+    """Return a Python value as what it is in print: texts bare, and what is an integer as int;
+    others as they are.
 
     Integers of 19 digits or more, and numbers that are no integers, become texts. A bool stays.
     """
@@ -145,7 +209,9 @@ def integer_or_text(value: object) -> object:
 
 
 def integers_as_printed(texts: pa.Array) -> pa.Array:
-    """Return texts or bytes, (n,) Arrow and bare, with each integer in print written without a point: 7 for 7.0."""
+    """Return texts or bytes, (n,) Arrow and bare, with each integer in print written without a
+    point: 7 for 7.0.
+    """
     may_be = pc.match_substring(texts, ".0")
     if not may_be.true_count:
         return texts
@@ -159,7 +225,9 @@ def integers_as_printed(texts: pa.Array) -> pa.Array:
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a Python object stands for no value: None, NaN of any kind, pandas.NA, NaT, or such a text."""
+    """Tell whether a Python object stands for no value: None, NaN of any kind, pandas.NA, NaT, or
+    such a text.
+    """
     if isinstance(value, str):
         return value.strip() in MISSING_TEXTS
     if isinstance(value, bytes):
@@ -174,10 +242,12 @@ def is_missing(value: object) -> bool:
 
 
 def present(values: pa.Array) -> pa.Array:
-    """Return values with null for each that stands for none, and texts without white space around them.
+    """Return values with null for each that stands for none, and texts without white space around
+    them.
 
-    values: (n,) Arrow array of any type, but no view. The result has the same type, or that of a dictionary's
-    values; bytes of one length become bytes of any. Raises ArrowException for text that is not UTF-8.
+    values: (n,) Arrow array of any type, but no view. The result has the same type, or that of a
+    dictionary's values; bytes of one length become bytes of any. Raises ArrowException for text
+    that is not UTF-8.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):

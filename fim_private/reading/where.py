@@ -1,4 +1,6 @@
-"""Which rows are read: the parser of conditions, which rows they let pass, and what need not be read for them."""
+"""Which rows are read: the parser of conditions, which rows they let pass, and what need not be
+read for them.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,19 @@ import pyarrow.compute as pc
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.times import TimeFormat, iso_moment, moment_of
-from fim_private.reading.values import arrow_of, arrow_strings, null_where, numpy_of, numpy_type, present, shown_type
+from fim_private.reading.values import (
+    arrow_of,
+    arrow_strings,
+    null_where,
+    numpy_of,
+    numpy_type,
+    present,
+    shown_type,
+)
 
-# A condition on one row's own columns is a little of SQL (docs/reading.md, "Which rows"), here as a tree. It is
-# any = all { or all }, all = one { and one }, one = not one | ( any ) | the test of a column.
+# A condition on one row's own columns is a little of SQL (docs/reading.md, "Which rows"), here as a
+# tree. It is any = all { or all }, all = one { and one }, one = not one | ( any ) | the test of a
+# column.
 
 Literal = str | bool | int | Decimal
 
@@ -38,7 +49,9 @@ _LONGEST, _DEEPEST = 100_000, 100  # nobody types more, and the parser calls its
 
 
 def column_text(name: str) -> str:
-    """Return the name of a column as a condition has it: in double quotes, unless it is a plain word."""
+    """Return the name of a column as a condition has it: in double quotes, unless it is a plain
+    word.
+    """
     is_plain = _NAME.fullmatch(name) and name.lower() not in _WORDS
     return name if is_plain else '"' + name.replace('"', '""') + '"'
 
@@ -88,7 +101,10 @@ class Joined:
     parts: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        texts = [f"({part})" if isinstance(part, Joined) and part.word != "not" else str(part) for part in self.parts]
+        texts = [
+            f"({part})" if isinstance(part, Joined) and part.word != "not" else str(part)
+            for part in self.parts
+        ]
         return f"not {texts[0]}" if self.word == "not" else f" {self.word} ".join(texts)
 
 
@@ -111,18 +127,24 @@ def tests_of(condition: Condition | None) -> list[ColumnTest]:
 def compares_times(condition: Condition | None) -> bool:
     """Tell whether a condition compares any column with a date or a time."""
     literals = [literal for test in tests_of(condition) for literal in test.literals]
-    return any(isinstance(literal, str) and iso_moment(literal.strip()) is not None for literal in literals)
+    return any(
+        isinstance(literal, str) and iso_moment(literal.strip()) is not None for literal in literals
+    )
 
 
 def with_times_in(condition: Condition, time_format: TimeFormat | None) -> Condition:
     """Return a condition that reads times in texts by a format."""
     if isinstance(condition, ColumnTest):
         return replace(condition, time_format=time_format)
-    return replace(condition, parts=tuple(with_times_in(part, time_format) for part in condition.parts))
+    return replace(
+        condition, parts=tuple(with_times_in(part, time_format) for part in condition.parts)
+    )
 
 
 def where_of(given: object) -> Condition | None:
-    """Return what a caller gave as a condition: text, or a condition already; None for None. Raises ParameterError."""
+    """Return what a caller gave as a condition: text, or a condition already; None for None. Raises
+    ParameterError.
+    """
     if given is None or isinstance(given, Condition):
         return given
     if not isinstance(given, str):
@@ -167,7 +189,9 @@ class _Parser:
     def _error(self, wanted: str) -> ParameterError:
         rest = self._text[self._start :].lstrip()
         where = f"at {shown(rest)}" if rest else "at its end"
-        return ParameterError(f"{parameter('where')} is not understood {where}: {wanted} should be there, {_EXAMPLE}")
+        return ParameterError(
+            f"{parameter('where')} is not understood {where}: {wanted} should be there, {_EXAMPLE}"
+        )
 
     def _any(self) -> Condition:
         return self._several("or", partial(self._several, "and", self._one))
@@ -181,7 +205,9 @@ class _Parser:
     def _one(self) -> Condition:
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise ParameterError(f"{parameter('where')} must have at most {_DEEPEST} conditions inside each other")
+            raise ParameterError(
+                f"{parameter('where')} must have at most {_DEEPEST} conditions inside each other"
+            )
         if self._take("not"):
             found: Condition = Joined("not", (self._one(),))
         elif self._take("("):
@@ -224,10 +250,13 @@ class _Parser:
             self._next()
             escape = self._text_literal("one character, such as '!'")
             if len(escape) != 1:
-                raise ParameterError(f"{parameter('where')} must have one character behind escape, such as '!'")
+                raise ParameterError(
+                    f"{parameter('where')} must have one character behind escape, such as '!'"
+                )
         if not _is_pattern(pattern, escape):
             raise ParameterError(
-                f"{parameter('where')} must have %, _ or itself behind the character of escape in a pattern"
+                f"{parameter('where')} must have %, _ or itself behind the character of escape "
+                f"in a pattern"
             )
         return ColumnTest(column, "like", (pattern,), negated, escape)
 
@@ -258,7 +287,9 @@ def _literal(value: Literal) -> str:
 
 def _pieces_of_pattern(pattern: str, escape: str) -> list[tuple[str, str]]:
     """Return the characters of a pattern, each as (wildcard, "") or ("", character)."""
-    token = re.compile(f"{re.escape(escape)}(.)|([%_])|(.)" if escape else "()([%_])|(.)", re.DOTALL)
+    token = re.compile(
+        f"{re.escape(escape)}(.)|([%_])|(.)" if escape else "()([%_])|(.)", re.DOTALL
+    )
     return [(wildcard, escaped or other) for escaped, wildcard, other in token.findall(pattern)]
 
 
@@ -271,7 +302,9 @@ def _is_pattern(pattern: str, escape: str) -> bool:
 
 
 def regex_of(pattern: str, escape: str) -> str:
-    """Return a pattern of `like` as a regular expression that RE2 and databases understand, for all of a text."""
+    """Return a pattern of `like` as a regular expression that RE2 and databases understand, for all
+    of a text.
+    """
     written = [
         _WILDCARDS[wildcard] if wildcard else _itself(character)
         for wildcard, character in _pieces_of_pattern(pattern, escape)
@@ -283,15 +316,18 @@ _WILDCARDS = {"%": "(.|\n)*", "_": "(.|\n)"}
 
 
 def _itself(character: str) -> str:
-    """Return the pattern of one character. In brackets most stand for themselves; on the others databases agree."""
+    """Return the pattern of one character. In brackets most stand for themselves; on the others
+    databases agree.
+    """
     if character.isalnum() or character in "_ \n":
         return character
     return f"\\{character}" if character in "\\^[]" else f"[{character}]"
 
 
-# Which rows a condition lets pass: of each row by itself, whatever else is there, and in every source alike. A text
-# is compared with a number or a date by what it says, each by itself; where it says none, it is as if there were
-# nothing, and a comparison with nothing is neither true nor false.
+# Which rows a condition lets pass: of each row by itself, whatever else is there, and in every
+# source alike. A text is compared with a number or a date by what it says, each by itself; where it
+# says none, it is as if there were nothing, and a comparison with nothing is neither true nor
+# false.
 
 _COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
     "=": (operator.eq, pc.equal),
@@ -301,8 +337,11 @@ _COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
     ">": (operator.gt, pc.greater),
     ">=": (operator.ge, pc.greater_equal),
 }
-# Infinities are what columns of floats hold, as Python and databases write them. Decimal has no longer exponents.
-_NUMBER = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?|[Ii]nf(?:inity)?)")
+# Infinities are what columns of floats hold, as Python and databases write them. Decimal has no
+# longer exponents.
+_NUMBER = re.compile(
+    r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?|[Ii]nf(?:inity)?)"
+)
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
 # How many nanoseconds there are in each unit of columns of times.
 _NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
@@ -317,16 +356,25 @@ def truth(
     both: Callable[[Any, Any], Any],
     either: Callable[[Any, Any], Any],
 ) -> Any:
-    """Return where a condition is true, in a logic of three values: null where it is neither true nor false.
+    """Return where a condition is true, in a logic of three values: null where it is neither true
+    nor false.
 
-    compared: of a test, a sign and a literal. is_null: of a column. negate, both, either: not, and, or of such.
+    compared: of a test, a sign and a literal. is_null: of a column. negate, both, either: not, and,
+    or of such.
     """
     if isinstance(condition, Joined):
-        parts = [truth(part, compared, is_null, negate=negate, both=both, either=either) for part in condition.parts]
+        parts = [
+            truth(part, compared, is_null, negate=negate, both=both, either=either)
+            for part in condition.parts
+        ]
         return (
-            negate(parts[0]) if condition.word == "not" else reduce(both if condition.word == "and" else either, parts)
+            negate(parts[0])
+            if condition.word == "not"
+            else reduce(both if condition.word == "and" else either, parts)
         )
-    signs = {"in": ["="] * len(condition.values), "between": [">=", "<="]}.get(condition.sign, [condition.sign])
+    signs = {"in": ["="] * len(condition.values), "between": [">=", "<="]}.get(
+        condition.sign, [condition.sign]
+    )
     if condition.sign == "null":
         found = is_null(condition.column)
     else:
@@ -336,10 +384,11 @@ def truth(
 
 
 def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa.Array:
-    """Return which rows a condition is true of: (rows,) Arrow bool, null where it is neither true nor false.
+    """Return which rows a condition is true of: (rows,) Arrow bool, null where it is neither true
+    nor false.
 
-    columns: (rows,) Arrow arrays, no views or extensions. Raises DataError, which names the source, for a column of a
-    type that cannot be compared with its literal.
+    columns: (rows,) Arrow arrays, no views or extensions. Raises DataError, which names the source,
+    for a column of a type that cannot be compared with its literal.
     """
     values = {name: present(column) for name, column in columns.items()}
 
@@ -350,7 +399,9 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
         own = values[column]
         return (own.dictionary_decode() if pa.types.is_dictionary(own.type) else own).is_null()
 
-    return truth(condition, compared, is_null, negate=pc.invert, both=pc.and_kleene, either=pc.or_kleene)
+    return truth(
+        condition, compared, is_null, negate=pc.invert, both=pc.and_kleene, either=pc.or_kleene
+    )
 
 
 def _compared(values: Any, sign: str, literal: Literal, test: ColumnTest, source: str) -> pa.Array:
@@ -379,15 +430,21 @@ def _compared(values: Any, sign: str, literal: Literal, test: ColumnTest, source
             return _of_floats(values, sign, literal)
         if is_number:
             return _of_texts(values.cast(pa.string()), sign, literal)
-    elif sign != "like" and unit is not None and (moment := iso_moment(literal.strip())) is not None:
-        raw, length = values.view(pa.int32() if types.is_date32(kind) else pa.int64()), _NANOSECONDS[unit]
+    elif (
+        sign != "like" and unit is not None and (moment := iso_moment(literal.strip())) is not None
+    ):
+        raw, length = (
+            values.view(pa.int32() if types.is_date32(kind) else pa.int64()),
+            _NANOSECONDS[unit],
+        )
         # What is finer than a microsecond is cut off.
         return _ordered(lambda micros: _at_most(raw, (micros * 1000 + 999) // length), sign, moment)
     given = "a pattern" if sign == "like" else named_kind(literal)
     instead = ": compare it with a date, such as '2011-01-31'" if unit is not None else ""
     instead = ": compare it with true or false" if types.is_boolean(kind) else instead
     raise DataError(
-        f"{parameter('where')} compares column {column!r} of {source} with {given}, and its type is "
+        f"{parameter('where')} compares column {column!r} of {source} with {given}, and its type "
+        f"is "
         f"{shown_type(kind)}{instead}"
     )
 
@@ -409,7 +466,9 @@ def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fractio
 
 
 def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
-    """Compare floats, with the one of their own width that is nearest to a number: what prints like it equals it."""
+    """Compare floats, with the one of their own width that is nearest to a number: what prints like
+    it equals it.
+    """
     floats = numpy_of(values)
     with np.errstate(over="ignore"):
         found: Any = _COMPARE[sign][0](floats, np.float64(Decimal(number)).astype(floats.dtype))
@@ -431,17 +490,29 @@ def is_text(kind: Any) -> bool:
 
 
 def _reads_digits(test: ColumnTest, literal: Literal) -> bool:
-    """Tell whether whole numbers, such as 20260131, are compared as the times that their digits say."""
-    return test.time_format is not None and isinstance(literal, str) and iso_moment(literal.strip()) is not None
+    """Tell whether whole numbers, such as 20260131, are compared as the times that their digits
+    say.
+    """
+    return (
+        test.time_format is not None
+        and isinstance(literal, str)
+        and iso_moment(literal.strip()) is not None
+    )
 
 
 def _like(values: Any, pattern: str, escape: str) -> pa.Array:
     """Match texts, or the digits of whole numbers, with a pattern."""
-    return pc.match_substring_regex(values.cast(pa.large_string()), regex_of(pattern.strip(), escape))
+    return pc.match_substring_regex(
+        values.cast(pa.large_string()), regex_of(pattern.strip(), escape)
+    )
 
 
-def _of_texts(values: Any, sign: str, literal: Literal, time_format: TimeFormat | None = None) -> pa.Array:
-    """Compare texts: as numbers, dates or truth values where the literal is one, each by itself; else as texts."""
+def _of_texts(
+    values: Any, sign: str, literal: Literal, time_format: TimeFormat | None = None
+) -> pa.Array:
+    """Compare texts: as numbers, dates or truth values where the literal is one, each by itself;
+    else as texts.
+    """
     texts = values.cast(pa.large_string())
     plain = str(literal).strip()
     wanted: Any = iso_moment(plain) if isinstance(literal, str) else meaning(plain, literal)
@@ -449,13 +520,21 @@ def _of_texts(values: Any, sign: str, literal: Literal, time_format: TimeFormat 
         return _COMPARE[sign][1](texts, arrow_strings([plain]).cast(pa.large_string())[0])
     encoded = texts.dictionary_encode()  # each different text once
     meanings = [meaning(text, literal, time_format) for text in encoded.dictionary.to_pylist()]
-    holds = arrow_of(np.array([one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool))
+    holds = arrow_of(
+        np.array(
+            [one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool
+        )
+    )
     is_nothing = arrow_of(np.array([one is None for one in meanings], dtype=bool))
     return null_where(is_nothing, holds).take(encoded.indices)
 
 
-def meaning(text: str, like: Literal, time_format: TimeFormat | None = None) -> bool | int | Decimal | None:
-    """Return what a text says that is compared with such a literal; None where it says nothing of the kind."""
+def meaning(
+    text: str, like: Literal, time_format: TimeFormat | None = None
+) -> bool | int | Decimal | None:
+    """Return what a text says that is compared with such a literal; None where it says nothing of
+    the kind.
+    """
     if isinstance(like, bool):
         return _BOOLEANS.get(text.lower())
     if isinstance(like, str):
@@ -463,17 +542,24 @@ def meaning(text: str, like: Literal, time_format: TimeFormat | None = None) -> 
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
-# What need not be read, since no row in it can pass: files by the names of their folders, row groups by their bounds.
-# Skipping changes nothing of what is read: where it is in doubt, it is read, and each row is looked at by itself.
+# What need not be read, since no row in it can pass: files by the names of their folders, row
+# groups by their bounds. Skipping changes nothing of what is read: where it is in doubt, it is
+# read, and each row is looked at by itself.
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def may_pass(condition: Condition, may_be_true: Callable[..., bool], *known: Any, wanted: bool = True) -> bool:
-    """Tell whether a condition may be true of any row, or, if not wanted, false. may_be_true: of a test, and known."""
+def may_pass(
+    condition: Condition, may_be_true: Callable[..., bool], *known: Any, wanted: bool = True
+) -> bool:
+    """Tell whether a condition may be true of any row, or, if not wanted, false. may_be_true: of a
+    test, and known.
+    """
     if isinstance(condition, ColumnTest):
         sign, negated = _OPPOSITE.get(condition.sign), not condition.negated
-        opposite = replace(condition, negated=negated) if sign is None else replace(condition, sign=sign)
+        opposite = (
+            replace(condition, negated=negated) if sign is None else replace(condition, sign=sign)
+        )
         return may_be_true(condition if wanted else opposite, *known)
     if condition.word == "not":
         wanted = not wanted
@@ -484,11 +570,18 @@ def may_pass(condition: Condition, may_be_true: Callable[..., bool], *known: Any
 def of_folders(test: ColumnTest, named: Mapping[str, str], source: str) -> bool:
     """Tell whether a test may be true of rows in folders whose names say columns."""
     value = named.get(test.column)
-    return value is None or passing(test, {test.column: arrow_strings([value])}, source)[0].as_py() is True
+    return (
+        value is None
+        or passing(test, {test.column: arrow_strings([value])}, source)[0].as_py() is True
+    )
 
 
-def of_row_group(test: ColumnTest, group: Any, places: Mapping[str, int], schema: pa.Schema, source: str) -> bool:
-    """Tell whether a test may be true of rows of a row group of Parquet, of whose columns places has some."""
+def of_row_group(
+    test: ColumnTest, group: Any, places: Mapping[str, int], schema: pa.Schema, source: str
+) -> bool:
+    """Tell whether a test may be true of rows of a row group of Parquet, of whose columns places
+    has some.
+    """
     place = places.get(test.column)
     statistics = None if place is None else group.column(place).statistics
     # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
@@ -507,8 +600,11 @@ def of_row_group(test: ColumnTest, group: Any, places: Mapping[str, int], schema
 
 
 def _bounds(kind: Any, statistics: Any) -> Any:
-    """Return the least and the greatest value of a row group as an array, days as times; None for other types."""
-    with suppress(AttributeError, ImportError, OverflowError, TypeError, ValueError):  # no value in Python
+    """Return the least and the greatest value of a row group as an array, days as times; None for
+    other types.
+    """
+    # no value in Python
+    with suppress(AttributeError, ImportError, OverflowError, TypeError, ValueError):
         bounds = [statistics.min, statistics.max]
         if any(bound != bound for bound in bounds):  # NaN: a bound of nothing
             return None
@@ -527,14 +623,23 @@ def _may_be_between(test: ColumnTest, bounds: Any, source: str) -> bool:
     if test.sign in ("<", "<=", ">", ">="):
         return any(at(test.sign, test.values[0]))
     spans = [test.values] if test.sign == "between" else [(value, value) for value in test.values]
-    return test.sign in ("<>", "null") or any(at("<=", high)[0] and at(">=", low)[1] for low, high in spans)
+    return test.sign in ("<>", "null") or any(
+        at("<=", high)[0] and at(">=", low)[1] for low, high in spans
+    )
 
 
 def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:
-    """Tell whether a test of texts from low to high may be true: white space may stand around each of them."""
+    """Tell whether a test of texts from low to high may be true: white space may stand around each
+    of them.
+    """
     wanted = [value.strip() for value in test.values if isinstance(value, str)]
     is_asked = test.sign in ("=", "in") and len(wanted) == len(test.values)
     # White space comes before all other letters, or is no ASCII.
-    if not is_asked or low < "!" or high >= "\x7f" or any(iso_moment(text) is not None for text in wanted):
+    if (
+        not is_asked
+        or low < "!"
+        or high >= "\x7f"
+        or any(iso_moment(text) is not None for text in wanted)
+    ):
         return True
     return any(low <= text + "\U0010ffff" and text <= high for text in wanted)

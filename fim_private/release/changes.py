@@ -16,12 +16,14 @@ from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind
 
-# Noise is drawn anew for each release, so that the error of a difference is the sum of two independent ones. Within a
-# release the supports and the number of units n share noise (docs/privacy.md, "What changed"): with two normals,
-# x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n. To first order the share x̂/n̂ is off by that over n².
+# Noise is drawn anew for each release, so that the error of a difference is the sum of two
+# independent ones. Within a release the supports and the number of units n share noise
+# (docs/privacy.md, "What changed"): with two normals, x̂ - p n̂ has the variance b² + (1/2 - p)² a²
+# about x - p n. To first order the share x̂/n̂ is off by that over n².
 #
-# A difference is clear, that is, larger than the noise, if its p-value is (Benjamini and Hochberg 1995): of m compared,
-# the i-th least p-value must be at most 0.05 i/m for some i, and then all up to the i-th are clear.
+# A difference is clear, that is, larger than the noise, if its p-value is (Benjamini and Hochberg
+# 1995): of m compared, the i-th least p-value must be at most 0.05 i/m for some i, and then all up
+# to the i-th are clear.
 
 FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95
@@ -33,9 +35,10 @@ _ROUNDING = 1.0
 class Change:
     """How one itemset changed.
 
-    change: "rise" or "fall"; "new" or "gone" where only one of the releases has it. before, after: noisy shares of all
-    units, 0 to 1; None where not released. difference: after less before. interval: (lowest, highest), of the true
-    difference with 95 % probability, by itself. p_value: None if the other share is unknown. clear: of the noise.
+    change: "rise" or "fall"; "new" or "gone" where only one of the releases has it. before, after:
+    noisy shares of all units, 0 to 1; None where not released. difference: after less before.
+    interval: (lowest, highest), of the true difference with 95 % probability, by itself. p_value:
+    None if the other share is unknown. clear: of the noise.
     """
 
     items: tuple[Item, ...]
@@ -49,15 +52,18 @@ class Change:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON."""
-        return asdict(self) | {"items": [*self.items], "interval": self.interval and [*self.interval]}
+        return asdict(self) | {
+            "items": [*self.items],
+            "interval": self.interval and [*self.interval],
+        }
 
 
 @dataclass(frozen=True, repr=False)
 class Changes:
     """What changed between two releases: a sequence of Change, those that moved most surely first.
 
-    names: of the two releases, such as their periods. compared: how many itemsets were. keep_all: whether what may be
-    noise stayed. private: not where a seed was given.
+    names: of the two releases, such as their periods. compared: how many itemsets were. keep_all:
+    whether what may be noise stayed. private: not where a seed was given.
     """
 
     changes: tuple[Change, ...]
@@ -81,14 +87,18 @@ class Changes:
     def title(self) -> str:
         """How many itemsets changed, in words."""
         clear, (before, after) = sum(one.clear for one in self.changes), self.names
-        return f"{clear:,} of {words.number_of(self.compared, 'itemset')} changed from {before} to {after}"
+        return (
+            f"{clear:,} of {words.number_of(self.compared, 'itemset')} changed from {before} "
+            f"to {after}"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How the changes are to be read, in sentences."""
         notes = [words.SEEDED] * (not self.private)
         notes.append(
-            f"Shares are of all {words.customers(self.unit)}, differences in percentage points. Each interval holds "
+            f"Shares are of all {words.customers(self.unit)}, differences in percentage points. "
+            f"Each interval holds "
             "the true difference with 95 % probability, by itself."
         )
         notes += self.statistics
@@ -102,12 +112,14 @@ class Changes:
         notes = []
         if self.compared:
             notes.append(
-                f"The changes are corrected for {words.number_of(self.compared, 'comparison')} (Benjamini–Hochberg): "
+                f"The changes are corrected for {words.number_of(self.compared, 'comparison')} "
+                f"(Benjamini–Hochberg): "
                 "at most 5 % of those reported are expected to be noise."
             )
         if any(change.change in ("new", "gone") for change in self.changes):
             notes.append(
-                "A new or gone itemset is in one release only. Its share in the other is taken to be at most the "
+                "A new or gone itemset is in one release only. Its share in the other is taken "
+                "to be at most the "
                 "lowest upper limit there. It may also have been missed."
             )
         return notes
@@ -115,14 +127,25 @@ class Changes:
     def table(self) -> Table:
         """Return what a session and a notebook show."""
         heads = ("itemset", "change", *self.names, "difference", "95 % interval")
-        return Table(self.title, heads, [*map(self.cells, self)], frozenset(range(2, 6)), self.notes)
+        return Table(
+            self.title, heads, [*map(self.cells, self)], frozenset(range(2, 6)), self.notes
+        )
 
     def cells(self, one: Change) -> tuple[str, ...]:
         """Return a change as texts, one for each column of the table."""
-        shares = ("not released" if share is None else self._percent(share) for share in (one.before, one.after))
+        shares = (
+            "not released" if share is None else self._percent(share)
+            for share in (one.before, one.after)
+        )
         least = "at least " if one.change == "new" else "at most " if one.change == "gone" else ""
-        difference = "" if one.difference is None else f"{least}{self._percent(one.difference, sign=True)}"
-        interval = "" if one.interval is None else " to ".join(self._percent(end, sign=True) for end in one.interval)
+        difference = (
+            "" if one.difference is None else f"{least}{self._percent(one.difference, sign=True)}"
+        )
+        interval = (
+            ""
+            if one.interval is None
+            else " to ".join(self._percent(end, sign=True) for end in one.interval)
+        )
         verdict = one.change if one.clear else f"{one.change}, may be noise"
         return (words.braces(one.items, self.unit), verdict, *shares, difference, interval)
 
@@ -131,17 +154,29 @@ class Changes:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""
-        named = {"before": self.names[0], "after": self.names[1], "privacy_unit": self.unit, "private": self.private}
+        named = {
+            "before": self.names[0],
+            "after": self.names[1],
+            "privacy_unit": self.unit,
+            "private": self.private,
+        }
         corrected = {"method": "benjamini-hochberg", "false_discovery_rate": FALSE_DISCOVERY_RATE}
         counts = {"compared": self.compared, "clear": sum(one.clear for one in self.changes)}
-        return named | corrected | counts | {"changes": [one.to_dict() for one in self], "notes": [*self.notes]}
+        return (
+            named
+            | corrected
+            | counts
+            | {"changes": [one.to_dict() for one in self], "notes": [*self.notes]}
+        )
 
     def to_json(self) -> str:
         """Return to_dict() as JSON on one line."""
         return as_json(self.to_dict())
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame, a row for each change: itemsets as frozensets, shares from 0 to 1."""
+        """Return a pandas.DataFrame, a row for each change: itemsets as frozensets, shares from 0
+        to 1.
+        """
         import pandas as pd
 
         numbers = ("before", "after", "difference", "lower", "upper", "p_value")
@@ -151,7 +186,10 @@ class Changes:
         }
         for name in numbers:
             place = {"lower": 0, "upper": 1}.get(name)
-            values = [getattr(one, name) if place is None else one.interval and one.interval[place] for one in self]
+            values = [
+                getattr(one, name) if place is None else one.interval and one.interval[place]
+                for one in self
+            ]
             columns[name] = pd.Series(values, dtype="float64")
         return pd.DataFrame(columns | {"clear": pd.Series([one.clear for one in self], dtype=bool)})
 
@@ -169,8 +207,8 @@ class Changes:
 class _Estimate:
     """A noisy share of all units: its interval, and its error, in shares.
 
-    variance: of its normal noise. laplace: the scales of its Laplace noise. slack: by how much rounding, and making
-    supports consistent, may have moved it.
+    variance: of its normal noise. laplace: the scales of its Laplace noise. slack: by how much
+    rounding, and making supports consistent, may have moved it.
     """
 
     share: float
@@ -183,8 +221,20 @@ class _Estimate:
     def of(cls, release: Release, itemset: Itemset) -> _Estimate:
         """Return the estimate of an itemset of a release with shares."""
         share, interval = release.share_of(itemset), release.share_interval_of(itemset)
-        noise, support, ends, units = release.noise, itemset.support, itemset.interval, release.units
-        if share is None or interval is None or noise is None or support is None or ends is None or not units:
+        noise, support, ends, units = (
+            release.noise,
+            itemset.support,
+            itemset.interval,
+            release.units,
+        )
+        if (
+            share is None
+            or interval is None
+            or noise is None
+            or support is None
+            or ends is None
+            or not units
+        ):
             raise ValueError("the itemset has no share")
         variance, laplace = 0.0, []
         if noise.of_units is not None:
@@ -195,21 +245,27 @@ class _Estimate:
                     laplace.append(times * float(one.parameter) / units)
                 elif one is not None:
                     variance += times**2 * float(one.parameter)
-        # Supports that contradicted an inclusion have wider intervals, by as much as they may have been moved.
+        # Supports that contradicted an inclusion have wider intervals, by as much as they may have
+        # been moved.
         moved = max(ends[1] - support, support - ends[0] if ends[0] else 0) - noise.half_width
         rounded = _ROUNDING + (0 if release.units_noise is None else share * _ROUNDING)
-        return cls(share, interval, variance / units**2, tuple(laplace), (max(moved, 0) + rounded) / units)
+        return cls(
+            share, interval, variance / units**2, tuple(laplace), (max(moved, 0) + rounded) / units
+        )
 
 
 def _tail(distance: float, *estimates: _Estimate) -> float:
-    """Return a bound of the probability that the errors of estimates add up to a distance, >= 0, or more, either way.
+    """Return a bound of the probability that the errors of estimates add up to a distance, >= 0, or
+    more, either way.
 
-    Normal noise alone has its exact probability. Laplace noise takes a part of the distance, as its deviation is one
-    of all: one of the parts is then reached (union bound).
+    Normal noise alone has its exact probability. Laplace noise takes a part of the distance, as its
+    deviation is one of all: one of the parts is then reached (union bound).
     """
     variance = sum(one.variance for one in estimates)
     scales = [scale for one in estimates for scale in one.laplace if scale > 0]
-    deviations = [math.sqrt(2) * scale for scale in scales] + ([math.sqrt(variance)] if variance else [])
+    deviations = [math.sqrt(2) * scale for scale in scales] + (
+        [math.sqrt(variance)] if variance else []
+    )
     if not deviations:
         return 0.0 if distance > 0 else 1.0
     in_deviations = distance / sum(deviations)
@@ -218,7 +274,9 @@ def _tail(distance: float, *estimates: _Estimate) -> float:
 
 
 def _reach(probability: float, *estimates: _Estimate) -> float:
-    """Return the least distance that the errors of estimates reach with at most a probability, above 0."""
+    """Return the least distance that the errors of estimates reach with at most a probability,
+    above 0.
+    """
     low, high = 0.0, 1.0
     while _tail(high, *estimates) > probability:
         high *= 2
@@ -234,23 +292,41 @@ def _moved(first: _Estimate, second: _Estimate, items: tuple[Item, ...]) -> Chan
     reach = _reach(1 - CONFIDENCE, first, second) + slack
     p_value = _tail(max(abs(difference) - slack, 0.0), first, second)
     interval = max(difference - reach, -1.0), min(difference + reach, 1.0)
-    return Change(items, "fall" if difference < 0 else "rise", first.share, second.share, difference, interval, p_value)
+    return Change(
+        items,
+        "fall" if difference < 0 else "rise",
+        first.share,
+        second.share,
+        difference,
+        interval,
+        p_value,
+    )
 
 
-def _only_in_one(one: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str) -> Change:
-    """Return the change of an itemset that is new, or gone. elsewhere: its share in the other release, at most."""
+def _only_in_one(
+    one: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str
+) -> Change:
+    """Return the change of an itemset that is new, or gone. elsewhere: its share in the other
+    release, at most.
+    """
     before, after = (None, one.share) if change == "new" else (one.share, None)
     if elsewhere is None:
         return Change(items, change, before, after, None, None, None)
     over = one.share - elsewhere
     p_value = _tail(max(over - one.slack, 0.0), one) / 2  # of one side
     least = max(over - _reach(1 - CONFIDENCE, one) - one.slack, -1.0)
-    sign, interval = (1, (least, one.interval[1])) if change == "new" else (-1, (-one.interval[1], -least))
-    return Change(items, change, before, after, sign * over if over > 0 else None, interval, p_value)
+    sign, interval = (
+        (1, (least, one.interval[1])) if change == "new" else (-1, (-one.interval[1], -least))
+    )
+    return Change(
+        items, change, before, after, sign * over if over > 0 else None, interval, p_value
+    )
 
 
 def _corrected(found: Sequence[Change]) -> list[Change]:
-    """Return the changes with those marked as clear that Benjamini and Hochberg's procedure finds."""
+    """Return the changes with those marked as clear that Benjamini and Hochberg's procedure
+    finds.
+    """
     ranked = sorted(one.p_value for one in found if one.p_value is not None)
     steps = (p for i, p in enumerate(ranked, 1) if p <= FALSE_DISCOVERY_RATE * i / len(ranked))
     most = max(steps, default=-1.0)
@@ -258,11 +334,13 @@ def _corrected(found: Sequence[Change]) -> list[Change]:
 
 
 def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
-    """Return what changed from one release to another, such as those of two weeks, or of two segments.
+    """Return what changed from one release to another, such as those of two weeks, or of two
+    segments.
 
-    before, after: each a Release, or the path of a saved one, with supports and a number of units. keep_all: whether
-    differences that may be noise stay. It reads no data, and spends nothing.
-    Raises ParameterError where the two do not count the same, and DataError for a file that is no release.
+    before, after: each a Release, or the path of a saved one, with supports and a number of units.
+    keep_all: whether differences that may be noise stay. It reads no data, and spends nothing.
+    Raises ParameterError where the two do not count the same, and DataError for a file that is no
+    release.
     """
     every = compared(_opened("before", before), _opened("after", after))
     kept = tuple(change for change in every if keep_all or change.clear)
@@ -270,7 +348,8 @@ def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
 
 
 def compared(first: Release, second: Release) -> Changes:
-    """Return how every itemset changed that either of two releases lists, as far as both count its size.
+    """Return how every itemset changed that either of two releases lists, as far as both count its
+    size.
 
     It is the one test of change: `changes` and the pages of several releases show what it finds.
     Raises ParameterError where the two do not count the same.
@@ -282,17 +361,23 @@ def compared(first: Release, second: Release) -> Changes:
     for key in listed(first) | listed(second):
         before, after = tables[0].get(key), tables[1].get(key)
         if before is not None and after is not None:
-            found.append(_moved(_Estimate.of(first, before), _Estimate.of(second, after), before.items or ()))
+            found.append(
+                _moved(_Estimate.of(first, before), _Estimate.of(second, after), before.items or ())
+            )
         elif after is not None:
             most = _most_elsewhere(first, len(key))
             found.append(_only_in_one(_Estimate.of(second, after), most, after.items or (), "new"))
         elif before is not None:
             most = _most_elsewhere(second, len(key))
-            found.append(_only_in_one(_Estimate.of(first, before), most, before.items or (), "gone"))
+            found.append(
+                _only_in_one(_Estimate.of(first, before), most, before.items or (), "gone")
+            )
     ranked = sorted(_corrected(found), key=_surest_first)
     private, decimals = first.private and second.private, max(first.decimals, second.decimals)
     tests = sum(change.p_value is not None for change in found)
-    return Changes(tuple(ranked), _names(first, second), tests, first.privacy_unit, True, private, decimals)
+    return Changes(
+        tuple(ranked), _names(first, second), tests, first.privacy_unit, True, private, decimals
+    )
 
 
 def _surest_first(change: Change) -> tuple[float, float, list[str]]:
@@ -301,20 +386,28 @@ def _surest_first(change: Change) -> tuple[float, float, list[str]]:
 
 
 def between(release: Any, names: str) -> tuple[Release, Release]:
-    """Return two releases of one that has several, or of its path. names: theirs, with a comma between.
+    """Return two releases of one that has several, or of its path. names: theirs, with a comma
+    between.
 
     Raises ParameterError where there are no such two, and DataError for a file that is no release.
     """
     whole = load(release) if isinstance(release, str | os.PathLike) else release
     if not isinstance(whole, SegmentedRelease):
         raise ParameterError(
-            f"{parameter('between')} is for a release of several segments or periods, not {shown(release)}"
+            f"{parameter('between')} is for a release of several segments or periods, not "
+            f"{shown(release)}"
         )
     # A name may have a comma, too.
-    pairs = [(one, other) for one in whole for other in whole if one != other and f"{one},{other}" == names]
+    pairs = [
+        (one, other)
+        for one in whole
+        for other in whole
+        if one != other and f"{one},{other}" == names
+    ]
     if len(pairs) != 1:
         raise ParameterError(
-            f"{parameter('between')} must name two of these, with a comma between: {shown(', '.join(whole))}; not "
+            f"{parameter('between')} must name two of these, with a comma between: "
+            f"{shown(', '.join(whole))}; not "
             f"{shown(names)}"
         )
     return whole[pairs[0][0]], whole[pairs[0][1]]
@@ -325,24 +418,31 @@ def _opened(name: str, release: Any) -> Release:
         release = load(release)
     if isinstance(release, SegmentedRelease):
         raise ParameterError(
-            f"{parameter(name)} holds {words.number_of(len(release), 'release')}: take one of them, such as "
+            f"{parameter(name)} holds {words.number_of(len(release), 'release')}: take one of "
+            f"them, such as "
             f"{shown(next(iter(release)))}"
         )
     if not isinstance(release, Release):
-        raise ParameterError(f"{parameter(name)} must be a release, or the path of a saved one, not {shown(release)}")
+        raise ParameterError(
+            f"{parameter(name)} must be a release, or the path of a saved one, not {shown(release)}"
+        )
     check_has_shares(parameter(name), release)
     return release
 
 
 def check_has_shares(name: str, release: Release) -> None:
-    """Raise ParameterError, with a name for the release, if it has itemsets but no shares of them."""
+    """Raise ParameterError, with a name for the release, if it has itemsets but no shares of
+    them.
+    """
     if release.itemsets and not release.has_shares:
         raise ParameterError(
-            f"{name} has no shares to compare: mine with {parameter('supports')} and {parameter('count')}"
+            f"{name} has no shares to compare: mine with {parameter('supports')} and "
+            f"{parameter('count')}"
         )
 
 
-# What two releases must have in common, so that a share of one is of the same kind as a share of the other.
+# What two releases must have in common, so that a share of one is of the same kind as a share of
+# the other.
 _ALIKE = (
     *("item", "basket", "split", "fold_case", "exclude", "min_basket"),
     *("time", "time_format", "per", "missing_time"),
@@ -359,10 +459,13 @@ def check_alike(first: Release, second: Release) -> None:
         pairs["dataset"] = first.charged.dataset, second.charged.dataset
     for name, (one, other) in pairs.items():
         if one != other:
-            raise ParameterError(f"these releases are not compared: {_difference(name, one, other)}")
+            raise ParameterError(
+                f"these releases are not compared: {_difference(name, one, other)}"
+            )
     if not {*first.sizes} & {*second.sizes}:
         raise ParameterError(
-            f"these releases are not compared: their itemsets have {first.size} and {second.size} items"
+            f"these releases are not compared: their itemsets have {first.size} and "
+            f"{second.size} items"
         )
 
 
@@ -395,12 +498,20 @@ def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], I
 
 
 def listed(release: Release) -> dict[frozenset[Item], tuple[Item, ...]]:
-    """Return the named itemsets that a release lists, in its order; not their parts, nor what was known before."""
-    return {frozenset(itemset.items): itemset.items for itemset in release.itemsets if itemset.items is not None}
+    """Return the named itemsets that a release lists, in its order; not their parts, nor what was
+    known before.
+    """
+    return {
+        frozenset(itemset.items): itemset.items
+        for itemset in release.itemsets
+        if itemset.items is not None
+    }
 
 
 def _most_elsewhere(release: Release, size: int) -> float | None:
-    """Return what share an itemset of a size that a release lacks is taken to have in it at most; None: unknown."""
+    """Return what share an itemset of a size that a release lacks is taken to have in it at most;
+    None: unknown.
+    """
     # With one ranking the last of any size is what it was up against.
     own = [one for one in release.itemsets if release.union or len(one.items or ()) == size]
     ends = [ends[1] for one in own if (ends := release.share_interval_of(one)) is not None]

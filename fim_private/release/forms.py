@@ -1,4 +1,6 @@
-"""The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV, and files of all of them."""
+"""The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV, and files
+of all of them.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,14 @@ from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind, SupportNoise
 from fim_private.whole_files import staged
 
-# Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run in some of them.
-# What is not seen before the sign does not stop them.
+# Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run
+# in some of them. What is not seen before the sign does not stop them.
 _UNSEEN = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _FORMULA = re.compile(rf"[{_UNSEEN}]*[=+\-@\t\r\n＝＋－＠﹦﹢﹣﹫]")
 # But for text that is a number, which has a sign and nothing to run.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
-# What separates cells or lines somewhere in the world: unquoted, the rest would be a cell of its own.
+# What separates cells or lines somewhere in the world: unquoted, the rest would be a cell of its
+# own.
 _SEPARATOR = re.compile(r'[",;|\t\r\n]')
 # None: there is none, or it is not known.
 Cell = bool | float | str | None
@@ -39,14 +42,20 @@ Rows = Sequence[Sequence[Cell]]
 
 
 def csv_line(cells: Iterable[Cell], *, spreadsheet_safe: bool = True) -> str:
-    """Return a line as the csv module reads it. spreadsheet_safe: with apostrophes before what spreadsheets run."""
+    """Return a line as the csv module reads it. spreadsheet_safe: with apostrophes before what
+    spreadsheets run.
+    """
 
     def cell(value: Cell) -> str:
         if value is None:
             return ""
         if isinstance(value, bool):
             return str(value).lower()
-        safe = f"'{value}" if spreadsheet_safe and isinstance(value, str) and _would_run(value) else str(value)
+        safe = (
+            f"'{value}"
+            if spreadsheet_safe and isinstance(value, str) and _would_run(value)
+            else str(value)
+        )
         return '"' + safe.replace('"', '""') + '"' if _SEPARATOR.search(safe) else safe
 
     return ",".join(map(cell, cells)) + "\n"
@@ -58,18 +67,24 @@ def csv_text(rows: Rows, *, spreadsheet_safe: bool = True) -> str:
 
 
 def as_it_was(text: str) -> str:
-    """Return the text of a cell of `csv_line`, as the csv module reads it, without the apostrophe put before it."""
+    """Return the text of a cell of `csv_line`, as the csv module reads it, without the apostrophe
+    put before it.
+    """
     return text[1:] if text[:1] == "'" and _would_run(text[1:]) else text
 
 
 def _would_run(text: str) -> bool:
-    """Tell whether a spreadsheet would run a text without its apostrophes: one more shows which one is ours."""
+    """Tell whether a spreadsheet would run a text without its apostrophes: one more shows which one
+    is ours.
+    """
     formula = text.lstrip("'")
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
 
 
 def rows_by_segment(tables: Mapping[str, Rows], part: str = "segment") -> Rows:
-    """Return tables as one, with the segment in a first column: some may have more columns than others."""
+    """Return tables as one, with the segment in a first column: some may have more columns than
+    others.
+    """
     head = max((rows[0] for rows in tables.values()), key=len)
     joined: list[list[Cell]] = [[part, *head]]
     for name, (own, *rows) in tables.items():
@@ -86,18 +101,23 @@ _WRITTEN_AT = datetime.datetime(2000, 1, 1)
 
 
 def excel_writer() -> Any:
-    """Return the package that writes workbooks of Excel. Raises MissingExtraError where it is not installed."""
+    """Return the package that writes workbooks of Excel. Raises MissingExtraError where it is not
+    installed.
+    """
     try:
         import xlsxwriter
     except ImportError:
         raise MissingExtraError(
-            "writing a workbook of Excel needs XlsxWriter: pip install 'fim-private[excel]', or save as CSV"
+            "writing a workbook of Excel needs XlsxWriter: pip install 'fim-private[excel]', or "
+            "save as CSV"
         ) from None
     return xlsxwriter
 
 
 def workbook(tables: Mapping[str, Rows]) -> bytes:
-    """Return a workbook of Excel with a sheet for each table: numbers are numbers, and text never is a formula."""
+    """Return a workbook of Excel with a sheet for each table: numbers are numbers, and text never
+    is a formula.
+    """
     stream = io.BytesIO()
     with excel_writer().Workbook(stream, {"in_memory": True}) as book:
         book.set_properties({"created": _WRITTEN_AT})
@@ -115,7 +135,9 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
 
 
 def _write_row(sheet: Any, place: int, row: Sequence[Cell]) -> None:
-    """Write a row of a sheet. Integers that Excel would round, and infinity, which it lacks, are text."""
+    """Write a row of a sheet. Integers that Excel would round, and infinity, which it lacks, are
+    text.
+    """
     for column, value in enumerate(row):
         if value is None or value == "":
             continue
@@ -128,7 +150,9 @@ def _write_row(sheet: Any, place: int, row: Sequence[Cell]) -> None:
 
 
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
-    """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the other columns."""
+    """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the
+    other columns.
+    """
     import pyarrow as pa
 
     lists, numbers = _lists(itemsets)
@@ -139,21 +163,32 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, 
 
 
 def polars_frame(table: Any) -> Any:
-    """Return an Arrow table as a polars.DataFrame. Raises MissingExtraError without polars, which no extra brings."""
+    """Return an Arrow table as a polars.DataFrame. Raises MissingExtraError without polars, which
+    no extra brings.
+    """
     try:
         import polars as pl
     except ImportError:
-        raise MissingExtraError("to_polars needs polars, which is not installed: pip install polars") from None
+        raise MissingExtraError(
+            "to_polars needs polars, which is not installed: pip install polars"
+        ) from None
     return pl.from_arrow(table)
 
 
 def pandas_frame(
-    itemsets: Sequence[tuple[Item, ...]], columns: dict[str, Any], dtypes: Mapping[str, str], *, lists: bool = False
+    itemsets: Sequence[tuple[Item, ...]],
+    columns: dict[str, Any],
+    dtypes: Mapping[str, str],
+    *,
+    lists: bool = False,
 ) -> Any:
     """Return a pandas.DataFrame, in the same order. dtypes: of columns that are not Int64."""
     import pandas as pd
 
-    made = {name: pd.array(list(values), dtype=dtypes.get(name, "Int64")) for name, values in columns.items()}
+    made = {
+        name: pd.array(list(values), dtype=dtypes.get(name, "Int64"))
+        for name, values in columns.items()
+    }
     sets = pd.Series(_lists(itemsets)[0] if lists else [*map(frozenset, itemsets)], dtype=object)
     return pd.DataFrame({"support": made.pop("support"), "itemsets": sets, **made})
 
@@ -162,11 +197,16 @@ def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item]
     # All items are integers, or all strings.
     items = [item for one in itemsets if one is not None for item in one]
     numbers = bool(items) and all(isinstance(item, int) for item in items)
-    return [None if one is None else [item if numbers else str(item) for item in one] for one in itemsets], numbers
+    return [
+        None if one is None else [item if numbers else str(item) for item in one]
+        for one in itemsets
+    ], numbers
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    """Return, in order, the itemsets whose subsets are all returned too (it is enough to look one item down)."""
+    """Return, in order, the itemsets whose subsets are all returned too (it is enough to look one
+    item down).
+    """
     closed: set[frozenset[Item]] = set()
     for items in sorted((frozenset(one.items or ()) for one in itemsets), key=len):
         if len(items) == 1 or all(items - {item} in closed for item in items):
@@ -182,15 +222,32 @@ _SUPPORTS, _LEAST, _RHO, _BY, _TIME = (
     "with `time`",
 )
 _LISTS, _NOISY = "list of texts", "where `units` is noisy"
-# In the order in which they are written. docs/json.md is made of these, and a loaded file is checked against them.
-# A release has each of them as an attribute, or its scope has, but for what plain_values makes.
+# In the order in which they are written. docs/json.md is made of these, and a loaded file is
+# checked against them. A release has each of them as an attribute, or its scope has, but for what
+# plain_values makes.
 KEYS = {
     "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
-    "private": ("boolean", "always", "False where a seed was given: such a release protects nobody."),
-    "date": ("date", "unless a seed was given", "The day on which it was made, such as `2026-11-24`."),
-    "mechanism": ("text", "always", "The mechanism; `count` where the itemsets were given, to be counted."),
+    "private": (
+        "boolean",
+        "always",
+        ("False where a seed was given: such a release protects nobody."),
+    ),
+    "date": (
+        "date",
+        "unless a seed was given",
+        ("The day on which it was made, such as `2026-11-24`."),
+    ),
+    "mechanism": (
+        "text",
+        "always",
+        ("The mechanism; `count` where the itemsets were given, to be counted."),
+    ),
     "reason": ("text", "where it was left to `auto`", "Why this mechanism was taken."),
-    "size": ("integer or text", "always", "How many items an itemset has, or a range such as `2-4`."),
+    "size": (
+        "integer or text",
+        "always",
+        ("How many items an itemset has, or a range such as `2-4`."),
+    ),
     "sizes": ("list of integers", "where `size` is a range with gaps", "The sizes."),
     "top": (
         "integer from 1",
@@ -203,47 +260,139 @@ KEYS = {
         _LEAST,
         "What was asked for: a share of all units, below 1, or a number of units.",
     ),
-    "threshold": ("integer", _LEAST, "The same in units, of a noisy number of them where that is not exact."),
-    "capped": ("boolean", _LEAST, "Whether as many were found as `top` allows, so that more may have as much."),
+    "threshold": (
+        "integer",
+        _LEAST,
+        ("The same in units, of a noisy number of them where that is not exact."),
+    ),
+    "capped": (
+        "boolean",
+        _LEAST,
+        ("Whether as many were found as `top` allows, so that more may have as much."),
+    ),
     "epsilon": ("number above 0", "always", "The ε spent, rounded up."),
-    "delta": ("number from 0 to 1", "always", "The δ spent, rounded up; 0.0 where nothing takes a δ."),
+    "delta": (
+        "number from 0 to 1",
+        "always",
+        ("The δ spent, rounded up; 0.0 where nothing takes a δ."),
+    ),
     "rho": ("number above 0", _RHO, "The ρ spent; ε and δ follow from it."),
-    "zcdp_delta": ("number from 0 to 1", _RHO, "The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
+    "zcdp_delta": (
+        "number from 0 to 1",
+        _RHO,
+        ("The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
+    ),
     "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
-    "privacy_unit": ("text", "always", "What the guarantee protects, and what supports count: `basket` or `user`."),
+    "privacy_unit": (
+        "text",
+        "always",
+        ("What the guarantee protects, and what supports count: `basket` or `user`."),
+    ),
     "guarantee": ("text", "always", "The guarantee, in a sentence."),
-    "units": ("integer", "where it is public, or was counted", "How many units there are: exact, or a noisy number."),
+    "units": (
+        "integer",
+        "where it is public, or was counted",
+        ("How many units there are: exact, or a noisy number."),
+    ),
     "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
     "units_noise": ("object", _NOISY, "Its noise, as `noise`."),
-    "where": ("text", "with `where`", "The public condition by which rows were read, as it was understood."),
-    "max_basket": ("integer from 1", "with `max_basket`", "How many items of a basket counted at most."),
-    "max_baskets": ("integer from 1", "with `max_baskets`", "How many baskets of a user counted at most."),
-    "keep_all": ("boolean", "with `keep_all`", "True: itemsets that do not stand out from the noise stayed."),
+    "where": (
+        "text",
+        "with `where`",
+        ("The public condition by which rows were read, as it was understood."),
+    ),
+    "max_basket": (
+        "integer from 1",
+        "with `max_basket`",
+        ("How many items of a basket counted at most."),
+    ),
+    "max_baskets": (
+        "integer from 1",
+        "with `max_baskets`",
+        ("How many baskets of a user counted at most."),
+    ),
+    "keep_all": (
+        "boolean",
+        "with `keep_all`",
+        ("True: itemsets that do not stand out from the noise stayed."),
+    ),
     "basket": (_LISTS, "where several columns name a basket", "These columns."),
     "item": (_LISTS, "where several columns name an item", "These columns."),
     "split": ("text", "with `split`", "At which character cells were cut into items."),
-    "fold_case": ("boolean", "with `fold_case`", "True: items that differ by capital letters alone are one."),
+    "fold_case": (
+        "boolean",
+        "with `fold_case`",
+        ("True: items that differ by capital letters alone are one."),
+    ),
     "exclude": ("list of items", "with `exclude`", "The items that were left out."),
-    "min_basket": ("integer from 1", "with `min_basket`", "How many items a basket needs to count."),
-    "together": ("text", "with `together=user`", "`user`: an itemset counts whoever ever had all of it."),
+    "min_basket": (
+        "integer from 1",
+        "with `min_basket`",
+        ("How many items a basket needs to count."),
+    ),
+    "together": (
+        "text",
+        "with `together=user`",
+        ("`user`: an itemset counts whoever ever had all of it."),
+    ),
     "by": ("text", _BY, "The column that names segments."),
     "segment": ("text", _BY, "The segment."),
-    "max_segments": ("integer from 1", _BY, "In how many segments, or periods, a unit counts at most."),
+    "max_segments": (
+        "integer from 1",
+        _BY,
+        ("In how many segments, or periods, a unit counts at most."),
+    ),
     "time": ("text", _TIME, "The column of times."),
-    "time_format": ("text", "with `time_format`", "How texts that say times are written, such as `%d/%m/%Y`."),
+    "time_format": (
+        "text",
+        "with `time_format`",
+        ("How texts that say times are written, such as `%d/%m/%Y`."),
+    ),
     "period": ("text", "with `period`", "The period, such as `2026-W46`: only its baskets count."),
     "per": ("text", "with `per`", "A unit is what a user bought in one of these, such as `month`."),
     "missing_time": ("text", "with `missing_time`", "`drop`: rows without a time were left out."),
-    "query": ("boolean", "where a query chose the rows", "True; so it is for a view, a stream or a lazy frame."),
+    "query": (
+        "boolean",
+        "where a query chose the rows",
+        ("True; so it is for a view, a stream or a lazy frame."),
+    ),
     "catalogue": ("object", "where items were listed", "That list."),
-    "known_from": ("object", "with `known`", "How many itemsets were known, and the name of the file."),
-    "abstained": ("boolean", "always", "Whether nothing came out, which is a valid private answer."),
+    "known_from": (
+        "object",
+        "with `known`",
+        ("How many itemsets were known, and the name of the file."),
+    ),
+    "abstained": (
+        "boolean",
+        "always",
+        ("Whether nothing came out, which is a valid private answer."),
+    ),
     "message": ("text", "where nothing came out", "That, in words."),
-    "itemsets": ("list of objects", "always", "By descending noisy support, or in the order selected, or given."),
-    "known": ("list of objects", "with `known`", "The known itemsets that are not among these, with their supports."),
-    "parts": ("list of objects", "with `rules`", "Every subset of these itemsets that is not among them."),
-    "shares": ("list of objects", "where the budget was split", "The steps of the run, and what each spends."),
-    "noise": ("object or null", _SUPPORTS, "The noise of the supports; null where nothing was named."),
+    "itemsets": (
+        "list of objects",
+        "always",
+        ("By descending noisy support, or in the order selected, or given."),
+    ),
+    "known": (
+        "list of objects",
+        "with `known`",
+        ("The known itemsets that are not among these, with their supports."),
+    ),
+    "parts": (
+        "list of objects",
+        "with `rules`",
+        ("Every subset of these itemsets that is not among them."),
+    ),
+    "shares": (
+        "list of objects",
+        "where the budget was split",
+        ("The steps of the run, and what each spends."),
+    ),
+    "noise": (
+        "object or null",
+        _SUPPORTS,
+        ("The noise of the supports; null where nothing was named."),
+    ),
     "ledger": ("object", "with `ledger`", "What the ledger says of the charge."),
 }
 # Of a release of segments.
@@ -251,7 +400,10 @@ SEGMENTED_KEYS = {
     **{name: KEYS[name] for name in ("schema", "private")},
     "by": ("text", "always", "The column that names segments, or the column of times."),
     "segments": (_LISTS, "always", "Their names, or the periods."),
-    **{name: KEYS[name] for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")},
+    **{
+        name: KEYS[name]
+        for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")
+    },
     **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
     "releases": ("list of objects", "always", "The releases. Each says what it spends alone."),
     "ledger": KEYS["ledger"],
@@ -260,15 +412,31 @@ SEGMENTED_KEYS = {
 # Of the objects inside, by what docs/json.md calls them.
 INSIDE: dict[str, Keys] = {
     "An itemset": {
-        "items": ("list of items or null", "always", "Numbers are numbers; null for the one outcome without a name."),
-        "support": ("integer or null", "always", "The noisy support, in units; null where none was released."),
-        "interval": ("[lowest, highest]", "with `supports`", "A 95 % interval of the true support."),
+        "items": (
+            "list of items or null",
+            "always",
+            ("Numbers are numbers; null for the one outcome without a name."),
+        ),
+        "support": (
+            "integer or null",
+            "always",
+            ("The noisy support, in units; null where none was released."),
+        ),
+        "interval": (
+            "[lowest, highest]",
+            "with `supports`",
+            ("A 95 % interval of the true support."),
+        ),
         "doubtful": (
             "boolean",
             "where it can be known",
             "True: its rank is not sure or, with `min_support`, its support may be less.",
         ),
-        "share": ("number from 0 to 1 or null", "with `supports` and `units`", "Its share of all units."),
+        "share": (
+            "number from 0 to 1 or null",
+            "with `supports` and `units`",
+            ("Its share of all units."),
+        ),
         "share_interval": (
             "[lowest, highest], shares",
             "with `supports` and `units`",
@@ -279,18 +447,34 @@ INSIDE: dict[str, Keys] = {
         "purpose": (
             "text",
             "always",
-            "`selection`, `supports`, `count` for a number of units, or a step of levelwise such as `candidates`.",
+            (
+                "`selection`, `supports`, `count` for a number of units, or a step of levelwise "
+                "such "
+                "as `candidates`."
+            ),
         ),
         "sizes": ("list of integers", "always", "The sizes of the itemsets that it is about."),
         "fraction": ("number from 0 to 1", "always", "Its share of the budget."),
         "epsilon": ("number or null", "always", "The ε it spends, where ε is what adds up."),
         "delta": ("number or null", "always", "The δ it spends, where ε is what adds up."),
-        "rho": ("number or null", "always", "The ρ it spends, where steps are composed in zero-concentrated privacy."),
+        "rho": (
+            "number or null",
+            "always",
+            ("The ρ it spends, where steps are composed in zero-concentrated privacy."),
+        ),
         "mu_squared": ("number", "in Gaussian privacy", "The μ² it spends."),
     },
     "Noise": {
-        "kind": ("text", "always", "`discrete-laplace`, `discrete-gaussian`, `rounded-normal` or `two-normals`."),
-        "parameter": ("fraction", "always", "The scale, σ² or, of two normals, b², exactly, in a text."),
+        "kind": (
+            "text",
+            "always",
+            ("`discrete-laplace`, `discrete-gaussian`, `rounded-normal` or `two-normals`."),
+        ),
+        "parameter": (
+            "fraction",
+            "always",
+            ("The scale, σ² or, of two normals, b², exactly, in a text."),
+        ),
         "half_width": ("integer", "always", "Half the width of a 95 % interval."),
         "of_units": ("fraction", "of two normals", 'a² (docs/privacy.md, "Two normals").'),
     },
@@ -300,14 +484,26 @@ INSIDE: dict[str, Keys] = {
         "item": ("text", "where a column was named", "The column of items."),
         "label": ("text", "where a column was named", "The column of their labels."),
         "release": ("boolean", "of an earlier release", "True: it is the items of that release."),
-        "items_are_public": ("boolean", "with `items_are_public`", "True: they were taken from the data."),
-        "codes": ("object of items", "with labels", "For each label that the release shows, the item of the data."),
+        "items_are_public": (
+            "boolean",
+            "with `items_are_public`",
+            ("True: they were taken from the data."),
+        ),
+        "codes": (
+            "object of items",
+            "with labels",
+            ("For each label that the release shows, the item of the data."),
+        ),
     },
     "What a ledger says, in `ledger`": {
         "dataset": ("text", "always", "The name of the data set."),
         "entry": ("integer from 1", "always", "The number of the entry."),
         "left": ("object", "always", "What is left."),
-        "period": ("text", "with `period`", "The period that has this left: if several were charged, the last."),
+        "period": (
+            "text",
+            "with `period`",
+            ("The period that has this left: if several were charged, the last."),
+        ),
     },
     "What is left, in `left` of `ledger`": {
         "epsilon": ("number", "always", "The ε, rounded down; √(2ρ) in zCDP."),
@@ -319,19 +515,43 @@ INSIDE: dict[str, Keys] = {
         "source": ("text", "of a file", "Its name, without folders."),
     },
     "What only `save` writes, in `saved`": {
-        "missing_user": ("text", "where it was said", "What became of rows without a user: `drop` or `own-unit`."),
-        "shortfall": ("integer", "of selections", "By how many units at most something that was passed over leads."),
+        "missing_user": (
+            "text",
+            "where it was said",
+            ("What became of rows without a user: `drop` or `own-unit`."),
+        ),
+        "shortfall": (
+            "integer",
+            "of selections",
+            ("By how many units at most something that was passed over leads."),
+        ),
     },
     "A rule, in `rules`": {
         "antecedents": ("list of items", "always", "Its left side."),
         "consequents": ("list of items", "always", "Its right side."),
-        "antecedent_support": ("number", "always", "The share of all units that have the left side."),
-        "consequent_support": ("number", "always", "The share of all units that have the right side."),
+        "antecedent_support": (
+            "number",
+            "always",
+            ("The share of all units that have the left side."),
+        ),
+        "consequent_support": (
+            "number",
+            "always",
+            ("The share of all units that have the right side."),
+        ),
         "support": ("number", "always", "The share of all units that have both."),
         "confidence": ("number", "always", "support / antecedent_support."),
-        "lift": ("number or null", "not of users in one basket", "confidence / consequent_support; null for infinity."),
+        "lift": (
+            "number or null",
+            "not of users in one basket",
+            ("confidence / consequent_support; null for infinity."),
+        ),
         "leverage": ("number", "as lift", "support - antecedent_support × consequent_support."),
-        "conviction": ("number or null", "as lift", "(1 - consequent_support) / (1 - confidence); null for infinity."),
+        "conviction": (
+            "number or null",
+            "as lift",
+            ("(1 - consequent_support) / (1 - confidence); null for infinity."),
+        ),
         "zhangs_metric": ("number", "as lift", "From -1 to 1 (docs/privacy.md)."),
         "doubtful": (
             "boolean",
@@ -354,7 +574,9 @@ OBJECTS = {
 
 
 def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
-    """Return a Release as plain values: what was not asked for has no key. everything: with all that is saved."""
+    """Return a Release as plain values: what was not asked for has no key. everything: with all
+    that is saved.
+    """
     one, sizes = release, release.sizes
     made = _common(one) | {
         "date": one.date and one.date.isoformat(),
@@ -367,7 +589,9 @@ def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
         "keep_all": one.keep_all or None,
         "message": one.nothing if one.abstained else None,
         "itemsets": [_itemset(one, each) for each in one.itemsets],
-        "known": None if one.scope.known_from is None else [_itemset(one, each) for each in one.known],
+        "known": None
+        if one.scope.known_from is None
+        else [_itemset(one, each) for each in one.known],
         "parts": [_itemset(one, each) for each in one.parts] if one.with_parts else None,
         "shares": [share.to_dict() for share in one.shares] if len(one.shares) > 1 else None,
         "noise": _noise(one.noise),
@@ -384,9 +608,16 @@ def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
 def plain_segments(segmented: Any, *, everything: bool = False) -> dict[str, Any]:
     """Return a SegmentedRelease as plain values, in the order of SEGMENTED_KEYS."""
     releases = [plain_values(one, everything=everything) for one in segmented.releases]
-    excluded = [one.pop("exclude", None) for one in releases]  # the same in all of them, and perhaps long
-    made = _common(segmented) | {"segments": [*segmented], "exclude": excluded[0], "releases": releases}
-    values = {name: made[name] if name in made else getattr(segmented, name) for name in SEGMENTED_KEYS}
+    # the same in all of them, and perhaps long
+    excluded = [one.pop("exclude", None) for one in releases]
+    made = _common(segmented) | {
+        "segments": [*segmented],
+        "exclude": excluded[0],
+        "releases": releases,
+    }
+    values = {
+        name: made[name] if name in made else getattr(segmented, name) for name in SEGMENTED_KEYS
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -405,14 +636,23 @@ def _itemset(release: Any, one: Itemset) -> dict[str, Any]:
     if not release.has_shares:
         return one.to_dict()
     bounds = release.share_interval_of(one)
-    return one.to_dict() | {"share": release.share_of(one)} | ({} if bounds is None else {"share_interval": [*bounds]})
+    return (
+        one.to_dict()
+        | {"share": release.share_of(one)}
+        | ({} if bounds is None else {"share_interval": [*bounds]})
+    )
 
 
 def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
     if noise is None:
         return None
     of_units = {} if noise.of_units is None else {"of_units": str(noise.of_units)}
-    return {"kind": str(noise.kind), "parameter": str(noise.parameter), "half_width": noise.half_width, **of_units}
+    return {
+        "kind": str(noise.kind),
+        "parameter": str(noise.parameter),
+        "half_width": noise.half_width,
+        **of_units,
+    }
 
 
 # JSON can write halves of characters, which no file and no screen takes.
@@ -422,7 +662,9 @@ RATIONAL = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
 _SIMPLE: Mapping[Any, Callable[[Any], bool]] = {
     bool: lambda value: isinstance(value, bool),
     int: lambda value: is_integer(value) and value >= 0,
-    float: lambda value: (isinstance(value, float) or is_integer(value)) and value >= 0 and math.isfinite(value),
+    float: lambda value: (
+        (isinstance(value, float) or is_integer(value)) and value >= 0 and math.isfinite(value)
+    ),
     str: lambda value: isinstance(value, str) and not SURROGATE.search(value),
     Item: lambda value: is_integer(value) or _SIMPLE[str](value),
     type(None): lambda value: value is None,
@@ -435,9 +677,11 @@ def is_integer(value: Any) -> bool:
 
 
 def read(kind: Any, value: Any) -> Any:
-    """Return a plain value, which comes from outside and may be anything, as what a field of a type has.
+    """Return a plain value, which comes from outside and may be anything, as what a field of a type
+    has.
 
-    Raises ValueError, LookupError, TypeError or ArithmeticError for other values; keys not known are passed over.
+    Raises ValueError, LookupError, TypeError or ArithmeticError for other values; keys not known
+    are passed over.
     """
     if (fits := _SIMPLE.get(kind)) is not None:
         if not fits(value):
@@ -472,8 +716,14 @@ def read(kind: Any, value: Any) -> Any:
     if kind is SupportNoise:  # how many supports it is enough for is not saved, nor what it costs
         value = {**value, "count": 1, "cost": None}
     kinds = get_type_hints(kind)
-    made_of = {each.name: read(kinds[each.name], value[each.name]) for each in fields(kind) if each.name in value}
-    if kind is SupportNoise and (made_of["kind"] is NoiseKind.TWO_NORMALS) != (made_of.get("of_units") is not None):
+    made_of = {
+        each.name: read(kinds[each.name], value[each.name])
+        for each in fields(kind)
+        if each.name in value
+    }
+    if kind is SupportNoise and (made_of["kind"] is NoiseKind.TWO_NORMALS) != (
+        made_of.get("of_units") is not None
+    ):
         raise ValueError("two normals are two")
     return kind(**made_of)
 
@@ -506,14 +756,17 @@ _FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
 
 
 def save(release: Any, path: str | os.PathLike[str]) -> None:
-    """Write a release, or that of segments, to a file in the form that its name ends in, whole or not at all."""
+    """Write a release, or that of segments, to a file in the form that its name ends in, whole or
+    not at all.
+    """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a release is saved to the path of a file, not to {shown(path)}")
     place = Path(path).expanduser()
     if (form := _FORMS.get(place.suffix.lower())) is None:
         *first, last = _FORMS
         raise ParameterError(
-            f"the name of a release's file must end in {', '.join(first)} or {last}, not {place.suffix!r}"
+            f"the name of a release's file must end in {', '.join(first)} or {last}, not "
+            f"{place.suffix!r}"
         )
     content = form(release)
     with staged(place, given="path") as write:
@@ -521,20 +774,29 @@ def save(release: Any, path: str | os.PathLike[str]) -> None:
 
 
 def saved_values(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the plain values of the release in a file. Raises DataError where it cannot be read, or has none."""
+    """Return the plain values of the release in a file. Raises DataError where it cannot be read,
+    or has none.
+    """
     if not isinstance(path, str | os.PathLike):
         raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
     place = Path(path).expanduser()
     try:
-        values = json.loads(_of_parquet(place) if place.suffix.lower() in PARQUET_ENDINGS else place.read_bytes())
+        values = json.loads(
+            _of_parquet(place) if place.suffix.lower() in PARQUET_ENDINGS else place.read_bytes()
+        )
     except OSError as error:
-        raise DataError(f"{str(path)!r} cannot be read: {error.strerror or 'it is no Parquet file'}") from None
+        raise DataError(
+            f"{str(path)!r} cannot be read: {error.strerror or 'it is no Parquet file'}"
+        ) from None
     except (ValueError, RecursionError):
         raise no_release(path) from None
     if not isinstance(values, dict) or "schema" not in values:
         raise no_release(path)
     if (schema := values["schema"]) != SCHEMA:
-        raise DataError(f"{str(path)!r} has a release of schema {shown(schema)}; this version reads schema {SCHEMA}")
+        raise DataError(
+            f"{str(path)!r} has a release of schema {shown(schema)}; this version "
+            f"reads schema {SCHEMA}"
+        )
     return values
 
 

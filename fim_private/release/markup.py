@@ -1,6 +1,7 @@
 """Elements of a page of HTML, and a whole page of them, for which a browser may fetch nothing.
 
-markup.css has the looks of a page. markup.js adds a search box and sorting. A page reads as well without them.
+markup.css has the looks of a page. markup.js adds a search box and sorting. A page reads as well
+without them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ from fim_private.release.chart import DARK, LIGHT, variables
 
 # Names come from outside, and must stay text wherever they stand.
 def text(content: object) -> str:
-    """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as an escape."""
+    """Return content as HTML that shows it as it is; what cannot be shown, such as a line break, as
+    an escape.
+    """
     return escape(printable(str(content)), quote=True)
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:
-    """Return an element. inside: HTML. attributes: text, None for none; class_ is class, aria_label aria-label."""
+    """Return an element. inside: HTML. attributes: text, None for none; class_ is class, aria_label
+    aria-label.
+    """
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
         for key, value in attributes.items()
@@ -50,7 +55,10 @@ def chips(items: tuple[Item, ...] | None, unit: str, mark: str = "") -> str:
     """Return items as chips. mark: what is doubtful about them, if they are."""
     doubt = tag("abbr", MARK, title=mark) if mark else ""
     if items is None:
-        return tag("em", text(f"an itemset without a name: in no {unit}, or in too few to be named")) + doubt
+        return (
+            tag("em", text(f"an itemset without a name: in no {unit}, or in too few to be named"))
+            + doubt
+        )
     return tag("span", *(name_of(item, class_="chip") for item in items), class_="chips") + doubt
 
 
@@ -60,7 +68,8 @@ def in_sentence(items: Sequence[Item]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-# How the page looks and what it does. Colours have a contrast of 4.5 or more; nothing is loaded from anywhere.
+# How the page looks and what it does. Colours have a contrast of 4.5 or more; nothing is loaded
+# from anywhere.
 _HERE = Path(__file__)
 _LIGHT = f"{variables(LIGHT)} --rule: #d5dbe3; --card: #f4f6f9; --warnpaper: #fff1e3;"
 _DARK = f"{variables(DARK)} --rule: #333c48; --card: #1d232c; --warnpaper: #33230f;"
@@ -71,19 +80,30 @@ STYLE = (
 )
 SCRIPT = _HERE.with_suffix(".js").read_text(encoding="utf-8")
 _HASH = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-POLICY = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_HASH}'; img-src data:"
+POLICY = (
+    f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_HASH}'; img-src data:"
+)
 
 
 def checked_title(title: str | None) -> None:
     """Raise ParameterError for a title that is none."""
     if title is not None and not (isinstance(title, str) and title.strip()):
-        raise ParameterError(f"{parameter('title')} must be a text that is not empty, not {shown(title)}")
+        raise ParameterError(
+            f"{parameter('title')} must be a text that is not empty, not {shown(title)}"
+        )
 
 
 def document(
-    title: str, facts: Mapping[str, str], lead: str, main: Sequence[str], end: Sequence[str], warning: str
+    title: str,
+    facts: Mapping[str, str],
+    lead: str,
+    main: Sequence[str],
+    end: Sequence[str],
+    warning: str,
 ) -> str:
-    """Return a whole page. facts: what it is of, as texts; lead: HTML of the paragraph to read out. warning: a text."""
+    """Return a whole page. facts: what it is of, as texts; lead: HTML of the paragraph to read out.
+    warning: a text.
+    """
     head = (
         '<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{text(POLICY)}">',
@@ -93,7 +113,10 @@ def document(
         f"<style>{STYLE}</style>",
     )
     warned = paragraph(warning, class_="warning", role="alert") if warning else ""
-    known = (tag("div", tag("dt", text(key)), tag("dd", tag("bdi", text(value)))) for key, value in facts.items())
+    known = (
+        tag("div", tag("dt", text(key)), tag("dd", tag("bdi", text(value))))
+        for key, value in facts.items()
+    )
     header = tag(
         "header",
         warned,
@@ -101,8 +124,12 @@ def document(
         tag("dl", *known, class_="facts"),
         tag("p", lead, class_="lead"),
     )
-    made = paragraph(f"Made by fim-private {__version__} from a differentially private release.", class_="note")
-    body = tag("body", header, tag("main", *main), tag("footer", *end, made), f"<script>{SCRIPT}</script>")
+    made = paragraph(
+        f"Made by fim-private {__version__} from a differentially private release.", class_="note"
+    )
+    body = tag(
+        "body", header, tag("main", *main), tag("footer", *end, made), f"<script>{SCRIPT}</script>"
+    )
     return f'<!DOCTYPE html>\n<html lang="en">{tag("head", *head)}{body}</html>\n'
 
 
@@ -114,13 +141,20 @@ def section(title: str, *inside: str, level: str = "h2", place: str = "") -> str
 
 def grid(kind: str, heads: list[tuple[str, str]], rows: list[str]) -> str:
     """Return a table that can be sorted. kind: its class. heads: each with its classes."""
-    cells = (tag("th", text(name), scope="col", role="columnheader", class_=where) for name, where in heads)
+    cells = (
+        tag("th", text(name), scope="col", role="columnheader", class_=where)
+        for name, where in heads
+    )
     head = tag("thead", tag("tr", *cells, role="row"), role="rowgroup")
     return tag("table", head, tag("tbody", *rows, role="rowgroup"), class_=kind, role="table")
 
 
 def number_cell(kind: str, label: str, value: float, content: str, interval: str = "") -> str:
-    """Return a cell with a number. label: what stands before it on a phone. value: by which it is sorted."""
+    """Return a cell with a number. label: what stands before it on a phone. value: by which it is
+    sorted.
+    """
     inside = text(content) + (tag("span", text(interval), class_="interval") if interval else "")
     plain = f"{value:.6g}" if math.isfinite(value) else "1e300"
-    return tag("td", inside, class_=f"number {kind}", role="cell", data_label=label, data_value=plain)
+    return tag(
+        "td", inside, class_=f"number {kind}", role="cell", data_label=label, data_value=plain
+    )

@@ -52,17 +52,21 @@ def report(
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> None:
-    """Write a release, or those of segments, as a page of HTML, which shows nothing else and spends nothing.
+    """Write a release, or those of segments, as a page of HTML, which shows nothing else and spends
+    nothing.
 
     release: of several, in order of time, the page shows how shares moved, and has no rules.
 
-    title: what stands on top of the page. It has rules where it was mined with rules=True; min_confidence, min_lift: as
-    in Release.rules. Raises ParameterError for what is no release, no path or no title, and for limits out of range.
-    Raises OutputError where the file cannot be written.
+    title: what stands on top of the page. It has rules where it was mined with rules=True;
+    min_confidence, min_lift: as in Release.rules. Raises ParameterError for what is no release, no
+    path or no title, and for limits out of range. Raises OutputError where the file cannot be
+    written.
     """
     several = [] if isinstance(release, Release | SegmentedRelease) else release
     if not isinstance(several, Sequence) or not all(isinstance(one, Release) for one in several):
-        raise ParameterError(f"a report is made of a Release, or of several in a list, not of {shown(release)}")
+        raise ParameterError(
+            f"a report is made of a Release, or of several in a list, not of {shown(release)}"
+        )
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
     if isinstance(release, Release | SegmentedRelease):
@@ -74,8 +78,12 @@ def report(
         write(content)
 
 
-def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str | None = None) -> str:
-    """Return the page, which has only what a release says of itself. rules: of segments under their names."""
+def page(
+    release: Release | SegmentedRelease, rules: Any = None, *, title: str | None = None
+) -> str:
+    """Return the page, which has only what a release says of itself. rules: of segments under their
+    names.
+    """
     checked_title(title)
     if isinstance(release, Release):
         whole, parts = release, [_Part(release, rules, _findings(rules))]
@@ -87,21 +95,34 @@ def page(release: Release | SegmentedRelease, rules: Any = None, *, title: str |
             for place, (name, one) in enumerate(release.items(), 1)
         ]
     title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
-    contents = (tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts)
+    contents = (
+        tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts
+    )
     officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
     over_time, lead = _over_time(release)
     main = [
         over_time,
         tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
         *(each for part in parts for each in part.sections()),
-        section("How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))),
+        section(
+            "How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))
+        ),
     ]
     end = [section("What this page promises", *map(paragraph, _promised(whole))), officer]
-    return document(title, _facts(whole), lead or _lead(parts), main, end, "" if whole.private else whole.guarantee)
+    return document(
+        title,
+        _facts(whole),
+        lead or _lead(parts),
+        main,
+        end,
+        "" if whole.private else whole.guarantee,
+    )
 
 
 def _over_time(release: Release | SegmentedRelease) -> tuple[str, str]:
-    """Return the charts of how shares moved, and the sentence on them, of several periods with shares; else nothing."""
+    """Return the charts of how shares moved, and the sentence on them, of several periods with
+    shares; else nothing.
+    """
     if isinstance(release, Release) or release.part != "period" or len(release) < 2:
         return "", ""
     if not all(one.has_shares for one in release.values()):
@@ -126,12 +147,15 @@ def _facts(release: Release) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Finding:
-    """Two sides that are together, by the places of the rules from one to the other: the surer first, if both are."""
+    """Two sides that are together, by the places of the rules from one to the other: the surer
+    first, if both are.
+    """
 
     rule: int
     mirror: int | None
     clear: bool
-    above: bool  # more often than chance is sure; without lifts, that the confidence is what was asked for
+    # more often than chance is sure; without lifts, that the confidence is what was asked for
+    above: bool
 
 
 def _findings(rules: Rules | None) -> list[_Finding]:
@@ -143,7 +167,9 @@ def _findings(rules: Rules | None) -> list[_Finding]:
         places.setdefault(frozenset(sides), []).append(place)
     made = []
     for both in places.values():
-        rule, *mirror = sorted(both, key=lambda place: (rules.doubtful[place], -rules.metrics["confidence"][place]))
+        rule, *mirror = sorted(
+            both, key=lambda place: (rules.doubtful[place], -rules.metrics["confidence"][place])
+        )
         clear = not rules.doubtful[rule]
         above = clear and (not rules.has_lifts or rules.bounds["lift"][0][rule] > 1)
         made.append(_Finding(rule, mirror[0] if mirror else None, bool(clear), bool(above)))
@@ -152,7 +178,9 @@ def _findings(rules: Rules | None) -> list[_Finding]:
 
 @dataclass(frozen=True)
 class _Part:
-    """What the page says of one release, which may be that of a segment. place: what makes its names its own."""
+    """What the page says of one release, which may be that of a segment. place: what makes its
+    names its own.
+    """
 
     release: Release
     rules: Rules | None
@@ -179,7 +207,10 @@ class _Part:
         told = [*release.certainty]
         if release.counts_for_rules:
             who = words.customers(self.unit)
-            counted = f"An itemset counts all {who} who ever bought all of it, in one basket or in several."
+            counted = (
+                f"An itemset counts all {who} who ever bought all of it, in one basket or "
+                f"in several."
+            )
             told.append(f"{counted} {words.counted_for_rules(who)}")
         notes = (paragraph(each, class_="note") for each in told)
         yield section("What was found", *self._itemsets(), *notes, **where)
@@ -188,7 +219,9 @@ class _Part:
 
     def _rules(self, rules: Rules) -> Iterator[str]:
         if not self.findings:
-            yield paragraph("No rule of these itemsets has as much confidence and lift as was asked for.")
+            yield paragraph(
+                "No rule of these itemsets has as much confidence and lift as was asked for."
+            )
             return
         above = [one for one in self.findings if one.above]
         others = [one for one in self.findings if not one.above]
@@ -202,11 +235,15 @@ class _Part:
         if others and rules.has_lifts:
             below = "Less often than chance, or more often is not sure"
             shown_others = [rows(one) for one in others[:_MOST]]
-            table = self._list("rules", self._rule_heads(rules), shown_others, most=len(shown_others))
+            table = self._list(
+                "rules", self._rule_heads(rules), shown_others, most=len(shown_others)
+            )
             summary = tag("summary", text(f"{below}: {len(others):,}"))
             yield tag("details", summary, table, class_="less")
         elif others:
-            yield self._list("rules", self._rule_heads(rules), [rows(one) for one in others[:_MOST]])
+            yield self._list(
+                "rules", self._rule_heads(rules), [rows(one) for one in others[:_MOST]]
+            )
         left = sum(max(len(each) - _MOST, 0) for each in (above, others))
         if left:
             yield paragraph(f"The release's file has {left:,} more.", class_="note")
@@ -217,14 +254,17 @@ class _Part:
         if not rules.has_lifts:
             return rules.note
         return (
-            f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not only with the others. "
+            f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not "
+            f"only with the others. "
             "With 95 % probability, all intervals of a row hold at once."
         )
 
     def _rule_labels(self, rules: Rules) -> dict[str, str]:
         """Return what the numbers of a rule are called."""
         every = f"all {words.customers(self.unit)}"
-        those, lift = ("baskets with", f"in {every}") if self.unit == "basket" else ("those who buy", every)
+        those, lift = (
+            ("baskets with", f"in {every}") if self.unit == "basket" else ("those who buy", every)
+        )
         return {
             **({"lift": f"Times as often as {lift}"} if rules.has_lifts else {}),
             "confidence": f"Of {those} the first",
@@ -239,7 +279,11 @@ class _Part:
 
     def _rule_rows(self, rules: Rules) -> Any:
         cells_of = rules_table(rules, self.release.decimals, self.unit).rows
-        doubted = "more often than chance is not sure" if rules.has_lifts else "may have less than was asked for"
+        doubted = (
+            "more often than chance is not sure"
+            if rules.has_lifts
+            else ("may have less than was asked for")
+        )
         labels = self._rule_labels(rules)
 
         def confidence(place: int) -> tuple[float, str, str]:
@@ -247,7 +291,9 @@ class _Part:
 
         def row(one: _Finding) -> list[str]:
             share, lift = cells_of[one.rule][1], cells_of[one.rule][4:]
-            named = [chips(side[one.rule], self.unit) for side in (rules.antecedents, rules.consequents)]
+            named = [
+                chips(side[one.rule], self.unit) for side in (rules.antecedents, rules.consequents)
+            ]
             named[1] = chips(rules.consequents[one.rule], self.unit, "" if one.clear else doubted)
             cells = [
                 tag("td", named[0], class_="side", role="cell"),
@@ -260,9 +306,14 @@ class _Part:
                 "reverse": (-1.0, "–", "") if one.mirror is None else confidence(one.mirror),
                 "share": (float(rules.shares["support"][one.rule]), share),
             }
-            return [*cells, *(number_cell(kind, label, *numbers[kind]) for kind, label in labels.items())]
+            return [
+                *cells,
+                *(number_cell(kind, label, *numbers[kind]) for kind, label in labels.items()),
+            ]
 
-        return lambda one: tag("tr", *row(one), role="row", class_="sure" if one.clear else "doubtful")
+        return lambda one: tag(
+            "tr", *row(one), role="row", class_="sure" if one.clear else "doubtful"
+        )
 
     # -------------------- itemsets
 
@@ -282,7 +333,11 @@ class _Part:
                 yield self._names(itemsets)
 
     def _chips(self, one: Itemset) -> str:
-        doubt = "rank is not sure" if self.release.min_support is None else "may have less than was asked for"
+        doubt = (
+            "rank is not sure"
+            if self.release.min_support is None
+            else ("may have less than was asked for")
+        )
         return chips(one.items, self.unit, doubt if one.doubtful else "")
 
     def _names(self, itemsets: Sequence[Itemset]) -> str:
@@ -290,17 +345,39 @@ class _Part:
         first = tag("ol", *names[:_OPEN], class_="names")
         rest = tag("ol", *names[_OPEN:], class_="names", start=_OPEN + 1)
         more = tag("summary", f"{len(names) - _OPEN:,} more")
-        return tag("div", first, tag("details", more, rest, class_="more") if names[_OPEN:] else "", class_="list")
+        return tag(
+            "div",
+            first,
+            tag("details", more, rest, class_="more") if names[_OPEN:] else "",
+            class_="list",
+        )
 
     def _support_heads(self) -> list[tuple[str, str]]:
-        heads = [("Items", "side"), ("", "bars unsorted"), (words.customers(self.unit).capitalize(), "number support")]
+        heads = [
+            ("Items", "side"),
+            ("", "bars unsorted"),
+            (words.customers(self.unit).capitalize(), "number support"),
+        ]
         heads += [("Share", "number share")] if self.release.has_shares else []
         return [*heads, ("95 % interval", "number interval unsorted")]
 
     def _support_rows(self, itemsets: Sequence[Itemset]) -> list[str]:
         release, rows = self.release, []
-        longest = max([1, *(max(one.interval[1], one.support or 0) for one in itemsets if one.interval is not None)])
-        labels = [words.customers(self.unit).capitalize(), *(["Share"] if release.has_shares else []), "95 % interval"]
+        longest = max(
+            [
+                1,
+                *(
+                    max(one.interval[1], one.support or 0)
+                    for one in itemsets
+                    if one.interval is not None
+                ),
+            ]
+        )
+        labels = [
+            words.customers(self.unit).capitalize(),
+            *(["Share"] if release.has_shares else []),
+            "95 % interval",
+        ]
         kinds = ["support", *(["share"] if release.has_shares else []), "interval"]
         for one in itemsets:
             cells = [tag("th", self._chips(one), scope="row", role="rowheader", class_="side")]
@@ -308,10 +385,23 @@ class _Part:
                 cells.append(tag("td", class_="bars", aria_hidden="true"))
                 numbers = ["not released", *[""] * (len(kinds) - 1)]
             else:
-                low, length, high = (100 * end / longest for end in (one.interval[0], one.support, one.interval[1]))
-                fill = tag("span", class_="fill doubtful" if one.doubtful else "fill", style=f"width:{length:.2f}%")
+                low, length, high = (
+                    100 * end / longest for end in (one.interval[0], one.support, one.interval[1])
+                )
+                fill = tag(
+                    "span",
+                    class_="fill doubtful" if one.doubtful else "fill",
+                    style=f"width:{length:.2f}%",
+                )
                 line = tag("span", class_="line", style=f"left:{low:.2f}%;width:{high - low:.2f}%")
-                cells.append(tag("td", tag("span", fill, line, class_="bar"), class_="bars", aria_hidden="true"))
+                cells.append(
+                    tag(
+                        "td",
+                        tag("span", fill, line, class_="bar"),
+                        class_="bars",
+                        aria_hidden="true",
+                    )
+                )
                 numbers = [*release.cells(one)[1:]]
             support = -1 if one.support is None else one.support
             cells += [
@@ -321,7 +411,9 @@ class _Part:
             rows.append(tag("tr", *cells, role="row"))
         return rows
 
-    def _list(self, kind: str, heads: list[tuple[str, str]], rows: list[str], *, most: int = _OPEN) -> str:
+    def _list(
+        self, kind: str, heads: list[tuple[str, str]], rows: list[str], *, most: int = _OPEN
+    ) -> str:
         """Return rows as a table, with those past the most in a second one that is folded."""
         shown_rows, folded = grid(kind, heads, rows[:most]), ""
         if rows[most:]:
@@ -341,10 +433,14 @@ def _of_size(size: int, number: int = 2) -> str:
 
 
 def _lead(parts: Sequence[_Part]) -> str:
-    """Return the paragraph that can be read out: what the first section shows, and how much of it is sure."""
+    """Return the paragraph that can be read out: what the first section shows, and how much of it
+    is sure.
+    """
     found = [part for part in parts if part.release.itemsets]
     if not found:
-        nothing = parts[0].release.nothing if len(parts) == 1 else "Nothing stood out from the noise."
+        nothing = (
+            parts[0].release.nothing if len(parts) == 1 else ("Nothing stood out from the noise.")
+        )
         return text(f"{nothing} That is a valid answer, and its budget is spent.")
     with_rules = [part for part in found if part.findings]
     if with_rules:
@@ -355,7 +451,9 @@ def _lead(parts: Sequence[_Part]) -> str:
 
 
 def _first_said(parts: Sequence[_Part], in_words: Callable[[_Part], str]) -> str:
-    """Return the first sentence that there is of a part, after the part's name; nothing without one."""
+    """Return the first sentence that there is of a part, after the part's name; nothing without
+    one.
+    """
     for part in parts:
         said = in_words(part)
         if said:
@@ -364,11 +462,17 @@ def _first_said(parts: Sequence[_Part], in_words: Callable[[_Part], str]) -> str
 
 
 def _sure_rules(parts: Sequence[_Part]) -> str:
-    """Return for how many findings more often than chance is sure; nothing where rules have no lift."""
+    """Return for how many findings more often than chance is sure; nothing where rules have no
+    lift.
+    """
     findings = [one for part in parts for one in part.findings]
     if parts[0].rules is None or not parts[0].rules.has_lifts:
         doubted = not any(one.above for one in findings)
-        return "The confidence that was asked for is sure for none of the rules below." if doubted else ""
+        return (
+            "The confidence that was asked for is sure for none of the rules below."
+            if doubted
+            else ""
+        )
     above = sum(one.above for one in findings)
     if not above:
         return "More often than chance is sure for none of the findings below: they may be chance."
@@ -377,23 +481,41 @@ def _sure_rules(parts: Sequence[_Part]) -> str:
 
 def _sure_ranks(parts: Sequence[_Part]) -> str:
     """Return of how many itemsets the rank is sure; nothing where that is unknown."""
-    marks = [one.doubtful for part in parts for one in part.release.itemsets if one.doubtful is not None]
+    marks = [
+        one.doubtful for part in parts for one in part.release.itemsets if one.doubtful is not None
+    ]
     if parts[0].release.min_support is not None:
-        return "A ? marks what may have less support than was asked for, because of the noise." if any(marks) else ""
+        return (
+            "A ? marks what may have less support than was asked for, because of the noise."
+            if any(marks)
+            else ""
+        )
     sure = marks.count(False)
     if marks and not sure:
-        rank = "Its rank is not sure" if len(marks) == 1 else "The rank is sure for none of these itemsets"
+        rank = (
+            "Its rank is not sure"
+            if len(marks) == 1
+            else ("The rank is sure for none of these itemsets")
+        )
         return f"{rank}: something that was left out may be as frequent."
     return f"The rank is sure for {words.some_of(sure, len(marks), 'itemset')}." if marks else ""
 
 
 def _rule_in_words(part: _Part) -> str:
     """Return the surest rule as a sentence, with its intervals; nothing without one."""
-    rules, who, sure = part.rules, words.customers(part.unit), [one.rule for one in part.findings if one.above]
+    rules, who, sure = (
+        part.rules,
+        words.customers(part.unit),
+        [one.rule for one in part.findings if one.above],
+    )
     if rules is None or not sure:
         return ""
     # Of one item and another, if there is one: that can be said in one breath.
-    short = [place for place in sure if len(rules.antecedents[place]) == len(rules.consequents[place]) == 1]
+    short = [
+        place
+        for place in sure
+        if len(rules.antecedents[place]) == len(rules.consequents[place]) == 1
+    ]
     place = [*short, *sure][0]
     one, other = (in_sentence(side[place]) for side in (rules.antecedents, rules.consequents))
     verb = f"Customers who buy {one} also buy {other}"
@@ -401,13 +523,23 @@ def _rule_in_words(part: _Part) -> str:
         verb = f"Baskets with {one} also hold {other}"
     elif not part.release.scope.unites:
         verb += " in the same basket"
-    *_, share, within, lift, between = [*rules_table(rules, part.release.decimals, part.unit).rows[place], "", ""][:6]
+    *_, share, within, lift, between = [
+        *rules_table(rules, part.release.decimals, part.unit).rows[place],
+        "",
+        "",
+    ][:6]
     claim = f"{verb}: about {share} of them ({within})"
-    return f"{claim}, {lift} times as often as {who} in all ({between})." if rules.has_lifts else f"{claim}."
+    return (
+        f"{claim}, {lift} times as often as {who} in all ({between})."
+        if rules.has_lifts
+        else f"{claim}."
+    )
 
 
 def _itemset_in_words(part: _Part) -> str:
-    """Return the first itemset that came out, of several items if there is one, with its support; or nothing."""
+    """Return the first itemset that came out, of several items if there is one, with its support;
+    or nothing.
+    """
     release = part.release
     told = [one for one in release.itemsets if one.items and _is_worth_telling(one)]
     one = next((one for one in told if len(one.items or ()) > 1), told[0] if told else None)
@@ -418,9 +550,17 @@ def _itemset_in_words(part: _Part) -> str:
     if one.support is None or one.interval is None:
         kind = _of_size(len(one.items), 1)
         if release.wanted > 1 and one.doubtful is False:
-            of = _of_size(len(one.items)) if len(release.sizes) == 1 or not release.union else "itemsets"
+            of = (
+                _of_size(len(one.items))
+                if len(release.sizes) == 1 or not release.union
+                else "itemsets"
+            )
             return f"Among the {release.top:,} most frequent {text(of)}: {named}."
-        first = f"Selected as the most frequent {text(kind)}" if release.wanted == 1 else "Selected as frequent"
+        first = (
+            f"Selected as the most frequent {text(kind)}"
+            if release.wanted == 1
+            else "Selected as frequent"
+        )
         return f"{first}: {named}. Its support was not released."
     share = release.share_of(one)
     of_all = "" if share is None else f", {words.percent(share, release.decimals)} of all"
@@ -443,26 +583,44 @@ def _is_worth_telling(one: Itemset) -> bool:
 def _promised(release: Release) -> Iterator[str]:
     """Yield the guarantee in everyday words, a paragraph each."""
     if not release.private:
-        yield "This page protects nobody: a seed was given, for a test, so its noise can be predicted."
+        yield (
+            "This page protects nobody: a seed was given, for a test, so its noise can be "
+            "predicted."
+        )
         return
     who = words.customers(release.privacy_unit)[:-1]
     chosen = release.where is not None or release.scope.query
     of_whom = f"{who} whose rows were read" if chosen else who
-    had = "not been in the data" if release.scope.per is None else f"bought nothing in any one {release.scope.per}"
+    had = (
+        "not been in the data"
+        if release.scope.per is None
+        else (f"bought nothing in any one {release.scope.per}")
+    )
     if release.neighbors == Neighbors.REPLACE_ONE:
-        had = "bought anything else" if release.privacy_unit == "user" else "contained anything else"
+        had = (
+            "bought anything else"
+            if release.privacy_unit == "user"
+            else ("contained anything else")
+        )
         had += ", and its rows been read just as well" if chosen else ""
         segment = printable(release.scope.by or "")
         had += f" and counted in the same {segment}" if release.scope.segment is not None else ""
     if release.privacy_unit == "user":
-        own = " A basket without a customer is protected by itself." if release.missing_user == "own-unit" else ""
+        own = (
+            " A basket without a customer is protected by itself."
+            if release.missing_user == "own-unit"
+            else ""
+        )
         if (per := release.scope.per) is None:
             yield f"This page protects each customer, with all that they bought.{own}"
         else:
             longer = f"Purchases of several {per}s are together protected less."
             yield f"This page protects what a customer bought in any one {per}. {longer}{own}"
     else:
-        yield "This page protects each single basket. A customer with several baskets is protected less."
+        yield (
+            "This page protects each single basket. A customer with several baskets is "
+            "protected less."
+        )
     if release.scope.items_are_public:
         yield "It does not protect which items there are: their names were taken to be public."
         had += f", {words.SAME_ITEMS}"
@@ -479,11 +637,14 @@ def _promised(release: Release) -> Iterator[str]:
         weak = f"That is a weak promise to any one {who}."
     yield (
         f"It was partly left to chance, on purpose. Suppose any one {of_whom} had {had}. Then the "
-        f"probability of what you see here would differ by a factor of {factor} at most{added}. {weak}"
+        f"probability of what you see here would differ by a factor of {factor} at most{added}. "
+        f"{weak}"
     )
     if release.units is not None and release.units_interval is None:
         holds = "bought" if release.privacy_unit == "user" else "holds"
-        hidden = f"The page hides what any one {who} {holds}, but not that the {who} is in the data."
+        hidden = (
+            f"The page hides what any one {who} {holds}, but not that the {who} is in the data."
+        )
         yield f"The number of {who}s is released exactly. {hidden}"
     yield "Each further release of the same data reveals a little more about it."
 
@@ -505,7 +666,9 @@ def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     one = f"one customer, with {whole}" if unit == "user" else "one basket"
     alike = f", {words.SAME_ITEMS}" if release.scope.items_are_public else ""
     replaced = release.neighbors == Neighbors.REPLACE_ONE
-    most = f"{release.wanted:,} at most" + ("" if release.scope.segment is None else " in each segment")
+    most = f"{release.wanted:,} at most" + (
+        "" if release.scope.segment is None else " in each segment"
+    )
     budget = f"ε = {least_in_words(release.cost.epsilon)}, δ = {least_in_words(release.cost.delta)}"
     if release.zcdp is not None:
         budget += f" (ρ = {least_in_words(release.zcdp.rho)} of zero-concentrated privacy)"
@@ -518,16 +681,29 @@ def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
     table: dict[str, list[str]] = {
         "Guarantee": [release.guarantee],
         "Protected": [one + alike],
-        "Neighbours": [f"{release.neighbors}: {one} {'in place of any other' if replaced else 'more or less'}{alike}"],
+        "Neighbours": [
+            (
+                f"{release.neighbors}: {one} "
+                f"{'in place of any other' if replaced else 'more or less'}{alike}"
+            )
+        ],
         "Spent": [budget, *words.charged(release.charged)],
         "Steps": [f"{100 * float(share):.1f} % for {what}" for what, share in shares],
-        "Mechanism": [release.mechanism if release.reason is None else f"{release.mechanism}: {release.reason}"],
+        "Mechanism": [
+            release.mechanism
+            if release.reason is None
+            else (f"{release.mechanism}: {release.reason}")
+        ],
         "Items in an itemset": [str(release.size)],
         "Itemsets": [f"the {release.top:,} named" if release.mechanism == GIVEN else most],
     }
     optional = {
         "At least in": least is not None
-        and (f"{most_in_words(100 * Exact(least or 0))} % of all" if share_asked else f"{least:,} {who}"),
+        and (
+            f"{most_in_words(100 * Exact(least or 0))} % of all"
+            if share_asked
+            else f"{least:,} {who}"
+        ),
         f"Number of {who}": release.units is not None and f"{about}{release.units:,}",
         "Counted of a basket": items is not None and f"{items:,} items at most",
         "Counted of a customer": baskets is not None and f"{baskets:,} baskets at most",
@@ -544,24 +720,36 @@ def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
     who = words.customers(releases[0].privacy_unit)
     if supports:
         yield (
-            f"Numbers of {who} are true numbers with noise added on purpose. If you ask the same question twice, you "
+            f"Numbers of {who} are true numbers with noise added on purpose. If you ask the same "
+            f"question twice, you "
             "get two answers."
         )
-        yield "The thin line on a bar is an interval: it contains the true number with 95 % probability."
+        yield (
+            "The thin line on a bar is an interval: it contains the true number with 95 % "
+            "probability."
+        )
         yield "If the lines of two bars overlap, the true order may be the other way round."
     doubtful = any(one.doubtful for release in releases for one in release.itemsets)
     if doubtful and releases[0].min_support is not None:
-        yield "A ? beside an itemset means that it may have less support than was asked for, because of the noise."
+        yield (
+            "A ? beside an itemset means that it may have less support than was asked for, "
+            "because of the noise."
+        )
     elif doubtful:
         yield (
-            "A ? beside an itemset, and stripes in its bar, mean that its rank is not sure. Something that was left "
+            "A ? beside an itemset, and stripes in its bar, mean that its rank is not sure. "
+            "Something that was left "
             "out may be as frequent. The number and the interval hold all the same."
         )
     if any(part.rules is not None and part.rules.has_lifts and part.findings for part in parts):
         yield (
-            "More often than chance is sure where the whole interval of the lift is above 1. A ? beside a row means "
+            "More often than chance is sure where the whole interval of the lift is above 1. A ? "
+            "beside a row means "
             "that it is not sure, and what you see there may be chance."
         )
-    yield "Items that are not on this page may be bought together, too. They only do not stand out from the noise."
+    yield (
+        "Items that are not on this page may be bought together, too. They only do not stand "
+        "out from the noise."
+    )
     if not any(releases):
         yield "An empty page is a valid answer. Its budget is spent all the same."

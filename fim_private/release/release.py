@@ -1,4 +1,6 @@
-"""A release, and those of segments: what came out, under which guarantee, and the forms in which it is handed on."""
+"""A release, and those of segments: what came out, under which guarantee, and the forms in which it
+is handed on.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,26 @@ from fim_private.options import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, saved, words
-from fim_private.release.chart import TITLE, Bar, BarChart, cut, draw, draw_all, named, on_one_scale, svg, width
-from fim_private.release.rules import Rules, rules_chart, rules_frame, rules_json, rules_of, rules_table
+from fim_private.release.chart import (
+    TITLE,
+    Bar,
+    BarChart,
+    cut,
+    draw,
+    draw_all,
+    named,
+    on_one_scale,
+    svg,
+    width,
+)
+from fim_private.release.rules import (
+    Rules,
+    rules_chart,
+    rules_frame,
+    rules_json,
+    rules_of,
+    rules_table,
+)
 from fim_private.request.budget import Share
 from fim_private.request.itemsets import Itemset
 from fim_private.request.request import MiningOptions, Scope
@@ -34,7 +54,10 @@ _MOST_COLUMNS, _MOST_DECIMALS = 10_000, 6
 _MOST_BARS = 200
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
-    "user": "users with many items buy much the same ones as users with few, and buy them again about as often",
+    "user": (
+        "users with many items buy much the same ones as users with few, and buy them again "
+        "about as often"
+    ),
 }
 # So many segments without itemsets are named in a session.
 _FEW_SEGMENTS = 5
@@ -42,22 +65,28 @@ _FEW_SEGMENTS = 5
 
 @dataclass(frozen=True, repr=False)
 class Release:
-    """What leaves: the itemsets, and the guarantee they were released under; a sequence of the itemsets.
+    """What leaves: the itemsets, and the guarantee they were released under; a sequence of the
+    itemsets.
 
-    It has len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release. One that abstained is empty,
-    and so is false; it has spent its budget all the same.
+    It has len(release), release[0], release[{"milk", "tea"}].support, {"tea"} in release. One that
+    abstained is empty, and so is false; it has spent its budget all the same.
 
     docs/json.md explains what is in its JSON; None, or empty, where that has no key. Besides:
-    sizes: those asked for. cost: the (epsilon, delta) of all of it; zcdp: the (rho, delta) it follows from, if any.
-    parts: with_parts, every subset of the itemsets that is not among them. known: itemsets that were known, and are in
-        neither. scope: what counted, and what an item is.
-    missing_user: the rule for rows without a user. "own-unit" makes each such basket a unit, "drop" leaves it out; None
-        if there was no rule.
-    keep_all: whether itemsets that do not stand out from the noise stayed, of levelwise or with noisy supports.
-    units: exact under replace-one, which makes that number public; otherwise a noisy count, or None.
-    shortfall: of itemsets that were picked one by one. With 95 % probability, nothing that was left out has over
-        `shortfall` units more than one that was picked. None if no such number follows from public parameters.
-    charged: what a ledger says. date: the day on which it was made; None with a seed, which makes the same on any day.
+    sizes: those asked for. cost: the (epsilon, delta) of all of it; zcdp: the (rho, delta) it
+    follows from, if any.
+    parts: with_parts, every subset of the itemsets that is not among them. known: itemsets that
+        were known, and are in neither. scope: what counted, and what an item is.
+    missing_user: the rule for rows without a user. "own-unit" makes each such basket a unit, "drop"
+        leaves it out; None if there was no rule.
+    keep_all: whether itemsets that do not stand out from the noise stayed, of levelwise or with
+    noisy supports.
+    units: exact under replace-one, which makes that number public; otherwise a noisy count, or
+    None.
+    shortfall: of itemsets that were picked one by one. With 95 % probability, nothing that was left
+        out has over `shortfall` units more than one that was picked. None if no such number follows
+        from public parameters.
+    charged: what a ledger says. date: the day on which it was made; None with a seed, which makes
+    the same on any day.
     request: what was asked for; None where itemsets were given, and in a loaded release.
     """
 
@@ -118,10 +147,13 @@ class Release:
     def _with_items(self, itemset: object) -> Itemset | None:
         wanted: Any = itemset.items if isinstance(itemset, Itemset) else itemset
         # Of a text it would look as if it asked whether any itemset has it.
-        if isinstance(wanted, str | bytes) or not (isinstance(wanted, Collection) or isinstance(itemset, Itemset)):
+        if isinstance(wanted, str | bytes) or not (
+            isinstance(wanted, Collection) or isinstance(itemset, Itemset)
+        ):
             example = "{'milk', 'tea'}"
             raise ParameterError(
-                f"{parameter('itemset')} must be a collection of items such as {example}, not {shown(itemset)}"
+                f"{parameter('itemset')} must be a collection of items such as {example}, not "
+                f"{shown(itemset)}"
             )
         key = None if wanted is None else {*wanted}
         return next((one for one in self.itemsets if (one.items and {*one.items}) == key), None)
@@ -156,16 +188,22 @@ class Release:
         """How many items of a basket, and how many baskets of a user, counted at most."""
         return self.max_basket, self.max_baskets
 
-    rho = property(lambda self: None if self.zcdp is None else self.zcdp.rho, doc="The rho spent, where asked so.")
+    rho = property(
+        lambda self: None if self.zcdp is None else self.zcdp.rho,
+        doc="The rho spent, where asked so.",
+    )
     # Whether levelwise counted its candidates, and left out what does not stand out.
     counted = property(lambda self: self.mechanism == "levelwise" and self.min_support is None)
-    # Whether supports, and shares, were asked for, whatever came out: the forms below must not depend on that.
+    # Whether supports, and shares, were asked for, whatever came out: the forms below must not
+    # depend on that.
     has_supports = property(lambda self: any(share.purpose == "supports" for share in self.shares))
     has_shares = property(lambda self: self.has_supports and self.units is not None)
 
     @property
     def has_doubts(self) -> bool:
-        """Whether it can be known of itemsets that they may not be among those asked for, whatever came out."""
+        """Whether it can be known of itemsets that they may not be among those asked for, whatever
+        came out.
+        """
         is_ranked = self.has_supports and self.shortfall is not None and self.top > 1
         return self.min_support is not None or self.counted or is_ranked
 
@@ -178,15 +216,27 @@ class Release:
     def decimals(self) -> int:
         """With how many decimals shares are written, in per cent."""
         # So many tell more than the noise of a support does.
-        resolution = 100 * max(0.5 if self.noise is None else self.noise.half_width, 0.5) / max(self.units or 0, 1)
+        resolution = (
+            100
+            * max(0.5 if self.noise is None else self.noise.half_width, 0.5)
+            / max(self.units or 0, 1)
+        )
         return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
 
     def share_of(self, itemset: Itemset) -> float | None:
-        """Return the share of all units that have an itemset of this release, 0 to 1; None where that is not known."""
-        return min(itemset.support / self.units, 1.0) if itemset.support is not None and self.units else None
+        """Return the share of all units that have an itemset of this release, 0 to 1; None where
+        that is not known.
+        """
+        return (
+            min(itemset.support / self.units, 1.0)
+            if itemset.support is not None and self.units
+            else None
+        )
 
     def share_interval_of(self, itemset: Itemset) -> tuple[float, float] | None:
-        """Return (lowest, highest), a 95 % interval of the true share; None where there is no share_of."""
+        """Return (lowest, highest), a 95 % interval of the true share; None where there is no
+        share_of.
+        """
         # Of a noisy number of units it was made with the release, of the noise of both.
         if itemset.interval is None or not self.units or self.units_interval is not None:
             return itemset.share_interval if self.units else None
@@ -201,10 +251,14 @@ class Release:
 
     @property
     def title(self) -> str:
-        """What was released, in words: how many itemsets of how many, by what; or that there are none, and why."""
+        """What was released, in words: how many itemsets of how many, by what; or that there are
+        none, and why.
+        """
         found, sizes = len(self.itemsets), self.sizes
         if self.mechanism == GIVEN:
-            return f"The {f'supports of the {self.top:,} itemsets' if self.top > 1 else 'support of the itemset'} given"
+            if self.top == 1:
+                return "The support of the itemset given"
+            return f"The supports of the {self.top:,} itemsets given"
         if not found and self.scope.part is not None:
             return self.nothing
         kind, kinds = words.itemsets_of(sizes, 1), words.itemsets_of(sizes, found)
@@ -237,7 +291,9 @@ class Release:
 
     @property
     def nothing(self) -> str:
-        """That nothing came out, in plain words: for whoever reads a page, not for whoever made it."""
+        """That nothing came out, in plain words: for whoever reads a page, not for whoever made
+        it.
+        """
         part = self.scope.part
         for_whom = "" if part is None else f" for {printable(part)}"
         if self.min_support is not None:
@@ -258,17 +314,26 @@ class Release:
 
     @property
     def guarantee(self) -> str:
-        """The guarantee, in one sentence; more where the budget was given as rho, or a unit is a user's period."""
+        """The guarantee, in one sentence; more where the budget was given as rho, or a unit is a
+        user's period.
+        """
         if not self.private:
             return words.SEEDED
-        chosen = {"where": self.where is not None, "query": self.scope.query, "segments": self.scope.by is not None}
+        chosen = {
+            "where": self.where is not None,
+            "query": self.scope.query,
+            "segments": self.scope.by is not None,
+        }
         chosen["same_items"] = self.scope.items_are_public
         of_whom = self.privacy_unit, self.missing_user, self.scope.per
         sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
         if self.zcdp is not None:
-            approximately = f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
+            approximately = (
+                f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""
+            )
             sentence += (
-                f" This follows from {approximately}ρ-zCDP with ρ = {least_in_words(self.zcdp.rho)}, which adds up: "
+                f" This follows from {approximately}ρ-zCDP with ρ = "
+                f"{least_in_words(self.zcdp.rho)}, which adds up: "
                 "several releases spend the sum of their ρ."
             )
         if (per := self.scope.per) is not None:
@@ -277,25 +342,35 @@ class Release:
 
     @property
     def certainty(self) -> tuple[str, ...]:
-        """How certain it is that these itemsets are what was asked for, in sentences; none where they were given."""
+        """How certain it is that these itemsets are what was asked for, in sentences; none where
+        they were given.
+        """
         if self.mechanism == GIVEN or not self.itemsets:
             return ()
         marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
         if self.min_support is not None:
             # Of what lies below, and not of what is shown: see docs/privacy.md, "A least support".
             sure = (
-                f"Of itemsets below {self._least}, at most 2.5 % come out unmarked (without {MARK}), "
+                f"Of itemsets below {self._least}, at most 2.5 % come out unmarked (without "
+                f"{MARK}), "
                 "on average. If many lie just below, they may be most of those that are unmarked."
             )
             if any(marks):
                 sure = f"{MARK} may have less than {self._least}, because of the noise. {sure}"
-            missed = f"Only {self.top:,} were looked at, which is the limit. " if self.capped else ""
+            missed = (
+                f"Only {self.top:,} were looked at, which is the limit. " if self.capped else ""
+            )
             return sure, f"{missed}Others may have as much, but were not found."
         odds = [] if self.counted else [self._odds]
         if not marks:
             return tuple(odds)
-        # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain a release is".
-        assumed = f" This assumes that {_ALIKE[self.privacy_unit]}." if self.counted and not all(marks) else ""
+        # What a weight stands for is estimated of what was found: see docs/privacy.md, "How certain
+        # a release is".
+        assumed = (
+            f" This assumes that {_ALIKE[self.privacy_unit]}."
+            if self.counted and not all(marks)
+            else ""
+        )
         return (*odds, words.ranks(marks, self._among) + assumed)
 
     @property
@@ -318,20 +393,30 @@ class Release:
         is_empty = self.scope.period is not None and not self.itemsets and self.mechanism != GIVEN
         alike = ["A period without baskets gives the same, and costs as much."] * is_empty
         counted = [words.counted_for_rules("users")] if self.counts_for_rules else []
-        return (*words.rows_where(self.where), *self.scope.sentences(self.privacy_unit), *counted, *alike)
+        return (
+            *words.rows_where(self.where),
+            *self.scope.sentences(self.privacy_unit),
+            *counted,
+            *alike,
+        )
 
     @property
     def counts_for_rules(self) -> bool:
-        """Whether an itemset counts users who had it in several baskets, which is the default for rules."""
+        """Whether an itemset counts users who had it in several baskets, which is the default for
+        rules.
+        """
         return self.with_parts and self.scope.unites
 
     @cached_property
     def advice(self) -> Advice | None:
-        """What to ask instead where less than was asked for came out, for whoever asks: no form handed on has it."""
+        """What to ask instead where less than was asked for came out, for whoever asks: no form
+        handed on has it.
+        """
         if self.request is None or self.min_support is not None:
             return None
         low, high = self.units_interval or (0, 0)
-        is_clear = self.units is not None and high - low <= self.units / 5  # else a share of it would say nothing
+        # else a share of it would say nothing
+        is_clear = self.units is not None and high - low <= self.units / 5
         return advice(self.request, self.units if is_clear else None, len(self.itemsets))
 
     @property
@@ -347,25 +432,35 @@ class Release:
     def columns(self) -> tuple[str, ...]:
         """The headings of `cells`."""
         shares = ("share",) if self.has_shares else ()
-        return ("itemset", "support", *shares, "95 % interval") if self.has_supports else ("itemset",)
+        return (
+            ("itemset", "support", *shares, "95 % interval") if self.has_supports else ("itemset",)
+        )
 
     def cells(self, itemset: Itemset) -> tuple[str, ...]:
         """Return an itemset as texts, one for each of `columns`."""
-        named = words.braces(itemset.items, self.privacy_unit) + (f" {MARK}" if itemset.doubtful else "")
+        named = words.braces(itemset.items, self.privacy_unit) + (
+            f" {MARK}" if itemset.doubtful else ""
+        )
         if not self.has_supports:
             return (named,)
         if itemset.support is None or itemset.interval is None:
             return (named, "not released", *[""] * (len(self.columns) - 2))
         low, high = itemset.interval
-        shares = [words.percent(self.share_of(itemset) or 0, self.decimals)] if self.has_shares else []
+        shares = (
+            [words.percent(self.share_of(itemset) or 0, self.decimals)] if self.has_shares else []
+        )
         return (named, f"{itemset.support:,}", *shares, f"{low:,} to {high:,}")
 
     def table(self, *, promise: bool = True) -> Table:
-        """Return what a session, a notebook and Markdown show: itemsets, how certain they are, and what was read."""
+        """Return what a session, a notebook and Markdown show: itemsets, how certain they are, and
+        what was read.
+        """
         promised = [self.guarantee, *words.charged(self.charged)] if promise else []
         notes, rows = [*self.certainty, *self.rows_read, *promised], [*map(self.cells, self)]
         numbers = frozenset(range(1, len(self.columns)))
-        return Table(self.title, self.columns, rows, numbers, notes, "release.to_pandas(relative=False)")
+        return Table(
+            self.title, self.columns, rows, numbers, notes, "release.to_pandas(relative=False)"
+        )
 
     def __repr__(self) -> str:
         lines = [f"Release: {self.table().text()}"]
@@ -385,44 +480,58 @@ class Release:
         return self.to_markdown()
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
-        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's columns, surest first.
+        """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's
+        columns, surest first.
 
         The release must have been mined with rules=True. Looking at rules spends no privacy.
-        antecedents, consequents: frozensets. The numbers are noisy: they are what mlxtend computes from to_pandas().
-            From support on each has _lower and _upper, which hold all together with 95 % probability.
-        doubtful: within the noise, the two sides may be unrelated, or the rule may miss the confidence or lift that was
-            asked for. Doubtful rules come last; the others are in order of the lower end of their lift.
+        antecedents, consequents: frozensets. The numbers are noisy: they are what mlxtend computes
+            from to_pandas(). From support on each has _lower and _upper, which hold all together
+            with 95 % probability.
+        doubtful: within the noise, the two sides may be unrelated, or the rule may miss the
+            confidence or lift that was asked for. Doubtful rules come last; the others are in order
+            of the lower end of their lift.
         min_confidence: 0 to 1. min_lift: >= 0. Rules with a lower estimate of either are left out.
-        For users with together="basket" there is confidence alone, because lift 1 is not independence there.
-        Raises ParameterError for limits out of range, for min_lift where there are no lifts, and if the release lacks
-        what rules need.
+        For users with together="basket" there is confidence alone, because lift 1 is not
+        independence there. Raises ParameterError for limits out of range, for min_lift where there
+        are no lifts, and if the release lacks what rules need.
         """
         refuse_unknown("rules", others)
-        return rules_frame(rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit)
+        return rules_frame(
+            rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit
+        )
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
-        """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in to_json."""
+        """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in
+        to_json.
+        """
         return forms.plain_values(self, everything=whole)
 
     def to_json(self, rules: Rules | None = None, *, whole: bool = False) -> str:
-        """Return one line of JSON (docs/json.md). rules: to be added. whole: with all that save() writes."""
+        """Return one line of JSON (docs/json.md). rules: to be added. whole: with all that save()
+        writes.
+        """
         return as_json(self.to_dict(whole=whole) | ({} if rules is None else rules_json(rules)))
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
-        """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper, share and doubtful.
+        """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper,
+        share and doubtful.
 
-        spreadsheet_safe: whether to put an apostrophe before text that a spreadsheet would run as a formula. Such text
-            begins with =, +, -, @, a tab or a line break, and is no number. The text 1 and the number 1 look alike in
-            CSV.
+        spreadsheet_safe: whether to put an apostrophe before text that a spreadsheet would run as a
+            formula. Such text begins with =, +, -, @, a tab or a line break, and is no number. The
+            text 1 and the number 1 look alike in CSV.
         """
         return forms.csv_text(self.sheet_rows(), spreadsheet_safe=spreadsheet_safe)
 
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
-        width = max(min(max(self.sizes), _MOST_COLUMNS), *(len(one.items or ()) for one in self.itemsets), 0)
+        width = max(
+            min(max(self.sizes), _MOST_COLUMNS), *(len(one.items or ()) for one in self.itemsets), 0
+        )
         columns = self._columns(self.itemsets)
-        rows: list[list[forms.Cell]] = [[*(f"item_{place}" for place in range(1, width + 1)), *columns]]
+        rows: list[list[forms.Cell]] = [
+            [*(f"item_{place}" for place in range(1, width + 1)), *columns]
+        ]
         for itemset, *values in zip(self.itemsets, *columns.values(), strict=True):
             items = itemset.items or ()
             rows.append([*items, *[None] * (width - len(items)), *values])
@@ -440,47 +549,62 @@ class Release:
         return columns
 
     def to_markdown(self, rules: Rules | None = None) -> str:
-        """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the guarantee."""
+        """Return Markdown: the itemsets as a table, how certain they are, rules if given, and the
+        guarantee.
+        """
         tables = [self.table(promise=False)]
         tables += [] if rules is None else [rules_table(rules, self.decimals, self.privacy_unit)]
         return "\n".join([*(table.markdown() for table in tables), _promise(self)])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv, .xlsx, .md or .svg.
+        """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv,
+        .xlsx, .md or .svg.
 
-        Raises ParameterError for another ending, MissingExtraError for .xlsx without XlsxWriter (extra excel), and
-        OutputError where the file cannot be written.
+        Raises ParameterError for another ending, MissingExtraError for .xlsx without XlsxWriter
+        (extra excel), and OutputError where the file cannot be written.
         """
         forms.save(self, path)
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of the items' type).
+        """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of
+        the items' type).
 
-        If supports were asked for, it has lower and upper too (int64), and share (float64) if the number of units is
-        known. Where that can be known, doubtful (bool) says which itemsets may not be among those asked for. Items of
-        both kinds come out as strings, because an Arrow list has one type.
+        If supports were asked for, it has lower and upper too (int64), and share (float64) if the
+        number of units is known. Where that can be known, doubtful (bool) says which itemsets may
+        not be among those asked for. Items of both kinds come out as strings, because an Arrow list
+        has one type.
         """
-        return forms.arrow_table([itemset.items for itemset in self.itemsets], self._columns(self.itemsets))
+        return forms.arrow_table(
+            [itemset.items for itemset in self.itemsets], self._columns(self.itemsets)
+        )
 
     def to_polars(self) -> Any:
-        """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError without polars."""
+        """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError
+        without polars.
+        """
         return forms.polars_frame(self.to_arrow())
 
-    def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
-        """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and itemsets, frozensets.
+    def to_pandas(
+        self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
+    ) -> Any:
+        """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and
+        itemsets, frozensets.
 
-        `mlxtend.frequent_patterns.association_rules` takes it if it was mined with rules=True: `parts` then follow the
-        itemsets. An outcome without a name (Itemset.items is None) has no row.
-        support: float64, 0 to 1. If supports were asked for, count (Int64) is the same in units. lower and upper
-            (float64) are the ends of the 95 % interval, as shares. Otherwise support is missing throughout (Float64):
-            association_rules then raises a TypeError, whereas a plain NaN would mean "no rules" to it.
-        doubtful: whether an itemset may not be among those asked for (boolean). There is such a column where that can
-            be known. It is missing for `parts`, which were not asked for.
-        relative: False for support, lower and upper in units (Int64), whether or not their number is known.
+        `mlxtend.frequent_patterns.association_rules` takes it if it was mined with rules=True:
+        `parts` then follow the itemsets. An outcome without a name (Itemset.items is None) has no
+        row.
+        support: float64, 0 to 1. If supports were asked for, count (Int64) is the same in units.
+            lower and upper (float64) are the ends of the 95 % interval, as shares. Otherwise
+            support is missing throughout (Float64): association_rules then raises a TypeError,
+            whereas a plain NaN would mean "no rules" to it.
+        doubtful: whether an itemset may not be among those asked for (boolean). There is such a
+            column where that can be known. It is missing for `parts`, which were not asked for.
+        relative: False for support, lower and upper in units (Int64), whether or not their number
+        is known.
         lists: itemsets as lists, which Parquet can hold; items of both kinds then become strings.
-        downward_closed: only itemsets whose subsets were all released too, as rules need.
-        Raises ParameterError if supports were asked for but the number of units is not known (add-remove with Laplace
-        noise, without count). Rules made of counts would be wrong.
+        downward_closed: only itemsets whose subsets were all released too, as rules need. Raises
+        ParameterError if supports were asked for but the number of units is not known (add-remove
+        with Laplace noise, without count). Rules made of counts would be wrong.
         """
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
@@ -491,39 +615,66 @@ class Release:
         if relative and self.has_supports:
             if self.units is None:
                 chosen = self.scope.chooses_units(self.where)
-                public = "" if chosen else f", or with {parameter('neighbors')}='replace-one', where it is public"
+                public = (
+                    ""
+                    if chosen
+                    else (f", or with {parameter('neighbors')}='replace-one', where it is public")
+                )
                 raise ParameterError(
-                    f"association_rules needs shares of all {self.privacy_unit}s, but their number is private. Mine "
-                    f"again with {parameter('count')}=True for a noisy number{public}; or take the supports in "
+                    f"association_rules needs shares of all {self.privacy_unit}s, but their "
+                    f"number is private. Mine "
+                    f"again with {parameter('count')}=True for a noisy number{public}; or take "
+                    f"the supports in "
                     f"{self.privacy_unit}s: to_pandas(relative=False)"
                 )
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
             lower, upper = ([end[place] for end in ends] for place in (0, 1))
-            columns = {"support": share, "count": columns["support"], "lower": lower, "upper": upper}
+            columns = {
+                "support": share,
+                "count": columns["support"],
+                "lower": lower,
+                "upper": upper,
+            }
             # Of no units there are no shares: missing then, whatever came out.
-            dtypes |= dict.fromkeys(("support", "lower", "upper"), "float64" if self.units else "Float64")
+            dtypes |= dict.fromkeys(
+                ("support", "lower", "upper"), "float64" if self.units else "Float64"
+            )
         elif relative:
             dtypes["support"] = "Float64"
-        return forms.pandas_frame([itemset.items or () for itemset in named], columns | doubts, dtypes, lists=lists)
+        return forms.pandas_frame(
+            [itemset.items or () for itemset in named], columns | doubts, dtypes, lists=lists
+        )
 
     def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:
-        """Return what is drawn. relative: supports as shares, where known. most: of how many itemsets."""
+        """Return what is drawn. relative: supports as shares, where known. most: of how many
+        itemsets.
+        """
         per_cent = relative and self.has_shares and bool(self.units)
         who, found = words.customers(self.privacy_unit), len(self.itemsets)
         among = "all" if self.units_interval is None else "about"
         scale = f"share of {among} {self.units:,} {who}" if per_cent else who
         bars = tuple(self._bar(itemset, per_cent=per_cent) for itemset in self.itemsets[:most])
         if found and self.has_supports:
-            maybe = "; hollow, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
-            how = f"Dots: {who} with all of the items, as noisy numbers{maybe}. Lines: 95 % intervals, each by itself."
+            maybe = (
+                "; hollow, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
+            )
+            how = (
+                f"Dots: {who} with all of the items, as noisy numbers{maybe}. Lines: 95 % "
+                f"intervals, each by itself."
+            )
         elif found:
-            how = "Supports were not asked for: this is a list, and says nothing of how frequent each is."
+            how = (
+                "Supports were not asked for: this is a list, and says nothing of how frequent "
+                "each is."
+            )
         else:
             how = "The budget of this release is spent all the same."
         warning, promise = ("", [self.guarantee]) if self.private else (self.guarantee, [])
         scale = scale if self.has_supports and bars else ""
         notes = how, *self.certainty, *self.rows_read, *promise
-        heading = cut(f"{printable(self.scope.by or '')} {printable(self.scope.segment or '')}", TITLE / 3)
+        heading = cut(
+            f"{printable(self.scope.by or '')} {printable(self.scope.segment or '')}", TITLE / 3
+        )
         heading = f"{heading}: " if self.scope.segment else ""
         title, leader = self.title, self._leader
         if leader is not None:
@@ -531,25 +682,53 @@ class Release:
         elif found:
             title = f"{words.number_of(found, 'itemset')}, released without supports"
         about = self.title if title != self.title else ""
-        return BarChart(heading + title, bars, scale, per_cent, found - len(bars), warning, notes, about=about)
+        return BarChart(
+            heading + title, bars, scale, per_cent, found - len(bars), warning, notes, about=about
+        )
 
     @property
     def _leader(self) -> Itemset | None:
-        """The itemset with the highest support released: of two items or more where there is one."""
-        counted = [one for one in self.itemsets if one.items and one.support is not None and one.interval is not None]
+        """The itemset with the highest support released: of two items or more where there is
+        one.
+        """
+        counted = [
+            one
+            for one in self.itemsets
+            if one.items and one.support is not None and one.interval is not None
+        ]
         together = [one for one in counted if len(one.items or ()) > 1]
         return max(together or counted, key=lambda one: one.support or 0, default=None)
 
     def _message(self, leader: Itemset, widest: float, *, per_cent: bool) -> str:
-        """Return what a reader should remember of a picture: which items lead, and with how much; on one line."""
-        items, interval, who = leader.items or (), leader.interval or (0, 0), words.customers(self.privacy_unit)
-        rivals = [one for one in self.itemsets if one is not leader and (len(one.items or ()) > 1 or len(items) < 2)]
-        is_clear = bool(rivals) and all(one.interval is not None and one.interval[1] < interval[0] for one in rivals)
-        is_most = is_clear and len(items) < 3 and not (leader.doubtful or self.mechanism == GIVEN or self.scope.exclude)
-        is_most = is_most and self.max_basket is None  # what was left out may have more than was counted
+        """Return what a reader should remember of a picture: which items lead, and with how much;
+        on one line.
+        """
+        items, interval, who = (
+            leader.items or (),
+            leader.interval or (0, 0),
+            words.customers(self.privacy_unit),
+        )
+        rivals = [
+            one
+            for one in self.itemsets
+            if one is not leader and (len(one.items or ()) > 1 or len(items) < 2)
+        ]
+        is_clear = bool(rivals) and all(
+            one.interval is not None and one.interval[1] < interval[0] for one in rivals
+        )
+        is_most = (
+            is_clear
+            and len(items) < 3
+            and not (leader.doubtful or self.mechanism == GIVEN or self.scope.exclude)
+        )
+        # what was left out may have more than was counted
+        is_most = is_most and self.max_basket is None
         share = words.percent(self.share_of(leader) or 0, self.decimals) if per_cent else ""
         number = f"{share} of {who}" if per_cent else f"{leader.support:,} {who}"
-        verb = f" {'are' if len(items) > 1 else 'is'} bought{' together' * (len(items) > 1)}{' most,' * is_most}"
+        verb = (
+            f" {'are' if len(items) > 1 else 'is'} "
+            f"bought{' together' * (len(items) > 1)}{' most,' * is_most}"
+        )
         rest = f"{verb} {'in' if self.privacy_unit == 'basket' else 'by'} about {number}"
         return named(items, widest - width(rest)) + rest
 
@@ -564,13 +743,16 @@ class Release:
         share, ends = self.share_of(itemset) or 0.0, self.share_interval_of(itemset) or (0.0, 0.0)
         interval = " to ".join(words.percent(end, self.decimals) for end in ends)
         number = words.percent(share, self.decimals)
-        return Bar(itemset.items, 100 * share, 100 * ends[0], 100 * ends[1], number, interval, doubtful)
+        return Bar(
+            itemset.items, 100 * share, 100 * ends[0], 100 * ends[1], number, interval, doubtful
+        )
 
     def to_svg(self, rules: Rules | None = None, *, relative: bool = True) -> str:
-        """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and loads nothing.
+        """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and
+        loads nothing.
 
-        rules: drawn below, if given. relative: False for supports in units, not as shares. Without supports it is a
-        list of names.
+        rules: drawn below, if given. relative: False for supports in units, not as shares. Without
+        supports it is a list of names.
         """
         return svg(*self._charts(rules, relative=relative))
 
@@ -579,14 +761,18 @@ class Release:
         return [self.chart(relative=relative), *drawn]
 
     def plot(self, ax: Any = None, *, relative: bool = True) -> Any:
-        """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and return them.
+        """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and
+        return them.
 
         Raises MissingExtraError without matplotlib, and ParameterError where ax is no axes.
         """
         return draw(self.chart(relative=relative), ax)
 
-    def plot_rules(self, ax: Any = None, *, min_confidence: float = 0.0, min_lift: float = 0.0) -> Any:
-        """Draw the rules that rules() has by confidence and lift with matplotlib, and return the axes.
+    def plot_rules(
+        self, ax: Any = None, *, min_confidence: float = 0.0, min_lift: float = 0.0
+    ) -> Any:
+        """Draw the rules that rules() has by confidence and lift with matplotlib, and return the
+        axes.
 
         Raises what rules() and plot() raise.
         """
@@ -602,8 +788,9 @@ def _promise(release: Release | SegmentedRelease) -> str:
 class SegmentedRelease(Mapping[str, Release]):
     """A release of each segment, under its name: a mapping, in the order of the list of segments.
 
-    releases: one of each segment; what one of them says of its budget is of it alone. cost: the (epsilon, delta) of
-    all of them together, and zcdp, where the budget was given as rho, the (rho, delta). charged: what a ledger says.
+    releases: one of each segment; what one of them says of its budget is of it alone. cost: the
+    (epsilon, delta) of all of them together, and zcdp, where the budget was given as rho, the (rho,
+    delta). charged: what a ledger says.
     """
 
     releases: tuple[Release, ...]
@@ -612,7 +799,9 @@ class SegmentedRelease(Mapping[str, Release]):
     charged: Charged | None = None
 
     def __getitem__(self, segment: object) -> Release:
-        """Return the release of a segment, named as text or as a whole number. Raises KeyError for others."""
+        """Return the release of a segment, named as text or as a whole number. Raises KeyError for
+        others.
+        """
         if (found := self._named.get(str(segment))) is None:
             raise KeyError(segment)
         return found
@@ -627,30 +816,69 @@ class SegmentedRelease(Mapping[str, Release]):
     def __len__(self) -> int:
         return len(self.releases)
 
-    by = property(lambda self: self._scope.by or self._scope.time or "", doc="The column of segments, or of times.")
-    part = property(lambda self: "period" if self._scope.by is None else "segment", doc="What each release is of.")
+    by = property(
+        lambda self: self._scope.by or self._scope.time or "",
+        doc=("The column of segments, or of times."),
+    )
+    part = property(
+        lambda self: "period" if self._scope.by is None else "segment",
+        doc="What each release is of.",
+    )
     _scope = property(lambda self: self.releases[0].scope)
-    max_segments = property(lambda self: self.releases[0].scope.max_segments, doc="How many a unit counts in at most.")
-    private = property(lambda self: all(one.private for one in self.releases), doc="Not where a seed was given.")
-    abstained = property(lambda self: all(one.abstained for one in self.releases), doc="Whether nothing came out.")
-    epsilon = property(lambda self: float(self.cost.epsilon), doc="The epsilon spent in all, rounded up.")
+    max_segments = property(
+        lambda self: self.releases[0].scope.max_segments, doc="How many a unit counts in at most."
+    )
+    private = property(
+        lambda self: all(one.private for one in self.releases), doc=("Not where a seed was given.")
+    )
+    abstained = property(
+        lambda self: all(one.abstained for one in self.releases), doc="Whether nothing came out."
+    )
+    epsilon = property(
+        lambda self: float(self.cost.epsilon), doc=("The epsilon spent in all, rounded up.")
+    )
     delta = property(lambda self: float(self.cost.delta), doc="The delta spent in all, rounded up.")
     neighbors = property(lambda self: self.releases[0].neighbors, doc="The neighbour relation.")
-    privacy_unit = property(lambda self: self.releases[0].privacy_unit, doc='One "basket", or one "user".')
-    with_parts = property(lambda self: all(one.with_parts for one in self.releases), doc="Whether rules can be made.")
-    guarantee = property(lambda self: self.whole.guarantee, doc="The guarantee of all of it, in one sentence.")
+    privacy_unit = property(
+        lambda self: self.releases[0].privacy_unit, doc=('One "basket", or one "user".')
+    )
+    with_parts = property(
+        lambda self: all(one.with_parts for one in self.releases), doc="Whether rules can be made."
+    )
+    guarantee = property(
+        lambda self: self.whole.guarantee, doc=("The guarantee of all of it, in one sentence.")
+    )
 
     @property
     def whole(self) -> Release:
         """A release without itemsets that says what holds for all segments together."""
         first = self.releases[0]
-        own = ("units", "units_interval", "units_noise", "noise", "threshold", "shortfall", "request")
-        nothing: dict[str, Any] = {"itemsets": (), "parts": (), "known": (), "capped": False, **dict.fromkeys(own)}
+        own = (
+            "units",
+            "units_interval",
+            "units_noise",
+            "noise",
+            "threshold",
+            "shortfall",
+            "request",
+        )
+        nothing: dict[str, Any] = {
+            "itemsets": (),
+            "parts": (),
+            "known": (),
+            "capped": False,
+            **dict.fromkeys(own),
+        }
         # How it was split in one segment may not be how it was in another.
         shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
         names: dict[str, Any] = {self.part: ", ".join(self)}
         every = replace(first.scope, **names)
-        spent: Any = {"cost": self.cost, "zcdp": self.zcdp, "charged": self.charged, "shares": shares}
+        spent: Any = {
+            "cost": self.cost,
+            "zcdp": self.zcdp,
+            "charged": self.charged,
+            "shares": shares,
+        }
         return replace(first, scope=every, **spent, **nothing)
 
     @property
@@ -661,10 +889,16 @@ class SegmentedRelease(Mapping[str, Release]):
 
     def heading(self, release: Release) -> str:
         """Return what stands above the release of a segment: column and segment, or the period."""
-        return printable(f"{self.by} {release.scope.segment}" if self.part == "segment" else release.scope.period or "")
+        return printable(
+            f"{self.by} {release.scope.segment}"
+            if self.part == "segment"
+            else release.scope.period or ""
+        )
 
     def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
-        """Return plain values (docs/json.md): what holds for all, and each release as its own to_dict."""
+        """Return plain values (docs/json.md): what holds for all, and each release as its own
+        to_dict.
+        """
         return forms.plain_segments(self, everything=whole)
 
     def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
@@ -675,40 +909,67 @@ class SegmentedRelease(Mapping[str, Release]):
         return as_json(values)
 
     def to_csv(self) -> str:
-        """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first column."""
+        """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first
+        column.
+        """
         return forms.csv_text(self.sheet_rows())
 
     def sheet_rows(self) -> forms.Rows:
-        """Return the rows of Release.sheet_rows of all segments, with the segment in a first column."""
-        return forms.rows_by_segment({name: one.sheet_rows() for name, one in self.items()}, self.part)
+        """Return the rows of Release.sheet_rows of all segments, with the segment in a first
+        column.
+        """
+        return forms.rows_by_segment(
+            {name: one.sheet_rows() for name, one in self.items()}, self.part
+        )
 
     def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
         """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
-        releases = [
-            f"## {markdown(self.heading(one))}\n\n{one.to_markdown(None if rules is None else rules[name])}"
-            for name, one in self.items()
-        ]
+        releases = []
+        for name, release in self.items():
+            rules_of_segment = None if rules is None else rules[name]
+            content = release.to_markdown(rules_of_segment)
+            releases.append(f"## {markdown(self.heading(release))}\n\n{content}")
         return "\n".join([f"# {markdown(self.title)}\n", *releases, _promise(self)])
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a first column."""
+        """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a
+        first column.
+        """
         import pyarrow as pa
 
         every = [one._columns(one.itemsets) for one in self.releases]
-        columns = {name: [value for each in every for value in each[name]] for name in max(every, key=len)}
-        table = forms.arrow_table([itemset.items for one in self.releases for itemset in one], columns)
-        return table.add_column(0, self.part, pa.array([name for name, one in self.items() for _ in one], pa.string()))
+        columns = {
+            name: [value for each in every for value in each[name]] for name in max(every, key=len)
+        }
+        table = forms.arrow_table(
+            [itemset.items for one in self.releases for itemset in one], columns
+        )
+        return table.add_column(
+            0, self.part, pa.array([name for name, one in self.items() for _ in one], pa.string())
+        )
 
     def to_polars(self) -> Any:
-        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in a first column."""
+        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in
+        a first column.
+        """
         return forms.polars_frame(self.to_arrow())
 
-    def to_pandas(self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False) -> Any:
-        """Return the frames of Release.to_pandas, one below the other, with the segment in a first column."""
-        return self._joined(lambda one: one.to_pandas(relative=relative, lists=lists, downward_closed=downward_closed))
+    def to_pandas(
+        self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
+    ) -> Any:
+        """Return the frames of Release.to_pandas, one below the other, with the segment in a first
+        column.
+        """
+        return self._joined(
+            lambda one: one.to_pandas(
+                relative=relative, lists=lists, downward_closed=downward_closed
+            )
+        )
 
     def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
-        """Return the association rules of all segments, as Release.rules does, with the segment in a first column."""
+        """Return the association rules of all segments, as Release.rules does, with the segment in
+        a first column.
+        """
         refuse_unknown("rules", others)
         return self._joined(lambda one: one.rules(min_confidence=min_confidence, min_lift=min_lift))
 
@@ -720,23 +981,38 @@ class SegmentedRelease(Mapping[str, Release]):
         return pd.concat([frame for frame in named if len(frame)] or named[:1], ignore_index=True)
 
     def plot(self, *, relative: bool = True) -> list[Any]:
-        """Draw each segment as Release.plot does, all in a new figure and on one scale, and return their axes."""
+        """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
+        their axes.
+        """
         return draw_all(self._charts(relative=relative))
 
     def to_svg(self, rules: Mapping[str, Rules] | None = None, *, relative: bool = True) -> str:
-        """Return what Release.to_svg has of each segment, one below the other, on one scale. rules: of segments."""
-        drawn = [] if rules is None else [(name, rules_chart(rules[name], self.privacy_unit)) for name in self]
-        below = [replace(one, title=f"{self.heading(self[name])}: {one.title}") for name, one in drawn if one.bars]
+        """Return what Release.to_svg has of each segment, one below the other, on one scale. rules:
+        of segments.
+        """
+        drawn = (
+            []
+            if rules is None
+            else [(name, rules_chart(rules[name], self.privacy_unit)) for name in self]
+        )
+        below = [
+            replace(one, title=f"{self.heading(self[name])}: {one.title}")
+            for name, one in drawn
+            if one.bars
+        ]
         return svg(*self._charts(relative=relative), *below)
 
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:
         charts, whole = [], self.whole
         for place, one in enumerate(self.releases, 1):
-            # What holds for all stands once: the guarantee below the last, or the want of one above the first.
+            # What holds for all stands once: the guarantee below the last, or the want of one above
+            # the first.
             chart = one.chart(relative=relative)
             notes = [note for note in chart.notes if note != one.guarantee]
             notes += [whole.guarantee] if place == len(self) and whole.private else []
-            charts.append(replace(chart, warning=chart.warning if place == 1 else "", notes=tuple(notes)))
+            charts.append(
+                replace(chart, warning=chart.warning if place == 1 else "", notes=tuple(notes))
+            )
         return on_one_scale(charts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -750,10 +1026,16 @@ class SegmentedRelease(Mapping[str, Release]):
         left = len(nothing) - _FEW_SEGMENTS
         more = [f"and {left:,} more {self.part}s without itemsets"] * (left > 0)
         certain = [*dict.fromkeys(line for one in self.releases for line in one.certainty)]
-        notes = [*nothing[:_FEW_SEGMENTS], *more, *(certain if len(certain) <= _FEW_SEGMENTS else [])]
+        notes = [
+            *nothing[:_FEW_SEGMENTS],
+            *more,
+            *(certain if len(certain) <= _FEW_SEGMENTS else []),
+        ]
         notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
         numbers = frozenset(range(2, len(columns) + 1))
-        return Table(self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]")
+        return Table(
+            self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]"
+        )
 
     def __repr__(self) -> str:
         return f"SegmentedRelease: {self._table().text()}"
@@ -771,9 +1053,9 @@ class SegmentedRelease(Mapping[str, Release]):
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the Release, or the SegmentedRelease, that was saved as .json or .parquet.
 
-    It equals what was saved, except where a float is not exact. Shares of the budget are then rounded up, and what a
-    ledger had left is rounded down. Raises DataError for a file that cannot be read, or is not as the schema has it
-    (docs/json.md).
+    It equals what was saved, except where a float is not exact. Shares of the budget are then
+    rounded up, and what a ledger had left is rounded down. Raises DataError for a file that cannot
+    be read, or is not as the schema has it (docs/json.md).
     """
     values = forms.saved_values(path)
     saved.check(values, path)
@@ -790,7 +1072,10 @@ def _release(values: Mapping[str, Any]) -> Release:
     sizes = range(int(first), int(last or first) + 1)
     itemsets = {name: values[name] for name in ("itemsets", "parts", "known") if name in values}
     if "units_interval" not in values:  # the intervals of shares follow from those of supports
-        itemsets = {name: [{**one, "share_interval": None} for one in ones] for name, ones in itemsets.items()}
+        itemsets = {
+            name: [{**one, "share_interval": None} for one in ones]
+            for name, ones in itemsets.items()
+        }
     everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}
     before = {"sizes": [*sizes], "shares": [everything] if "noise" in values else []}
     after = {"scope": values, "with_parts": "parts" in values, "request": None}
@@ -808,5 +1093,6 @@ def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
     releases = tuple(_release({**one, **once}) for one in values["releases"])
     empty: SegmentedRelease = forms.read(SegmentedRelease, _spent(values) | {"releases": []})
     found = replace(empty, releases=releases)
-    found.to_arrow()  # raises where some were asked for what others were not, as of releases that were put together
+    # raises where some were asked for what others were not, as of releases that were put together
+    found.to_arrow()
     return found

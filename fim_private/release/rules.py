@@ -1,13 +1,15 @@
-"""The association rules A → C of a release: mlxtend's metrics, with intervals that hold what they are of.
+"""The association rules A → C of a release: the metrics of mlxtend, with intervals.
 
 With x units that have A and C, y that have A, z that have C, and n units in all:
 
     confidence      x / y                           P(C | A) (Agrawal, Imielinski and Swami 1993)
-    lift            n x / (y z)                     P(A, C) / (P(A) P(C)) (Brin, Motwani, Ullman and Tsur 1997)
+    lift            n x / (y z)                     P(A, C) / (P(A) P(C)) (Brin and others 1997)
     leverage        x / n - y z / n²                P(A, C) - P(A) P(C) (Piatetsky-Shapiro 1991)
-    conviction      (1 - z / n) / (1 - x / y)       P(A) P(not C) / P(A, not C) (Brin and others 1997); ∞ if x = y
-    zhangs_metric   (p - q) / max(p, q)             with p = x / y and q = (z - x) / (n - y): P(C | A) against
-                                                    P(C | not A) (Zhang 2000); 0 if both are 0
+    conviction      (1 - z / n) / (1 - x / y)       P(A) P(not C) / P(A, not C) (Brin and
+                                                    others 1997); ∞ if x = y
+    zhangs_metric   (p - q) / max(p, q)             with p = x / y and q = (z - x) / (n - y):
+                                                    P(C | A) against P(C | not A) (Zhang 2000); 0
+                                                    if both are 0
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ _SIDES = "antecedents", "consequents"
 
 
 class RuleCounts(NamedTuple):
-    """Counts of rules, in units, each (rules,) float64: of both sides together, of each side, and of all units."""
+    """Counts of rules, in units, each (rules,) float64: of both sides together, of each side, and
+    of all units.
+    """
 
     both: Numbers
     antecedent: Numbers
@@ -58,8 +62,12 @@ def _ratio(above: Numbers, below: Numbers, otherwise: float) -> Numbers:
 METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
     "confidence": lambda of: _ratio(of.both, of.antecedent, 1.0),
     "lift": lambda of: _ratio(of.both * of.units, of.antecedent * of.consequent, np.inf),
-    "leverage": lambda of: of.both / of.units - (of.antecedent / of.units) * (of.consequent / of.units),
-    "conviction": lambda of: _ratio(1 - of.consequent / of.units, 1 - _ratio(of.both, of.antecedent, 1.0), np.inf),
+    "leverage": lambda of: (
+        of.both / of.units - (of.antecedent / of.units) * (of.consequent / of.units)
+    ),
+    "conviction": lambda of: _ratio(
+        1 - of.consequent / of.units, 1 - _ratio(of.both, of.antecedent, 1.0), np.inf
+    ),
     "zhangs_metric": lambda of: _zhang(
         _ratio(of.both, of.antecedent, 1.0),
         np.clip(_ratio(of.consequent - of.both, of.units - of.antecedent, 0.0), 0, 1),
@@ -68,13 +76,14 @@ METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
 
 
 def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
-    """Return the lowest and the highest that a metric can be: (rules,) each, where the counts lie between these.
+    """Return the lowest and the highest that a metric can be: (rules,) each, where the counts lie
+    between these.
 
-    All metrics except leverage rise with x and n and fall with y and z, so the ends are at two corners. For lift and
-    confidence that follows from their formulas. Conviction is (n - z) y / (n (y - x)), and y / (y - x) falls with y. In
-    Zhang's, p rises with x and falls with y, and q falls with x and n and rises with y and z. Leverage is bounded term
-    by term. Counts that cannot be (more with both sides than with one, more with a side than there are) are left out
-    first.
+    All metrics except leverage rise with x and n and fall with y and z, so the ends are at two
+    corners. For lift and confidence that follows from their formulas. Conviction is (n - z) y / (n
+    (y - x)), and y / (y - x) falls with y. In Zhang's, p rises with x and falls with y, and q falls
+    with x and n and rises with y and z. Leverage is bounded term by term. Counts that cannot be
+    (more with both sides than with one, more with a side than there are) are left out first.
     """
     x, y, z, n = _possible(lowest, highest)
     low = RuleCounts(x[0], y[1], z[1], n[0])
@@ -83,7 +92,11 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     if name == "lift":
         # Where x can be more than a side's lowest, lift is highest where they are equal.
         high = RuleCounts(np.minimum(x[1], np.minimum(y[0], z[0])), y[0], z[0], n[1])
-        most = np.where((y[0] == 0) | (z[0] == 0), _ratio(n[1], np.maximum(y[0], z[0]), np.inf), METRICS[name](high))
+        most = np.where(
+            (y[0] == 0) | (z[0] == 0),
+            _ratio(n[1], np.maximum(y[0], z[0]), np.inf),
+            METRICS[name](high),
+        )
         return METRICS[name](low), most
     if name == "leverage":
         least = x[0] / n[1] - (y[1] / n[0]) * (z[1] / n[0])
@@ -100,11 +113,15 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
 
 
 def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends, Ends]:
-    """Return the ends of x, y, z and n without what contradicts x <= y, z <= n and x >= y + z - n."""
+    """Return the ends of x, y, z and n without what contradicts x <= y, z <= n and x >= y + z -
+    n.
+    """
     most = highest.units
     sides = np.minimum(highest.antecedent, most), np.minimum(highest.consequent, most)
     x_high = np.minimum(highest.both, np.minimum(*sides))
-    x_low = np.clip(np.maximum(lowest.both, lowest.antecedent + lowest.consequent - most), 0, x_high)
+    x_low = np.clip(
+        np.maximum(lowest.both, lowest.antecedent + lowest.consequent - most), 0, x_high
+    )
     y, z = (
         (np.minimum(np.maximum(low, x_low), high), high)
         for low, high in zip((lowest.antecedent, lowest.consequent), sides, strict=True)
@@ -113,11 +130,12 @@ def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends
     return (x_low, x_high), y, z, n
 
 
-# Each of the counts that a rule is made of (of both sides, of each side, and of all units where that is noisy) has
-# noise of its own, of a known distribution. With probability 1 - 0.05/m each of m of them is within its interval, so
-# with 95 % all of them are at once (Bonferroni), and then so are all metrics of the rule within the bounds that follow.
-# Where the supports follow the number of units (two normals), this number is in one of several slices, and the bounds
-# are those of all of them together.
+# Each of the counts that a rule is made of (of both sides, of each side, and of all units where
+# that is noisy) has noise of its own, of a known distribution. With probability 1 - 0.05/m each of
+# m of them is within its interval, so with 95 % all of them are at once (Bonferroni), and then so
+# are all metrics of the rule within the bounds that follow. Where the supports follow the number of
+# units (two normals), this number is in one of several slices, and the bounds are those of all of
+# them together.
 
 _CONFIDENCE = Fraction(95, 100)
 
@@ -126,12 +144,13 @@ _CONFIDENCE = Fraction(95, 100)
 class Rules:
     """Rules, surest first.
 
-    antecedents, consequents: (rules,) their items. shares: (rules,) of all units, by mlxtend's names: "antecedent
-        support", "consequent support" and "support".
+    antecedents, consequents: (rules,) their items. shares: (rules,) of all units, by mlxtend's
+        names: "antecedent support", "consequent support" and "support".
     metrics: by name, (rules,); confidence alone where lift 1 is not independence (has_lifts).
-    bounds: the same with support, (lowest, highest). All bounds of a rule hold together with 95 % probability.
-    doubtful: (rules,) whether, within these bounds, its sides may be unrelated, or it may miss what was asked for.
-        Without lifts only the latter counts.
+    bounds: the same with support, (lowest, highest). All bounds of a rule hold together with 95 %
+    probability.
+    doubtful: (rules,) whether, within these bounds, its sides may be unrelated, or it may miss what
+        was asked for. Without lifts only the latter counts.
     """
 
     antecedents: tuple[tuple[Item, ...], ...]
@@ -146,7 +165,9 @@ class Rules:
 
     @property
     def has_lifts(self) -> bool:
-        """Whether there are lift, leverage, conviction and Zhang's metric, which compare with independence."""
+        """Whether there are lift, leverage, conviction and Zhang's metric, which compare with
+        independence.
+        """
         return "lift" in self.metrics
 
     @property
@@ -158,7 +179,9 @@ class Rules:
         return {**self.shares, **self.metrics, **ends}
 
     def rows(self) -> Iterator[tuple[tuple[Item, ...], tuple[Item, ...], dict[str, float], bool]]:
-        """Yield of each rule its two sides, its numbers by the names of the columns, and whether it is doubtful."""
+        """Yield of each rule its two sides, its numbers by the names of the columns, and whether it
+        is doubtful.
+        """
         columns = self.columns
         for place, sides in enumerate(zip(self.antecedents, self.consequents, strict=True)):
             numbers = {name: float(values[place]) for name, values in columns.items()}
@@ -166,7 +189,9 @@ class Rules:
 
     @property
     def above(self) -> NDArray[np.bool_]:
-        """Whether more often than chance is sure, (rules,): not doubtful, and the whole interval of lift above 1."""
+        """Whether more often than chance is sure, (rules,): not doubtful, and the whole interval of
+        lift above 1.
+        """
         return ~self.doubtful & (self.bounds["lift"][0] > 1)
 
     @property
@@ -177,35 +202,53 @@ class Rules:
         if self.has_lifts:
             above = int(self.above.sum())
             below = rules - doubtful - above
-            note.append(f"More often than chance is sure for {words.some_of(above, rules, 'rule')}.")
+            note.append(
+                f"More often than chance is sure for {words.some_of(above, rules, 'rule')}."
+            )
             if below:
                 note.append(f"Less often than chance is sure for {below:,}.")
         if doubtful and self.has_lifts:
             note.append(
-                f"{MARK} marks {doubtful:,} of {rules:,}: because of the noise, their sides may be unrelated, or they "
+                f"{MARK} marks {doubtful:,} of {rules:,}: because of the noise, their sides may "
+                f"be unrelated, or they "
                 "may miss a limit that you set."
             )
         elif doubtful:
-            note.append(f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less than you asked for.")
+            note.append(
+                f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less "
+                f"than you asked for."
+            )
         note.append("All intervals of a rule hold together, with 95 % probability.")
         if not self.has_lifts:
             note.append(f"No lift is shown: {words.NOT_INDEPENDENCE}.")
         return " ".join(note)
 
 
-def least_asked(confidence: float | None, lift: float | None, *, lifts: bool = True) -> tuple[float, float]:
+def least_asked(
+    confidence: float | None, lift: float | None, *, lifts: bool = True
+) -> tuple[float, float]:
     """Return the least confidence and lift asked for, 0 for None. lifts: whether rules have any.
 
-    Raises ParameterError for what is no number, or out of range, and for a least lift where there are none.
+    Raises ParameterError for what is no number, or out of range, and for a least lift where there
+    are none.
     """
     least = 0 if confidence is None else confidence, 0 if lift is None else lift
-    for name, value, highest in zip(("min_confidence", "min_lift"), least, (1, math.inf), strict=True):
-        if isinstance(value, bool | str) or not isinstance(value, int | float | np.number) or not 0 <= value <= highest:
+    for name, value, highest in zip(
+        ("min_confidence", "min_lift"), least, (1, math.inf), strict=True
+    ):
+        if (
+            isinstance(value, bool | str)
+            or not isinstance(value, int | float | np.number)
+            or not 0 <= value <= highest
+        ):
             between = "between 0 and 1" if highest == 1 else "of at least 0"
-            raise ParameterError(f"{parameter(name)} must be a number {between}, not {shown(value)}")
+            raise ParameterError(
+                f"{parameter(name)} must be a number {between}, not {shown(value)}"
+            )
     if least[1] and not lifts:
         raise ParameterError(
-            f"{parameter('min_lift')} of users needs {parameter('together')} user: {words.NOT_INDEPENDENCE}"
+            f"{parameter('min_lift')} of users needs {parameter('together')} user: "
+            f"{words.NOT_INDEPENDENCE}"
         )
     return float(least[0]), float(least[1])
 
@@ -220,10 +263,12 @@ def association_rules(
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> Rules:
-    """Return all rules of itemsets whose estimates reach these limits of confidence and lift, surest first.
+    """Return all rules of itemsets whose estimates reach these limits of confidence and lift,
+    surest first.
 
-    known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is independence; without it
-    there is confidence alone, which then orders them by its lower end as lift does. Doubtful ones come last.
+    known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is
+    independence; without it there is confidence alone, which then orders them by its lower end as
+    lift does. Doubtful ones come last.
     """
     each_of = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
     wider = 0 if noise is None else noise.wider(each_of)
@@ -241,7 +286,9 @@ def association_rules(
         for side in combinations(itemset, size)
     ]
     triples = [[supports[frozenset(items)] for items in each] for each in sides]
-    estimates, lowest, highest = np.array(triples, dtype=np.float64).reshape(-1, 3, 3).transpose(2, 1, 0)
+    estimates, lowest, highest = (
+        np.array(triples, dtype=np.float64).reshape(-1, 3, 3).transpose(2, 1, 0)
+    )
 
     def counts(one: Numbers, number: float, shift: float = 0.0) -> RuleCounts:
         first, second, both = np.maximum(one + shift, 0)
@@ -252,19 +299,33 @@ def association_rules(
     ends: list[dict[str, Ends]] = []
     for one in units.slices(each_of, moving=noise is not None and noise.of_units is not None):
         low, high = counts(lowest, one.fewest, one.lower), counts(highest, one.most, one.upper)
-        support = low.both / np.maximum(high.units, 1), np.minimum(high.both / np.maximum(low.units, 1), 1.0)
+        support = (
+            low.both / np.maximum(high.units, 1),
+            np.minimum(high.both / np.maximum(low.units, 1), 1.0),
+        )
         ends.append({"support": support, **{name: bounds(name, low, high) for name in metrics}})
     limits = {
-        name: (np.minimum.reduce([one[name][0] for one in ends]), np.maximum.reduce([one[name][1] for one in ends]))
+        name: (
+            np.minimum.reduce([one[name][0] for one in ends]),
+            np.maximum.reduce([one[name][1] for one in ends]),
+        )
         for name in ends[0]
     }
     doubtful = limits["confidence"][0] < min_confidence
     if lifts:
-        doubtful |= ((limits["lift"][0] <= 1) & (limits["lift"][1] >= 1)) | (limits["lift"][0] < min_lift)
-    counted = {"antecedent support": of.antecedent, "consequent support": of.consequent, "support": of.both}
+        doubtful |= ((limits["lift"][0] <= 1) & (limits["lift"][1] >= 1)) | (
+            limits["lift"][0] < min_lift
+        )
+    counted = {
+        "antecedent support": of.antecedent,
+        "consequent support": of.consequent,
+        "support": of.both,
+    }
     found = {name: metric(of) for name, metric in metrics.items()}
     by = "lift" if lifts else "confidence"
-    enough = np.flatnonzero((found["confidence"] >= min_confidence) & (found[by] >= (min_lift if lifts else 0)))
+    enough = np.flatnonzero(
+        (found["confidence"] >= min_confidence) & (found[by] >= (min_lift if lifts else 0))
+    )
     order = enough[np.lexsort((-found[by][enough], -limits[by][0][enough], doubtful[enough]))]
     return Rules(
         tuple(sides[place][0] for place in order),
@@ -279,33 +340,48 @@ def association_rules(
 def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
     """Return the rules of a Release, the surest first.
 
-    Raises ParameterError as least_asked, and where supports, or the number of units, that rules need are missing.
+    Raises ParameterError as least_asked, and where supports, or the number of units, that rules
+    need are missing.
     """
     lifts = release.scope.has_lifts(release.privacy_unit)
     least = least_asked(min_confidence, min_lift, lifts=lifts)
-    if release.with_parts and (release.noise is None or not release.units):  # it abstained, or there is nobody
+    # it abstained, or there is nobody
+    if release.with_parts and (release.noise is None or not release.units):
         return association_rules([], {}, None, UnitCount(0), lifts=lifts)
-    itemsets = [one for one in release.itemsets if one.items is not None and one.interval is not None]
+    itemsets = [
+        one for one in release.itemsets if one.items is not None and one.interval is not None
+    ]
     known = {frozenset(one.items or ()): one for one in (*itemsets, *release.parts)}
-    lacking = any(len(items) > 1 and items - {item} not in known for items in known for item in items)
+    lacking = any(
+        len(items) > 1 and items - {item} not in known for items in known for item in items
+    )
     if release.noise is None or release.units is None or lacking:
         raise ParameterError(
-            f"this release lacks what rules need (supports of all subsets, and the number of {release.privacy_unit}s): "
+            f"this release lacks what rules need (supports of all subsets, and the number of "
+            f"{release.privacy_unit}s): "
             f"mine again with {parameter('rules')}"
         )
     own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
-    return association_rules(own, known, release.noise, units, lifts=lifts, min_confidence=least[0], min_lift=least[1])
+    return association_rules(
+        own, known, release.noise, units, lifts=lifts, min_confidence=least[0], min_lift=least[1]
+    )
 
 
-def rules_by_segment(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules | dict[str, Rules]:
-    """Return the rules of a Release, or those of each segment under its name. Raises ParameterError as rules_of."""
+def rules_by_segment(
+    release: Any, min_confidence: float = 0.0, min_lift: float = 0.0
+) -> Rules | dict[str, Rules]:
+    """Return the rules of a Release, or those of each segment under its name. Raises ParameterError
+    as rules_of.
+    """
     if isinstance(release, Mapping):
         return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
     return rules_of(release, min_confidence, min_lift)
 
 
 def rules_json(rules: Rules) -> dict[str, Any]:
-    """Return what JSON has of rules: these, where what is infinite is None, and how they are to be read."""
+    """Return what JSON has of rules: these, where what is infinite is None, and how they are to be
+    read.
+    """
     values = []
     for *sides, numbers, doubtful in rules.rows():
         plain = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
@@ -313,36 +389,64 @@ def rules_json(rules: Rules) -> dict[str, Any]:
         for name in ("antecedent support", "consequent support"):
             one[name.replace(" ", "_")] = plain[name]
         for name in ("support", *rules.metrics):
-            one |= {name: plain[name], f"{name}_interval": [plain[f"{name}_lower"], plain[f"{name}_upper"]]}
+            one |= {
+                name: plain[name],
+                f"{name}_interval": [plain[f"{name}_lower"], plain[f"{name}_upper"]],
+            }
         values.append({**one, "doubtful": doubtful})
     return {"rules": values} | ({"rules_note": rules.note} if values else {})
 
 
 def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
-    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame; of segments, too."""
+    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame;
+    of segments, too.
+    """
     return csv_text(rules_rows(rules))
 
 
 def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
-    """Return the rows that CSV and a sheet of Excel have of rules, the header first; of segments, too."""
+    """Return the rows that CSV and a sheet of Excel have of rules, the header first; of segments,
+    too.
+    """
     if isinstance(rules, Mapping):
         return rows_by_segment({name: rules_rows(one) for name, one in rules.items()})
     widths = [max(map(len, each), default=1) for each in (rules.antecedents, rules.consequents)]
-    heads = [f"{name[:-1]}_{n}" for name, width in zip(_SIDES, widths, strict=True) for n in range(1, width + 1)]
-    rows: list[list[Cell]] = [[*heads, *(name.replace(" ", "_") for name in rules.columns), "doubtful"]]
+    heads = [
+        f"{name[:-1]}_{n}"
+        for name, width in zip(_SIDES, widths, strict=True)
+        for n in range(1, width + 1)
+    ]
+    rows: list[list[Cell]] = [
+        [*heads, *(name.replace(" ", "_") for name in rules.columns), "doubtful"]
+    ]
     for *sides, numbers, doubtful in rules.rows():
-        items = [[*side, *[None] * (width - len(side))] for side, width in zip(sides, widths, strict=True)]
+        items = [
+            [*side, *[None] * (width - len(side))]
+            for side, width in zip(sides, widths, strict=True)
+        ]
         rows.append([*items[0], *items[1], *numbers.values(), doubtful])
     return rows
 
 
 def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
-    """Return the rules as people read them, a row each. decimals: of shares. unit: "basket" or "user"."""
+    """Return the rules as people read them, a row each. decimals: of shares. unit: "basket" or
+    "user".
+    """
     rows = []
     for first, second, of, doubtful in rules.rows():
-        named = f"{words.braces(first, unit)} → {words.braces(second, unit)}" + (f" {MARK}" if doubtful else "")
-        within = f"{math.floor(100 * of['confidence_lower'])} to {math.ceil(100 * of['confidence_upper'])} %"
-        row = [named, words.percent(of["support"], decimals), words.percent(of["confidence"], 0), within]
+        named = f"{words.braces(first, unit)} → {words.braces(second, unit)}" + (
+            f" {MARK}" if doubtful else ""
+        )
+        within = (
+            f"{math.floor(100 * of['confidence_lower'])} to "
+            f"{math.ceil(100 * of['confidence_upper'])} %"
+        )
+        row = [
+            named,
+            words.percent(of["support"], decimals),
+            words.percent(of["confidence"], 0),
+            within,
+        ]
         if "lift" in of:
             low, high = _lift(of["lift_lower"], math.floor), _lift(of["lift_upper"], math.ceil)
             row += [_lift(of["lift"], round), f"{low} to {high}"]
@@ -365,13 +469,19 @@ _MOST_DRAWN = 200
 
 
 def rules_chart(rules: Rules, unit: str) -> BarChart:
-    """Return what is drawn of rules: confidence by lift, or in rows where they have no lift. unit: as rules_table."""
+    """Return what is drawn of rules: confidence by lift, or in rows where they have no lift. unit:
+    as rules_table.
+    """
     who, bars = words.customers(unit), []
     for first, second, of, doubtful in rules.rows():
-        lifts = (of["lift"], of["lift_lower"], of["lift_upper"]) if rules.has_lifts else (1.0, 1.0, 1.0)
+        lifts = (
+            (of["lift"], of["lift_lower"], of["lift_upper"]) if rules.has_lifts else (1.0, 1.0, 1.0)
+        )
         if not 0 < lifts[0] < math.inf:
             continue
-        length, low, high = (100 * of[name] for name in ("confidence", "confidence_lower", "confidence_upper"))
+        length, low, high = (
+            100 * of[name] for name in ("confidence", "confidence_lower", "confidence_upper")
+        )
         bars.append(
             Bar(
                 first,
@@ -391,10 +501,24 @@ def rules_chart(rules: Rules, unit: str) -> BarChart:
     hollow = "; hollow, what is marked ?" if any(bar.doubtful for bar in drawn) else ""
     chance = " Dashed: lift 1, what chance alone gives." if rules.has_lifts else ""
     how = f"Dots: rules{hollow}. Lines: 95 % intervals, all of a rule together.{chance}"
-    scale = "lift: how many times as often as by chance" if rules.has_lifts else f"confidence, in % of these {who}"
+    scale = (
+        "lift: how many times as often as by chance"
+        if rules.has_lifts
+        else (f"confidence, in % of these {who}")
+    )
     notes = (how, rules.note)
     more = len(rules) - len(drawn)
-    return BarChart(_rules_message(drawn, who), drawn, scale, True, more, "", notes, about=about, lifts=rules.has_lifts)
+    return BarChart(
+        _rules_message(drawn, who),
+        drawn,
+        scale,
+        True,
+        more,
+        "",
+        notes,
+        about=about,
+        lifts=rules.has_lifts,
+    )
 
 
 def _rules_message(bars: Sequence[Bar], who: str) -> str:
@@ -418,12 +542,19 @@ def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:
     """
     import pandas as pd
 
-    sides = {name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object) for name in _SIDES}
+    sides = {
+        name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object)
+        for name in _SIDES
+    }
     frame: Any = pd.DataFrame({**sides, **rules.columns, "doubtful": rules.doubtful})
 
     def html() -> str:
         is_whole = frame.shape == (len(rules), len(rules.columns) + 3)
-        return rules_table(rules, decimals, unit).html() if is_whole else str(pd.DataFrame(frame)._repr_html_())
+        return (
+            rules_table(rules, decimals, unit).html()
+            if is_whole
+            else str(pd.DataFrame(frame)._repr_html_())
+        )
 
     frame._repr_html_ = html
     return frame

@@ -28,7 +28,10 @@ from fim_private.request.itemsets import parts_of
 from fim_private.request.supports import NoiseKind
 
 _MOST_SIZES = 1_000_000
-_FIELDS: Keys = {**KEYS, "saved": ("object", "in what `save` writes", "All else that is loaded again.")}
+_FIELDS: Keys = {
+    **KEYS,
+    "saved": ("object", "in what `save` writes", ("All else that is loaded again.")),
+}
 # The texts that a field can have, where not every text will do.
 _CHOICES: Mapping[str, Sequence[str]] = {
     "neighbors": ("add-remove", "replace-one"),
@@ -55,7 +58,9 @@ class _FieldError(ValueError):
 
 
 def check(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Raise DataError, which names the file and the field, if values of JSON are no release by the schema."""
+    """Raise DataError, which names the file and the field, if values of JSON are no release by the
+    schema.
+    """
     try:
         if "releases" in values:
             _check_segmented(values)
@@ -79,10 +84,14 @@ def _check_segmented(values: Mapping[str, Any]) -> None:
                 raise _FieldError(f"{at}.{name}", f'must be the same as "{name}" of all releases')
         names.append(release.get("segment", release.get("period")))
     if names != segments or len({*names}) < len(names):
-        raise _FieldError("segments", "must name the segment or period of each release, all different")
+        raise _FieldError(
+            "segments", ("must name the segment or period of each release, all different")
+        )
     for place, release in enumerate(releases):
         if ("noise" in release) != ("noise" in releases[0]):
-            raise _FieldError(f"releases[{place}].noise", "must be there in all releases, or in none")
+            raise _FieldError(
+                f"releases[{place}].noise", ("must be there in all releases, or in none")
+            )
 
 
 def _check_release(values: Any, at: str) -> None:
@@ -111,7 +120,9 @@ def _check_noise(noise: Mapping[str, Any] | None, at: str) -> None:
     if noise is None:
         return
     if (noise["kind"] == NoiseKind.TWO_NORMALS) != ("of_units" in noise):
-        raise _FieldError(_joined(at, "of_units"), f"must be there for {NoiseKind.TWO_NORMALS}, and only for it")
+        raise _FieldError(
+            _joined(at, "of_units"), (f"must be there for {NoiseKind.TWO_NORMALS}, and only for it")
+        )
 
 
 def _sizes(values: Mapping[str, Any], at: str) -> Sequence[int]:
@@ -126,33 +137,50 @@ def _sizes(values: Mapping[str, Any], at: str) -> Sequence[int]:
     if "sizes" not in values:
         return sizes
     listed: list[int] = values["sizes"]
-    if not listed or listed != sorted({*listed}) or (listed[0], listed[-1]) != (sizes[0], sizes[-1]):
+    if (
+        not listed
+        or listed != sorted({*listed})
+        or (listed[0], listed[-1]) != (sizes[0], sizes[-1])
+    ):
         raise _FieldError(_joined(at, "sizes"), 'must be ascending sizes in the range of "size"')
     return listed
 
 
 def _check_itemsets(values: Mapping[str, Any], at: str) -> None:
-    """Check that no itemset comes twice or has no items, and that all have supports, or none has."""
-    keys_of: dict[str, set[frozenset[Any] | None]] = {"itemsets": set(), "known": set(), "parts": set()}
+    """Check that no itemset comes twice or has no items, and that all have supports, or none
+    has.
+    """
+    keys_of: dict[str, set[frozenset[Any] | None]] = {
+        "itemsets": set(),
+        "known": set(),
+        "parts": set(),
+    }
     for name, own in keys_of.items():
         for place, itemset in enumerate(values.get(name, ())):
             field = _joined(at, f"{name}[{place}]")
             items = itemset["items"]
             key = None if items is None else frozenset(items)
             if items is not None and (not items or len(items) > len(frozenset(items))):
-                raise _FieldError(f"{field}.items", "must be a list of different items, at least one")
+                raise _FieldError(
+                    f"{field}.items", ("must be a list of different items, at least one")
+                )
             if key in own or key in keys_of["itemsets"]:
                 raise _FieldError(f"{field}.items", "must not be an itemset that comes before")
             own.add(key)
             if items is not None:
                 _check_supports(itemset, values, field)
-    if "parts" in values and not _has_all_parts(keys_of["itemsets"], set().union(*keys_of.values())):
-        raise _FieldError(_joined(at, "parts"), "must have every subset of the itemsets that is not among them")
+    if "parts" in values and not _has_all_parts(
+        keys_of["itemsets"], set().union(*keys_of.values())
+    ):
+        raise _FieldError(
+            _joined(at, "parts"), ("must have every subset of the itemsets that is not among them")
+        )
 
 
 def _has_all_parts(itemsets: set[frozenset[Any] | None], every: set[frozenset[Any] | None]) -> bool:
     named = [tuple(items) for items in itemsets if items is not None]
-    if any(2 ** len(items) - 1 > len(every) for items in named):  # too many subsets to be there, or to be tried
+    # too many subsets to be there, or to be tried
+    if any(2 ** len(items) - 1 > len(every) for items in named):
         return False
     return all(frozenset(part) in every for part in parts_of(named))
 
@@ -176,7 +204,9 @@ def _check_supports(itemset: Mapping[str, Any], values: Mapping[str, Any], field
 
 
 def _check_keys(values: Any, keys: Keys, at: str) -> None:
-    """Check the fields of an object, and of the objects inside it. Fields that no table names are passed over."""
+    """Check the fields of an object, and of the objects inside it. Fields that no table names are
+    passed over.
+    """
     if not isinstance(values, Mapping):
         raise _FieldError(at, f"must be an object, not {shown(values)}")
     for name, (kind, there, _) in keys.items():
@@ -271,7 +301,10 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "boolean": (lambda value: isinstance(value, bool), "true or false"),
     "integer": (_is_count, "a whole number, 0 or more"),
     "integer from 1": (lambda value: _is_count(value) and value >= 1, "a whole number, 1 or more"),
-    "integer or text": (lambda value: _is_count(value) or _is_text(value), "a whole number or a text"),
+    "integer or text": (
+        lambda value: _is_count(value) or _is_text(value),
+        ("a whole number or a text"),
+    ),
     "number": (_is_number, "a number, 0 or more"),
     "number above 0": (lambda value: _is_number(value) and value > 0, "a number above 0"),
     "number from 0 to 1": (lambda value: _is_number(value) and value <= 1, "a number from 0 to 1"),
@@ -286,7 +319,11 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "[lowest, highest], shares": (_intervals(_is_number), "two numbers, the smaller one first"),
     "object": (lambda value: isinstance(value, Mapping), "an object"),
     "object of items": (
-        lambda value: isinstance(value, Mapping) and all(map(_is_item, value.values())) and all(map(_is_text, value)),
+        lambda value: (
+            isinstance(value, Mapping)
+            and all(map(_is_item, value.values()))
+            and all(map(_is_text, value))
+        ),
         "an object of whole numbers or texts",
     ),
 }

@@ -48,11 +48,24 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
     for one in changes:
         _, kind, *shares, difference, interval = changes.cells(one)
         doubt = "" if one.clear else mark
-        cells = [tag("th", chips(one.items, changes.unit, doubt), scope="row", role="rowheader", class_="side")]
+        cells = [
+            tag(
+                "th",
+                chips(one.items, changes.unit, doubt),
+                scope="row",
+                role="rowheader",
+                class_="side",
+            )
+        ]
         cells.append(tag("td", text(kind.partition(",")[0]), role="cell"))
         named = zip((before, after), (one.before, one.after), shares, strict=True)
-        cells += [number_cell("share", name, -1 if value is None else value, said) for name, value, said in named]
-        cells.append(number_cell("difference", "Difference", one.difference or 0, difference, interval))
+        cells += [
+            number_cell("share", name, -1 if value is None else value, said)
+            for name, value, said in named
+        ]
+        cells.append(
+            number_cell("difference", "Difference", one.difference or 0, difference, interval)
+        )
         rows.append(tag("tr", *cells, role="row"))
     heads = [("Items", "side"), ("Change", ""), (before, "number share"), (after, "number share")]
     found = grid("itemsets", [*heads, ("Difference", "number difference")], rows) if rows else ""
@@ -64,17 +77,26 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
 
 def _changes_lead(changes: Changes) -> str:
     before, after = map(text, changes.names)
-    if (first := next((one for one in changes if one.clear and one.difference is not None), None)) is None:
+    if (
+        first := next((one for one in changes if one.clear and one.difference is not None), None)
+    ) is None:
         return f"Nothing changed from {before} to {after} by more than the noise."
     clear = sum(one.clear for one in changes)
-    counted_ = f"{clear:,} of {words.number_of(changes.compared, 'itemset')} changed by more than the noise."
-    return f"{_in_words(first, changes.decimals, changes.unit)} from {before} to {after}. {counted_}"
+    counted_ = (
+        f"{clear:,} of {words.number_of(changes.compared, 'itemset')} changed by more "
+        f"than the noise."
+    )
+    return (
+        f"{_in_words(first, changes.decimals, changes.unit)} from {before} to {after}. {counted_}"
+    )
 
 
 def _in_words(one: Change, decimals: int, unit: str) -> str:
     """Return in words how one itemset moved: HTML."""
     names, who = in_sentence(one.items), words.customers(unit)
-    at = ["" if share is None else words.percent(share, decimals) for share in (one.before, one.after)]
+    at = [
+        "" if share is None else words.percent(share, decimals) for share in (one.before, one.after)
+    ]
     if one.before is None or one.after is None:
         way, of = ("is new", at[1]) if one.before is None else ("is gone", at[0])
         return f"{names} {way}, with {of} of all {who}: the surest change"
@@ -101,7 +123,9 @@ class _Line:
 
 
 def named(releases: Sequence[Release]) -> dict[str, Release]:
-    """Return releases under the names of their periods or segments, where these differ, else numbered from 1."""
+    """Return releases under the names of their periods or segments, where these differ, else
+    numbered from 1.
+    """
     names = [one.scope.part or "" for one in releases]
     numbered = [f"release {number}" for number in range(1, len(names) + 1)]
     apart = all(names) and len({*names}) == len(names)
@@ -109,7 +133,8 @@ def named(releases: Sequence[Release]) -> dict[str, Release]:
 
 
 def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> str:
-    """Return the shares of itemsets over several releases, by their names in order of time, as a page.
+    """Return the shares of itemsets over several releases, by their names in order of time, as a
+    page.
 
     Raises ParameterError for fewer than two, or where they do not count the same.
     """
@@ -125,7 +150,9 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
 
 
 def trend_section(releases: Mapping[str, Release]) -> tuple[str, str]:
-    """Return the charts of a page of several periods, and its first paragraph: empty if no itemset has a share."""
+    """Return the charts of a page of several periods, and its first paragraph: empty if no itemset
+    has a share.
+    """
     charts, lead, _ = _trend(releases)
     return (charts, lead) if charts else ("", "")
 
@@ -152,25 +179,36 @@ def _how_to_read(changes: Changes, lines: Sequence[_Line]) -> list[str]:
     notes = [
         f"Each chart begins at 0. The line is the share of all {words.customers(changes.unit)}.",
         "The band is the 95 % interval of each share by itself.",
-        f"Only {first} and {last} are compared: the charts are sorted by how surely the share changed between them.",
+        (
+            f"Only {first} and {last} are compared: the charts are sorted by how surely the share "
+            f"changed between them."
+        ),
         f"{MARK} marks a change that may be noise.",
         *changes.statistics,
         "A line has a gap where a release lacks the itemset. It may have been missed there.",
     ]
     if any(line.change is None for line in lines):
         notes.append(
-            f'The charts that say "not compared" are of itemsets that neither {first} nor {last} has, or whose size '
+            f'The charts that say "not compared" are of itemsets that neither {first} nor {last} '
+            f"has, or whose size "
             "only one of the two counts."
         )
     return notes
 
 
 def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
-    """Return a line for each change, in this order, then for each itemset that only releases in between list."""
+    """Return a line for each change, in this order, then for each itemset that only releases in
+    between list.
+    """
     sizes = {size for release in releases for size in release.sizes}
     tables = [counted(release, sizes) for release in releases]
     change_of = {frozenset(change.items): change for change in changes}
-    in_between = {key: items for release in releases for key, items in listed(release).items() if key not in change_of}
+    in_between = {
+        key: items
+        for release in releases
+        for key, items in listed(release).items()
+        if key not in change_of
+    }
     lines = [_line(releases, tables, change.items, change) for change in changes]
     lines += [_line(releases, tables, items, None) for items in in_between.values()]
     return [line for line in lines if line.places]
@@ -194,11 +232,15 @@ def _line(
 def _card(line: _Line, names: Sequence[str], decimals: int, unit: str) -> str:
     said = tag("p", *_move(line.change, decimals), class_="move")
     ends = tag("p", tag("span", text(names[0])), tag("span", text(names[-1])), class_="ends note")
-    return tag("div", chips(line.items, unit), _chart(line, len(names)), ends, said, class_="multiple")
+    return tag(
+        "div", chips(line.items, unit), _chart(line, len(names)), ends, said, class_="multiple"
+    )
 
 
 def _move(change: Change | None, decimals: int) -> list[str]:
-    """Return the first and the last share of an itemset, and whether they differ by more than the noise: HTML."""
+    """Return the first and the last share of an itemset, and whether they differ by more than the
+    noise: HTML.
+    """
     if change is None:
         return [text("not compared")]
     mark = "" if change.clear else tag("abbr", MARK, title="may be noise")
@@ -229,8 +271,12 @@ def _chart(line: _Line, count: int) -> str:
         upper = [f"{at:.1f},{y(high):.1f}" for at, (_, high) in band]
         lower = [f"{at:.1f},{y(low):.1f}" for at, (low, _) in reversed(band)]
         drawn.append(tag("polygon", points=" ".join(upper + lower), class_="band"))
-        drawn.append(tag("polyline", points=" ".join(f"{at:.1f},{y(share):.1f}" for at, share, _ in points)))
-        drawn += [tag("circle", cx=f"{at:.1f}", cy=f"{y(share):.1f}", r="2.5") for at, share, _ in points]
+        drawn.append(
+            tag("polyline", points=" ".join(f"{at:.1f},{y(share):.1f}" for at, share, _ in points))
+        )
+        drawn += [
+            tag("circle", cx=f"{at:.1f}", cy=f"{y(share):.1f}", r="2.5") for at, share, _ in points
+        ]
     axis = tag("path", d=f"M0 {_HEIGHT - _EDGE:g}H{_WIDTH:g}", class_="axis")
     return tag("svg", axis, *drawn, viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}", aria_hidden="true")
 

@@ -1,4 +1,6 @@
-"""What a release says of itself, in words: what it protects, from what, and what its figures are."""
+"""What a release says of itself, in words: what it protects, from what, and what its figures
+are.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,15 @@ _LARGE_EPSILON = 20
 # Itemsets of one and of two items.
 _NAMED = ("item", "pair")
 # In place of a guarantee.
-SEEDED = "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
+SEEDED = (
+    "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and "
+    "benchmarks only."
+)
 # Why rules of users have no lift.
-NOT_INDEPENDENCE = "lift 1 would not mean independence, since a pair must share one basket, but an item may be in any"
+NOT_INDEPENDENCE = (
+    "lift 1 would not mean independence, since a pair must share one basket, but "
+    "an item may be in any"
+)
 
 
 def number_of(number: int, thing: str) -> str:
@@ -38,14 +46,20 @@ def some_of(number: int, every: int, thing: str) -> str:
 
 
 def itemsets_of(sizes: Sequence[int], number: int) -> str:
-    """Return "item", "pairs", "itemsets of 3 items", "itemsets of 1 to 3 items": one, or several. sizes: ascending."""
+    """Return "item", "pairs", "itemsets of 3 items", "itemsets of 1 to 3 items": one, or several.
+    sizes: ascending.
+    """
     if sizes[-1] <= len(_NAMED) and len(sizes) == 1:
         return _NAMED[sizes[0] - 1] + "s" * (number != 1)
-    return f"itemset{'s' * (number != 1)} of {sizes[0]}{f' to {sizes[-1]}' * (len(sizes) > 1)} items"
+    return (
+        f"itemset{'s' * (number != 1)} of {sizes[0]}{f' to {sizes[-1]}' * (len(sizes) > 1)} items"
+    )
 
 
 def candidates(found: int, sure: int, among: str) -> str:
-    """Return how many itemsets came out, and of how many the rank is sure. sure: fewer than found."""
+    """Return how many itemsets came out, and of how many the rank is sure. sure: fewer than
+    found.
+    """
     if found == 1:
         return f"1 candidate: it is not sure to be {among}"
     said = f"{sure:,} are" if sure > 1 else "1 is" if sure else "none is"
@@ -53,9 +67,13 @@ def candidates(found: int, sure: int, among: str) -> str:
 
 
 def ranks(marks: Sequence[bool], among: str) -> str:
-    """Return whose rank is sure. marks: whether that of each itemset is not. among: what they were sought as."""
+    """Return whose rank is sure. marks: whether that of each itemset is not. among: what they were
+    sought as.
+    """
     if any(marks):
-        doubt = f"{MARK} may not be {among}: what was left out may have as much, because of the noise."
+        doubt = (
+            f"{MARK} may not be {among}: what was left out may have as much, because of the noise."
+        )
         return doubt if all(marks) else f"{doubt} The rank is sure for the others."
     if len(marks) == 1:
         return f"Its rank is sure: it is {among}."
@@ -85,26 +103,44 @@ SAME_ITEMS = "among data with the same list of items"
 
 
 def protected(unit: str, missing_user: str | None, per: str | None = None) -> str:
-    """Return the unit that is protected, in words. per: of users, the kind of period that is one unit."""
+    """Return the unit that is protected, in words. per: of users, the kind of period that is one
+    unit.
+    """
     nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
-    whole = f"{unit} (all their baskets)" if per is None else f"{unit}'s {per} (all their baskets of that {per})"
+    whole = (
+        f"{unit} (all their baskets)"
+        if per is None
+        else (f"{unit}'s {per} (all their baskets of that {per})")
+    )
     return "basket" if unit == "basket" else f"{whole}{nobodys}"
 
 
 def guarantee(
-    mechanism: str, cost: PrivacyCost, neighbors: str, of_whom: tuple[str, str | None, str | None], **chosen: bool
+    mechanism: str,
+    cost: PrivacyCost,
+    neighbors: str,
+    of_whom: tuple[str, str | None, str | None],
+    **chosen: bool,
 ) -> str:
     """Return the guarantee in one sentence. of_whom: privacy unit, missing_user and per.
 
-    chosen: whether where, query, segments choose units: under replace-one they treat both alike (docs/privacy.md).
-    same_items, among them: whether neighbouring data have the same list of items.
+    chosen: whether where, query, segments choose units: under replace-one they treat both alike
+    (docs/privacy.md). same_items, among them: whether neighbouring data have the same list of
+    items.
     """
     whom = protected(*of_whom)
     change = f"adding or removing any one {whom}"
     if neighbors == Neighbors.REPLACE_ONE:
-        chosen_by = [word for name, word in (("where", "condition"), ("query", "query")) if chosen[name]]
-        keeps = f" that the {' and the '.join(chosen_by)} {'keep' if len(chosen_by) > 1 else 'keeps'} as well"
-        alike = [keeps] * bool(chosen_by) + [" that counts in the same segments"] * chosen.get("segments", False)
+        chosen_by = [
+            word for name, word in (("where", "condition"), ("query", "query")) if chosen[name]
+        ]
+        keeps = (
+            f" that the {' and the '.join(chosen_by)} "
+            f"{'keep' if len(chosen_by) > 1 else 'keeps'} as well"
+        )
+        alike = [keeps] * bool(chosen_by) + [" that counts in the same segments"] * chosen.get(
+            "segments", False
+        )
         change = f"replacing any one {whom} by any other{' and'.join(alike)}"
     if chosen.get("same_items", False):
         change += f", {SAME_ITEMS},"
@@ -120,9 +156,12 @@ def guarantee(
 
 
 def counted_for_rules(who: str) -> str:
-    """Return why an itemset counts those who bought it in several baskets. who: what users are called."""
+    """Return why an itemset counts those who bought it in several baskets. who: what users are
+    called.
+    """
     return (
-        f"Rules need that. Without rules it counts only {who} who bought all of it in one basket, so the same itemset "
+        f"Rules need that. Without rules it counts only {who} who bought all of it in one "
+        f"basket, so the same itemset "
         "may have less support."
     )
 
@@ -134,15 +173,24 @@ def rows_where(condition: str | None) -> tuple[str, ...]:
 
 def left_briefly(left: Left) -> str:
     """Return what is left of a budget, as briefly as can be: of basic composition ε, of zCDP ρ."""
-    return f"ε {most_in_words(left.epsilon)}" if left.rho is None else f"ρ {most_in_words(left.rho)}"
+    return (
+        f"ε {most_in_words(left.epsilon)}" if left.rho is None else f"ρ {most_in_words(left.rho)}"
+    )
 
 
 def charged(by: Charged | None) -> tuple[str, ...]:
-    """Return what a ledger says of a release that was charged to it, in a sentence; nothing without one."""
+    """Return what a ledger says of a release that was charged to it, in a sentence; nothing without
+    one.
+    """
     if by is None:
         return ()
     rho, epsilon = by.left.rho, by.left.epsilon
     loss = f"ε = {most_in_words(epsilon)}" if rho is None else f"ρ = {most_in_words(rho)} (zCDP)"
     left = f"{loss}, δ = {most_in_words(by.left.delta)}"
     where = "" if by.period is None else f" in {by.period}"
-    return (f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}). Left{where}: {left}.",)
+    return (
+        (
+            f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}). "
+            f"Left{where}: {left}."
+        ),
+    )

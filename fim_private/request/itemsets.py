@@ -21,12 +21,12 @@ from fim_private.reading.purchases import ItemList
 class Itemset:
     """A released itemset.
 
-    items: ascending, whole numbers first, even those that are texts. None if no basket has it, or too few to name it
-        privately, where only the size of the universe is public.
-    support: noisy, in units, >= 0. interval: (lowest, highest), a 95 % interval of the true support. Both are None if
-        supports were not released.
-    doubtful: whether, because of the noise, something that was left out may have as much support; with a least support,
-        whether it may have less itself. None where unknown.
+    items: ascending, whole numbers first, even those that are texts. None if no basket has it, or
+        too few to name it privately, where only the size of the universe is public.
+    support: noisy, in units, >= 0. interval: (lowest, highest), a 95 % interval of the true
+        support. Both are None if supports were not released.
+    doubtful: whether, because of the noise, something that was left out may have as much support;
+        with a least support, whether it may have less itself. None where unknown.
     share_interval: of its share of a noisy number of units; None elsewhere.
     """
 
@@ -40,17 +40,24 @@ class Itemset:
         """Return plain values; of what is not known, only items and support have keys."""
         bounds = {} if self.interval is None else {"interval": list(self.interval)}
         doubt = {} if self.doubtful is None else {"doubtful": self.doubtful}
-        return {"items": None if self.items is None else list(self.items), "support": self.support, **bounds, **doubt}
+        return {
+            "items": None if self.items is None else list(self.items),
+            "support": self.support,
+            **bounds,
+            **doubt,
+        }
 
 
-# -------------------- itemsets that are public before they are counted: given, or parts of what is released already
+# -------------------- itemsets that are public before they are counted: given, or released already
 
 _ITEMS_AT_ONCE = 8_192  # are looked for in one pass: tables grow with the square of that number
 
 
 @dataclass(frozen=True)
 class GivenItemsets:
-    """Itemsets in the order given, all different, with the ascending codes of their items in a vocabulary of them."""
+    """Itemsets in the order given, all different, with the ascending codes of their items in a
+    vocabulary of them.
+    """
 
     itemsets: tuple[tuple[Item, ...], ...]
     vocabulary: Vocabulary
@@ -63,7 +70,9 @@ class GivenItemsets:
 
     @classmethod
     def of(cls, itemsets: Iterable[Collection[Item]]) -> GivenItemsets:
-        """Return them with codes of their own. itemsets: at least one, none of them empty or given twice."""
+        """Return them with codes of their own. itemsets: at least one, none of them empty or given
+        twice.
+        """
         sets = list(itemsets)
         labels = dict.fromkeys(item for itemset in sets for item in itemset)
         vocabulary, code = mixed_vocabulary([*labels])
@@ -73,15 +82,24 @@ class GivenItemsets:
 
 
 def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
-    """Return every subset of these itemsets that is not among them: not empty, each once, the small ones first."""
+    """Return every subset of these itemsets that is not among them: not empty, each once, the small
+    ones first.
+    """
     known = {frozenset(itemset) for itemset in itemsets}
-    subsets = (part for itemset in itemsets for size in range(1, len(itemset)) for part in combinations(itemset, size))
+    subsets = (
+        part
+        for itemset in itemsets
+        for size in range(1, len(itemset))
+        for part in combinations(itemset, size)
+    )
     parts = {frozenset(part): part for part in subsets}
     return sorted((part for key, part in parts.items() if key not in known), key=len)
 
 
 def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
-    """Return how many units have each of the itemsets: (k,), in their order. They must not leave."""
+    """Return how many units have each of the itemsets: (k,), in their order. They must not
+    leave.
+    """
     items = source.items(Catalogue(given.vocabulary))
     supports: dict[tuple[int, ...], int] = {}
     if singles := [codes for codes in given.codes if len(codes) == 1]:
@@ -90,7 +108,9 @@ def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
     for run in _passes(sorted(codes for codes in given.codes if len(codes) > 1)):
         used = np.unique(np.concatenate(run))
         ordered = sorted(run, key=len)
-        sets = [np.searchsorted(used, [*own]).astype(np.int32) for _, own in groupby(ordered, key=len)]
+        sets = [
+            np.searchsorted(used, [*own]).astype(np.int32) for _, own in groupby(ordered, key=len)
+        ]
         sums = items.among(used).sums(sets, np.append(0, np.ones(len(run), dtype=np.int64)))
         supports |= dict(zip(ordered, map(int, sums.tolist()), strict=True))
     return [supports[codes] for codes in given.codes]
@@ -111,30 +131,36 @@ def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]
 
 @dataclass(frozen=True)
 class KnownFrom:
-    """Where known itemsets come from, as a release states it: how many they are, and the name of their file, if any."""
+    """Where known itemsets come from, as a release states it: how many they are, and the name of
+    their file, if any.
+    """
 
     itemsets: int
     source: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {"itemsets": self.itemsets} | ({} if self.source is None else {"source": self.source})
+        return {"itemsets": self.itemsets} | (
+            {} if self.source is None else {"source": self.source}
+        )
 
     def sentences(self) -> str:
         """Return that itemsets were known, and from where."""
         number = "1 itemset was" if self.itemsets == 1 else f"{self.itemsets:,} itemsets were"
-        return f"{number} known{'' if self.source is None else f' from {printable(self.source)}'}, and counted anyway."
+        source = "" if self.source is None else f" from {printable(self.source)}"
+        return f"{number} known{source}, and counted anyway."
 
 
 @dataclass(frozen=True)
 class Listed:
     """A public list of items, as a release states it.
 
-    items: how many it has; None with items_are_public, for how many the data has is not released. source: the name of
-    its file, without folders; None where it came from memory. item, label: its columns of items and of their labels.
-    release: whether it is the items of an earlier release. items_are_public: whether it is all items of the data, by
-    the caller's choice. codes: each label that the release shows, with the item
-    of the data that it stands for. names: those of the whole list, by item; of a request.
+    items: how many it has; None with items_are_public, for how many the data has is not released.
+    source: the name of its file, without folders; None where it came from memory. item, label: its
+    columns of items and of their labels.
+    release: whether it is the items of an earlier release. items_are_public: whether it is all
+    items of the data, by the caller's choice. codes: each label that the release shows, with the
+    item of the data that it stands for. names: those of the whole list, by item; of a request.
     """
 
     items: int | None = None
@@ -157,10 +183,15 @@ class Listed:
     def sentences(self) -> str:
         """Return that items were listed, and from where."""
         if self.items_are_public:
-            return "The names of all items in the file were taken to be public, and are not protected."
+            return (
+                "The names of all items in the file were taken to be public, and are not protected."
+            )
         number = "1 item" if self.items == 1 else f"{self.items or 0:,} items"
         if self.source is None and self.item is None:
-            return f"Items were listed publicly: {'an earlier release' if self.release else 'a list'} of {number}."
+            return (
+                f"Items were listed publicly: "
+                f"{'an earlier release' if self.release else 'a list'} of {number}."
+            )
         source = "a table" if self.source is None else printable(self.source)
         columns = "" if self.item is None else f", column {printable(self.item)!r}"
         names = "" if self.label is None else f", named by column {printable(self.label)!r}"
@@ -174,13 +205,19 @@ class Listed:
         return tuple(
             one
             if one.items is None
-            else replace(one, items=in_label_order(self.names.get(item, item) for item in one.items))
+            else replace(
+                one, items=in_label_order(self.names.get(item, item) for item in one.items)
+            )
             for one in itemsets
         )
 
     def of_release(self, itemsets: Iterable[Itemset]) -> Listed:
-        """Return this with the codes of no other items than these itemsets of the data's items have."""
-        found = in_label_order({item for one in itemsets for item in one.items or ()} & {*self.names})
+        """Return this with the codes of no other items than these itemsets of the data's items
+        have.
+        """
+        found = in_label_order(
+            {item for one in itemsets for item in one.items or ()} & {*self.names}
+        )
         return replace(self, names={}, codes=tuple((self.names[item], item) for item in found))
 
     def coded(self, items: Collection[Item]) -> tuple[Item, ...]:
@@ -190,18 +227,22 @@ class Listed:
 
 
 def names_of(listed: ItemList) -> dict[Item, str]:
-    """Return under which name each item is shown that has a label: all names differ, or DataError is raised."""
+    """Return under which name each item is shown that has a label: all names differ, or DataError
+    is raised.
+    """
     if not listed.labels:
         return {}
     every = [listed.items.label(code) for code in range(len(listed.items))]
     codes, times = {*map(str, every)}, Counter(listed.labels.values())
     names: dict[Item, str] = {}
-    for item, label in listed.labels.items():  # one that several have, or that is another item, is followed by its own
+    # one that several have, or that is another item, is followed by its own
+    for item, label in listed.labels.items():
         is_clear = times[label] == 1 and (label == str(item) or label not in codes)
         names[item] = label if is_clear else f"{label} ({item})"
     shown = [str(names.get(item, item)) for item in every]
     if len({*shown}) < len(shown):
         raise DataError(
-            f"{parameter('catalogue_label')} has labels that stay alike even with the items behind them; rename some"
+            f"{parameter('catalogue_label')} has labels that stay alike even with the items "
+            f"behind them; rename some"
         )
     return names

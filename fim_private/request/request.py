@@ -13,11 +13,25 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from fim_private import options as defaults
-from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, SizedUniverse, Universe, UnknownUniverse
+from fim_private.counting.source import (
+    UNKNOWN,
+    Catalogue,
+    KnownItemsets,
+    SizedUniverse,
+    Universe,
+    UnknownUniverse,
+)
 from fim_private.display import item_name, printable
 from fim_private.dp.charge import Span
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.parameters import Neighbors, exact_fraction, exact_neighbors, flag, public_integer, whole_number
+from fim_private.dp.parameters import (
+    Neighbors,
+    exact_fraction,
+    exact_neighbors,
+    flag,
+    public_integer,
+    whole_number,
+)
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
@@ -35,7 +49,9 @@ from fim_private.request.supports import MinSupport
 # The longest range of sizes: each size gets a share of the budget.
 _MOST_SIZES = 64
 _CAPS = ("max_rank", "max_basket", "max_baskets")
-_SIZES = f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
+_SIZES = (
+    f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not {{}}"
+)
 
 
 def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
@@ -45,7 +61,9 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     """
     if isinstance(size, str):
         if re.fullmatch(r"[0-9]{10,}", size):
-            raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(size)}")
+            raise ParameterError(
+                f"{parameter('size')} must be at most 999999999, not {shown(size)}"
+            )
         match = re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)
         if match is None or int(match[1]) > int(match[2] or match[1]):
             raise ParameterError(_SIZES.format(shown(size)))
@@ -54,17 +72,25 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     if len(sizes) > _MOST_SIZES:
         raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
-        raise ParameterError(_SIZES.format(list(sizes) if max(sizes, default=0) < 10**9 else "so large"))
+        raise ParameterError(
+            _SIZES.format(list(sizes) if max(sizes, default=0) < 10**9 else "so large")
+        )
     return sizes
 
 
 def listed(values: Any) -> Iterable[Any]:
     """Return several values, or one as if it were several."""
-    return values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
+    return (
+        values if isinstance(values, Iterable) and getattr(values, "ndim", None) != 0 else (values,)
+    )
 
 
-def _check_caps(spec: MechanismSpec, universe: Universe, caps: Mapping[str, int | None], *, by_user: bool) -> None:
-    """Raise ParameterError for a cap that the mechanism has no use for, or that needs another beside it."""
+def _check_caps(
+    spec: MechanismSpec, universe: Universe, caps: Mapping[str, int | None], *, by_user: bool
+) -> None:
+    """Raise ParameterError for a cap that the mechanism has no use for, or that needs another
+    beside it.
+    """
     max_rank, max_basket, max_baskets = caps.values()
     rank, basket, baskets = map(parameter, _CAPS)
     specs = registry.MECHANISMS.values()
@@ -78,38 +104,60 @@ def _check_caps(spec: MechanismSpec, universe: Universe, caps: Mapping[str, int 
         raise ParameterError(f"leave out {basket}: only {capped} use it")
     if max_baskets is not None and (max_basket is None or not by_user):
         raise ParameterError(
-            f"{baskets} goes with {basket} and {parameter('user')}: how many baskets of a user count at most"
+            f"{baskets} goes with {basket} and {parameter('user')}: how many baskets of a user "
+            f"count at most"
         )
     if max_basket is not None and by_user and max_baskets is None:
-        raise ParameterError(f"{baskets} is needed with {basket} to protect users: how many of their baskets count")
+        raise ParameterError(
+            f"{baskets} is needed with {basket} to protect users: how many of their baskets count"
+        )
 
 
-# -------------------- which mechanism suits a request, by public numbers, where that is left to "auto"
+# -------------------- which mechanism "auto" is, by public numbers
 #
-# Several itemsets: levelwise, whose noise does not grow with their number. One: the mechanism that needs the smallest
-# margin (docs/privacy.md, "What each mechanism needs").
+# Several itemsets: levelwise, whose noise does not grow with their number. One: the mechanism that
+# needs the smallest margin (docs/privacy.md, "What each mechanism needs").
 
 AUTO = "auto"
-# Up to how many itemsets of users are selected at once, at ε = 1 under add-remove: of single items, of sizes from 1 on
-# ranked together, and of pairs; without a list of items, and with one. Of larger ones none: levelwise finds more.
+# Up to how many itemsets of users are selected at once, at ε = 1 under add-remove: of single items,
+# of sizes from 1 on ranked together, and of pairs; without a list of items, and with one. Of larger
+# ones none: levelwise finds more.
 _PICKED = {"items": (30, 100), "together": (30, 20), "pairs": (5, 10)}
 
 
 def few_of_users(
-    sizes: Sequence[int], count: int, *, union: bool, listed: bool, epsilon: Fraction, neighbors: str
+    sizes: Sequence[int],
+    count: int,
+    *,
+    union: bool,
+    listed: bool,
+    epsilon: Fraction,
+    neighbors: str,
 ) -> bool:
-    """Tell whether selections of so few itemsets of users miss fewer than levelwise; measured (docs/benchmarks.md)."""
+    """Tell whether selections of so few itemsets of users miss fewer than levelwise; measured
+    (docs/benchmarks.md).
+    """
     kind = "items" if tuple(sizes) == (1,) else "together" if union and sizes[0] == 1 else "pairs"
     if kind == "pairs" and sizes[-1] > 2:
         return False
-    wanted = (count if union else count * len(sizes)) * (2 if neighbors == Neighbors.REPLACE_ONE else 1)
+    wanted = (count if union else count * len(sizes)) * (
+        2 if neighbors == Neighbors.REPLACE_ONE else 1
+    )
     return wanted <= _PICKED[kind][listed] * epsilon
 
 
 def choose(
-    delta: Fraction, sizes: Sequence[int], universe: Universe, *, several: bool, capped: bool, few_of_users: bool
+    delta: Fraction,
+    sizes: Sequence[int],
+    universe: Universe,
+    *,
+    several: bool,
+    capped: bool,
+    few_of_users: bool,
 ) -> tuple[str, str]:
-    """Return the name of a mechanism, and why it: a clause that follows the name. delta: 0 only over a catalogue."""
+    """Return the name of a mechanism, and why it: a clause that follows the name. delta: 0 only
+    over a catalogue.
+    """
     if not delta:
         return "permute-and-flip", "it needs the smallest margin of all that spend no delta"
     if capped:
@@ -126,8 +174,12 @@ def choose(
         candidates = sum(universe.candidates(size) for size in sizes)
         # With K candidates one must lead by about ln K / rate, without a list by ln(k / δ) / rate.
         if log(max(candidates, 1)) < log(defaults.MAX_RANK) - log(delta):
-            return "exponential", "with your catalogue it needs a smaller margin than any mechanism without one"
-    return "limited-domain", "for one itemset, it needs the smallest margin of all that need no product list"
+            return "exponential", (
+                "with your catalogue it needs a smaller margin than any mechanism without one"
+            )
+    return "limited-domain", (
+        "for one itemset, it needs the smallest margin of all that need no product list"
+    )
 
 
 @dataclass(frozen=True)
@@ -160,8 +212,8 @@ def automatic_choice(
 ) -> Choice:
     """Return the mechanism that "auto" stands for. It follows from public choices alone.
 
-    is_capped: whether a cap on ranks or baskets is given. has_threshold: whether min_support is. has_known: whether
-    known itemsets are.
+    is_capped: whether a cap on ranks or baskets is given. has_threshold: whether min_support is.
+    has_known: whether known itemsets are.
     """
     spends_delta = budget.delta > 0
     if has_known and spends_delta and not is_capped:
@@ -179,7 +231,9 @@ def automatic_choice(
             neighbors=neighbors,
         )
     )
-    name, reason = choose(budget.delta, sizes, universe, several=several, capped=is_capped, few_of_users=are_few)
+    name, reason = choose(
+        budget.delta, sizes, universe, several=several, capped=is_capped, few_of_users=are_few
+    )
     replaces_levelwise = several and are_few and not is_capped and spends_delta
     return Choice(name, reason, replaces_levelwise)
 
@@ -194,12 +248,14 @@ _NAMED = 5  # of a list so many items are named
 class Scope:
     """What of the purchases counts, and what an item is, by public choices that a release states.
 
-    Each unit alone decides which of its items, baskets and rows count. basket, item: the columns that name one
-    together; empty where one does, or none. exclude: items left out. min_basket: baskets of fewer different items, of
-    those that are left, count as empty. together: "user" where it is enough that a user had all of an itemset. by,
-    segment: the column of segments, and the one that this is of. query: whether a query chose the rows. time: the
-    column of times, by which a basket is of a period. time_format: how its texts, and those that the condition compares
-    with a date, are written. per: where a unit is a user's day, week, month, quarter or year.
+    Each unit alone decides which of its items, baskets and rows count. basket, item: the columns
+    that name one together; empty where one does, or none. exclude: items left out. min_basket:
+    baskets of fewer different items, of those that are left, count as empty. together: "user" where
+    it is enough that a user had all of an itemset. by,
+    segment: the column of segments, and the one that this is of. query: whether a query chose the
+    rows. time: the column of times, by which a basket is of a period. time_format: how its texts,
+    and those that the condition compares with a date, are written. per: where a unit is a user's
+    day, week, month, quarter or year.
     """
 
     item: tuple[str, ...] = ()
@@ -232,23 +288,34 @@ class Scope:
         rules: bool = False,
         **own: Any,
     ) -> Self:
-        """Return what a caller asked for; ParameterError if out of range, DataError for a list that cannot be read."""
+        """Return what a caller asked for; ParameterError if out of range, DataError for a list that
+        cannot be read.
+        """
         if together is None:  # with rules of users lift 1 is independence then
             together = USER if rules and by_user else BASKET
         if together not in (BASKET, USER):
-            raise ParameterError(f"{parameter('together')} must be one of {BASKET}, {USER}, not {shown(together)}")
+            raise ParameterError(
+                f"{parameter('together')} must be one of {BASKET}, {USER}, not {shown(together)}"
+            )
         if together == USER and not by_user:
             raise ParameterError(
-                f"{parameter('together')} {USER} needs {parameter('user')} too: the column that names the user"
+                f"{parameter('together')} {USER} needs {parameter('user')} too: the column that "
+                f"names the user"
             )
         least = None if min_basket is None else public_integer("min_basket", min_basket)
-        listed = None if exclude is None else read_catalogue(exclude, fold_case=own.get("fold_case", False))
+        listed = (
+            None
+            if exclude is None
+            else read_catalogue(exclude, fold_case=own.get("fold_case", False))
+        )
         items = () if listed is None else tuple(map(listed.label, range(len(listed))))
         return cls(exclude=items, min_basket=least, together=str(together), **own)
 
     @property
     def items_are_public(self) -> bool:
-        """Whether the list of items is that of the data: the guarantee is then among data with the same list."""
+        """Whether the list of items is that of the data: the guarantee is then among data with the
+        same list.
+        """
         return self.catalogue is not None and self.catalogue.items_are_public
 
     @property
@@ -257,12 +324,16 @@ class Scope:
         return mixed_vocabulary(self.exclude)[0] if self.exclude else None
 
     def chooses_units(self, where: str | None) -> bool:
-        """Whether rows were chosen by what they say (where: the condition): then it is no public fact who is left."""
+        """Whether rows were chosen by what they say (where: the condition): then it is no public
+        fact who is left.
+        """
         return where is not None or self.query or self.by is not None or self.time is not None
 
     @property
     def has_one_each(self) -> bool:
-        """Whether a user has no more than one unit in a release, where each is what a user buys in one period."""
+        """Whether a user has no more than one unit in a release, where each is what a user buys in
+        one period.
+        """
         spans = [Span(self.time or "", (), self.per, name) for name in self.periods]
         return bool(spans) and self.max_segments == 1 and all(span.has_one_each for span in spans)
 
@@ -282,7 +353,9 @@ class Scope:
         return self.together == USER
 
     def has_lifts(self, unit: str) -> bool:
-        """Tell whether lift 1 is independence: not where a pair must share a basket, and its items only a user."""
+        """Tell whether lift 1 is independence: not where a pair must share a basket, and its items
+        only a user.
+        """
         return unit == BASKET or self.unites
 
     def applied(self, transactions: Transactions) -> Transactions:
@@ -294,7 +367,9 @@ class Scope:
         return replace(transactions, together=self.unites)
 
     def read_from(self, read_as: ReadAs | None) -> Self:
-        """Return this with the columns that name a basket or an item, where several do, and where cells were cut."""
+        """Return this with the columns that name a basket or an item, where several do, and where
+        cells were cut.
+        """
         if read_as is None:
             return self
         item = read_as.items if read_as.form == "long" and len(read_as.items) > 1 else ()
@@ -303,13 +378,22 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what was not asked for has no key."""
-        order = "basket item split fold_case catalogue known_from exclude min_basket together by segment max_segments "
+        order = (
+            "basket item split fold_case catalogue known_from exclude min_basket together by "
+            "segment max_segments "
+        )
         order += "query time time_format period per missing_time"
         values: dict[str, Any] = {name: getattr(self, name) for name in order.split()}
-        values |= {name: values[name] and values[name].to_dict() for name in ("catalogue", "known_from")}
+        values |= {
+            name: values[name] and values[name].to_dict() for name in ("catalogue", "known_from")
+        }
         values["together"] = self.together if self.unites else None
-        values["max_segments"] = None if self.segment is None and self.max_segments == 1 else self.max_segments
-        plain = {name: [*value] if isinstance(value, tuple) else value for name, value in values.items()}
+        values["max_segments"] = (
+            None if self.segment is None and self.max_segments == 1 else self.max_segments
+        )
+        plain = {
+            name: [*value] if isinstance(value, tuple) else value for name, value in values.items()
+        }
         return {name: value for name, value in plain.items() if value or value == ""}
 
     @property
@@ -324,20 +408,34 @@ class Scope:
         """Return what counts, in sentences, as far as it is not everything. unit: of privacy."""
         segment, most = printable(self.segment or ""), self.max_segments
         first = (
-            "where it has the most baskets" if unit != BASKET else "of those that its rows name, the first in the list"
+            "where it has the most baskets"
+            if unit != BASKET
+            else ("of those that its rows name, the first in the list")
         )
         several = f"at most {most} segments: {first}; each has 1/{most} of the budget"
         count, named = len(self.exclude), ", ".join(map(item_name, self.exclude[:_NAMED]))
         more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
         listed = "" if self.catalogue is None else self.catalogue.sentences()
-        between = self.periods if len(self.periods) < 3 else [self.periods[0], "…", self.periods[-1]]
+        between = (
+            self.periods if len(self.periods) < 3 else [self.periods[0], "…", self.periods[-1]]
+        )
         at, of = f", by {printable(self.time or '')}", "" if self.per is None else f"'s {self.per}"
         sentences = [
-            (self.segment is not None, f"Only rows where {printable(self.by or '')} is {segment} count."),
-            (self.segment is not None, f"A {unit} counts in {f'one segment: {first}' if most == 1 else several}."),
+            (
+                self.segment is not None,
+                (f"Only rows where {printable(self.by or '')} is {segment} count."),
+            ),
+            (
+                self.segment is not None,
+                (f"A {unit} counts in {f'one segment: {first}' if most == 1 else several}."),
+            ),
             (
                 self.period,
-                f"Only baskets of {', '.join(between)} count. A basket belongs to the day of its earliest row{at}.",
+                (
+                    f"Only baskets of {', '.join(between)} count. A basket belongs to the day of "
+                    f"its "
+                    f"earliest row{at}."
+                ),
             ),
             (
                 self.period and most > 1,
@@ -347,14 +445,32 @@ class Scope:
             (self.missing_time, "Rows without a time were left out."),
             (self.query, "Only rows that a query returned were read."),
             (self.basket, f"A basket is all rows with the same {_named(self.basket)}."),
-            (self.split is not None, f"Each cell of items was cut at {printable(self.split or '')!r}."),
+            (
+                self.split is not None,
+                (f"Each cell of items was cut at {printable(self.split or '')!r}."),
+            ),
             (self.fold_case, "Capital and small letters are the same."),
             (self.item, f"An item is what the columns {_named(self.item)} say together."),
             (listed, listed),
-            (count, f"By a public list, {count:,} item{'s are' if count > 1 else ' is'} left out: {named}{more}."),
+            (
+                count,
+                (
+                    f"By a public list, {count:,} item{'s are' if count > 1 else ' is'} left "
+                    f"out: {named}{more}."
+                ),
+            ),
             (self.known_from, self.known_from.sentences() if self.known_from else ""),
-            ((self.min_basket or 0) > 1, f"Baskets of fewer than {self.min_basket or 0:,} items count as empty."),
-            (self.unites, "An itemset counts all users who ever bought all of it, in one basket or in several."),
+            (
+                (self.min_basket or 0) > 1,
+                (f"Baskets of fewer than {self.min_basket or 0:,} items count as empty."),
+            ),
+            (
+                self.unites,
+                (
+                    "An itemset counts all users who ever bought all of it, in one basket "
+                    "or in several."
+                ),
+            ),
         ]
         return tuple(sentence for holds, sentence in sentences if holds)
 
@@ -367,8 +483,8 @@ def _named(columns: Sequence[str]) -> str:
 class ReadBy:
     """By which public choices rows were read, now or before.
 
-    where: the condition. query: whether a query chose them. fold_case: whether letters are folded. time_format: how
-    texts say times.
+    where: the condition. query: whether a query chose them. fold_case: whether letters are folded.
+    time_format: how texts say times.
     """
 
     where: str | None
@@ -387,7 +503,9 @@ def read_by(data: Any, reading: Options) -> ReadBy:
 
 
 def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:
-    """Tell whether units will be users, from what is public. asked: all options of a function of the library."""
+    """Tell whether units will be users, from what is public. asked: all options of a function of
+    the library.
+    """
     if isinstance(data, Transactions):
         return data.by_user
     return reads_users(data, asked["user"], asked["input_format"], asked["basket"])
@@ -399,10 +517,11 @@ _LARGEST_TOP = 100_000
 _THIRD = Fraction(1, 3)
 _LEAST = {"epsilon": Fraction(1, 10**9), "rho": Fraction(1, 10**18), "delta": Fraction(1, 10**300)}
 _LEAST_SHARE = Fraction(1, 10**6)
-# The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a few in a thousand.
+# The share of the budget for a noisy number of units: at ε = 1 thousands of them are then off by a
+# few in a thousand.
 COUNT_SHARE = Fraction(5, 100)
-# Of supports that decide which itemsets levelwise releases, and of those of rules (docs/privacy.md, "Supports of parts,
-# and rules").
+# Of supports that decide which itemsets levelwise releases, and of those of rules (docs/privacy.md,
+# "Supports of parts, and rules").
 _REACHING_SHARE, _RULES_SHARE = Fraction(40, 100), _THIRD
 # Rules take the supports of all parts of an itemset: twice as many for each item more.
 _LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
@@ -412,12 +531,14 @@ _LARGEST_OF_RULES, _MOST_SUPPORTS = 16, 1_000_000
 class MiningOptions:
     """What is asked for, as plain checked values; `checked_options` makes them of what a user gave.
 
-    sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes together, >= 1. epsilon,
-    delta: of the whole release; rho: given instead of epsilon, which is then None. supports_share, count_share: of the
-    budget for noisy supports, and a noisy number of units; None where none are bought. count: whether a number of units
-    was asked for, or is needed. rules: whether supports of all
-    subsets of the itemsets are released, too. reason: why this mechanism, where that was left to "auto". chosen:
-    whether a condition, a query or segments choose units. known: itemsets that are counted in any case.
+    sizes: ascending, consecutive, >= 1. top: itemsets of each size, with union of all sizes
+    together, >= 1. epsilon,
+    delta: of the whole release; rho: given instead of epsilon, which is then None. supports_share,
+    count_share: of the budget for noisy supports, and a noisy number of units; None where none are
+    bought. count: whether a number of units was asked for, or is needed. rules: whether supports of
+    all subsets of the itemsets are released, too. reason: why this mechanism, where that was left
+    to "auto". chosen: whether a condition, a query or segments choose units. known: itemsets that
+    are counted in any case.
     """
 
     mechanism: MechanismSpec
@@ -445,18 +566,32 @@ class MiningOptions:
 
     @property
     def units_are_public(self) -> bool:
-        """Whether neighbouring data have equally many units (docs/privacy.md, "The number of units")."""
+        """Whether neighbouring data have equally many units (docs/privacy.md, "The number of
+        units").
+        """
         return self.neighbors == Neighbors.REPLACE_ONE and not self.chosen
 
     @property
     def has_two_normals(self) -> bool:
-        """Whether normal noise of supports brings the number of units with it (docs/privacy.md, Theorem 28)."""
-        return self.neighbors == Neighbors.ADD_REMOVE and self.supports_share is not None and self.delta > 0
+        """Whether normal noise of supports brings the number of units with it (docs/privacy.md,
+        Theorem 28).
+        """
+        return (
+            self.neighbors == Neighbors.ADD_REMOVE
+            and self.supports_share is not None
+            and self.delta > 0
+        )
 
     @property
     def beside_normals(self) -> MiningOptions:
-        """The same where supports have two normals: a number of units is only bought for a least share of them."""
-        return self if self.min_support is not None and self.min_support.share else replace(self, count_share=None)
+        """The same where supports have two normals: a number of units is only bought for a least
+        share of them.
+        """
+        return (
+            self
+            if self.min_support is not None and self.min_support.share
+            else replace(self, count_share=None)
+        )
 
     @property
     def caps(self) -> dict[str, int | None]:
@@ -486,7 +621,8 @@ class MiningOptions:
             return _REACHING_SHARE
         if self.rules:
             return _RULES_SHARE
-        # Selecting a few itemsets of users replaces levelwise, and spends as much of the budget on finding.
+        # Selecting a few itemsets of users replaces levelwise, and spends as much of the budget on
+        # finding.
         is_automatic = self.reason is not None
         if is_automatic and self.automatic.replaces_levelwise:
             return registry.spec_named("levelwise").supports_share(self.neighbors)
@@ -494,10 +630,14 @@ class MiningOptions:
 
     @property
     def usual_count_share(self) -> Fraction | None:
-        """The share of the budget that a noisy number of units takes, or None where none is bought."""
+        """The share of the budget that a noisy number of units takes, or None where none is
+        bought.
+        """
         if not self.count or self.units_are_public:
             return None
-        supports_bring_it = self.has_two_normals and (self.mechanism.composed or self.rho is not None)
+        supports_bring_it = self.has_two_normals and (
+            self.mechanism.composed or self.rho is not None
+        )
         threshold_is_share = self.min_support is not None and self.min_support.share is not None
         if supports_bring_it and not threshold_is_share:
             return None
@@ -507,8 +647,14 @@ class MiningOptions:
     def known_itemsets(self) -> list[tuple[Item, ...]]:
         """The known itemsets of the sizes that are sought."""
         known = self.known
-        own = [] if known is None else [codes for codes in known.itemsets if len(codes) in self.sizes]
-        return [] if known is None else [in_label_order(map(known.items.label, codes)) for codes in own]
+        own = (
+            [] if known is None else [codes for codes in known.itemsets if len(codes) in self.sizes]
+        )
+        return (
+            []
+            if known is None
+            else [in_label_order(map(known.items.label, codes)) for codes in own]
+        )
 
     @property
     def items_are_listed(self) -> bool:
@@ -534,28 +680,46 @@ class MiningOptions:
 
     @property
     def counted_universe(self) -> Universe:
-        """The universe that itemsets are counted over: a bare size only where the mechanism has a form for it."""
-        if isinstance(self.universe, SizedUniverse) and registry.form_for_counted(self.mechanism) is None:
+        """The universe that itemsets are counted over: a bare size only where the mechanism has a
+        form for it.
+        """
+        if (
+            isinstance(self.universe, SizedUniverse)
+            and registry.form_for_counted(self.mechanism) is None
+        ):
             return UNKNOWN
         return self.universe
 
     def part(self, most: int) -> MiningOptions:
         """Return the same with its share of the budget of several releases, >= 1."""
-        shares: dict[str, Any] = {name: (whole := getattr(self, name)) and whole / most for name in _LEAST}
+        shares: dict[str, Any] = {
+            name: (whole := getattr(self, name)) and whole / most for name in _LEAST
+        }
         for name, smallest in _LEAST.items():
             if most > 1 and shares[name] and shares[name] < smallest:
                 raise ParameterError(
-                    f"{parameter('max_segments')} {most} leaves each segment less than the least {parameter(name)}, "
+                    f"{parameter('max_segments')} {most} leaves each segment less than the least "
+                    f"{parameter(name)}, "
                     f"{float(smallest):g}; raise {parameter(name)}"
                 )
         return replace(self, **shares)
 
     def selections(self) -> list[PublicParameters]:
-        """Return what is public of each selection, one a size, or with union one; ParameterError for too few items."""
+        """Return what is public of each selection, one a size, or with union one; ParameterError
+        for too few items.
+        """
         universe, found = self.counted_universe, []
         for sizes in [self.sizes] if self.union else [(size,) for size in self.sizes]:
-            count = None if isinstance(universe, UnknownUniverse) else sum(map(universe.candidates, sizes))
-            found.append(PublicParameters(sizes, self.top, self.neighbors, count, self.items_are_listed, **self.caps))
+            count = (
+                None
+                if isinstance(universe, UnknownUniverse)
+                else sum(map(universe.candidates, sizes))
+            )
+            found.append(
+                PublicParameters(
+                    sizes, self.top, self.neighbors, count, self.items_are_listed, **self.caps
+                )
+            )
         return found
 
 
@@ -570,39 +734,63 @@ def usual_top(spec: MechanismSpec, *, has_threshold: bool) -> int:
 
 
 def wants_supports(supports: bool | None, top: Any, *, known: bool = False) -> bool:
-    """Return whether supports are released: as asked, and unless that was said with several, or known, itemsets."""
+    """Return whether supports are released: as asked, and unless that was said with several, or
+    known, itemsets.
+    """
     return known or (top is not None and top != 1) if supports is None else supports
 
 
 def checked_options(
-    *, by_user: bool, scope: Scope | None = None, where: Any = None, **options: Unpack[RequestOptions]
+    *,
+    by_user: bool,
+    scope: Scope | None = None,
+    where: Any = None,
+    **options: Unpack[RequestOptions],
 ) -> MiningOptions:
-    """Return what is asked for, checked. A catalogue is read. where: the condition that chooses rows.
+    """Return what is asked for, checked. A catalogue is read. where: the condition that chooses
+    rows.
 
-    Raises ParameterError for what is out of range, missing, of no use or in contradiction; DataError for a catalogue.
+    Raises ParameterError for what is out of range, missing, of no use or in contradiction;
+    DataError for a catalogue.
     """
     asked = filled("checked_options", RequestOptions, options)
     sizes = parse_sizes(asked["size"])
     for name in ("rules", "min_support"):
         if asked["supports"] is False and asked[name]:
-            raise ParameterError(f"{parameter(name)} needs {parameter('supports')}: do not leave them out")
-    asked["supports"] = wants_supports(asked["supports"], asked["top"], known=asked["known"] is not None)
+            raise ParameterError(
+                f"{parameter(name)} needs {parameter('supports')}: do not leave them out"
+            )
+    asked["supports"] = wants_supports(
+        asked["supports"], asked["top"], known=asked["known"] is not None
+    )
     flags = ("union", "supports", "keep_all", "count", "rules")
     union, supports, keep_all, count, rules = (flag(name, asked[name]) for name in flags)
     if rules and sizes[-1] == 1:
-        raise ParameterError(f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}")
+        raise ParameterError(
+            f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}"
+        )
     supports, count = supports or rules, count or rules
     least = None if asked["min_support"] is None else MinSupport.of(asked["min_support"])
     relation = exact_neighbors(asked["neighbors"])
     scope = scope or Scope()
     universe = _universe(asked["catalogue"], asked["universe_size"], scope)
     is_listed = isinstance(universe, Catalogue)
-    caps = {name: None if asked[name] is None else public_integer(name, asked[name]) for name in _CAPS}
+    caps = {
+        name: None if asked[name] is None else public_integer(name, asked[name]) for name in _CAPS
+    }
     if union and len(sizes) == 1:
-        raise ParameterError(f"{parameter('union')} goes with several sizes: whether all of them are ranked together")
-    budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=defaults.EPSILON)
+        raise ParameterError(
+            f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
+        )
+    budget = PrivacyBudget.of(
+        asked["epsilon"], asked["delta"], asked["rho"], otherwise=defaults.EPSILON
+    )
     mechanism, reason = asked["mechanism"], None
-    top = None if asked["top"] is None else whole_number("top", asked["top"], least=1, most=_LARGEST_TOP)
+    top = (
+        None
+        if asked["top"] is None
+        else whole_number("top", asked["top"], least=1, most=_LARGEST_TOP)
+    )
     is_auto = isinstance(mechanism, str) and mechanism == AUTO
     named = None if is_auto else registry.spec_named(mechanism, AUTO).name
     registry.check_delta(budget.delta, named, listed=is_listed)
@@ -623,10 +811,15 @@ def checked_options(
     spec = registry.spec_named(mechanism, AUTO)
     if asked["max_baskets"] is not None and scope.unites:
         raise ParameterError(
-            f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a user's baskets "
+            f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a "
+            f"user's baskets "
             f"are one; or give {parameter('together')} {BASKET}"
         )
-    known = None if asked["known"] is None else _known(asked["known"], spec, universe, scope, sizes, least)
+    known = (
+        None
+        if asked["known"] is None
+        else _known(asked["known"], spec, universe, scope, sizes, least)
+    )
     _check_caps(spec, universe, caps, by_user=by_user and not scope.unites)
     if least is not None:
         # One threshold for all sizes, of noisy supports, or of their shares of a number of units.
@@ -635,7 +828,13 @@ def checked_options(
     if top is None:
         top = usual_top(spec, has_threshold=least is not None)
     which: Any = {"sizes": sizes, "top": top, "union": union, "min_support": least}
-    own: Any = {"keep_all": keep_all, "rules": rules, "reason": reason, "by_user": by_user, "chosen": chosen}
+    own: Any = {
+        "keep_all": keep_all,
+        "rules": rules,
+        "reason": reason,
+        "by_user": by_user,
+        "chosen": chosen,
+    }
     own |= {"rho": budget.rho, "count": count}
     which |= {"universe": universe, "known": known, **caps}
     found = MiningOptions(spec, budget.epsilon, budget.delta, relation, **which, **own)
@@ -644,11 +843,13 @@ def checked_options(
     if found.extras >= 1:
         below, takes = float(1 - COUNT_SHARE), float(COUNT_SHARE)
         raise ParameterError(
-            f"{parameter('supports_share')} must be below {below} with {parameter('count')}, which takes {takes}"
+            f"{parameter('supports_share')} must be below {below} with {parameter('count')}, "
+            f"which takes {takes}"
         )
     if rules and (sizes[-1] > _LARGEST_OF_RULES or found.most_supports > _MOST_SUPPORTS):
         raise ParameterError(
-            f"{parameter('rules')} of these itemsets need supports of more than {_MOST_SUPPORTS:,} subsets; lower "
+            f"{parameter('rules')} of these itemsets need supports of more than "
+            f"{_MOST_SUPPORTS:,} subsets; lower "
             f"{parameter('top')} or {parameter('size')}"
         )
     return found
@@ -657,7 +858,8 @@ def checked_options(
 def _supports_share(options: MiningOptions, supports: bool, share: Any) -> Fraction | None:
     """Return the share of the budget for supports, or None without them.
 
-    share: what the caller gave, or None for the usual share. Raises ParameterError unless it is in (0, 1).
+    share: what the caller gave, or None for the usual share. Raises ParameterError unless it is in
+    (0, 1).
     """
     if share is None:
         return options.usual_supports_share if supports else None
@@ -666,12 +868,14 @@ def _supports_share(options: MiningOptions, supports: bool, share: Any) -> Fract
     exact = exact_fraction("supports_share", share)
     if not _LEAST_SHARE <= exact <= 1 - _LEAST_SHARE:
         raise ParameterError(
-            f"{parameter('supports_share')} must leave each part at least a millionth of the budget, "
+            f"{parameter('supports_share')} must leave each part at least a millionth of the "
+            f"budget, "
             f"which {shown(share)} does not"
         )
     if not supports:
         raise ParameterError(
-            f"{parameter('supports_share')} goes with {parameter('supports')}: the part of the budget that they take"
+            f"{parameter('supports_share')} goes with {parameter('supports')}: the part of the "
+            f"budget that they take"
         )
     return exact
 
@@ -684,21 +888,37 @@ def _known(
     sizes: Sequence[int],
     least: MinSupport | None,
 ) -> KnownItemsets:
-    """Return the known itemsets that can be counted. Raises ParameterError where none is left, or of no use."""
+    """Return the known itemsets that can be counted. Raises ParameterError where none is left, or
+    of no use.
+    """
     if least is not None:
-        raise ParameterError(f"{parameter('known')} goes with {parameter('top')}, not with {parameter('min_support')}")
+        raise ParameterError(
+            f"{parameter('known')} goes with {parameter('top')}, not with "
+            f"{parameter('min_support')}"
+        )
     if not spec.composed:
-        raise ParameterError(f"{parameter('known')} goes with {parameter('mechanism')} levelwise, not {spec.name}")
+        raise ParameterError(
+            f"{parameter('known')} goes with {parameter('mechanism')} levelwise, not {spec.name}"
+        )
     listed = given.vocabulary
-    taken = np.full(len(listed), True) if scope.excluded is None else listed.codes_in(scope.excluded) < 0
+    taken = (
+        np.full(len(listed), True)
+        if scope.excluded is None
+        else listed.codes_in(scope.excluded) < 0
+    )
     if isinstance(universe, Catalogue):
-        codes, listed = np.where(taken, listed.codes_in(universe.items), -1).tolist(), universe.items
+        codes, listed = (
+            np.where(taken, listed.codes_in(universe.items), -1).tolist(),
+            universe.items,
+        )
     else:
         codes, listed = np.where(taken, np.cumsum(taken) - 1, -1).tolist(), listed.only(taken)
     kept = [itemset for itemset in given.codes if all(codes[item] >= 0 for item in itemset)]
     # Of larger ones the items are known.
     small = dict.fromkeys(
-        own for itemset in kept for own in ([itemset] if len(itemset) <= sizes[-1] else [(item,) for item in itemset])
+        own
+        for itemset in kept
+        for own in ([itemset] if len(itemset) <= sizes[-1] else [(item,) for item in itemset])
     )
     if not small:
         raise ParameterError(f"{parameter('known')} has no itemset whose items may all be released")
@@ -706,11 +926,19 @@ def _known(
 
 
 def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Universe:
-    """Return the public universe, less what is left out. Raises ParameterError for both a catalogue and a size."""
+    """Return the public universe, less what is left out. Raises ParameterError for both a catalogue
+    and a size.
+    """
     if catalogue is None:
-        return UNKNOWN if universe_size is None else SizedUniverse(public_integer("universe_size", universe_size))
+        return (
+            UNKNOWN
+            if universe_size is None
+            else SizedUniverse(public_integer("universe_size", universe_size))
+        )
     if universe_size is not None:
-        raise ParameterError(f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size")
+        raise ParameterError(
+            f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size"
+        )
     listed = catalogue
     if not isinstance(catalogue, Vocabulary):
         listed = read_catalogue(catalogue, fold_case=scope.fold_case)

@@ -24,28 +24,35 @@ from fim_private.dp.noise import rounded_normal_half_width as normal_half_width
 from fim_private.dp.parameters import exact_number, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 
-# One privacy unit moves each of k supports by at most 1, under both neighbour relations: together they have L1
-# sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports"). Independent noise on each of them is
+# One privacy unit moves each of k supports by at most 1, under both neighbour relations: together
+# they have L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports").
+# Independent noise on each of them is
 #
-# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan 2009), or
-# - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14), which is (ε, δ)-private
+# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan 2009), or -
+# discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14), which is
+# (ε, δ)-private
 #   with ρ = zcdp_rho(ε, δ), or
-# - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private with μ = gdp_mu(ε, δ).
+# - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private
+# with μ = gdp_mu(ε, δ).
 #
-# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024): a unit that is added raises the
-# number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So n leaves with normal noise of variance a², and
-# each 2x - n, a whole number, with normal noise of variance 4b²:
+# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024): a unit that is
+# added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So n leaves
+# with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance
+# 4b²:
 #
-#     1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),                          (T)
+#     1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),    (T)
 #
-# and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))². After the noise all is post-processing.
+# and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))². After the noise all
+# is post-processing.
 
 CONFIDENCE = Fraction(95, 100)
-# Up to this σ a Gaussian's probabilities are added one by one; above, a corrected integral is good to 1e-15.
+# Up to this σ a Gaussian's probabilities are added one by one; above, a corrected integral is good
+# to 1e-15.
 _SUMMED_SIGMA = 1024
 _ROOT_BITS = 40  # binary digits after the point of √k, rounded up
 _Z = 1.95996398454006  # a normal value is within so many σ with 95 % probability
-_FLOAT_ERROR = 1e-12  # how far float arithmetic may be off in a probability: half widths allow for it
+# how far float arithmetic may be off in a probability: half widths allow for it
+_FLOAT_ERROR = 1e-12
 
 
 class NoiseKind(StrEnum):
@@ -61,10 +68,12 @@ class NoiseKind(StrEnum):
 class SupportNoise:
     """Noise for a number of supports, chosen by public parameters only.
 
-    parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in units squared; of two normals b².
-    half_width: >= 0, in units: one noise value is within it, on either side, with probability >= 95 %. count: for how
-    many supports, >= 1. cost: of them all together; None where they belong to a larger sum in zCDP or GDP. of_units: of
-    two normals a², in units squared: the variance of the noise of the number of units; None elsewhere.
+    parameter: > 0, the scale b of discrete Laplace, in units, or σ² of the others, in units
+    squared; of two normals b².
+    half_width: >= 0, in units: one noise value is within it, on either side, with probability >= 95
+    %. count: for how many supports, >= 1. cost: of them all together; None where they belong to a
+    larger sum in zCDP or GDP. of_units: of two normals a², in units squared: the variance of the
+    noise of the number of units; None elsewhere.
     """
 
     kind: NoiseKind
@@ -76,46 +85,63 @@ class SupportNoise:
 
     @classmethod
     def for_budget(cls, epsilon: Fraction, delta: Fraction | None, count: int) -> SupportNoise:
-        """Choose the noise with the smallest half width; Laplace, which spends no delta, if another's is equal.
+        """Choose the noise with the smallest half width; Laplace, which spends no delta, if
+        another's is equal.
 
-        epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter out of range.
+        epsilon: > 0. delta: None for Laplace. count: >= 1. Raises ParameterError for a parameter
+        out of range.
         """
         count = positive_integer("count", count)
         scale = count / epsilon
-        laplace = cls(NoiseKind.LAPLACE, scale, laplace_half_width(scale), count, PrivacyCost(epsilon, 0))
+        laplace = cls(
+            NoiseKind.LAPLACE, scale, laplace_half_width(scale), count, PrivacyCost(epsilon, 0)
+        )
         if delta is None:
             return laplace
-        others = cls.for_mu_squared(gdp_mu(epsilon, delta) ** 2, count), cls.for_rho(zcdp_rho(epsilon, delta), count)
+        others = (
+            cls.for_mu_squared(gdp_mu(epsilon, delta) ** 2, count),
+            cls.for_rho(zcdp_rho(epsilon, delta), count),
+        )
         best = min((laplace, *others), key=lambda noise: noise.half_width)
         return best if best is laplace else replace(best, cost=PrivacyCost(epsilon, delta))
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
-        """Return discrete Gaussian noise, rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho), for rho > 0."""
+        """Return discrete Gaussian noise, rho-zCDP for `count` supports, >= 1: σ² = count/(2 rho),
+        for rho > 0.
+        """
         sigma2 = positive_integer("count", count) / (2 * rho)
         return cls(NoiseKind.GAUSSIAN, sigma2, gaussian_half_width(sigma2), count, None)
 
     @classmethod
     def for_mu_squared(cls, mu_squared: Fraction, count: int) -> SupportNoise:
-        """Return rounded normal noise that is μ-GDP for `count` supports, >= 1: σ² = count/μ², for μ² > 0."""
+        """Return rounded normal noise that is μ-GDP for `count` supports, >= 1: σ² = count/μ², for
+        μ² > 0.
+        """
         sigma2 = positive_integer("count", count) / mu_squared
         return cls(NoiseKind.NORMAL, sigma2, normal_half_width(sigma2, CONFIDENCE), count, None)
 
     @classmethod
     def with_units(cls, mu_squared: Fraction, count: int) -> SupportNoise:
-        """Return the two normals that are μ-GDP under add-remove, for `count` supports and the number of units.
+        """Return the two normals that are μ-GDP under add-remove, for `count` supports and the
+        number of units.
 
-        With r >= √count instead of √count both variances of (T) are rounded up, and spend no more than μ². That is
-        1/(r + 1) + count/(count + r) <= 1, which is r² >= count.
+        With r >= √count instead of √count both variances of (T) are rounded up, and spend no more
+        than μ². That is 1/(r + 1) + count/(count + r) <= 1, which is r² >= count.
         """
-        root = Fraction(math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1, 1 << _ROOT_BITS)
+        root = Fraction(
+            math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1,
+            1 << _ROOT_BITS,
+        )
         own, of_units = (count + root) / (4 * mu_squared), (root + 1) / mu_squared
         noise = cls(NoiseKind.TWO_NORMALS, own, 0, count, None, of_units)
         return replace(noise, half_width=noise.within(CONFIDENCE))
 
     @property
     def rho(self) -> Fraction:
-        """The ρ that the supports spend together in zCDP: ε²/2 of discrete Laplace noise, count/(2σ²) of the others."""
+        """The ρ that the supports spend together in zCDP: ε²/2 of discrete Laplace noise,
+        count/(2σ²) of the others.
+        """
         if self.kind is NoiseKind.LAPLACE:
             return (self.count / self.parameter) ** 2 / 2
         if self.of_units is not None:
@@ -124,7 +150,9 @@ class SupportNoise:
 
     @property
     def steps(self) -> int:
-        """How many steps of the grid, on which noisy supports are, make a unit: two normals are in halves."""
+        """How many steps of the grid, on which noisy supports are, make a unit: two normals are in
+        halves.
+        """
         return 1 if self.of_units is None else 2
 
     @property
@@ -139,12 +167,15 @@ class SupportNoise:
         return SupportNoise.for_mu_squared(self.count / (4 * self.parameter), self.count)
 
     def within(self, confidence: Fraction) -> int:
-        """Return a w >= 0, in units: |noise value| <= w with at least this probability, above 0, at most 1 - 1e-6."""
+        """Return a w >= 0, in units: |noise value| <= w with at least this probability, above 0, at
+        most 1 - 1e-6.
+        """
         return (self.reach(confidence) + self.steps - 1) // self.steps
 
     def reach(self, confidence: Fraction) -> int:
         """Return the same in steps of the grid, before the value is rounded."""
-        if self.of_units is not None:  # two rounded normals add up to their rounded sum, or to 1 more or less
+        # two rounded normals add up to their rounded sum, or to 1 more or less
+        if self.of_units is not None:
             return normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
@@ -156,19 +187,23 @@ class SupportNoise:
 
     @property
     def common_reach(self) -> int:
-        """By how many units the ends of two intervals may come closer, which their common noise does not move apart."""
+        """By how many units the ends of two intervals may come closer, which their common noise
+        does not move apart.
+        """
         if self.of_units is None:
             return 0
         # Interval ends lose half a unit each by rounding.
         return max(self.reach(CONFIDENCE) - self.beside_units.half_width - 1, 0)
 
     def share_interval(self, number: int, lowest: int, highest: int) -> tuple[float, float]:
-        """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two normals.
+        """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two
+        normals.
 
         number: the noisy n. lowest, highest: twice the noisy x, or what is no higher and no lower.
-        x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most. So the true p is among
-        those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller 1954). If n̂ > za these are between two ends, each
-        a root of a quadratic in p - 1/2; otherwise nothing is known of p.
+        x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most.
+        So the true p is among those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller
+        1954). If n̂ > za these are between two ends, each a root of a quadratic in p - 1/2;
+        otherwise nothing is known of p.
         """
         assert self.of_units is not None
         number_variance, own = _Z**2 * float(self.of_units), _Z**2 * float(self.parameter)
@@ -184,26 +219,41 @@ class SupportNoise:
         return end(lowest, -1), end(highest, 1)
 
 
-_DRAW = {NoiseKind.LAPLACE: discrete_laplace, NoiseKind.GAUSSIAN: discrete_gaussian, NoiseKind.NORMAL: rounded_normal}
+_DRAW = {
+    NoiseKind.LAPLACE: discrete_laplace,
+    NoiseKind.GAUSSIAN: discrete_gaussian,
+    NoiseKind.NORMAL: rounded_normal,
+}
 
 
 @lru_cache(maxsize=1 << 10)
 def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> int:
-    """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise of a scale > 0."""
+    """Return the least w >= 0, in units, with P(|Z| <= w) >= confidence for discrete Laplace noise
+    of a scale > 0.
+    """
     most = (1 - confidence) / 2
 
-    def is_enough(w: int) -> bool:  # P(Z > w) <= most; equality cannot be, as e^{-1/b} is transcendental
-        bounds = ((laplace_tail_bounds(scale, w + 1, bits), most * (1 << bits)) for bits in precisions(96))
-        return next(upper <= wanted for (lower, upper), wanted in bounds if upper <= wanted or lower > wanted)
+    # P(Z > w) <= most; equality cannot be, as e^{-1/b} is transcendental
+    def is_enough(w: int) -> bool:
+        bounds = (
+            (laplace_tail_bounds(scale, w + 1, bits), most * (1 << bits)) for bits in precisions(96)
+        )
+        return next(
+            upper <= wanted
+            for (lower, upper), wanted in bounds
+            if upper <= wanted or lower > wanted
+        )
 
     return least_integer(is_enough, 0)
 
 
 @lru_cache(maxsize=1 << 10)
 def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> int:
-    """Return a w >= 0, in units, with P(|Z| <= w) >= confidence, at most 1 - 1e-6, for discrete Gaussian noise of σ².
+    """Return a w >= 0, in units, with P(|Z| <= w) >= confidence, at most 1 - 1e-6, for discrete
+    Gaussian noise of σ².
 
-    The least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to 1e-12: never too small.
+    The least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to 1e-12: never
+    too small.
     """
     wanted = float(confidence) + _FLOAT_ERROR
     if sigma2 > _SUMMED_SIGMA**2:
@@ -217,8 +267,9 @@ def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> 
 
 
 def _integral_within(sigma: float, w: int) -> float:
-    # P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler and Maclaurin). The next is
-    # below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 + 2e^{-2π²σ²}.
+    # P(|Z| <= w) by the midpoint rule and its first correction, -(f'(b) - f'(a))/24 (Euler and
+    # Maclaurin). The next is below 1e-3/σ⁴. The sum over all integers is σ√(2π) up to a factor 1 +
+    # 2e^{-2π²σ²}.
     z = (w + 0.5) / sigma
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     return math.erf(z / math.sqrt(2)) + z * density / (12 * sigma * sigma)
@@ -231,8 +282,12 @@ _HALF_WIDTH: dict[NoiseKind, Callable[[Fraction, Fraction], int]] = {
 }
 
 
-def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness) -> tuple[int, ...]:
-    """Return each support plus noise of its own, (k,) integers, in units; ValueError for more than noise.count."""
+def release(
+    true_supports: Sequence[int], noise: SupportNoise, *, randomness: Randomness
+) -> tuple[int, ...]:
+    """Return each support plus noise of its own, (k,) integers, in units; ValueError for more than
+    noise.count.
+    """
     if len(true_supports) > noise.count:
         raise ValueError(f"the noise is for {noise.count} supports, not for {len(true_supports)}")
     drawn = _DRAW[noise.kind](noise.parameter, len(true_supports), randomness=randomness).tolist()
@@ -242,14 +297,22 @@ def release(true_supports: Sequence[int], noise: SupportNoise, *, randomness: Ra
 def release_with_units(
     true_supports: Sequence[int], units: int, noise: SupportNoise, *, randomness: Randomness
 ) -> tuple[tuple[int, ...], int]:
-    """Return twice each support with two normals, (k,) integers of any sign, and the noisy number of units."""
+    """Return twice each support with two normals, (k,) integers of any sign, and the noisy number
+    of units.
+    """
     [number] = release([units], noise.number, randomness=randomness)
-    own = release([2 * support - units for support in true_supports], noise.beside_units, randomness=randomness)
+    own = release(
+        [2 * support - units for support in true_supports],
+        noise.beside_units,
+        randomness=randomness,
+    )
     return tuple(each + number for each in own), number
 
 
 class NoisySupports(NamedTuple):
-    """Estimates of k supports, in order, and intervals, all in units and >= 0, which contradict no set inclusion."""
+    """Estimates of k supports, in order, and intervals, all in units and >= 0, which contradict no
+    set inclusion.
+    """
 
     estimates: tuple[int, ...]
     lower: tuple[int, ...]
@@ -259,16 +322,18 @@ class NoisySupports(NamedTuple):
 def consistent(
     itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int], half_width: int, steps: int = 1
 ) -> NoisySupports:
-    """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B: post-processing.
+    """Make noisy supports respect support >= 0 and support(A) >= support(B) for A ⊆ B:
+    post-processing.
 
-    itemsets: (k,) sets of items, all different. noisy: (k,) integers; half_width: of their noise, >= 0; both in steps
-    of a grid, 1 or 2 a unit. From halves, estimates are rounded to whole units, a half to the even one. Intervals are
-    rounded inwards, since supports are whole. Raises ValueError if the lengths differ or an itemset is given twice.
+    itemsets: (k,) sets of items, all different. noisy: (k,) integers; half_width: of their noise,
+    >= 0; both in steps of a grid, 1 or 2 a unit. From halves, estimates are rounded to whole units,
+    a half to the even one. Intervals are rounded inwards, since supports are whole. Raises
+    ValueError if the lengths differ or an itemset is given twice.
 
-    Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest among i and its
-    supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w], all cut at 0. Neither D nor U grows
-    from a subset to a superset, so neither do these. As D_i <= noisy_i <= U_i, the interval contains the plain one, and
-    so covers as well.
+    Let D_i be the least noisy support among i and its subsets that are given, and U_i the greatest
+    among i and its supersets. The estimate is ⌊(D_i + U_i)/2⌋ and the interval [D_i - w, U_i + w],
+    all cut at 0. Neither D nor U grows from a subset to a superset, so neither do these. As D_i <=
+    noisy_i <= U_i, the interval contains the plain one, and so covers as well.
     """
     pairs = extremes(itemsets, noisy)
     return NoisySupports(
@@ -278,15 +343,20 @@ def consistent(
     )
 
 
-def extremes(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]) -> list[tuple[int, int]]:
+def extremes(
+    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]
+) -> list[tuple[int, int]]:
     """Return D and U of each itemset, as `consistent` has them: (k,) pairs."""
     sets = [frozenset(itemset) for itemset in itemsets]
     if len(sets) != len(noisy) or len(set(sets)) != len(sets):
         raise ValueError("every itemset must have one noisy support, and be given once")
     least, greatest = list(noisy), list(noisy)
     common = Counter(item for itemset in sets for item in itemset)
-    # A set is groups under its rarest item, which is in each of its supersets too; of one size together.
-    groups: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
+    # A set is groups under its rarest item, which is in each of its supersets too; of one size
+    # together.
+    groups: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for i, itemset in enumerate(sets):
         groups[len(itemset)][min(itemset, key=common.__getitem__, default=None)].append(i)
     for j, itemset in enumerate(sets):
@@ -298,13 +368,16 @@ def extremes(itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]) -> 
     return list(zip(least, greatest, strict=True))
 
 
-# A share of a noisy number of units is within 95 %, if the support misses with 4 % at most and the number with 1 %.
+# A share of a noisy number of units is within 95 %, if the support misses with 4 % at most and the
+# number with 1 %.
 SUPPORT_CONFIDENCE, UNITS_CONFIDENCE = Fraction(96, 100), Fraction(99, 100)
 _SLICES = 16  # of more slices of the number of units the bounds of rules are hardly narrower
 
 
 class Slice(NamedTuple):
-    """Between which numbers of units it may be, and by how much the ends of all supports are shifted then."""
+    """Between which numbers of units it may be, and by how much the ends of all supports are
+    shifted then.
+    """
 
     fewest: float
     most: float
@@ -327,24 +400,35 @@ class UnitCount:
 
     @property
     def interval(self) -> tuple[int, int] | None:
-        """The (lowest, highest) number there may be, with 95 % probability; None where it is exact."""
+        """The (lowest, highest) number there may be, with 95 % probability; None where it is
+        exact.
+        """
         return None if self.noise is None else self.within(CONFIDENCE)
 
     def within(self, confidence: Fraction) -> tuple[int, int]:
-        """Return (lowest, highest), >= 0, between which the true number lies with at least this probability."""
+        """Return (lowest, highest), >= 0, between which the true number lies with at least this
+        probability.
+        """
         width = 0 if self.noise is None else self.noise.within(confidence)
         return max(self.number - width, 0), self.number + width
 
     def slices(self, confidence: Fraction, *, moving: bool) -> list[Slice]:
-        """Return slices of the numbers there may be; moving: whether supports rise by 1/2 with each unit more."""
+        """Return slices of the numbers there may be; moving: whether supports rise by 1/2 with each
+        unit more.
+        """
         fewest, most = self.within(confidence)
         if not moving:
             return [Slice(fewest, most)]
         ends = [fewest + (most - fewest) * part / _SLICES for part in range(_SLICES + 1)]
-        return [Slice(low, high, (low - self.number) / 2, (high - self.number) / 2) for low, high in pairwise(ends)]
+        return [
+            Slice(low, high, (low - self.number) / 2, (high - self.number) / 2)
+            for low, high in pairwise(ends)
+        ]
 
     def share_interval(self, lowest: int, highest: int) -> tuple[float, float]:
-        """Return a 95 % interval of a support's share of all units, 0 to 1, from one with SUPPORT_CONFIDENCE of it."""
+        """Return a 95 % interval of a support's share of all units, 0 to 1, from one with
+        SUPPORT_CONFIDENCE of it.
+        """
         fewest, most = self.within(UNITS_CONFIDENCE)
         return min(lowest / max(most, 1), 1.0), min(highest / fewest, 1.0) if fewest else 1.0
 
@@ -362,14 +446,17 @@ class MinSupport:
 
     @classmethod
     def of(cls, value: Any) -> MinSupport:
-        """Return what a caller asks for: 0.02, "0.02", "2%", a Fraction, 500 or "500". Raises ParameterError else."""
+        """Return what a caller asks for: 0.02, "0.02", "2%", a Fraction, 500 or "500". Raises
+        ParameterError else.
+        """
         exact = _exact(value)
         if isinstance(exact, int) and 1 <= exact < 10**_MOST_DIGITS:
             return cls(count=exact)
         if isinstance(exact, Fraction) and 0 < exact < 1:
             return cls(share=exact)
         raise ParameterError(
-            f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or '2%', or a number >= 1 "
+            f"{parameter('min_support')} must be a share above 0 and below 1, such as 0.02 or "
+            f"'2%', or a number >= 1 "
             f"of baskets (or users), not {shown(value)}"
         )
 
@@ -380,17 +467,25 @@ class MinSupport:
 
     def confidence(self, units: UnitCount | None) -> Fraction:
         """Return the confidence of the interval of a support that decides whether it is certain."""
-        return SUPPORT_CONFIDENCE if self.share is not None and units is not None and units.noise else CONFIDENCE
+        return (
+            SUPPORT_CONFIDENCE
+            if self.share is not None and units is not None and units.noise
+            else CONFIDENCE
+        )
 
     def threshold(self, units: UnitCount | None) -> int:
-        """Return the least whole number of units that is as much, >= 1. units: how many there are, about or exactly."""
+        """Return the least whole number of units that is as much, >= 1. units: how many there are,
+        about or exactly.
+        """
         if self.share is None:
             return self.count or 1
         assert units is not None, "a share is of a number of units that is known"
         return max(math.ceil(self.share * units.number), 1)
 
     def is_certain(self, lowest: int, units: UnitCount | None) -> bool:
-        """Whether a support that is `lowest` at least, with `confidence`, is enough for the most units there may be."""
+        """Whether a support that is `lowest` at least, with `confidence`, is enough for the most
+        units there may be.
+        """
         if self.share is None:
             return lowest >= (self.count or 1)
         assert units is not None
@@ -398,7 +493,9 @@ class MinSupport:
 
 
 def exact_share(name: str, value: Any) -> Fraction:
-    """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a Fraction."""
+    """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a
+    Fraction.
+    """
     share = _exact(value)
     if share is not None and 0 < share < 1:
         return Fraction(share)
@@ -414,4 +511,8 @@ def _exact(value: Any) -> int | Fraction | None:
     if match is None or len(value) > 2 * _MOST_DIGITS:
         return None
     digits, percent = match.groups()
-    return int(digits) if digits.isdigit() and not percent else Fraction(digits) / (100 if percent else 1)
+    return (
+        int(digits)
+        if digits.isdigit() and not percent
+        else Fraction(digits) / (100 if percent else 1)
+    )

@@ -33,10 +33,12 @@ from fim_private.reading.transactions import KeyedRows
 from fim_private.spark.tasks import Batches, spark_call, spark_errors
 
 _JAVA = 17  # the oldest that pyspark 4 runs on
-# Where nobody names a master: all cores, and a task may fail four times; in plain local mode one failure ends the run.
+# Where nobody names a master: all cores, and a task may fail four times; in plain local mode one
+# failure ends the run.
 _MASTER = "local[*,4]"
 _LOG_LEVEL = "spark.log.level"
-# All that is ours in a new session; of a caller's nothing is changed. Spark's bar and log would mix with our output.
+# All that is ours in a new session; of a caller's nothing is changed. Spark's bar and log would mix
+# with our output.
 OURS = {
     "spark.app.name": "fim-private",
     "spark.ui.showConsoleProgress": "false",
@@ -47,21 +49,29 @@ OURS = {
 
 
 def session(settings: Mapping[str, str] | None = None) -> Any:
-    """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or spark-defaults.conf say.
+    """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or
+    spark-defaults.conf say.
 
-    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}. Raises MissingExtraError, DataError
-    without a Java that it runs on, and ParameterError for settings that the session that there is has not.
+    settings: of Spark, for a new session, such as {"spark.master": "local[4]"}. Raises
+    MissingExtraError, DataError without a Java that it runs on, and ParameterError for settings
+    that the session that there is has not.
     """
     if importlib.util.find_spec("pyspark") is None:
-        raise MissingExtraError(f"{parameter('engine')} spark needs pyspark: pip install 'fim-private[spark]'")
+        raise MissingExtraError(
+            f"{parameter('engine')} spark needs pyspark: pip install 'fim-private[spark]'"
+        )
     given = dict(settings or {})
-    then = f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it says"
+    then = (
+        f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' "
+        f"shows what it says"
+    )
     with spark_errors("Spark did not start", then):
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
 
         present = SparkSession.getActiveSession()
-        if present is None and getattr(SparkContext, "_active_spark_context", None) is not None:  # of another thread
+        # of another thread
+        if present is None and getattr(SparkContext, "_active_spark_context", None) is not None:
             present = SparkSession.builder.getOrCreate()
         if present is None:
             return _started(given)
@@ -76,13 +86,15 @@ def _started(given: dict[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
-    here = not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ} and "spark.remote" not in given
+    here = (
+        not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ} and "spark.remote" not in given
+    )
     if here:
         _check_java()
     for name, value in ({**OURS, **given} if here else given).items():
         builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
-    # MASTER comes after all other places where Spark looks for one. Workers on this machine run the Python that this
-    # runs in; on a cluster the caller names it.
+    # MASTER comes after all other places where Spark looks for one. Workers on this machine run the
+    # Python that this runs in; on a cluster the caller names it.
     own = {"MASTER": _MASTER, "PYSPARK_PYTHON": sys.executable} if here else {}
     if not given.get("spark.master", "local").startswith("local"):
         own.pop("PYSPARK_PYTHON", None)
@@ -111,7 +123,9 @@ def _hushed() -> Iterator[None]:
 
 
 def settings_of(given: list[str]) -> dict[str, str]:
-    """Return settings of Spark given as texts such as "spark.master=local[4]"; ParameterError for another text."""
+    """Return settings of Spark given as texts such as "spark.master=local[4]"; ParameterError for
+    another text.
+    """
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -132,14 +146,20 @@ def _check_java() -> None:
         todo = f"install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
         raise DataError(f"{need}, and none is installed: {todo}")
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        answer = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, check=False
+        ).stderr
     except OSError:
-        raise DataError(f"{need}, and the one here does not run: install it again, or set JAVA_HOME") from None
-    if (version := re.search(r'version "(?:1\.)?([0-9]+)', answer)) and int(version[1]) < _JAVA:  # also "1.8.0_292"
+        raise DataError(
+            f"{need}, and the one here does not run: install it again, or set JAVA_HOME"
+        ) from None
+    # also "1.8.0_292"
+    if (version := re.search(r'version "(?:1\.)?([0-9]+)', answer)) and int(version[1]) < _JAVA:
         raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
 
 
-INSTANT = pa.timestamp("us", "UTC")  # what Spark calls a timestamp, and gives in the zone of its session
+# what Spark calls a timestamp, and gives in the zone of its session
+INSTANT = pa.timestamp("us", "UTC")
 
 
 @dataclass(frozen=True)
@@ -155,18 +175,25 @@ class RowReader:
         return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
 
     def rows(self, batches: Batches, codes: Mapping[Item, int], count: int) -> Iterator[KeyedRows]:
-        """Yield the rows of batches with the columns of roles.names, of items with these codes, or raise DataError."""
+        """Yield the rows of batches with the columns of roles.names, of items with these codes, or
+        raise DataError.
+        """
         encoder = self._encoder(codes, count)
         for batch in self.needed(batches):
             yield from keyed_rows(batch, self.roles, encoder, self.name)
 
     def needed(self, batches: Batches) -> Batches:
-        """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be compared."""
+        """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be
+        compared.
+        """
         size = self.roles.rows_at_a_time
         for batch in batches:
             for place, kind in enumerate(batch.schema.types):
-                if pa.types.is_timestamp(kind) and kind.tz:  # in UTC: no setting changes a label or a comparison
-                    batch = batch.set_column(place, batch.schema.field(place).name, batch.column(place).cast(INSTANT))
+                # in UTC: no setting changes a label or a comparison
+                if pa.types.is_timestamp(kind) and kind.tz:
+                    batch = batch.set_column(
+                        place, batch.schema.field(place).name, batch.column(place).cast(INSTANT)
+                    )
             named = batch.rename_columns(self.roles.names)
             for start in range(0, len(named), size):
                 yield chosen(named.slice(start, size), self.roles, self.name)
@@ -188,7 +215,9 @@ _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", "
 
 @dataclass(frozen=True)
 class Table:
-    """A DataFrame with the columns that are needed, in the order of the roles that the reader gives them."""
+    """A DataFrame with the columns that are needed, in the order of the roles that the reader gives
+    them.
+    """
 
     frame: Any
     reader: RowReader
@@ -197,21 +226,25 @@ class Table:
 
 
 def is_dataframe(data: Any) -> bool:
-    """Return whether something is a DataFrame of Spark, also of Spark Connect, without importing it."""
+    """Return whether something is a DataFrame of Spark, also of Spark Connect, without importing
+    it.
+    """
     kind = type(data)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
 
-# Of plans of Spark, those that pass on every row of another; and those that hold their rows, or read all of a table.
+# Of plans of Spark, those that pass on every row of another; and those that hold their rows, or
+# read all of a table.
 _PASSING_PLANS = ("SubqueryAlias", "Repartition", "RepartitionByExpression", "Sort")
 _BARE_PLANS = ("LocalRelation", "LogicalRDD", "HiveTableRelation")
 
 
 def is_query(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> bool:
-    """Tell whether a query may have chosen the rows of what a caller names, as `opened_table` takes it.
+    """Tell whether a query may have chosen the rows of what a caller names, as `opened_table` takes
+    it.
 
-    It has not chosen those of a path, of a table, or of a DataFrame of one to which nothing was added.
-    All else counts as a query.
+    It has not chosen those of a path, of a table, or of a DataFrame of one to which nothing was
+    added. All else counts as a query.
     """
     if options.query is not None:
         return True
@@ -239,7 +272,8 @@ def _is_bare_plan(plan: Any) -> bool:
     while kind in _PASSING_PLANS:
         plan = plan.child()
         kind = _class_name(plan)
-    if kind == "LogicalRelation":  # of files; another, such as one of JDBC, may be a query elsewhere
+    # of files; another, such as one of JDBC, may be a query elsewhere
+    if kind == "LogicalRelation":
         return _class_name(plan.relation()) == "HadoopFsRelation"
     return kind in _BARE_PLANS
 
@@ -249,11 +283,14 @@ def _class_name(thing: Any) -> str:
 
 
 @contextmanager
-def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> Iterator[Table]:
-    """Yield the table that a caller names, with the roles of its columns; a view that a query needs lasts as long.
+def opened_table(
+    data: Any, options: Options, settings: Mapping[str, str] | None = None
+) -> Iterator[Table]:
+    """Yield the table that a caller names, with the roles of its columns; a view that a query needs
+    lasts as long.
 
-    data: a DataFrame; a path, address, pattern or folder of Parquet or ORC; else a table's name. settings: as of
-    session. Raises DataError and ParameterError.
+    data: a DataFrame; a path, address, pattern or folder of Parquet or ORC; else a table's name.
+    settings: as of session. Raises DataError and ParameterError.
     """
     if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
         _check_readable(data)
@@ -267,14 +304,17 @@ def opened_table(data: Any, options: Options, settings: Mapping[str, str] | None
         if roles.form is InputForm.ONE_HOT:
             todo = "give one row per item, or a column of lists"
             raise DataError(
-                f"{name} has a column for each item, which {parameter('engine')} spark does not read: {todo}"
+                f"{name} has a column for each item, which {parameter('engine')} spark does not "
+                f"read: {todo}"
             )
         with spark_call():
             from pyspark.sql import functions
 
             # Under names of ours: theirs may hold letters that Spark takes for more.
             numbered = frame.toDF(*(f"c{place}" for place in range(len(schema.names))))
-            needed = numbered.select(*(functions.col(f"c{schema.names.index(name)}") for name in roles.names))
+            needed = numbered.select(
+                *(functions.col(f"c{schema.names.index(name)}") for name in roles.names)
+            )
         read_as = ReadAs.of_table(schema.names, roles, kind=kind)
         yield Table(needed, RowReader(name, roles), schema, read_as)
 
@@ -285,13 +325,16 @@ def _check_readable(data: str | os.PathLike[str]) -> None:
         raise DataError(f"{parameter('engine')} spark does not read {_name(path)}; leave it out")
     if _suffix(path) in _TEXTS:
         raise DataError(
-            f"{parameter('engine')} spark does not read {_name(path)}, since Spark guesses how text is written: "
+            f"{parameter('engine')} spark does not read {_name(path)}, since Spark guesses how "
+            f"text is written: "
             "convert it to Parquet, or give the DataFrame that you read"
         )
 
 
 def _reading_errors(data: Any) -> AbstractContextManager[None]:
-    return spark_errors(f"Spark cannot read {_name(data)}", "name a path or a table that it can read")
+    return spark_errors(
+        f"Spark cannot read {_name(data)}", ("name a path or a table that it can read")
+    )
 
 
 def _is_path(data: str | os.PathLike[str]) -> bool:
@@ -302,7 +345,9 @@ def _is_path(data: str | os.PathLike[str]) -> bool:
     return os.sep in name or "*" in name or Path(name).exists()
 
 
-def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack) -> tuple[Any, str, str]:
+def _frame(
+    data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack
+) -> tuple[Any, str, str]:
     """Return a DataFrame, what errors call it, and what it is read as."""
     if is_dataframe(data):
         found, spark = (data, "the DataFrame", "Spark DataFrame"), data.sparkSession
@@ -315,15 +360,20 @@ def _frame(data: Any, options: Options, settings: Mapping[str, str] | None, view
             found = spark.table(name), f"table {name!r}", "Spark table"
     else:
         raise ParameterError(
-            f"{parameter('engine')} spark reads a DataFrame of Spark, a table or a path, not a {type(data).__name__}"
+            f"{parameter('engine')} spark reads a DataFrame of Spark, a table or a path, not a "
+            f"{type(data).__name__}"
         )
     if options.query is None:
         return found
     if spark.catalog.tableExists(VIEW):
-        raise ParameterError(f"{QUERY} calls the source {VIEW!r}, and this session has a table of that name: drop it")
+        raise ParameterError(
+            f"{QUERY} calls the source {VIEW!r}, and this session has a table of that name: drop it"
+        )
     found[0].createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
-    with spark_errors(f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"):
+    with spark_errors(
+        f"Spark cannot run {QUERY}", (f"correct it; in it the source is called {VIEW}")
+    ):
         frame = spark.sql(options.query)
         frame.schema  # noqa: B018 - with Spark Connect errors show only now
     return frame, "the query", "Spark query"
@@ -334,7 +384,9 @@ def _suffix(name: str) -> str:
 
 
 def _arrow_schema(schema: Any) -> pa.Schema:
-    """Return the columns of a DataFrame as Arrow has them. One that Arrow has not has no role, and is a struct."""
+    """Return the columns of a DataFrame as Arrow has them. One that Arrow has not has no role, and
+    is a struct.
+    """
     from pyspark.sql.pandas.types import to_arrow_type
 
     def kind(field: Any) -> pa.DataType:

@@ -1,7 +1,8 @@
-"""Rows to purchases: items numbered in the order of their labels, then the baskets of each unit brought together.
+"""Rows to purchases: items numbered in the order of their labels, then the baskets of each unit
+brought together.
 
-The source is read twice: for its items, as digests only on the driver, and for its baskets. Spark keeps these until
-they are counted: as pieces, rows of some thousand units.
+The source is read twice: for its items, as digests only on the driver, and for its baskets. Spark
+keeps these until they are counted: as pieces, rows of some thousand units.
 """
 
 from __future__ import annotations
@@ -27,16 +28,27 @@ from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.spark.dataframes import RowReader, Table
-from fim_private.spark.retries import CELLS, CHECK, Cells, Checksum, bytes_of, changed, summed, total
+from fim_private.spark.retries import (
+    CELLS,
+    CHECK,
+    Cells,
+    Checksum,
+    bytes_of,
+    changed,
+    summed,
+    total,
+)
 from fim_private.spark.tasks import FAILURE, Batches, collected, persisted, rows_of, run, spark_call
 
-AT_ONCE = 1 << 23  # so many entries and baskets are worked on at once, about, which bounds what a task needs of memory
+# so many entries and baskets are worked on at once, about, which bounds what a task needs of memory
+AT_ONCE = 1 << 23
 _ENTRIES = 1 << 20  # so many are in a row, at most, unless a single unit has more
 
 FIELDS = (
     pa.field("units", pa.int64()),  # how many
     pa.field("blank", pa.int64()),  # how many of them are only counted
-    pa.field("baskets", pa.binary()),  # (units,) int32, how many each has; null where a basket is a unit
+    # (units,) int32, how many each has; null where a basket is a unit
+    pa.field("baskets", pa.binary()),
     pa.field("lengths", pa.binary()),  # (baskets,) int32, how many items each has
     pa.field("items", pa.binary()),  # int32 codes, as in Transactions
     pa.field(CHECK, pa.binary()),  # what `mark` was given; null in all other rows
@@ -55,7 +67,11 @@ def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator
     while last < units or blank:
         first, upto = last, int(np.searchsorted(sizes, sizes[last] + _ENTRIES, side="right")) - 1
         last = min(max(upto, first + 1), units)
-        low, high = (first, last) if data.unit_offsets is None else data.unit_offsets[[first, last]].tolist()
+        low, high = (
+            (first, last)
+            if data.unit_offsets is None
+            else data.unit_offsets[[first, last]].tolist()
+        )
         start, end = data.offsets[[low, high]].tolist()
         lengths = np.diff(data.offsets[low : high + 1]).astype(np.int32)
         baskets = None
@@ -80,7 +96,9 @@ One = TypeVar("One")
 
 
 def grouped(some: Iterable[One], entries: Callable[[One], int]) -> Iterator[list[One]]:
-    """Yield these together until they have as many entries as are worked on at once; at least one, empty group."""
+    """Yield these together until they have as many entries as are worked on at once; at least one,
+    empty group.
+    """
     group: list[One] = []
     size = 0
     for one in some:
@@ -95,25 +113,36 @@ def grouped(some: Iterable[One], entries: Callable[[One], int]) -> Iterator[list
 def grouped_pieces(batches: Batches) -> Iterator[list[pa.RecordBatch]]:
     """Yield pieces together, each as a batch of one row."""
     rows = (batch.slice(row, 1) for batch in batches for row in range(len(batch)))
-    return grouped(rows, lambda row: sum(len(row.column(name)[0].as_buffer()) for name in ("lengths", "items")) // 4)
+    return grouped(
+        rows,
+        lambda row: sum(len(row.column(name)[0].as_buffer()) for name in ("lengths", "items")) // 4,
+    )
 
 
 def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
-    """Return the purchases of some rows together, with codes below count. by_user: whether units have baskets."""
+    """Return the purchases of some rows together, with codes below count. by_user: whether units
+    have baskets.
+    """
     names = ("items", "lengths", "baskets") if by_user else ("items", "lengths")
     found = {name: [np.empty(0, dtype=np.int32)] for name in names}
     blank = 0
     for batch in batches:
         blank += sum(batch.column("blank").to_pylist())
         for name, own in found.items():
-            own += [np.frombuffer(value.as_buffer(), dtype=np.int32) for value in batch.column(name)]
+            own += [
+                np.frombuffer(value.as_buffer(), dtype=np.int32) for value in batch.column(name)
+            ]
     items, *sizes = map(np.concatenate, found.values())
-    ends = [np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own, dtype=np.int64)]) for own in sizes]
+    ends = [
+        np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own, dtype=np.int64)])
+        for own in sizes
+    ]
     return Transactions(ends[0], items, numbers(count), ends[1] if by_user else None, blank=blank)
 
 
-# Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: an item's code is the place of
-# its digest among all on the driver, in label order. For two items of one digest all is made anew with another salt.
+# Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: an item's
+# code is the place of its digest among all on the driver, in label order. For two items of one
+# digest all is made anew with another salt.
 
 
 def digest(item: Item, salt: int) -> int:
@@ -125,7 +154,9 @@ def digest(item: Item, salt: int) -> int:
 
 @dataclass(frozen=True)
 class ItemDigests:
-    """The digests of all items, (count,) int64, all different, in label order. left_out: codes that do not count."""
+    """The digests of all items, (count,) int64, all different, in label order. left_out: codes that
+    do not count.
+    """
 
     digests: NDArray[np.int64]
     salt: int
@@ -146,7 +177,9 @@ class ItemDigests:
         return int(order[place]) if place < len(order) and int(ascending[place]) == wanted else None
 
     def codes_in(self, listed: Vocabulary) -> NDArray[np.int32]:
-        """Return for each code that of the same label in a public list, by `Vocabulary.codes_in`, or -1: (count,)."""
+        """Return for each code that of the same label in a public list, by `Vocabulary.codes_in`,
+        or -1: (count,).
+        """
         found = np.full(len(self), -1, dtype=np.int32)
         for number in range(len(listed)):
             code = self.code(listed.label(number))
@@ -156,7 +189,9 @@ class ItemDigests:
 
 
 class ItemCodes(dict[Item, int]):
-    """The code of each item, -2 - code for one that is left out; DataError for one that was not there before."""
+    """The code of each item, -2 - code for one that is left out; DataError for one that was not
+    there before.
+    """
 
     def __init__(self, digests: ItemDigests) -> None:
         super().__init__()
@@ -178,14 +213,18 @@ def new_items() -> defaultdict[Item, int]:
 
 
 # The last row of a task has no item, and the check cells of the rows.
-_NAMES = pa.schema({"digest": pa.int64(), "number": pa.int64(), "text": pa.string(), CHECK: pa.binary()})
+_NAMES = pa.schema(
+    {"digest": pa.int64(), "number": pa.int64(), "text": pa.string(), CHECK: pa.binary()}
+)
 _ORDER = ("number", "text")  # that of a vocabulary's labels
 _NAME_PARTITIONS = 8  # there are few names, beside the purchases
 
 
 @dataclass(frozen=True)
 class ItemNames:
-    """The items of a source: digests, on the driver, and names, where Spark keeps them. read: cells of its rows."""
+    """The items of a source: digests, on the driver, and names, where Spark keeps them. read: cells
+    of its rows.
+    """
 
     digests: ItemDigests
     frame: Any
@@ -195,10 +234,13 @@ class ItemNames:
         """Return the labels of some codes."""
         code_of = {int(self.digests.digests[code]): code for code in codes}
         found, wanted = dict[int, Item](), sorted(code_of)
-        for start in range(0, len(wanted), 1000):  # Spark plans a list in a condition value by value
+        # Spark plans a list in a condition value by value
+        for start in range(0, len(wanted), 1000):
             some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
             for one in collected(some).to_pylist():
-                found[code_of[one["digest"]]] = one["text"] if one["number"] is None else one["number"]
+                found[code_of[one["digest"]]] = (
+                    one["text"] if one["number"] is None else one["number"]
+                )
         if len(found) != len(code_of):
             raise changed()
         return found
@@ -229,7 +271,9 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[Item
     for salt in range(256):
         names = run(frame, partial(_names, reader, salt, checksum), _NAMES, ours=False)
         with spark_call():
-            names = names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTITIONS)
+            names = (
+                names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTITIONS)
+            )
         with persisted(names) as stored:
             order = [stored[column].asc_nulls_last() for column in _ORDER]
             found = collected(stored.orderBy(*order).select("digest", CHECK, "count", FAILURE))
@@ -238,7 +282,9 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[Item
             read = total(one[CHECK] for one in ends for _ in range(one["count"]))
             digests = found.column("digest").drop_null().to_numpy()
             if len(np.unique(digests)) == len(digests):
-                named = stored.where(stored["digest"].isNotNull()).select("digest", "number", "text")
+                named = stored.where(stored["digest"].isNotNull()).select(
+                    "digest", "number", "text"
+                )
                 yield ItemNames(ItemDigests(digests, salt), named, read)
                 return
     raise DataError("the items of these purchases cannot be distinguished")  # one in 2^5000 or so
@@ -253,7 +299,9 @@ _LOOKED = pa.schema([("length", pa.int64())])  # how many cells, or rows, were l
 
 @dataclass(frozen=True)
 class Stored:
-    """Purchases as Spark keeps them: pieces, with the segment that each is of, and check cells, (segments, 3) int64."""
+    """Purchases as Spark keeps them: pieces, with the segment that each is of, and check cells,
+    (segments, 3) int64.
+    """
 
     frame: Any
     items: ItemNames
@@ -266,7 +314,9 @@ class Stored:
 def stored_purchases(
     table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None
 ) -> Iterator[Stored]:
-    """Yield a table's purchases; Spark keeps what `applied` says counts, without excluded items. Raises DataError."""
+    """Yield a table's purchases; Spark keeps what `applied` says counts, without excluded items.
+    Raises DataError.
+    """
     reader = table.reader
     reader.check(table.schema)
     if reader.roles.may_hold_lists and is_text(table.schema.field(reader.roles.values[0]).type):
@@ -278,12 +328,18 @@ def stored_purchases(
     with numbered(table.frame, reader, checksum) as items:
         if excluded is not None:
             codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
-            items = replace(items, digests=replace(items.digests, left_out=frozenset(codes.tolist())))
-        with persisted(_gathered(table, items, _Assembly(reader, items.digests, applied, checksum))) as frame:
+            items = replace(
+                items, digests=replace(items.digests, left_out=frozenset(codes.tolist()))
+            )
+        with persisted(
+            _gathered(table, items, _Assembly(reader, items.digests, applied, checksum))
+        ) as frame:
             segments = 1 if reader.roles.parts is None else len(reader.roles.parts.names)
 
             def check_cells(batches: Batches) -> tuple[NDArray[np.int64], Cells]:
-                """Return the check cells of each segment, (3 * segments,), and of the rows that they were made of."""
+                """Return the check cells of each segment, (3 * segments,), and of the rows that
+                they were made of.
+                """
                 found = np.zeros((segments, CELLS), dtype=np.int64)
                 read: list[bytes | None] = []
                 for batch in batches:
@@ -293,7 +349,13 @@ def stored_purchases(
                 return found.ravel(), total(read)
 
             cells = summed(frame, check_cells, segments * CELLS, items.read)
-            yield Stored(frame, items, reader.roles.user is not None, checksum, cells.reshape(segments, CELLS))
+            yield Stored(
+                frame,
+                items,
+                reader.roles.user is not None,
+                checksum,
+                cells.reshape(segments, CELLS),
+            )
 
 
 def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
@@ -305,9 +367,16 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
     if not roles.basket and roles.user is None:
         return run(table.frame, assembly.of_units, schema, ours=False)
     named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
-    keys = [pa.field(name, table.schema.field(column).type) for column, name in named if column is not None]
-    keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []  # a text, of several columns
-    keys += [pa.field(SEGMENT, pa.int32())] if roles.by is not None or roles.times is not None else []
+    keys = [
+        pa.field(name, table.schema.field(column).type)
+        for column, name in named
+        if column is not None
+    ]
+    # a text, of several columns
+    keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
+    keys += (
+        [pa.field(SEGMENT, pa.int32())] if roles.by is not None or roles.times is not None else []
+    )
     keys += [pa.field(_DAY, pa.int32())] if roles.times is not None else []
     rows = pa.schema([*keys, ("codes", pa.binary())])
     frame = run(table.frame, partial(_rows, reader, items.digests), rows, ours=False)
@@ -321,7 +390,9 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
 
 
 def tasks_for(frame: Any, entries: int) -> int:
-    """Return how many tasks work on these entries: as set in Spark, each on no fewer than are worth one."""
+    """Return how many tasks work on these entries: as set in Spark, each on no fewer than are worth
+    one.
+    """
     setting = frame.sparkSession.conf.get("spark.sql.shuffle.partitions")
     asked = int(setting) if setting.isdecimal() else entries  # some clusters say "auto"
     return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
@@ -362,16 +433,22 @@ def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
         keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments, _DAY: rows.days}
         columns = {name: values for name, values in keys.items() if values is not None}
         codes = rows.codes.astype(np.int32)
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(rows.lengths, dtype=np.int64)])
+        ends = np.concatenate(
+            [np.zeros(1, dtype=np.int64), np.cumsum(rows.lengths, dtype=np.int64)]
+        )
         columns["codes"] = pa.LargeBinaryArray.from_buffers(
-            pa.large_binary(), len(rows.lengths), [None, pa.py_buffer(4 * ends), pa.py_buffer(codes)]
+            pa.large_binary(),
+            len(rows.lengths),
+            [None, pa.py_buffer(4 * ends), pa.py_buffer(codes)],
         ).cast(pa.binary())
         yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
 
 
 @dataclass(frozen=True)
 class _Assembly:
-    """The task that makes purchases of the rows of some units, all of theirs, and pieces of them."""
+    """The task that makes purchases of the rows of some units, all of theirs, and pieces of
+    them.
+    """
 
     reader: RowReader
     digests: ItemDigests
@@ -382,7 +459,9 @@ class _Assembly:
         yield from self._pieces_of(map(_keyed, batches))
 
     def of_units(self, batches: Batches) -> Batches:
-        """The same of rows of the source that are a unit each: nothing needs to be brought together."""
+        """The same of rows of the source that are a unit each: nothing needs to be brought
+        together.
+        """
         rows = self.reader.rows(batches, ItemCodes(self.digests), len(self.digests))
         for group in grouped(rows, lambda some: len(some.codes) + len(some.lengths)):
             yield from self._pieces_of(iter(group))
@@ -402,7 +481,8 @@ class _Assembly:
             found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
         segments = [found]
         if by is not None:
-            # A basket was a unit of its own, with what it has in each segment; in a segment it is a basket.
+            # A basket was a unit of its own, with what it has in each segment; in a segment it is a
+            # basket.
             segments = [] if found.segments is None else members(found, by)
             segments = [one if by_user else replace(one, unit_offsets=None) for one in segments]
         for place, own in enumerate(segments):
@@ -415,8 +495,11 @@ class _Assembly:
     def _checked(self, rows: Iterator[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
         items = self.checksum.of_items(self.digests.digests)
         for some in rows:
-            codes = np.where(some.codes < -1, -2 - some.codes, some.codes)  # those left out were read, too
-            cells += self.checksum.of_rows(replace(some, codes=codes), items, whole=self.reader.whole)
+            # those left out were read, too
+            codes = np.where(some.codes < -1, -2 - some.codes, some.codes)
+            cells += self.checksum.of_rows(
+                replace(some, codes=codes), items, whole=self.reader.whole
+            )
             yield some
 
 

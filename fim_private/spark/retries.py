@@ -1,9 +1,11 @@
-"""What happens when a Spark task is retried, or runs twice: check cells tell whether it had the same rows.
+"""What happens when a Spark task is retried, or runs twice: check cells tell whether it had the
+same rows.
 
-Spark makes what it lost again from the source, and some sources give other rows then. So each task adds up
-how many units and entries it works on, and a checksum of them in any order. These sums must be those of the purchases
-when they were first made; otherwise nothing is released. The rows of the source, which is read twice before that, have
-check cells of their own. Nor does a retried task change what is released: noise is drawn on the driver.
+Spark makes what it lost again from the source, and some sources give other rows then. So each task
+adds up how many units and entries it works on, and a checksum of them in any order. These sums must
+be those of the purchases when they were first made; otherwise nothing is released. The rows of the
+source, which is read twice before that, have check cells of their own. Nor does a retried task
+change what is released: noise is drawn on the driver.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ _COLUMNS = ("units", "baskets", "lengths", "items")
 def changed() -> DataError:
     """Return the error of a source that gave other rows when it was read again."""
     return DataError(
-        "the purchases changed while they were read, so nothing is released; write them to Parquet, or checkpoint "
+        "the purchases changed while they were read, so nothing is released; write them to "
+        "Parquet, or checkpoint "
         "them, and use that"
     )
 
@@ -43,12 +46,17 @@ def verify(found: Cells, stored: Cells) -> None:
 
 def total(cells: Iterable[bytes | None]) -> Cells:
     """Return the sum of check cells that travelled as bytes; None is nothing."""
-    return sum((np.frombuffer(one, dtype=np.int64) for one in cells if one is not None), np.zeros(CELLS, np.int64))
+    return sum(
+        (np.frombuffer(one, dtype=np.int64) for one in cells if one is not None),
+        np.zeros(CELLS, np.int64),
+    )
 
 
 @dataclass(frozen=True)
 class Checksum:
-    """Makes check cells. key: 0 to 2^64 - 1, drawn for each run, so that nobody can make rows that pass for others."""
+    """Makes check cells. key: 0 to 2^64 - 1, drawn for each run, so that nobody can make rows that
+    pass for others.
+    """
 
     key: int
 
@@ -69,11 +77,15 @@ class Checksum:
                     hashes = self._of_runs(hashes, _numbers(baskets), 2)
                 else:
                     hashes[sizes == 0] = 0  # of these any number may be counted as blank instead
-                found += np.array([units.as_py(), len(codes), hashes.sum(dtype=np.uint64).view(np.int64)])
+                found += np.array(
+                    [units.as_py(), len(codes), hashes.sum(dtype=np.uint64).view(np.int64)]
+                )
         return found
 
     def of_rows(self, rows: KeyedRows, items: NDArray[np.uint64], *, whole: bool) -> Cells:
-        """Return the check cells of some rows of the source. items: as of_items returns. whole: as of RowReader."""
+        """Return the check cells of some rows of the source. items: as of_items returns. whole: as
+        of RowReader.
+        """
         ends = np.cumsum(rows.lengths, dtype=np.int64)
         hashes = _run_sums(items[rows.codes], ends)
         if whole:
@@ -86,11 +98,15 @@ class Checksum:
         return np.array([len(ends) if whole else 0, len(rows.codes), checksum])
 
     def of_items(self, digests: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the hash of items with these digests, and at the end that of a null: (items + 1,)."""
+        """Return the hash of items with these digests, and at the end that of a null: (items +
+        1,).
+        """
         return self.hashed(np.append(digests, 0).view(np.uint64), 0)
 
     def _of_keys(self, keys: pa.Array, level: int) -> NDArray[np.uint64]:
-        """Return the hash of each key, (rows,): of numbers and moments as they are, of others by their bytes."""
+        """Return the hash of each key, (rows,): of numbers and moments as they are, of others by
+        their bytes.
+        """
         keys = keys.dictionary_decode() if pa.types.is_dictionary(keys.type) else keys
         null, kind = null_mask(keys), keys.type
         if pa.types.is_floating(kind):
@@ -112,11 +128,15 @@ class Checksum:
         found[null] = 0
         return found
 
-    def _of_runs(self, hashes: NDArray[np.uint64], lengths: NDArray[np.int32], level: int) -> NDArray[np.uint64]:
+    def _of_runs(
+        self, hashes: NDArray[np.uint64], lengths: NDArray[np.int32], level: int
+    ) -> NDArray[np.uint64]:
         return self.hashed(_run_sums(hashes, np.cumsum(lengths, dtype=np.int64)), level)
 
     def hashed(self, values: NDArray[np.uint64], level: int) -> NDArray[np.uint64]:
-        """Return the hash of each number, in its place, by SplitMix64 (Steele et al., OOPSLA 2014). level: its kind."""
+        """Return the hash of each number, in its place, by SplitMix64 (Steele et al., OOPSLA 2014).
+        level: its kind.
+        """
         values += np.uint64((self.key + level * 0x9E3779B97F4A7C15) % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             values ^= values >> np.uint64(shift)
@@ -135,24 +155,33 @@ def _numbers(value: pa.BinaryScalar) -> NDArray[np.int32]:
 
 
 def bytes_of(values: pa.LargeBinaryArray) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return where each value begins among the bytes of all, and the end: (values + 1,), and these bytes."""
+    """Return where each value begins among the bytes of all, and the end: (values + 1,), and these
+    bytes.
+    """
     _, ends, buffer = values.buffers()
     ends = np.frombuffer(ends, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
-    data = np.frombuffer(buffer, dtype=np.uint8)[ends[0] : ends[-1]] if buffer else np.empty(0, dtype=np.uint8)
+    data = (
+        np.frombuffer(buffer, dtype=np.uint8)[ends[0] : ends[-1]]
+        if buffer
+        else np.empty(0, dtype=np.uint8)
+    )
     return ends - ends[0], data
 
 
-# A vector travels in blocks of so many numbers, behind its check cells; of nothing but zeros these only do. Blocks are
-# added up by so many tasks at most: the driver gets the sum alone.
+# A vector travels in blocks of so many numbers, behind its check cells; of nothing but zeros these
+# only do. Blocks are added up by so many tasks at most: the driver gets the sum alone.
 _BLOCK, _TASKS = 1 << 16, 64
 _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
-VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]  # makes (cells,) int64, and check cells of the same
+# makes (cells,) int64, and check cells of the same
+VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
 
 
 def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[np.int64]:
-    """Return the sum over all partitions of what a function makes of each: (cells,) int64, which has to fit.
+    """Return the sum over all partitions of what a function makes of each: (cells,) int64, which
+    has to fit.
 
-    stored: what check cells of each block must add up to, or DataError is raised: one may be of a task run again.
+    stored: what check cells of each block must add up to, or DataError is raised: one may be of a
+    task run again.
     """
 
     def in_blocks(batches: Batches) -> Batches:
@@ -163,8 +192,13 @@ def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[n
             yield rows_of(_BLOCKS, [(block, whole.tobytes())])
 
     blocks = run(frame, in_blocks, _BLOCKS)
-    found, checks = np.zeros(cells, dtype=np.int64), np.zeros((-(-cells // _BLOCK), CELLS), dtype=np.int64)
-    added = collected(run(blocks.repartition(max(1, min(_TASKS, len(checks))), blocks["block"]), _added, _BLOCKS))
+    found, checks = (
+        np.zeros(cells, dtype=np.int64),
+        np.zeros((-(-cells // _BLOCK), CELLS), dtype=np.int64),
+    )
+    added = collected(
+        run(blocks.repartition(max(1, min(_TASKS, len(checks))), blocks["block"]), _added, _BLOCKS)
+    )
     for block, value in zip(added["block"].to_pylist(), added["values"], strict=True):
         values = np.frombuffer(value.as_buffer(), dtype=np.int64)
         checks[block] += values[:CELLS]
@@ -178,7 +212,9 @@ def _added(batches: Batches) -> Batches:
     """Add up the blocks of one number, of which some may have zeros left out."""
     totals: dict[int, NDArray[np.int64]] = {}
     for batch in batches:
-        for block, values in zip(batch["block"].to_pylist(), batch["values"].to_pylist(), strict=True):
+        for block, values in zip(
+            batch["block"].to_pylist(), batch["values"].to_pylist(), strict=True
+        ):
             own = np.frombuffer(values, dtype=np.int64)
             shorter, longer = sorted([own, totals.get(block, own[:0])], key=len)
             totals[block] = longer.copy()

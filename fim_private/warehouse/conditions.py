@@ -1,6 +1,8 @@
-"""What stands for no value, the day of a time, and which rows a condition lets pass, as expressions of a database.
+"""What stands for no value, the day of a time, and which rows a condition lets pass, as expressions
+of a database.
 
-A column is compared with a literal of its own kind, and is refused where one machine would go by what a text says.
+A column is compared with a literal of its own kind, and is refused where one machine would go by
+what a text says.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from fim_private.reading.where import ColumnTest, Condition, Literal, regex_of, 
 # White space as Arrow trims it, of Unicode and not only of ASCII, inside the brackets of a pattern.
 WHITE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 # Backslashes and dots are put in brackets: what else they need differs between databases.
-_MISSING = "|".join(text.replace("\\", r"[\\]").replace(".", "[.]") for text in sorted(MISSING_TEXTS) if text)
+_MISSING = "|".join(
+    text.replace("\\", r"[\\]").replace(".", "[.]") for text in sorted(MISSING_TEXTS) if text
+)
 _NOTHING = f"^[{WHITE}]*({_MISSING})?[{WHITE}]*$|^[{WHITE}]+|[{WHITE}]+$"
 _FROM_MARCH_OF_0 = 719_468  # days from the first of March of the year 0 to 1970
 _EPOCH, _DAY = datetime(1970, 1, 1, tzinfo=UTC), 86_400 * 10**6
@@ -34,7 +38,9 @@ _SIGNS = _EQUAL | {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": 
 
 
 def present(column: Any) -> Any:
-    """Return a column with null for what stands for none, and texts without white space around them."""
+    """Return a column with null for what stands for none, and texts without white space around
+    them.
+    """
     kind = column.type()
     if kind.is_string():
         return column.re_replace(_NOTHING, "").nullif("")
@@ -42,7 +48,9 @@ def present(column: Any) -> Any:
 
 
 def as_printed(column: Any) -> Any:
-    """Return a column with null for what stands for none, and texts that are integers in print as these: 7 for 7.0."""
+    """Return a column with null for what stands for none, and texts that are integers in print as
+    these: 7 for 7.0.
+    """
     if not column.type().is_string():
         return present(column)
     # Not by a replacement with groups: how these are written differs between databases.
@@ -79,7 +87,9 @@ _IN_UTC: dict[str, Callable[[Any], Any]] = {
 
 
 def day(column: Any, times: Times, source: str, dialect: str) -> Any:
-    """Return the day of a time, as a date: as it stands, in UTC where it has a zone. Raises DataError for a type."""
+    """Return the day of a time, as a date: as it stands, in UTC where it has a zone. Raises
+    DataError for a type.
+    """
     kind = column.type()
     if times.format is not None and (kind.is_string() or kind.is_integer()):
         number, _ = _day_and_micros(column, times.format)
@@ -88,7 +98,8 @@ def day(column: Any, times: Times, source: str, dialect: str) -> Any:
         return column
     if not kind.is_timestamp():
         raise DataError(
-            f"column {times.column!r} of {source} has type {kind}: make a view where it is a date, or a timestamp. "
+            f"column {times.column!r} of {source} has type {kind}: make a view where it is a "
+            f"date, or a timestamp. "
             f"If it holds texts, say with {parameter('time_format')} how they are written"
         )
     if kind.timezone is None:
@@ -100,32 +111,44 @@ def day(column: Any, times: Times, source: str, dialect: str) -> Any:
 def _check_zone(name: str, source: str, dialect: str) -> None:
     if dialect not in _IN_UTC:
         raise DataError(
-            f"column {name!r} of {source} has times with a zone, which {dialect} cannot be asked for in UTC: "
+            f"column {name!r} of {source} has times with a zone, which {dialect} cannot be asked "
+            f"for in UTC: "
             "make a view where it is a date"
         )
 
 
-# Times in texts are read by the patterns of one machine, and reckoned in whole numbers: what databases themselves make
-# of a text or a day that there is not differs.
+# Times in texts are read by the patterns of one machine, and reckoned in whole numbers: what
+# databases themselves make of a text or a day that there is not differs.
 
 
 def moment(column: Any, time_format: TimeFormat) -> Any:
-    """Return whole microseconds from 1970 to the times that texts, or whole numbers, say; null where they do not."""
+    """Return whole microseconds from 1970 to the times that texts, or whole numbers, say; null
+    where they do not.
+    """
     number, micros = _day_and_micros(column, time_format)
     return number * _DAY + micros
 
 
 def _day_and_micros(column: Any, time_format: TimeFormat) -> tuple[Any, Any]:
-    """Return the day from 1970 on that each text says, null where it says none; and microseconds of that day."""
+    """Return the day from 1970 on that each text says, null where it says none; and microseconds of
+    that day.
+    """
     texts = present(column.cast("string")).lower()
     texts = texts.re_search(time_format.pattern).ifelse(texts, None)
     said = {
-        part: texts.re_extract(time_format.pattern, place).nullif("") for place, part in enumerate(time_format.parts, 1)
+        part: texts.re_extract(time_format.pattern, place).nullif("")
+        for place, part in enumerate(time_format.parts, 1)
     }
     year, month, number = _year(said), _month(said), said["day"].cast("int64")
     hour, is_hour = _hour(said)
     minute, second = (_number(said, part) for part in ("minute", "second"))
-    is_time = (year >= 1) & month.between(1, 12) & (number >= 1) & (number <= _length_of_month(year, month)) & is_hour
+    is_time = (
+        (year >= 1)
+        & month.between(1, 12)
+        & (number >= 1)
+        & (number <= _length_of_month(year, month))
+        & is_hour
+    )
     is_time &= (minute <= 59) & (second <= 59)
     micros = ibis.literal(0, type="int64")
     if "fraction" in said:
@@ -185,7 +208,9 @@ def _whole(number: Any, divisor: int) -> Any:
 
 
 def passing(condition: Condition, table: Any, source: str, dialect: str) -> Any:
-    """Return where a condition is true; null where it is neither true nor false. Raises DataError for a wrong type."""
+    """Return where a condition is true; null where it is neither true nor false. Raises DataError
+    for a wrong type.
+    """
 
     def compared(test: ColumnTest, sign: str, literal: Literal) -> Any:
         name = test.column
@@ -196,8 +221,10 @@ def passing(condition: Condition, table: Any, source: str, dialect: str) -> Any:
         if found is None:
             kind = {bool: "true or false", str: "a text"}.get(type(literal), "a number")
             raise DataError(
-                f"{parameter('where')} compares column {name!r} of {source} with {kind} by {sign}, and its type is "
-                f"{table[name].type()}. Make a view with the right type; texts go with =, <> and in only"
+                f"{parameter('where')} compares column {name!r} of {source} with {kind} by "
+                f"{sign}, and its type is "
+                f"{table[name].type()}. Make a view with the right type; texts go with =, <> and "
+                f"in only"
             )
         return found
 
@@ -209,7 +236,11 @@ def _compared(column: Any, sign: str, literal: Literal, test: ColumnTest) -> Any
     kind = column.type()
     if sign == "like":
         pattern = regex_of(str(literal).strip(), test.escape)
-        return column.cast("string").re_search(pattern) if kind.is_string() or kind.is_integer() else None
+        return (
+            column.cast("string").re_search(pattern)
+            if kind.is_string() or kind.is_integer()
+            else None
+        )
     if isinstance(literal, bool):
         return _EQUAL[sign](column, literal) if kind.is_boolean() and sign in _EQUAL else None
     if isinstance(literal, str):
@@ -227,7 +258,13 @@ def _compared(column: Any, sign: str, literal: Literal, test: ColumnTest) -> Any
     if not kind.is_integer():
         exact = Decimal(literal)
         room = 38 - max(getattr(kind, "scale", None) or 0, -int(exact.as_tuple().exponent))
-        if kind.is_decimal() and room >= 0 and abs(exact) < 10**room and (kind.precision or 0) <= 38:  # else it rounds
+        # else it rounds
+        if (
+            kind.is_decimal()
+            and room >= 0
+            and abs(exact) < 10**room
+            and (kind.precision or 0) <= 38
+        ):
             return _SIGNS[sign](column, ibis.literal(exact, f"decimal(38, {38 - room})"))
         return _SIGNS[sign](column, float(exact)) if kind.is_float64() else None
     low, high = math.floor(literal), math.ceil(literal)

@@ -1,7 +1,7 @@
 """Rows of a table to purchases with numbers: units, baskets and items, in temporary tables.
 
-The rows that count are copied once, in one query, and all else is made of that copy: it is one state of the data.
-Names of items come here, each once, to be numbered in the order of their labels.
+The rows that count are copied once, in one query, and all else is made of that copy: it is one
+state of the data. Names of items come here, each once, to be numbered in the order of their labels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ from fim_private.reading.labels import Labels, Vocabulary
 from fim_private.reading.notations import Notation, other_format, other_notation, what_to_do
 from fim_private.reading.options import InputForm, MissingUser, Options
 from fim_private.reading.other_readings import SAMPLE
-from fim_private.reading.record_batches import ArrowSource, Encoder, items_name, joint_items, without_time, without_user
+from fim_private.reading.record_batches import (
+    ArrowSource,
+    Encoder,
+    items_name,
+    joint_items,
+    without_time,
+    without_user,
+)
 from fim_private.reading.times import TimeFormat, iso_moment
 from fim_private.reading.where import tests_of
 from fim_private.warehouse.conditions import as_printed, day, moment, passing, present
@@ -37,9 +44,11 @@ _DRY_ITEMS, _DRY_UNITS = 10, 10**6  # what a dry run takes to be there
 
 @dataclass(frozen=True)
 class Stored:
-    """Purchases in a temporary table: entries has unit, basket, part (of segment or period) and item, each once.
+    """Purchases in a temporary table: entries has unit, basket, part (of segment or period) and
+    item, each once.
 
-    items: the names of codes. units: how many each part has, (parts,), those without an item included.
+    items: the names of codes. units: how many each part has, (parts,), those without an item
+    included.
     """
 
     session: Session
@@ -51,9 +60,16 @@ class Stored:
 
 
 def stored(
-    session: Session, table: Any, options: Options, *, excluded: Vocabulary | None, min_basket: int | None
+    session: Session,
+    table: Any,
+    options: Options,
+    *,
+    excluded: Vocabulary | None,
+    min_basket: int | None,
 ) -> Stored:
-    """Return what counts of a table: without excluded items, then without baskets of fewer than min_basket items."""
+    """Return what counts of a table: without excluded items, then without baskets of fewer than
+    min_basket items.
+    """
     roles = _roles(table, options, session.name)
     rows = _rows(session, table, roles)
     cells = rows.mutate(i0=rows.i0.unnest()) if roles.is_list else rows
@@ -67,15 +83,19 @@ def stored(
 
 
 def _roles(table: Any, options: Options, name: str) -> Roles:
-    fields = {column: pa.struct([]) for column in table.columns}  # that of a type that Arrow has not: it has no role
+    # that of a type that Arrow has not: it has no role
+    fields = {column: pa.struct([]) for column in table.columns}
     for column, kind in table.schema().items():
         with suppress(Exception):
             fields[column] = kind.to_pyarrow()
     options.dialect.refuse_for(name)
-    roles = choose(ArrowSource(name, pa.schema([*fields.items()]), lambda wanted: ()).columns(), options, name)
+    roles = choose(
+        ArrowSource(name, pa.schema([*fields.items()]), lambda wanted: ()).columns(), options, name
+    )
     if roles.split is not None or roles.form not in (InputForm.LONG, None):
         raise DataError(
-            f"{parameter('engine')} sql reads one row per item, or a column of lists: name them with "
+            f"{parameter('engine')} sql reads one row per item, or a column of lists: name them "
+            f"with "
             f"{parameter('basket')} and {parameter('item')}, or with {parameter('items')}"
         )
     for column in (*roles.values, *(() if roles.by is None else [roles.by.column])):
@@ -83,16 +103,19 @@ def _roles(table: Any, options: Options, name: str) -> Roles:
         kind = kind.value_type if roles.is_list and column in roles.values else kind
         if not (kind.is_string() or kind.is_integer()):
             raise DataError(
-                f"column {column!r} of {name} has type {kind}. {parameter('engine')} sql needs items and segments that "
+                f"column {column!r} of {name} has type {kind}. {parameter('engine')} sql needs "
+                f"items and segments that "
                 "are texts or whole numbers: make a view"
             )
     return roles
 
 
 def _rows(session: Session, table: Any, roles: Roles) -> Any:
-    """Keep the rows that count: the keys of a basket, with its user and whether it is nobody; items i0 ..., part, read.
+    """Keep the rows that count: the keys of a basket, with its user and whether it is nobody; items
+    i0 ..., part, read.
 
-    Of times: day; then rows are kept that are not read, for a basket has the day of its earliest row.
+    Of times: day; then rows are kept that are not read, for a basket has the day of its earliest
+    row.
     """
     name, times = session.name, roles.times
     _refuse_other_notations(session, table, roles)
@@ -104,19 +127,25 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
     part = ibis.literal(0, type="int32")
     if roles.by is not None:
         named, places = as_printed(table[roles.by.column].cast("string")), enumerate(roles.by.names)
-        part = ibis.cases(*((named == segment, place) for place, segment in places), else_=-1).cast("int32")
+        part = ibis.cases(*((named == segment, place) for place, segment in places), else_=-1).cast(
+            "int32"
+        )
         read &= part >= 0
     if roles.user is not None:
         user = as_printed(table[roles.user])
         user = user if user.type().is_numeric() else user.cast("string")  # as numbers, 0.0 is -0.0
-        columns |= {_USER: user.fill_null("" if user.type().is_string() else 0), _NOBODY: user.isnull()}
+        columns |= {
+            _USER: user.fill_null("" if user.type().is_string() else 0),
+            _NOBODY: user.isnull(),
+        }
     if times is not None:
         columns["day"] = day(table[times.column], times, name, session.dialect)
     items = {f"i{place}": table[column] for place, column in enumerate(roles.values)}
     if len(items) > 1:  # that name an item together: a missing one is an empty text
         items = {item: column.cast("string").fill_null("") for item, column in items.items()}
     rows = table.select(**columns, part=part, read=read, **items)
-    asked = [_.day.isnull()] if times is not None and times.missing is None else []  # they stay, to be refused
+    # they stay, to be refused
+    asked = [_.day.isnull()] if times is not None and times.missing is None else []
     asked += [_[_NOBODY]] if roles.user in roles.basket and roles.missing_user is None else []
     for key in keys:
         rows = rows.filter(ibis.or_(_[key].notnull(), *asked))
@@ -127,7 +156,11 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
     if roles.missing_user is MissingUser.DROP:
         rows = rows.filter(ibis.or_(~_[_NOBODY], *asked))
     rows = session.keep(rows, "rows")
-    if roles.user is not None and roles.missing_user is None and _any(session, rows.filter(_[_NOBODY])):
+    if (
+        roles.user is not None
+        and roles.missing_user is None
+        and _any(session, rows.filter(_[_NOBODY]))
+    ):
         raise without_user(roles, name)
     if times is not None and times.missing is None and _any(session, rows.filter(_.day.isnull())):
         raise without_time(times, name)
@@ -135,13 +168,17 @@ def _rows(session: Session, table: Any, roles: Roles) -> Any:
 
 
 def _refuse_other_notations(session: Session, table: Any, roles: Roles) -> None:
-    """Raise DataError where the first texts are not written as the format of times says. Only numbers come here."""
+    """Raise DataError where the first texts are not written as the format of times says. Only
+    numbers come here.
+    """
     for test in tests_of(roles.where):
         for literal in test.literals:
             is_time = isinstance(literal, str) and iso_moment(literal.strip()) is not None
             notation = _notation(session, table[test.column], test.time_format) if is_time else None
             if notation is not None and notation.is_refused(test.sign):
-                raise other_notation(test, literal, session.name, what_to_do(literal, test.time_format))
+                raise other_notation(
+                    test, literal, session.name, what_to_do(literal, test.time_format)
+                )
     times = roles.times
     notation = None if times is None else _notation(session, table[times.column], times.format)
     if times is not None and notation is not None and notation.is_mostly_other:
@@ -155,41 +192,63 @@ def _notation(session: Session, column: Any, time_format: TimeFormat | None) -> 
     texts = present(column).name("x").as_table().filter(_.x.notnull()).limit(SAMPLE)
     looked_at = texts.mutate(fits=moment(texts.x, time_format).notnull())
     is_other = ~_.fits & _.x.re_search("[0-9]") & ~_.x.re_search(_AS_ISO)
-    counts = {"n": _.count(), "fit": _.fits.ifelse(1, 0).sum(), "other": is_other.ifelse(1, 0).sum()}
-    found = looked_at.aggregate(**{name: count.cast("int64").fill_null(0) for name, count in counts.items()})
+    counts = {
+        "n": _.count(),
+        "fit": _.fits.ifelse(1, 0).sum(),
+        "other": is_other.ifelse(1, 0).sum(),
+    }
+    found = looked_at.aggregate(
+        **{name: count.cast("int64").fill_null(0) for name, count in counts.items()}
+    )
     numbers = session.numbers(found, n=[0], fit=[0], other=[0])
     return Notation(*(int(numbers[name][0]) for name in ("n", "fit", "other")))
 
 
 def _any(session: Session, rows: Any) -> bool:
-    return bool(session.numbers(rows.limit(1).aggregate(n=_.count()), n=[0])["n"][0])  # no row leaves the database
+    # no row leaves the database
+    return bool(session.numbers(rows.limit(1).aggregate(n=_.count()), n=[0])["n"][0])
 
 
-def _coded(session: Session, cells: Any, roles: Roles, excluded: Vocabulary | None) -> tuple[Vocabulary, Any]:
-    """Number the names of items as one machine does; return them, and a table of each name with its code."""
+def _coded(
+    session: Session, cells: Any, roles: Roles, excluded: Vocabulary | None
+) -> tuple[Vocabulary, Any]:
+    """Number the names of items as one machine does; return them, and a table of each name with its
+    code.
+    """
     encoder = Encoder(Labels(items_name(session.name, roles), fold_case=roles.fold_case))
     named = cells.select(*(f"i{place}" for place in range(len(roles.values)))).distinct()
     kinds = named.schema().to_pyarrow()
-    found = session.rows(named, {kind.name: pa.array(range(_DRY_ITEMS)).cast(kind.type) for kind in kinds})
+    found = session.rows(
+        named, {kind.name: pa.array(range(_DRY_ITEMS)).cast(kind.type) for kind in kinds}
+    )
     columns = [column.combine_chunks() for column in found.columns]
     codes = encoder.codes(joint_items(columns) if len(columns) > 1 else columns[0])
     vocabulary, final = encoder.labels.finish([codes])
     if excluded is not None:
         final = np.where(np.append(vocabulary.codes_in(excluded), -1)[final] >= 0, -1, final)
     final = np.append(final, -1)[codes]
-    kept = found.filter(pa.array(final >= 0)).append_column("item", pa.array(final[final >= 0].astype(np.int64)))
+    kept = found.filter(pa.array(final >= 0)).append_column(
+        "item", pa.array(final[final >= 0].astype(np.int64))
+    )
     return vocabulary, session.upload(kept, "items")
 
 
-def _numbered(session: Session, rows: Any, cells: Any, codes: Any, roles: Roles) -> tuple[Any, NDArray[np.int64]]:
-    """Number baskets and units, and bring the items of each together; return the entries, and units of each part."""
+def _numbered(
+    session: Session, rows: Any, cells: Any, codes: Any, roles: Roles
+) -> tuple[Any, NDArray[np.int64]]:
+    """Number baskets and units, and bring the items of each together; return the entries, and units
+    of each part.
+    """
     times, parts, by_user = roles.times, roles.parts, roles.user is not None
     keys = [name for name in rows.columns if name.startswith("key")]
     # Of all rows of a basket, also of those that are not read, the earliest says when it was.
     named = rows.group_by(keys).aggregate(**({} if times is None else {"day": rows.day.min()}))
     owner, place = {_USER: _[_USER]} if by_user else {}, []
     if times is not None and times.periods:
-        ends = ([_EPOCH + timedelta(number) for number in (one.first, one.last)] for one in times.periods)
+        ends = (
+            [_EPOCH + timedelta(number) for number in (one.first, one.last)]
+            for one in times.periods
+        )
         spans = ((_.day.between(*each), place) for place, each in enumerate(ends))
         named = named.mutate(place=ibis.cases(*spans, else_=-1).cast("int32")).filter(_.place >= 0)
         place = ["place"] if times.each else []
@@ -211,7 +270,9 @@ def _numbered(session: Session, rows: Any, cells: Any, codes: Any, roles: Roles)
         return found.select("unit", "basket", "part", *more).distinct()
 
     baskets = session.keep(placed(rows.filter(_.read)), "baskets")
-    entries = placed(_joined(cells, codes, [name for name in codes.columns if name != "item"]), "item")
+    entries = placed(
+        _joined(cells, codes, [name for name in codes.columns if name != "item"]), "item"
+    )
     if parts is not None and parts.most < len(parts.names):
         # A unit counts in the parts with most of its baskets; of equals in the first ones.
         order = ibis.window(group_by="unit", order_by=[ibis.desc("baskets"), "part"])

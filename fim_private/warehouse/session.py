@@ -27,7 +27,8 @@ from fim_private.reading.options import Options
 class Session:
     """A database, and the temporary tables that one release makes in it.
 
-    queries: where they are noted, in that dialect, in a dry run, which sends none; None for a true run.
+    queries: where they are noted, in that dialect, in a dry run, which sends none; None for a true
+    run.
     """
 
     name: str
@@ -45,22 +46,31 @@ class Session:
             return pa.table(dry)
 
     def numbers(self, expression: Any, **dry: Any) -> dict[str, NDArray[np.int64]]:
-        """Return the columns of an expression of whole numbers, each (rows,). Raises DataError beyond 64 bits."""
+        """Return the columns of an expression of whole numbers, each (rows,). Raises DataError
+        beyond 64 bits.
+        """
         table = self.rows(expression, dry)
         try:
-            return {name: np.array(table.column(name).to_pylist(), dtype=np.int64) for name in table.schema.names}
+            return {
+                name: np.array(table.column(name).to_pylist(), dtype=np.int64)
+                for name in table.schema.names
+            }
         except (OverflowError, TypeError):
             raise DataError(f"{self.name}: a sum is beyond 64 bits") from None
 
     def vector(self, expression: Any, cells: int, dry: int) -> NDArray[np.int64]:
-        """Return the values of an expression, by their places, its two columns: (cells,), 0 for a place without one."""
+        """Return the values of an expression, by their places, its two columns: (cells,), 0 for a
+        place without one.
+        """
         found = self.numbers(expression, place=range(cells), value=[dry] * cells)
         vector = np.zeros(cells, dtype=np.int64)
         vector[found["place"]] = found["value"]
         return vector
 
     def keep(self, expression: Any, what: str) -> Any:
-        """Return what an expression gives as a temporary table, which lasts as long as the session."""
+        """Return what an expression gives as a temporary table, which lasts as long as the
+        session.
+        """
         with database_errors(self.name):
             if self.queries is None:
                 self._kept.append(f"fim_{what}_{uuid4().hex[:8]}")
@@ -95,15 +105,16 @@ class Session:
 
     def _drop(self, name: str) -> None:
         # Not Ibis's drop_table: with some versions of sqlglot it names no table.
-        kind = "VIEW" if self.dialect == "duckdb" and name.startswith("ibis_") else "TABLE"  # of what is uploaded
+        # of what is uploaded
+        kind = "VIEW" if self.dialect == "duckdb" and name.startswith("ibis_") else "TABLE"
         (command,) = sqlglot.transpile(f'DROP {kind} "{name}"', write=self.dialect)
         with _cursor(self.backend) as execute:
             execute(command)
 
 
-# Whether a name is a table that a database keeps itself: one row, true if it is, else false or null.
-# DuckDB lists the views of a database that it attached as tables, so only tables of its own count.
-# What read_parquet of Ibis makes is a view there: of files, and nothing is left out of them.
+# Whether a name is a table that a database keeps itself: one row, true if it is, else false or
+# null. DuckDB lists the views of a database that it attached as tables, so only tables of its own
+# count. What read_parquet of Ibis makes is a view there: of files, and nothing is left out of them.
 # PostgreSQL may let a role see some rows of a table only.
 _KEPT_TABLES = {
     "duckdb": """
@@ -116,7 +127,8 @@ _KEPT_TABLES = {
                 || '\\((main\\.)?list_value\\((''[^'']*''(, )?)+\\)\\);')
             FROM duckdb_views()
         ) AS named
-        WHERE lower(table_name) = lower({name}) AND database_name = coalesce({catalog}, database_name)
+        WHERE lower(table_name) = lower({name})
+            AND database_name = coalesce({catalog}, database_name)
             AND schema_name = coalesce({schema}, schema_name)
     """,
     "postgres": """
@@ -175,16 +187,23 @@ def _cursor(backend: Any) -> Iterator[Callable[[str], Any]]:
 
 @contextmanager
 def opened(
-    data: Any, table: str | None, options: Options, queries: list[str] | None = None, dialect: str | None = None
+    data: Any,
+    table: str | None,
+    options: Options,
+    queries: list[str] | None = None,
+    dialect: str | None = None,
 ) -> Iterator[tuple[Session, Any]]:
     """Yield a session, and the table that a caller names; both last as long as this.
 
-    data: a table of Ibis, or what `connected` takes. dialect: of queries, where a table of Ibis is in no database.
+    data: a table of Ibis, or what `connected` takes. dialect: of queries, where a table of Ibis is
+    in no database.
     """
     with ExitStack() as stack:
         if isinstance(data, ibis.Table):
             if table is not None:
-                raise ParameterError(f"leave out {parameter('table')}: the purchases are a table already")
+                raise ParameterError(
+                    f"leave out {parameter('table')}: the purchases are a table already"
+                )
             name, found = "the table of Ibis", data
             with database_errors(name):
                 backend: Any = None if dialect is not None else data.get_backend()

@@ -1,4 +1,6 @@
-"""The benchmarks stand in folders that import downwards, and those of reading and starting write sensible figures."""
+"""The benchmarks stand in folders that import downwards, and those of reading and starting write
+sensible figures.
+"""
 
 from __future__ import annotations
 
@@ -49,27 +51,43 @@ def test_folders_import_what_stands_below_them(folder: str) -> None:
 
 
 def test_every_folder_is_known_and_none_imports_itself_by_a_detour() -> None:
-    found = {path.relative_to(BENCHMARKS).parts[0].removesuffix(".py") for path in BENCHMARKS.rglob("*.py")}
+    found = {
+        path.relative_to(BENCHMARKS).parts[0].removesuffix(".py")
+        for path in BENCHMARKS.rglob("*.py")
+    }
     assert found - {"__init__"} == set(MAY_IMPORT)
-    TopologicalSorter({folder: below.split() for folder, below in MAY_IMPORT.items()}).prepare()  # raises CycleError
+    # raises CycleError
+    TopologicalSorter({folder: below.split() for folder, below in MAY_IMPORT.items()}).prepare()
 
 
 def test_the_glossary_of_each_folder_names_its_modules() -> None:
     for folder in set(MAY_IMPORT) - {"page", "tuning", "validation"}:
-        glossary = ast.get_docstring(ast.parse((BENCHMARKS / folder / "__init__.py").read_text(encoding="utf-8")))
+        glossary = ast.get_docstring(
+            ast.parse((BENCHMARKS / folder / "__init__.py").read_text(encoding="utf-8"))
+        )
         words = set(re.findall(r"\w+", str(glossary)))
-        assert {path.stem for path in (BENCHMARKS / folder).glob("*.py")} - {"__init__"} <= words, folder
+        assert {path.stem for path in (BENCHMARKS / folder).glob("*.py")} - {"__init__"} <= words, (
+            folder
+        )
 
 
 def test_what_is_said_to_be_run_can_be_run() -> None:
     documents = ["Makefile", "README.md", "CONTRIBUTING.md", "datasets/README.md"]
-    documents += [path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").glob("*.md")]
+    documents += [
+        path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").glob("*.md")
+    ]
     named = {
         module
         for document in documents
-        for module in re.findall(r"-m (benchmarks[\w.]*)", (REPOSITORY / document).read_text(encoding="utf-8"))
+        for module in re.findall(
+            r"-m (benchmarks[\w.]*)", (REPOSITORY / document).read_text(encoding="utf-8")
+        )
     }
-    assert named >= {"benchmarks.page", "benchmarks.counting.compare", *(study.module for study in STUDIES)}
+    assert named >= {
+        "benchmarks.page",
+        "benchmarks.counting.compare",
+        *(study.module for study in STUDIES),
+    }
     for module in named:
         assert find_spec(module), module
     for study in STUDIES:

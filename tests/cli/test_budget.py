@@ -1,4 +1,6 @@
-"""`fim-private budget`, and --ledger, through real processes: what is printed, refused, and left after a kill."""
+"""`fim-private budget`, and --ledger, through real processes: what is printed, refused, and left
+after a kill.
+"""
 
 from __future__ import annotations
 
@@ -46,17 +48,28 @@ BASIC = ["--composition", "basic"]
 
 
 def test_from_create_to_refusal(folder: Path) -> None:
-    created = told(run(folder, "budget", "create", "sales.ledger", "--epsilon", "3", "--delta", "1e-5", *BASIC))
-    assert created.startswith("Created sales.ledger. The budget: all releases together are at most ε = 3, δ = 1e-05")
+    created = told(
+        run(folder, "budget", "create", "sales.ledger", "--epsilon", "3", "--delta", "1e-5", *BASIC)
+    )
+    assert created.startswith(
+        "Created sales.ledger. The budget: all releases together are at most ε = 3, δ = 1e-05"
+    )
     first = told(run(folder, "mine", "baskets.dat", *CHARGED))
     assert "Charged to the budget of sales (entry 1). Left: ε = 2, δ = 9e-06.\n" in first
-    second = told(run(folder, "count", "baskets.dat", "--itemsets", "pairs.csv", *CHARGED, "--format", "json"))
+    second = told(
+        run(folder, "count", "baskets.dat", "--itemsets", "pairs.csv", *CHARGED, "--format", "json")
+    )
     assert json.loads(second)["ledger"] == {
         "dataset": "sales",
         "entry": 2,
         "left": {"epsilon": 1.0, "delta": 9e-6},
     }
-    error = refused(run(folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "1.5", "--output", "release.json"), 3)
+    error = refused(
+        run(
+            folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "1.5", "--output", "release.json"
+        ),
+        3,
+    )
     assert "epsilon 1 and delta 9e-06 are left, and it takes epsilon 1.5 and delta 1e-06" in error
     assert error.endswith("ask with a smaller --epsilon\n")
     assert not (folder / "release.json").exists()
@@ -91,16 +104,31 @@ def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
         *("", "wrote release.json and page.html; ε 2 left in sales.ledger\n", 0),
     )
     assert {"release.json", "page.html"} <= {file.name for file in folder.iterdir()}
-    counted = ["count", "baskets.dat", "--itemsets", "pairs.csv", *CHARGED, "--output", "c.csv", "--epsilon", "0.5"]
+    counted = [
+        "count",
+        "baskets.dat",
+        "--itemsets",
+        "pairs.csv",
+        *CHARGED,
+        "--output",
+        "c.csv",
+        "--epsilon",
+        "0.5",
+    ]
     assert run(folder, *counted).stderr == "wrote c.csv; ε 1.5 left in sales.ledger\n"
     ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
-    assert run(folder, *counted, **ascii_only).stderr == "wrote c.csv; epsilon 1 left in sales.ledger\n"
+    assert run(folder, *counted, **ascii_only).stderr == (
+        "wrote c.csv; epsilon 1 left in sales.ledger\n"
+    )
     asked = ["--question", "most-frequent", "--blocks", "50", "--epsilon", "0.5"]
     assert run(folder, "vote", "baskets.dat", *asked, *CHARGED, "--output", "v.json").stderr == (
         "wrote v.json; ε 0.5 left in sales.ledger\n"
     )
     assert run(folder, *counted, "--quiet").stderr == ""
-    assert run(folder, "count", "baskets.dat", "--itemsets", "pairs.csv", "--output", "c.csv").stderr == "wrote c.csv\n"
+    assert (
+        run(folder, "count", "baskets.dat", "--itemsets", "pairs.csv", "--output", "c.csv").stderr
+        == "wrote c.csv\n"
+    )
     assert run(folder, "plan", "--output", "plan.json").stderr == "wrote plan.json\n"
     assert run(folder, "plan", "--output", "-").stderr == ""
     assert "wrote" not in refused(run(folder, *counted), 3)
@@ -108,21 +136,32 @@ def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
 
 def test_an_error_after_the_charge_says_that_it_stands(folder: Path) -> None:
     fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
-    error = refused(run(folder, "mine", "baskets.dat", *CHARGED, "--max-work", "1", "--output", "r.json"))
+    error = refused(
+        run(folder, "mine", "baskets.dat", *CHARGED, "--max-work", "1", "--output", "r.json")
+    )
     assert error.endswith("; the charge stands: ε 2 left in sales.ledger\n")
-    assert "the charge stands" not in refused(run(folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "5"), 3)
+    assert "the charge stands" not in refused(
+        run(folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "5"), 3
+    )
     assert not (folder / "r.json").exists()
 
 
 def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
-    (folder / "sales.csv").write_text("order,who,what\n" + "".join(f"{n},{n},{n % 3}\n" for n in range(600)))
+    (folder / "sales.csv").write_text(
+        "order,who,what\n" + "".join(f"{n},{n},{n % 3}\n" for n in range(600))
+    )
     fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     columns = ["mine", "sales.csv", "--item", "what", "--size", "1", *CHARGED, "--basket", "order"]
     assert run(folder, *columns, "--user", "who").returncode == 0
     error = refused(run(folder, *columns, "--user", "order"), 3)
-    assert "Give --user 'who', or another ledger, or say --allow-other-unit if both name the same" in error
+    assert (
+        "Give --user 'who', or another ledger, or say --allow-other-unit if both name the same"
+        in error
+    )
     assert run(folder, *columns, "--user", "order", "--allow-other-unit").returncode == 0
-    assert "--allow-other-unit goes with --ledger" in refused(run(folder, "mine", "baskets.dat", "--allow-other-unit"))
+    assert "--allow-other-unit goes with --ledger" in refused(
+        run(folder, "mine", "baskets.dat", "--allow-other-unit")
+    )
     refused(run(folder, *columns, "--user", "who", "--neighbors", "replace-one"), 3)
     refused(run(folder, *columns), 3)
     with sqlite3.connect(folder / "sales.ledger") as connection:
@@ -135,12 +174,18 @@ def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
 def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
     ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     for _ in range(3):
-        fim.count(folder / "baskets.dat", [["39"]], epsilon=0.5, delta=0, ledger=ledger, dataset="sales")
+        fim.count(
+            folder / "baskets.dat", [["39"]], epsilon=0.5, delta=0, ledger=ledger, dataset="sales"
+        )
     text = told(run(folder, "budget", "show", "sales.ledger", "--verify"))
     assert "every entry follows the one before, from the first to the last" in text
-    assert json.loads(told(run(folder, "budget", "show", "sales.ledger", "--verify", "--format", "json")))["verified"]
+    assert json.loads(
+        told(run(folder, "budget", "show", "sales.ledger", "--verify", "--format", "json"))
+    )["verified"]
     with sqlite3.connect(folder / "sales.ledger") as connection:
-        connection.execute("UPDATE entries SET record = replace(record, '1/2', '1/3') WHERE number = 2")
+        connection.execute(
+            "UPDATE entries SET record = replace(record, '1/2', '1/3') WHERE number = 2"
+        )
     connection.close()
     assert "every entry" not in told(run(folder, "budget", "show", "sales.ledger"))
     assert "damaged" in refused(run(folder, "budget", "show", "sales.ledger", "--verify"), 3)
@@ -149,17 +194,25 @@ def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["mine", "baskets.dat", *CHARGED, "--seed", "1"], "--seed and --ledger contradict each other"),
+        (
+            ["mine", "baskets.dat", *CHARGED, "--seed", "1"],
+            ("--seed and --ledger contradict each other"),
+        ),
         (["mine", "baskets.dat", *CHARGED, "--output", "nowhere/release.json"], "does not exist"),
         (["mine", "baskets.dat", *CHARGED, "--output", "sales.ledger"], "it is an input"),
-        (["budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "0"], "there is such a file already"),
+        (
+            ["budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "0"],
+            ("there is such a file already"),
+        ),
         (["budget", "create", "new.ledger", "--epsilon", "1"], "--delta"),
         (["budget", "show", "baskets.dat"], "is damaged, or no ledger"),
         (["budget", "show", "sales.ledger", "--output", "sales.ledger"], "it is an input"),
     ],
 )
 @pytest.mark.one_in(4)
-def test_what_is_wrong_is_one_line_and_costs_nothing(folder: Path, arguments: list[str], says: str) -> None:
+def test_what_is_wrong_is_one_line_and_costs_nothing(
+    folder: Path, arguments: list[str], says: str
+) -> None:
     fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
     assert says in refused(run(folder, *arguments))
     assert fim.Ledger(folder / "sales.ledger").entries == ()
@@ -168,9 +221,22 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(folder: Path, arguments: li
 
 def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(folder: Path) -> None:
     fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
-    done = run(folder, "mine", "baskets.dat", *CHARGED, XDG_STATE_HOME="/dev/null", PYTHONWARNINGS="default")
+    done = run(
+        folder,
+        "mine",
+        "baskets.dat",
+        *CHARGED,
+        XDG_STATE_HOME="/dev/null",
+        PYTHONWARNINGS="default",
+    )
     assert "Charged to the budget of sales (entry 1)" in done.stdout
-    assert re.fullmatch(r"Warning: .* will not be noticed, since '/dev/null/.*' cannot be written\n", done.stderr)
+    assert re.fullmatch(
+        (
+            r"Warning: .* will not be noticed, since '/dev/null/.*' cannot be "
+            r"written\n"
+        ),
+        done.stderr,
+    )
 
 
 @pytest.mark.full
@@ -182,7 +248,10 @@ def test_commands_that_are_killed_have_charged_what_they_released(folder: Path) 
     rng, killed, started = random.Random(16), 0, count()
     while killed < 60:
         outputs = [f"release{number}.json" for number in islice(started, 50)]
-        running = [subprocess.Popen([*command, output], cwd=folder, stderr=subprocess.DEVNULL) for output in outputs]
+        running = [
+            subprocess.Popen([*command, output], cwd=folder, stderr=subprocess.DEVNULL)
+            for output in outputs
+        ]
         time.sleep(2)
         for process in rng.sample(running, 40):
             time.sleep(rng.uniform(0, 0.3))

@@ -1,4 +1,6 @@
-"""The command line through real processes: options, formats, errors, exit codes, and what is left behind."""
+"""The command line through real processes: options, formats, errors, exit codes, and what is left
+behind.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     orders = [f"o{number}" for number, basket in enumerate(BASKETS) for _ in basket]
     products = [item for basket in BASKETS for item in basket]
     long = "order_id,product,price\n"
-    long += "".join(f"{order},{product},1.5\n" for order, product in zip(orders, products, strict=True))
+    long += "".join(
+        f"{order},{product},1.5\n" for order, product in zip(orders, products, strict=True)
+    )
     for name, text in {
         "baskets.dat": dat,
         "baskets.txt": dat,
@@ -63,7 +67,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pq.write_table(table.append_column("returned", table["items"]), folder / "two_lists.parquet")
     # Two customers to three baskets; the last fifteen baskets are nobody's.
     customers = [f"c{number * 2 // 3}" if number < 660 else "" for number in range(len(BASKETS))]
-    pq.write_table(table.append_column("customer", pa.array(customers)), folder / "customers.parquet")
+    pq.write_table(
+        table.append_column("customer", pa.array(customers)), folder / "customers.parquet"
+    )
     owners = [customer for customer, basket in zip(customers, BASKETS, strict=True) for _ in basket]
     with_owners = zip(owners, orders, products, strict=True)
     rows = "".join(f"{customer},{order},{product}\n" for customer, order, product in with_owners)
@@ -84,15 +90,27 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    unwanted = {"FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "PYTHONIOENCODING", "COLUMNS", "TERM"}
+    unwanted = {
+        "FORCE_COLOR",
+        "NO_COLOR",
+        "PY_COLORS",
+        "GITHUB_ACTIONS",
+        "PYTHONIOENCODING",
+        "COLUMNS",
+        "TERM",
+    }
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
     # A warning would be an error here, and show as a traceback.
     return {**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes}
 
 
-def process(folder: Path, *arguments: str | Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def process(
+    folder: Path, *arguments: str | Path, env: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     command = [str(SCRIPT), *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=PATIENCE)
+    return subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=PATIENCE
+    )
 
 
 def answer(folder: Path, *arguments: str | Path, stdin: str = "") -> dict[str, Any]:
@@ -113,10 +131,14 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     assert (done.stderr, done.returncode) == ("", 0)
     lines = done.stdout.splitlines()
     assert lines[0] == "The most frequent pair, as picked by limited-domain"
-    assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one itemset, ")
+    assert lines[-2].startswith(
+        "Mechanism limited-domain, chosen by --mechanism auto: for one itemset, "
+    )
     assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
     guarantee = lines[-1]
-    assert guarantee.startswith("Guarantee (limited-domain, ε = 1, δ = 1e-06): adding or removing any one basket ")
+    assert guarantee.startswith(
+        "Guarantee (limited-domain, ε = 1, δ = 1e-06): adding or removing any one basket "
+    )
     assert "e^1 = 2.72" in guarantee
     assert "1e-06" in guarantee
     assert "\x1b" not in done.stdout
@@ -154,7 +176,8 @@ def test_json_is_exactly_the_contract(shop: Path) -> None:
             f'"mechanism": {mechanism}, "size": 2, "epsilon": 1.0, "delta": 1e-06, '
             f'"neighbors": "add-remove", "privacy_unit": "basket", '
             f'"guarantee": "Guarantee ({name}, ε = 1, δ = 1e-06): '
-            "adding or removing any one basket changes the probability of any result by at most a factor e^1 = 2.72, "
+            "adding or removing any one basket changes the probability of any result by at most "
+            "a factor e^1 = 2.72, "
             'up to an added probability of 1e-06.", "abstained": false, '
             '"itemsets": [{"items": [39, 48], "support": null}]}\n'
         )
@@ -166,7 +189,8 @@ def test_a_budget_that_promises_little_is_warned_of_in_a_line_and_spent(shop: Pa
     asked = ["mine", "baskets.dat", "--format", "json", "--epsilon", "12"]
     done = run(shop, *asked)
     assert done.stderr == (
-        "Warning: --epsilon 12 promises next to nothing: it lets the probability of a result change by a factor of "
+        "Warning: --epsilon 12 promises next to nothing: it lets the probability of a result "
+        "change by a factor of "
         "e^12; 1 or less is a strong promise\n"
     )
     assert (json.loads(done.stdout)["epsilon"], done.returncode) == (12.0, 0)
@@ -180,7 +204,9 @@ def test_a_budget_that_promises_little_is_warned_of_in_a_line_and_spent(shop: Pa
 @pytest.mark.full
 @pytest.mark.parametrize("output_format", ["table", "json", "csv"])
 @pytest.mark.one_in(3)
-def test_output_is_what_the_screen_would_show(shop: Path, tmp_path: Path, output_format: str) -> None:
+def test_output_is_what_the_screen_would_show(
+    shop: Path, tmp_path: Path, output_format: str
+) -> None:
     path = tmp_path / "release.txt"
     path.write_text("old")
     screen = run(shop, "mine", "words.parquet", "--format", output_format)
@@ -204,13 +230,26 @@ SOURCES: list[Sequence[str]] = [
 
 @pytest.fixture(scope="session")
 def seeded_answer(shop: Path) -> dict[str, Any]:
-    """What one seed gives over these baskets and the catalogue of 1000; at this epsilon a matter of luck."""
-    release = fim.mine(BASKETS, mechanism="exponential", catalogue=shop / "catalogue.csv", epsilon=0.0005, seed=11)
+    """What one seed gives over these baskets and the catalogue of 1000; at this epsilon a matter of
+    luck.
+    """
+    release = fim.mine(
+        BASKETS, mechanism="exponential", catalogue=shop / "catalogue.csv", epsilon=0.0005, seed=11
+    )
     assert release.itemsets[0].items != tuple(TOP)
     return release.to_dict()
 
 
-LUCK = ["--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon", "0.0005", "--seed", "11"]
+LUCK = [
+    "--mechanism",
+    "exponential",
+    "--catalogue",
+    "catalogue.csv",
+    "--epsilon",
+    "0.0005",
+    "--seed",
+    "11",
+]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=" ".join)
@@ -257,27 +296,36 @@ def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str
     ids=" ".join,
 )
 @pytest.mark.one_in(3)
-def test_abstaining_is_an_answer_and_its_advice_knows_no_data(shop: Path, options: list[str]) -> None:
+def test_abstaining_is_an_answer_and_its_advice_knows_no_data(
+    shop: Path, options: list[str]
+) -> None:
     little, other = (run(shop, "mine", name, *options) for name in ("little.dat", "other.dat"))
     assert (little.stderr, little.returncode) == ("", 0)
     assert little.stdout == other.stdout.replace("other.dat", "little.dat")
     assert other.returncode == 0
     lines = little.stdout.splitlines()
     assert "abstained" in lines[0]
-    assert len([line for line in lines if line.startswith("To try: fim-private mine little.dat ")]) == 1
+    assert (
+        len([line for line in lines if line.startswith("To try: fim-private mine little.dat ")])
+        == 1
+    )
     assert lines[-1].startswith("Guarantee")
 
 
 def advised(output: str) -> list[str]:
     """The arguments of the command that is advised."""
-    [line] = [line for line in output.splitlines() if line.startswith(("To try: ", "To find more: "))]
+    [line] = [
+        line for line in output.splitlines() if line.startswith(("To try: ", "To find more: "))
+    ]
     words = shlex.split(line.partition(": ")[2])
     assert words[:2] == ["fim-private", "mine"]
     return words[1:]
 
 
 def test_the_command_that_is_advised_is_the_one_that_was_typed(shop: Path) -> None:
-    (shop / "two words.csv").write_text("order_id,product\n" + "".join(f"{n},a\n{n},b\n" for n in range(100)))
+    (shop / "two words.csv").write_text(
+        "order_id,product\n" + "".join(f"{n},a\n{n},b\n" for n in range(100))
+    )
     columns = ["--item=product", "--basket", "order_id"]
     typed = ["two words.csv", *columns, "--epsilon", "0.5", "--delta", "1e-9", *LARGE_MARGIN]
     command = advised(run(shop, "mine", *typed).stdout)
@@ -303,7 +351,13 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["."], r"one of several texts, which need columns|name those of one form"),
     (["damaged.parquet"], r"'damaged\.parquet' is truncated, damaged"),
     (["-"], r"standard input is empty"),
-    (["list.parquet", "--items", "itms"], r"no column 'itms'.*'basket' \(int64\), 'items' \(list<.*>\)"),
+    (
+        ["list.parquet", "--items", "itms"],
+        (
+            r"no column 'itms'.*'basket' \(int64\), 'items' "
+            r"\(list<.*>\)"
+        ),
+    ),
     (["two_lists.parquet"], r"several list columns.*--items.*'items' .*'returned'"),
     (["long.csv"], r"name its columns with --basket and --item"),
     (
@@ -312,7 +366,13 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     ),
     (["baskets.dat", "--items", "items"], r"items cannot be used"),
     (["baskets.dat", "--epsilon", "0"], r"epsilon must be a number above 0, not 0"),
-    (["baskets.dat", "--epsilon", "1_0"], r"'--epsilon': must be a number such as 0\.5 or 1e-6, not '1_0'"),
+    (
+        ["baskets.dat", "--epsilon", "1_0"],
+        (
+            r"'--epsilon': must be a number such as 0\.5 or 1e-6, "
+            r"not '1_0'"
+        ),
+    ),
     (["baskets.dat", "--top", "1_0"], r"'--top': must be a whole number, not '1_0'"),
     (
         ["baskets.dat", "--delta", "0"],
@@ -326,23 +386,60 @@ ERRORS: list[tuple[Sequence[str], str]] = [
         ["baskets.dat", "--mechanism", "laplace"],
         r"mechanism must be one of auto, large-margin, tight-margin, .*, levelwise, not 'laplace'",
     ),
-    (["baskets.dat", "--neighbors", "swap"], r"neighbors must be one of replace-one, add-remove, not 'swap'"),
+    (
+        ["baskets.dat", "--neighbors", "swap"],
+        (
+            r"neighbors must be one of replace-one, add-remove, "
+            r"not 'swap'"
+        ),
+    ),
     (["baskets.dat", "--format", "xml"], r"--format.*'xml'.*table.*json.*csv"),
-    (["baskets.dat", "--mechanism", "exponential"], r"public.*catalogue or --universe-size.*would not be private"),
-    (["baskets.dat", "--mechanism", "exponential", "--universe-size", "1"], r"--universe-size has 1 item.*size 2"),
+    (
+        ["baskets.dat", "--mechanism", "exponential"],
+        (
+            r"public.*catalogue or "
+            r"--universe-size.*would not be private"
+        ),
+    ),
+    (
+        ["baskets.dat", "--mechanism", "exponential", "--universe-size", "1"],
+        (
+            r"--universe-size "
+            r"has 1 item.*size 2"
+        ),
+    ),
     (["baskets.dat", "--catalogue", "catalogue.csv", "--universe-size", "9"], r"not both"),
     (["baskets.dat", "--catalogue", "one.csv"], r"catalogue has 1 item.*size 2"),
-    (["baskets.dat", "--catalogue", "two_columns.csv"], r"'two_columns\.csv' has several.*say with --catalogue-item"),
+    (
+        ["baskets.dat", "--catalogue", "two_columns.csv"],
+        (
+            r"'two_columns\.csv' has several.*say "
+            r"with --catalogue-item"
+        ),
+    ),
     (
         ["baskets.dat", "--catalogue", "two_columns.parquet", "--catalogue-item", "x"],
         r"no column 'x'.*--catalogue-item",
     ),
     (["baskets.dat", "--catalogue-item", "one"], r"--catalogue-item goes with --catalogue"),
-    (["baskets.dat", "--items-are-public", "--catalogue", "catalogue.csv"], r"--catalogue or --items-are-public, not"),
-    (["-", "--items-are-public"], r"--items-are-public reads all items first.*can be read only once"),
+    (
+        ["baskets.dat", "--items-are-public", "--catalogue", "catalogue.csv"],
+        (
+            r"--catalogue or "
+            r"--items-are-public, not"
+        ),
+    ),
+    (
+        ["-", "--items-are-public"],
+        (
+            r"--items-are-public reads all items first.*can be read only "
+            r"once"
+        ),
+    ),
     (
         ["customers.parquet", "--user", "customer"],
-        r"column 'customer' of 'customers\.parquet' has rows without a user; --missing-user 'drop' leaves them out, "
+        r"column 'customer' of 'customers\.parquet' has rows without a user; --missing-user "
+        r"'drop' leaves them out, "
         r"--missing-user 'own-unit' makes each of their baskets a unit of its own$",
     ),
     (["customers.parquet", "--user", "missing_user"], r"has no column 'missing_user'; it has"),
@@ -359,7 +456,9 @@ ERRORS: list[tuple[Sequence[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), ERRORS, ids=[" ".join(a) or "nothing" for a, _ in ERRORS])
+@pytest.mark.parametrize(
+    ("arguments", "message"), ERRORS, ids=[" ".join(a) or "nothing" for a, _ in ERRORS]
+)
 @pytest.mark.one_in(6)
 def test_errors_are_one_line_and_write_nothing(
     shop: Path, tmp_path: Path, arguments: Sequence[str], message: str
@@ -408,8 +507,15 @@ DEFAULTS = ["2", "(1.0)", "1e-06", "auto", "add-remove", "(1)", "(table)"]
 def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
     done = process(shop, "mine", "--help", env=environment(COLUMNS="200"))
     assert (done.stderr, done.returncode) == ("", 0)
-    given = {name: option.spelled for name, option in options_of(MineOptions).items() if name != "progress"}
-    options = {(spelled or f"--{name.replace('_', '-')}").partition("/")[0] for name, spelled in given.items()}
+    given = {
+        name: option.spelled
+        for name, option in options_of(MineOptions).items()
+        if name != "progress"
+    }
+    options = {
+        (spelled or f"--{name.replace('_', '-')}").partition("/")[0]
+        for name, spelled in given.items()
+    }
     assert [option for option in options if not re.search(rf"{option}\s", done.stdout)] == []
     assert [default for default in DEFAULTS if f"[default: {default}]" not in done.stdout] == []
     assert "Example: fim-private mine" in done.stdout
@@ -426,8 +532,14 @@ def test_version(shop: Path) -> None:
         (["mine", "baskets.dat", "--max-rank", "0"], "--max-rank must be"),
         (["mine", "baskets.dat", "--epsilon", "0"], "--epsilon must be"),
         (["mine", "baskets.dat", "--max-work", "0"], "--max-work must be"),
-        (["mine", "baskets.dat", "--supports-share", "0.5"], "--supports-share goes with --supports: "),
-        (["mine", "baskets.dat", "--max-baskets", "3"], "--max-baskets goes with --max-basket and --user: "),
+        (
+            ["mine", "baskets.dat", "--supports-share", "0.5"],
+            ("--supports-share goes with --supports: "),
+        ),
+        (
+            ["mine", "baskets.dat", "--max-baskets", "3"],
+            ("--max-baskets goes with --max-basket and --user: "),
+        ),
         (["mine", "baskets.dat", "--union"], "--union goes with several sizes: "),
         (["plan", "--max-baskets", "3"], "--max-baskets goes with --max-basket: "),
     ],
@@ -440,7 +552,10 @@ def test_parameters_are_named_as_options(shop: Path, words: list[str], message: 
 
 @pytest.mark.full
 def test_closed_streams(shop: Path) -> None:
-    for redirection, reason in ((">&-", "standard output is closed"), ("- <&-", "standard input is closed")):
+    for redirection, reason in (
+        (">&-", "standard output is closed"),
+        ("- <&-", ("standard input is closed")),
+    ):
         name = "" if redirection.startswith("-") else "baskets.dat"
         done = subprocess.run(
             ["bash", "-c", f"exec {SCRIPT} mine {name} {redirection}"],
@@ -455,7 +570,9 @@ def test_closed_streams(shop: Path) -> None:
 
 
 def test_an_output_without_greek_letters(shop: Path) -> None:
-    done = process(shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii"))
+    done = process(
+        shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    )
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout.isascii()
     assert "epsilon = 1" in done.stdout
@@ -471,7 +588,9 @@ def test_a_label_cannot_write_on_the_terminal(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six equal baskets of 400 items: C(400, 6) itemsets of support 6, which nobody could count one by one."""
+    """Six equal baskets of 400 items: C(400, 6) itemsets of support 6, which nobody could count one
+    by one.
+    """
     path = tmp_path_factory.mktemp("endless") / "endless.dat"
     path.write_text((" ".join(map(str, range(400))) + "\n") * 6)
     return path
@@ -488,7 +607,9 @@ def test_progress_is_shown_on_a_terminal_and_ctrl_c_ends_the_count(endless: Path
 
     command = [str(SCRIPT), "mine", str(endless), "--size", "6", "--max-work", "1000000000000000"]
     reader, terminal = pty.openpty()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environment()) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=terminal, env=environment()
+    ) as process:
         os.close(terminal)
         shown = b""
         while b"Counting itemsets" not in shown:

@@ -1,4 +1,6 @@
-"""docs/commands.md and docs/json.md are what their scripts make; examples and exit codes are those that there are."""
+"""docs/commands.md and docs/json.md are what their scripts make; examples and exit codes are those
+that there are.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,24 @@ from fim_private.cli.commands import app
 
 SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "make_commands_page.py"))
 PAGE, EXAMPLES = REPOSITORY / "docs" / "commands.md", SCRIPT["EXAMPLES"]
-EXIT_CODES = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)}
+EXIT_CODES = {
+    int(code)
+    for code in re.findall(r"^\| (\d+) \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+}
 
 
 def all_commands() -> dict[str, Any]:
-    return {" ".join(path): command for path, command in SCRIPT["commands"](typer.main.get_command(app))}
+    return {
+        " ".join(path): command for path, command in SCRIPT["commands"](typer.main.get_command(app))
+    }
 
 
 @pytest.mark.parametrize("name", ["commands", "json"])
 def test_a_page_is_what_its_script_makes(name: str) -> None:
     made = runpy.run_path(str(REPOSITORY / "scripts" / f"make_{name}_page.py"))["page"]()
-    assert (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8") == made, "run make reference"
+    assert (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8") == made, (
+        "run make reference"
+    )
 
 
 def test_every_command_has_an_example_and_options_in_groups() -> None:
@@ -50,7 +59,9 @@ def test_every_command_has_an_example_and_options_in_groups() -> None:
 def test_the_page_names_every_option_of_every_command() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name, command in all_commands().items():
-        [section] = re.findall(rf"^## {name}$(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL)
+        [section] = re.findall(
+            rf"^## {name}$(.*?)(?=^## |\Z)", text, flags=re.MULTILINE | re.DOTALL
+        )
         for given in command.params:
             for option in given.opts if given.param_type_name == "option" else [given.metavar]:
                 assert f"| `{option}" in section, (name, option)
@@ -63,7 +74,11 @@ def run(lines: str, *words: str, **options: Any) -> subprocess.CompletedProcess[
     """Run the command line after some lines of Python."""
     program = f"import sys; sys.argv = ['fim-private', *{words!r}]\n{textwrap.dedent(lines)}\n"
     program += "from fim_private.cli import main\nmain()\n"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *sys.path]), "PYTHONUTF8": "1"}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *sys.path]),
+        "PYTHONUTF8": "1",
+    }
     return subprocess.run(
         [sys.executable, "-c", program],
         **{"env": env, "capture_output": True, "timeout": PATIENCE, "check": False, **options},
@@ -115,8 +130,16 @@ RETURNED: dict[str, tuple[int, str, str]] = {
             "plan",
         )
         for name, code, end in (
-            (name, 128 + int(number), f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})")
-            for name, number in (("SIGHUP", signal.SIGHUP), ("SIGINT", signal.SIGINT), ("SIGTERM", signal.SIGTERM))
+            (
+                name,
+                128 + int(number),
+                (f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})"),
+            )
+            for name, number in (
+                ("SIGHUP", signal.SIGHUP),
+                ("SIGINT", signal.SIGINT),
+                ("SIGTERM", signal.SIGTERM),
+            )
         )
     },
 }
@@ -148,4 +171,6 @@ def test_the_exit_code_where_nobody_reads_on() -> None:
 def test_every_exit_code_that_is_documented_is_tested() -> None:
     assert {code for code, _, _ in RETURNED.values()} == EXIT_CODES
     told = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
-    assert {int(code) for code in re.findall(r"\b\d+\b", told.rpartition("- Exit codes")[2])} >= EXIT_CODES
+    assert {
+        int(code) for code in re.findall(r"\b\d+\b", told.rpartition("- Exit codes")[2])
+    } >= EXIT_CODES

@@ -51,7 +51,8 @@ def test_values_that_are_completed_are_those_that_are_taken() -> None:
         ("fim-private plan --j", ["--json"]),
         ("fim-private budget create --unit ", ["basket", "user"]),
         ("fim-private mine ", []),  # the shell goes on with names of files
-        ("fim-private mine --config nothing.toml --unio", ["--union"]),  # no file is opened for that
+        # no file is opened for that
+        ("fim-private mine --config nothing.toml --unio", ["--union"]),
     ],
 )
 def test_what_may_follow_a_line(line: str, expected: list[str]) -> None:
@@ -71,8 +72,11 @@ def test_bash_itself_completes(tmp_path: Path) -> None:
         f'export HOME={tmp_path}; PATH="{script.parent}:$PATH"; '
         "fim-private --install-completion >/dev/null; . ~/.bashrc; "
         "COMP_WORDS=(fim-private audit --neighbors add); COMP_CWORD=3; "
-        '_fim_private_completion fim-private; printf "%s\\n" "${COMPREPLY[@]}"; complete -p fim-private'
+        '_fim_private_completion fim-private; printf "%s\\n" "${COMPREPLY[@]}"; complete -p '
+        "fim-private"
     )
-    done = subprocess.run([bash, "--norc", "-c", lines], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        [bash, "--norc", "-c", lines], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.stdout.splitlines()[0] == "add-remove"
     assert "-F _fim_private_completion fim-private" in done.stdout

@@ -41,32 +41,66 @@ def test_the_table(folder: Path) -> None:
 
 def test_json_and_csv(folder: Path) -> None:
     release = json.loads(
-        run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "json", "--seed", "1").stdout
+        run(
+            folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "json", "--seed", "1"
+        ).stdout
     )
     assert (release["mechanism"], release["private"], "units" in release) == ("count", False, True)
-    assert [itemset["items"] for itemset in release["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
+    assert [itemset["items"] for itemset in release["itemsets"]] == [
+        [39, 48],
+        [41],
+        [39, "unicorn"],
+    ]
     assert all(itemset["interval"][0] <= itemset["support"] for itemset in release["itemsets"])
-    done = run(folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "csv", "--output", "counts.csv")
+    done = run(
+        folder,
+        "baskets.dat",
+        "--itemsets",
+        "pairs.csv",
+        "--format",
+        "csv",
+        "--output",
+        "counts.csv",
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("", "wrote counts.csv\n", 0)
-    assert (folder / "counts.csv").read_text().startswith("item_1,item_2,support,lower,upper,share\n")
-    again = json.loads(run(folder, "baskets.dat", "--itemsets", "counts.csv", "--format", "json").stdout)
+    assert (
+        (folder / "counts.csv").read_text().startswith("item_1,item_2,support,lower,upper,share\n")
+    )
+    again = json.loads(
+        run(folder, "baskets.dat", "--itemsets", "counts.csv", "--format", "json").stdout
+    )
     assert [itemset["items"] for itemset in again["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
 
 
 def test_users_and_columns(folder: Path) -> None:
     columns = ["--basket", "visit", "--item", "product", "--user", "shopper"]
-    done = run(folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--epsilon", "20", "--format", "json")
+    done = run(
+        folder,
+        "visits.csv",
+        "--itemsets",
+        "tea.csv",
+        *columns,
+        "--epsilon",
+        "20",
+        "--format",
+        "json",
+    )
     release = json.loads(done.stdout)
     assert (release["privacy_unit"], release["neighbors"]) == ("user", "add-remove")
     assert abs(release["itemsets"][0]["support"] - 100) < 5
     assert abs(release["units"] - 100) < 20
-    done = run(folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--no-count", "--format", "json")
+    done = run(
+        folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--no-count", "--format", "json"
+    )
     assert "units" not in json.loads(done.stdout)
 
 
 @pytest.mark.full
 def test_standard_input(folder: Path) -> None:
-    for arguments, stdin in ((["-", "--itemsets", "pairs.csv"], BASKETS), (["baskets.dat", "--itemsets", "-"], "41\n")):
+    for arguments, stdin in (
+        (["-", "--itemsets", "pairs.csv"], BASKETS),
+        (["baskets.dat", "--itemsets", "-"], "41\n"),
+    ):
         done = run(folder, *arguments, stdin=stdin)
         assert (done.stderr, done.returncode) == ("", 0)
         assert "{41}" in done.stdout
@@ -76,10 +110,22 @@ def test_standard_input(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["baskets.dat"], "Missing option '--itemsets'"),
-        (["-", "--itemsets", "-"], "only one of the purchases and --itemsets can be standard input"),
-        (["baskets.dat", "--itemsets", "nowhere.csv"], "'nowhere.csv' does not exist; check the path"),
-        (["nowhere.dat", "--itemsets", "pairs.csv"], "'nowhere.dat' does not exist; check the path"),
-        (["baskets.dat", "--itemsets", "pairs.csv", "--epsilon", "0"], "--epsilon must be a number above 0, not 0.0"),
+        (
+            ["-", "--itemsets", "-"],
+            ("only one of the purchases and --itemsets can be standard input"),
+        ),
+        (
+            ["baskets.dat", "--itemsets", "nowhere.csv"],
+            ("'nowhere.csv' does not exist; check the path"),
+        ),
+        (
+            ["nowhere.dat", "--itemsets", "pairs.csv"],
+            ("'nowhere.dat' does not exist; check the path"),
+        ),
+        (
+            ["baskets.dat", "--itemsets", "pairs.csv", "--epsilon", "0"],
+            ("--epsilon must be a number above 0, not 0.0"),
+        ),
         (
             ["baskets.dat", "--itemsets", "pairs.csv", "--output", "pairs.csv"],
             "cannot write 'pairs.csv': it is an input",

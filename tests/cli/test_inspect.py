@@ -1,4 +1,6 @@
-"""`fim-private inspect`, and what `mine` says on a terminal of how it read a file: through real processes."""
+"""`fim-private inspect`, and what `mine` says on a terminal of how it read a file: through real
+processes.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,12 @@ def test_the_command_it_names_runs(tmp_path: Path) -> None:
     done = run(tmp_path, "inspect", str(SALES), "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
     seen = json.loads(done.stdout)
-    assert (seen["form"], seen["delimiter"], seen["rows"], seen["users"]) == ("long", ";", 50840, 6560)
+    assert (seen["form"], seen["delimiter"], seen["rows"], seen["users"]) == (
+        "long",
+        ";",
+        50840,
+        6560,
+    )
     words = shlex.split(seen["command"])
     assert words[:3] == ["fim-private", "mine", str(SALES)]
     mined = run(tmp_path, *words[1:], "--format", "json")
@@ -35,16 +42,24 @@ def test_the_command_it_names_runs(tmp_path: Path) -> None:
     assert json.loads(mined.stdout)["privacy_unit"] == "user"
 
 
-def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, str, str]:
     monkeypatch.setattr(sys, "argv", ["fim-private", *words])
     code = run_here()
     found = capsys.readouterr()
     return code, found.out, found.err
 
 
-def test_it_says_that_it_shows_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_it_says_that_it_shows_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert told(monkeypatch, capsys, "inspect", str(SALES), "--output", "seen.txt") == (0, "", "wrote seen.txt\n")
+    assert told(monkeypatch, capsys, "inspect", str(SALES), "--output", "seen.txt") == (
+        0,
+        "",
+        "wrote seen.txt\n",
+    )
     shown = (tmp_path / "seen.txt").read_text()
     assert shown.startswith("For your eyes only: this shows data and exact counts.")
     assert "6,560 users" in shown
@@ -52,7 +67,9 @@ def test_it_says_that_it_shows_data(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "To mine it: fim-private mine" in shown
 
 
-def test_what_cannot_be_inspected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_what_cannot_be_inspected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wrong.csv").write_text("a,b\n1,x\n")
     for words, part in (
@@ -72,7 +89,18 @@ def test_what_cannot_be_inspected(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.full
 def test_standard_input_of_any_form(tmp_path: Path) -> None:
     sales = b"order_id;product\n" + b"".join(b"%d;milk\n%d;tea\n" % (n, n) for n in range(900))
-    done = run(tmp_path, "mine", "-", "--basket", "order_id", "--item", "product", "--format", "json", stdin=sales)
+    done = run(
+        tmp_path,
+        "mine",
+        "-",
+        "--basket",
+        "order_id",
+        "--item",
+        "product",
+        "--format",
+        "json",
+        stdin=sales,
+    )
     assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
     done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b","))
     assert done.returncode == 2
@@ -85,7 +113,12 @@ def test_on_a_terminal_it_says_what_it_read() -> None:
     seen = on_terminal(words, stdout=False, env=os.environ)
     assert seen.returncode == 0
     lines = [line for line in seen.screen.splitlines() if line.startswith("Read as ")]
-    assert lines == ["Read as text, one item per row: basket 'order_id', item 'product'; separated by semicolons."]
+    assert lines == [
+        (
+            "Read as text, one item per row: basket 'order_id', item 'product'; "
+            "separated by semicolons."
+        )
+    ]
     assert "column 'customer_id' looks like customers" in " ".join(seen.screen.split())
     assert "50" not in lines[0]
     plain = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)

@@ -1,4 +1,6 @@
-"""Options from a file and from the environment: which of them wins, what is refused, and who hears of it."""
+"""Options from a file and from the environment: which of them wins, what is refused, and who hears
+of it.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ def commands() -> dict[tuple[str, ...], Any]:
     def walk(group: Any, path: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
         found: dict[tuple[str, ...], Any] = {}
         for name, command in group.commands.items():
-            found |= walk(command, (*path, name)) if hasattr(command, "commands") else {(*path, name): command}
+            found |= (
+                walk(command, (*path, name))
+                if hasattr(command, "commands")
+                else {(*path, name): command}
+            )
         return found
 
     return walk(typer.main.get_command(app), ())
@@ -63,13 +69,20 @@ def test_what_is_typed_wins_then_the_environment_then_a_file_then_the_default(sh
     by_variable = asked(shop, "baskets.dat", **variables)
     assert (by_variable["epsilon"], by_variable["delta"]) == (5, 1e-8)
     assert asked(shop, "baskets.dat", "--epsilon", "6", **variables)["epsilon"] == 6
-    assert asked(shop, "baskets.dat", FIM_PRIVATE_COUNT_EPSILON="5", FIM_PRIVATE_MINE_EPSILON="")["epsilon"] == 1
+    assert (
+        asked(shop, "baskets.dat", FIM_PRIVATE_COUNT_EPSILON="5", FIM_PRIVATE_MINE_EPSILON="")[
+            "epsilon"
+        ]
+        == 1
+    )
 
 
 def test_a_file_may_hold_whatever_is_typed(shop: Path) -> None:
     (shop / "mine.toml").write_text(
-        '[mine]\nfile = "baskets.dat"\nmin_support = "2%"\nsize = "1-2"\nsupports = true\nunion = false\n'
-        'format = "json"\noutput = "release.txt"\nquiet = true\nneighbors = "replace-one"\nepsilon = 12\n'
+        '[mine]\nfile = "baskets.dat"\nmin_support = "2%"\nsize = "1-2"\nsupports = true\nunion '
+        "= false\n"
+        'format = "json"\noutput = "release.txt"\nquiet = true\nneighbors = '
+        '"replace-one"\nepsilon = 12\n'
     )
     done = run(shop, "mine", "--config", "mine.toml")
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
@@ -82,7 +95,9 @@ def test_a_file_may_hold_whatever_is_typed(shop: Path) -> None:
 def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
     rows = "".join(f"{n},food,{item}\n" for n in range(700) for item in ("bread", "milk"))
     (shop / "long.csv").write_text("order,kind,product\n" + rows)
-    (shop / "f.toml").write_text("file = 'long.csv'\nbasket = 'order'\n[mine]\nitem = ['kind', 'product']\n")
+    (shop / "f.toml").write_text(
+        "file = 'long.csv'\nbasket = 'order'\n[mine]\nitem = ['kind', 'product']\n"
+    )
     (shop / "g.toml").write_text("[mine]\nitem = 'product'\n")
     typed = asked(shop, "long.csv", "--basket", "order", "--item", "kind", "--item", "product")
     assert typed["itemsets"] != []
@@ -94,7 +109,9 @@ def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
     )
     (shop / "h.toml").write_text("[mine]\nitem = ['kind', true]\n")
     message = refused(run(shop, "mine", "long.csv", "--config", "h.toml"))
-    assert message == "key 'item' of table [mine] in 'h.toml' must be a text, or a number, not a truth value"
+    assert message == (
+        "key 'item' of table [mine] in 'h.toml' must be a text, or a number, not a truth value"
+    )
 
 
 @pytest.mark.full
@@ -111,49 +128,93 @@ def test_a_file_counts_as_said_where_one_option_gives_way_to_another(shop: Path)
     (shop / "one.toml").write_text("epsilon = 0.5\n")
     drawn = ["--epsilons", "1,2", "--figure", "p.svg", "--units", "9000"]
     message = refused(run(shop, "plan", *drawn, "--config", "one.toml"))
-    assert message == "--epsilons are what the figure compares: leave out --epsilon (key 'epsilon' in 'one.toml')"
+    assert message == (
+        "--epsilons are what the figure compares: leave out --epsilon (key 'epsilon' in 'one.toml')"
+    )
 
 
 @pytest.mark.full
 def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: Path) -> None:
-    (shop / "all.toml").write_text("epsilon = 0.5\ndelta = 1e-7\nquiet = true\nneighbors = 'replace-one'\n")
+    (shop / "all.toml").write_text(
+        "epsilon = 0.5\ndelta = 1e-7\nquiet = true\nneighbors = 'replace-one'\n"
+    )
     for command in ("plan", "audit --mechanism distance --trials 0"):
         done = run(shop, *command.split(), "--config", "all.toml", "--format", "json")
         assert (done.stderr, done.returncode) == ("", 0)
         said = json.loads(done.stdout)
         assert (said["epsilon"], said["delta"], said["neighbors"]) == (0.5, 1e-7, "replace-one")
     assert "--delta" in refused(run(shop, "budget", "create", "x.ledger", "--config", "all.toml"))
-    (shop / "ledger.toml").write_text('epsilon = 0.5\n[budget.create]\nepsilon = 3\ndelta = 0\nledger = "x.ledger"\n')
+    (shop / "ledger.toml").write_text(
+        'epsilon = 0.5\n[budget.create]\nepsilon = 3\ndelta = 0\nledger = "x.ledger"\n'
+    )
     assert run(shop, "budget", "create", "--config", "ledger.toml").returncode == 0
-    done = run(shop, "budget", "show", "--format", "json", FIM_PRIVATE_BUDGET_SHOW_LEDGER="x.ledger")
+    done = run(
+        shop, "budget", "show", "--format", "json", FIM_PRIVATE_BUDGET_SHOW_LEDGER="x.ledger"
+    )
     assert json.loads(done.stdout)["limit"]["epsilon"] == 3
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[mine]\ntop = true", "key 'top' of table [mine] in 'f.toml' must be a number, not a truth value"),
+        (
+            "[mine]\ntop = true",
+            ("key 'top' of table [mine] in 'f.toml' must be a number, not a truth value"),
+        ),
         ("[mine]\ntop = '5'", "key 'top' of table [mine] in 'f.toml' must be a number, not a text"),
-        ("top = 2.5", "Invalid value for '--top': must be a whole number, not '2.5' (key 'top' in 'f.toml')"),
-        ("[mine]\nunion = 1", "key 'union' of table [mine] in 'f.toml' must be true or false, not a number"),
-        ("[mine]\nwhere = ['a']", "key 'where' of table [mine] in 'f.toml' must be a text, or a number, not a list"),
-        ("[mine]\nuser = 2020-01-01", "key 'user' of table [mine] in 'f.toml' must be a text, or a number, not a date"),
+        (
+            "top = 2.5",
+            (
+                "Invalid value for '--top': must be a whole number, not '2.5' (key 'top' "
+                "in 'f.toml')"
+            ),
+        ),
+        (
+            "[mine]\nunion = 1",
+            ("key 'union' of table [mine] in 'f.toml' must be true or false, not a number"),
+        ),
+        (
+            "[mine]\nwhere = ['a']",
+            ("key 'where' of table [mine] in 'f.toml' must be a text, or a number, not a list"),
+        ),
+        (
+            "[mine]\nuser = 2020-01-01",
+            ("key 'user' of table [mine] in 'f.toml' must be a text, or a number, not a date"),
+        ),
         ('[mine]\nuser = "a\\u0000b"', "key 'user' of table [mine] in 'f.toml' has a NUL in it"),
-        ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0"),
+        (
+            "[mine]\nepsilon = -1",
+            ("--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0"),
+        ),
         (
             "[mine]\nepsilon = nan",
-            "must be a number such as 0.5 or 1e-6, not 'nan' (key 'epsilon' of table [mine] in 'f.toml')",
+            (
+                "must be a number such as 0.5 or 1e-6, not 'nan' (key 'epsilon' of table [mine] in "
+                "'f.toml')"
+            ),
         ),
         (
             "[mine]\nformat = 'x'",
             "'x' is not one of 'table', 'json', 'csv', 'markdown', 'parquet', 'svg'. (key 'format'",
         ),
-        ("[mine]\nmin-suport = 1", "key 'min-suport' of table [mine] in 'f.toml' is no option; did you mean"),
+        (
+            "[mine]\nmin-suport = 1",
+            ("key 'min-suport' of table [mine] in 'f.toml' is no option; did you mean"),
+        ),
         ("[mine]\nmin-support = 1\nmin_support = 2", "is there twice"),
-        ("[mine]\nseed = 1", "key 'seed' of table [mine] in 'f.toml' is not taken from a file: type --seed"),
+        (
+            "[mine]\nseed = 1",
+            ("key 'seed' of table [mine] in 'f.toml' is not taken from a file: type --seed"),
+        ),
         ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
-        ("[audit]\ntrials = 'x'", "key 'trials' of table [audit] in 'f.toml' must be a number, not a text"),
-        ("[mien]\ntop = 1", "'f.toml' has a table 'mien', which is no command; there are [inspect], [mine], "),
+        (
+            "[audit]\ntrials = 'x'",
+            ("key 'trials' of table [audit] in 'f.toml' must be a number, not a text"),
+        ),
+        (
+            "[mien]\ntop = 1",
+            ("'f.toml' has a table 'mien', which is no command; there are [inspect], [mine], "),
+        ),
         ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
         ("a = " + "[" * 100_000, "'f.toml' is no TOML that can be read"),
         ("#" * (1 << 20) + "\n", "'f.toml' is too long for a file of options"),
@@ -166,7 +227,9 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
 def test_what_a_file_may_not_say(shop: Path, content: str | bytes | None, message: str) -> None:
     if content is not None:
         (shop / "f.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert message in refused(run(shop, "mine", "baskets.dat", "--output", "out.csv", "--config", "f.toml"))
+    assert message in refused(
+        run(shop, "mine", "baskets.dat", "--output", "out.csv", "--config", "f.toml")
+    )
     assert not (shop / "out.csv").exists()
 
 
@@ -176,8 +239,12 @@ def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
     message = refused(run(shop, "mine", "baskets.dat", "--config", "f.toml"))
     place = "key 'output' of table [mine] in 'f.toml'"
     assert message == f"cannot write 'f.toml': it is --config; choose another --output ({place})"
-    assert "another --report" in refused(run(shop, "mine", "baskets.dat", "--config", "f.toml", "--report", "f.toml"))
-    assert "another --figure" in refused(run(shop, "plan", "--config", "f.toml", "--figure", "f.toml"))
+    assert "another --report" in refused(
+        run(shop, "mine", "baskets.dat", "--config", "f.toml", "--report", "f.toml")
+    )
+    assert "another --figure" in refused(
+        run(shop, "plan", "--config", "f.toml", "--figure", "f.toml")
+    )
     assert (shop / "f.toml").read_text() == "[mine]\noutput = './f.toml'\n"
 
 
@@ -188,39 +255,79 @@ def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
         ("EPSILON", "-1", "--epsilon (FIM_PRIVATE_MINE_EPSILON) must be a number above 0"),
         ("UNION", "perhaps", "FIM_PRIVATE_MINE_UNION"),
         ("FORMAT", "x", "(FIM_PRIVATE_MINE_FORMAT)"),
-        ("SEED", "1", "'FIM_PRIVATE_MINE_SEED' is not taken from the environment: type --seed where you mean it"),
-        ("USERS", "c", "the environment variable 'FIM_PRIVATE_MINE_USERS' is no option of fim-private mine; unset it"),
+        (
+            "SEED",
+            "1",
+            (
+                "'FIM_PRIVATE_MINE_SEED' is not taken from the environment: type --seed "
+                "where you mean it"
+            ),
+        ),
+        (
+            "USERS",
+            "c",
+            (
+                "the environment variable 'FIM_PRIVATE_MINE_USERS' is no option of "
+                "fim-private mine; unset it"
+            ),
+        ),
     ],
 )
 @pytest.mark.one_in(2)
 def test_what_the_environment_may_not_say(shop: Path, name: str, value: str, message: str) -> None:
-    assert message in refused(run(shop, "mine", "baskets.dat", **{f"FIM_PRIVATE_MINE_{name}": value}))
+    assert message in refused(
+        run(shop, "mine", "baskets.dat", **{f"FIM_PRIVATE_MINE_{name}": value})
+    )
 
 
 def test_variables_of_other_things_are_not_ours(shop: Path) -> None:
-    # Kubernetes sets the like for a service that is called fim-private; and groups have no variables.
-    variables = {"FIM_PRIVATE_PORT": "tcp://10.0.0.1:80", "FIM_PRIVATE_VERSION": "1", "FIM_PRIVATE_HELP": "1"}
-    done = run(shop, "plan", **variables, FIM_PRIVATE_SHOW_COMPLETION="bash", FIM_PRIVATE_MINE_X="1")
+    # Kubernetes sets the like for a service that is called fim-private; and groups have no
+    # variables.
+    variables = {
+        "FIM_PRIVATE_PORT": "tcp://10.0.0.1:80",
+        "FIM_PRIVATE_VERSION": "1",
+        "FIM_PRIVATE_HELP": "1",
+    }
+    done = run(
+        shop, "plan", **variables, FIM_PRIVATE_SHOW_COMPLETION="bash", FIM_PRIVATE_MINE_X="1"
+    )
     assert (done.stderr, done.returncode) == ("", 0)
     assert "What it takes" in done.stdout
 
 
 def test_a_seed_is_never_taken_from_elsewhere() -> None:
-    """Whoever runs the command must know that its output is predictable; that of an audit has no secrets.
+    """Whoever runs the command must know that its output is predictable; that of an audit has no
+    secrets.
 
     Nor is it from elsewhere that names of items are not protected.
     """
     typed_only = {
-        (*path, given.name) for path, command in commands().items() for given in command.params if is_typed_only(given)
+        (*path, given.name)
+        for path, command in commands().items()
+        for given in command.params
+        if is_typed_only(given)
     }
-    everywhere = {(name, key) for name in ("mine", "count", "vote") for key in ("seed", "allow_other_unit", "again")}
-    short = {(*path, "json") for path, command in commands().items() if "json" in {one.name for one in command.params}}
-    assert typed_only == everywhere | {("mine", "items_are_public"), ("budget", "create", "renew")} | short
+    everywhere = {
+        (name, key)
+        for name in ("mine", "count", "vote")
+        for key in ("seed", "allow_other_unit", "again")
+    }
+    short = {
+        (*path, "json")
+        for path, command in commands().items()
+        if "json" in {one.name for one in command.params}
+    }
+    assert (
+        typed_only
+        == everywhere | {("mine", "items_are_public"), ("budget", "create", "renew")} | short
+    )
 
 
 def test_a_warning_names_the_variable(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat", FIM_PRIVATE_MINE_EPSILON="12")
-    assert done.stderr.startswith("Warning: --epsilon (FIM_PRIVATE_MINE_EPSILON) 12 promises next to nothing")
+    assert done.stderr.startswith(
+        "Warning: --epsilon (FIM_PRIVATE_MINE_EPSILON) 12 promises next to nothing"
+    )
 
 
 @pytest.mark.full
@@ -243,7 +350,9 @@ def test_every_parameter_of_every_command_has_a_key_and_a_variable_of_its_own() 
         variables = [variable_of("_".join(["FIM_PRIVATE", *path]), given) for given in named]
         assert len({*variables}) == len(variables) == len({*map(key_of, named)})
         for given, variable in zip(named, variables, strict=True):
-            option = given.opts[0].lstrip("-") if given.param_type_name == "option" else given.metavar
+            option = (
+                given.opts[0].lstrip("-") if given.param_type_name == "option" else given.metavar
+            )
             assert variable == "_".join(["FIM_PRIVATE", *path, option.replace("-", "_")]).upper()
 
 
@@ -263,7 +372,9 @@ TABLES = ["", *(".".join(path) for path in commands()), "budget", "nothing"]
 def test_no_file_of_options_makes_a_traceback(
     tmp_path_factory: pytest.TempPathFactory, table: str, key: str, value: object
 ) -> None:
-    """Whatever it says, it is taken or refused as wrong: `show` of a file that is not there tells which."""
+    """Whatever it says, it is taken or refused as wrong: `show` of a file that is not there tells
+    which.
+    """
     written = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
     if written is None:
         written = json.dumps(value) if isinstance(value, str) else str(value)
@@ -271,7 +382,12 @@ def test_no_file_of_options_makes_a_traceback(
     file.write_text((f"[{table}]\n" if table else "") + f"{key} = {written}\n", encoding="utf-8")
     done = CliRunner().invoke(app, ["show", "nothing.json", "--config", str(file)])
     assert done.exit_code != 0
-    assert type(done.exception).__name__ in {"SystemExit", "DataError", "ParameterError", "OutputError"}
+    assert type(done.exception).__name__ in {
+        "SystemExit",
+        "DataError",
+        "ParameterError",
+        "OutputError",
+    }
 
 
 @pytest.fixture
@@ -290,11 +406,17 @@ def context_of(shop: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_the_advised_command_types_all_that_was_given(shop: Path, context_of: Any) -> None:
-    (shop / "f.toml").write_text("epsilon = 2\n[mine]\nmax-basket = 5\nsupports = true\nunion = false\nquiet = true\n")
-    context = context_of(["baskets.dat", "--config", "f.toml", "--top", "3"], FIM_PRIVATE_MINE_DELTA="1e-7")
+    (shop / "f.toml").write_text(
+        "epsilon = 2\n[mine]\nmax-basket = 5\nsupports = true\nunion = false\nquiet = true\n"
+    )
+    context = context_of(
+        ["baskets.dat", "--config", "f.toml", "--top", "3"], FIM_PRIVATE_MINE_DELTA="1e-7"
+    )
     assert path_of(context) == ["mine"]
     start, end = "fim-private mine baskets.dat --top 3", "--quiet"
-    assert retyped(context, {}) == f"{start} --supports --epsilon 2.0 --delta 1e-07 --max-basket 5 {end}"
+    assert retyped(context, {}) == (
+        f"{start} --supports --epsilon 2.0 --delta 1e-07 --max-basket 5 {end}"
+    )
     assert retyped(context, {"max_basket": None, "union": True}) == (
         f"{start} --union --supports --epsilon 2.0 --delta 1e-07 {end}"
     )
@@ -303,8 +425,12 @@ def test_the_advised_command_types_all_that_was_given(shop: Path, context_of: An
     )
 
 
-def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(shop: Path, context_of: Any) -> None:
-    (shop / "f.toml").write_text("[mine]\nmax-basket = 5\nfile = 'sqlite:///a b.db'\nitem = ['a', 'b']\n")
+def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(
+    shop: Path, context_of: Any
+) -> None:
+    (shop / "f.toml").write_text(
+        "[mine]\nmax-basket = 5\nfile = 'sqlite:///a b.db'\nitem = ['a', 'b']\n"
+    )
     context = context_of([], FIM_PRIVATE_MINE_CONFIG="f.toml")
     assert retyped(context, {"top": 3, "max_basket": None}) == (
         "FIM_PRIVATE_MINE_CONFIG= fim-private mine 'sqlite:///a b.db' --top 3 --item a --item b"
@@ -315,12 +441,19 @@ def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> N
     (shop / "f.toml").write_text("[mine]\nfile = 'postgresql://ann:hunter2@host/shop'\n")
     shown = "fim-private mine 'postgresql://ann:***@host/shop'"
     assert retyped(context_of(["--config", "f.toml"]), {}) == shown
-    assert retyped(context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop"), {}) == shown
+    assert (
+        retyped(context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop"), {})
+        == shown
+    )
 
 
 @pytest.mark.parametrize(
     "words",
-    ["plan --epsilon 12", "mine baskets.dat --epsilon 12", "audit --epsilon 12 --mechanism distance --trials 0"],
+    [
+        "plan --epsilon 12",
+        "mine baskets.dat --epsilon 12",
+        ("audit --epsilon 12 --mechanism distance --trials 0"),
+    ],
 )
 @pytest.mark.full
 def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
@@ -331,7 +464,9 @@ def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
         assert heard.stderr.startswith("Warning: --epsilon 12")
     variable = f"FIM_PRIVATE_{words.split()[0].upper()}_QUIET"
     assert run(shop, *words.split(), **{variable: "true"}).stderr == ""
-    assert refused(run(shop, "mine", "none.dat", "--quiet")) == "'none.dat' does not exist; check the path"
+    assert refused(run(shop, "mine", "none.dat", "--quiet")) == (
+        "'none.dat' does not exist; check the path"
+    )
 
 
 def test_a_variable_names_columns_of_baskets_a_line_each(shop: Path) -> None:
@@ -339,4 +474,7 @@ def test_a_variable_names_columns_of_baskets_a_line_each(shop: Path) -> None:
     (shop / "spaces.csv").write_text(f"Order ID,till,product\n{rows}")
     told = ("spaces.csv", "--item", "product")
     assert "basket" not in asked(shop, *told, FIM_PRIVATE_MINE_BASKET="Order ID")
-    assert asked(shop, *told, FIM_PRIVATE_MINE_BASKET="Order ID\ntill")["basket"] == ["Order ID", "till"]
+    assert asked(shop, *told, FIM_PRIVATE_MINE_BASKET="Order ID\ntill")["basket"] == [
+        "Order ID",
+        "till",
+    ]

@@ -1,4 +1,6 @@
-"""Private PAC learning: the study runs on generated data alone, and its figures are what the theorem promises."""
+"""Private PAC learning: the study runs on generated data alone, and its figures are what the
+theorem promises.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_conjunctions_by_hand(literals: int) -> None:
     fast = problem.correct(weights).tolist()
     assert sorted(fast) == sorted(slow + [int(weights.sum()) - correct for correct in slow])
     assert problem.useless(weights) == int(weights[labels < 0].sum())
-    assert len(functions | {(True,) * 40, (False,) * 40}) <= problem.distinct() <= len(functions) + 4
+    assert (
+        len(functions | {(True,) * 40, (False,) * 40}) <= problem.distinct() <= len(functions) + 4
+    )
 
 
 def test_thresholds_by_hand() -> None:
@@ -48,7 +52,9 @@ def test_thresholds_by_hand() -> None:
 def test_the_bound_by_hand() -> None:
     u = hypothesis_classes.deviation(10, 1000, ETA)
     assert u == pytest.approx(math.sqrt(math.log(400) / 2000))
-    assert hypothesis_classes.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(2 * u + 0.012 * math.log(280))
+    assert hypothesis_classes.promise(u, 7, 1000, 0.5, ETA) == pytest.approx(
+        2 * u + 0.012 * math.log(280)
+    )
     chooser = LargeMargin(1.0, 1e-6)
     plain = chooser.integer_threshold(7) + 21 * math.log(60)
     assert plain < hypothesis_classes.margin(chooser, 7, ETA) < plain + 1.5
@@ -60,7 +66,8 @@ def test_t_star_by_hand() -> None:
     assert hypothesis_classes.least_margin(*shells, 10, [0.15, 0.3, 0.4]) == (0.15, 1)
     assert hypothesis_classes.least_margin(*shells, 10, [0.25, 0.3, 0.4]) == (0.3, 3)
     assert hypothesis_classes.least_margin(*shells, 10, [0.25, 0.1, 0.4]) == (0.2, 3)
-    assert hypothesis_classes.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None  # the whole class is no shell
+    # the whole class is no shell
+    assert hypothesis_classes.least_margin(*shells, 10, [0.25, 0.5, 0.6]) is None
 
 
 def test_choice_merges_only_what_does_not_matter() -> None:

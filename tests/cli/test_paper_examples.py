@@ -1,4 +1,6 @@
-"""The paper's worked examples: what the figures say is what the theorems say, and the checks can fail."""
+"""The paper's worked examples: what the figures say is what the theorems say, and the checks can
+fail.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,18 @@ RELATIONS = ("replace-one", "add-remove")
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     output = tmp_path_factory.mktemp("examples") / "examples.json"
-    command = [sys.executable, "-m", examples.STUDY.module, "--quick", "--no-figures", "--output", str(output)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
+    command = [
+        sys.executable,
+        "-m",
+        examples.STUDY.module,
+        "--quick",
+        "--no-figures",
+        "--output",
+        str(output),
+    ]
+    done = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE
+    )
     assert (done.stderr, done.returncode) == ("", 0)
     assert "| large-margin, known K |" in output.with_suffix(".md").read_text()
     answers: dict[str, Any] = json.loads(output.read_text())["answers"]
@@ -34,7 +46,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize("data", [ONE, TWO])
 @pytest.mark.parametrize(("relation", "rate"), [("replace-one", 0.5), ("add-remove", 1.0)])
 @pytest.mark.full
-def test_exponential_pays_for_the_universe(results: dict[str, Any], data: str, relation: str, rate: float) -> None:
+def test_exponential_pays_for_the_universe(
+    results: dict[str, Any], data: str, relation: str, rate: float
+) -> None:
     found = results[f"{data}|0.95|{relation}|exponential"]
     units = found["units"]
     assert units == sorted(units)
@@ -42,7 +56,9 @@ def test_exponential_pays_for_the_universe(results: dict[str, Any], data: str, r
     assert slope == pytest.approx(1 / rate, rel=0.02)
     # The least n with 1/(1 + (K - m)/m e^{-rate n}) >= 0.95, m leaders.
     leaders = 1 if data == ONE else 2
-    exact = [math.ceil((math.log(10**e / leaders - 1) + math.log(19)) / rate) for e in found["exponents"]]
+    exact = [
+        math.ceil((math.log(10**e / leaders - 1) + math.log(19)) / rate) for e in found["exponents"]
+    ]
     assert units == exact
 
 

@@ -1,4 +1,6 @@
-"""Periods on the command line: one or several, what a ledger says of them, promises that are not mixed, and renewal."""
+"""Periods on the command line: one or several, what a ledger says of them, promises that are not
+mixed, and renewal.
+"""
 
 from __future__ import annotations
 
@@ -57,30 +59,44 @@ def statement(folder: Path) -> Any:
 
 
 def test_one_period_and_each_of_several(folder: Path) -> None:
-    one = json.loads(done(run(folder, "mine", *SHOP, "--period", "2026-W46", "--format", "json", "--top", "1")))
+    one = json.loads(
+        done(run(folder, "mine", *SHOP, "--period", "2026-W46", "--format", "json", "--top", "1"))
+    )
     assert one["itemsets"][0]["items"] == ["bread", "milk"]
-    assert {name: one[name] for name in ("time", "period")} == {"time": "sold_at", "period": "2026-W46"}
+    assert {name: one[name] for name in ("time", "period")} == {
+        "time": "sold_at",
+        "period": "2026-W46",
+    }
     assert not {"segment", "by", "max_segments", "per"} & one.keys()
     done(run(folder, "mine", *SHOP, *WEEKS, "--output", "weeks.json"))
     weeks = fim.load(folder / "weeks.json")
     assert isinstance(weeks, fim.SegmentedRelease)
     assert [*weeks] == ["2026-W46", "2026-W47"]
-    assert (weeks.by, weeks.part, weeks.epsilon, weeks["2026-W46"].epsilon) == ("sold_at", "period", 1, 1)
+    assert (weeks.by, weeks.part, weeks.epsilon, weeks["2026-W46"].epsilon) == (
+        "sold_at",
+        "period",
+        1,
+        1,
+    )
     assert weeks["2026-W47"][0].items == ("bread", "milk")
     assert weeks.to_dict()["segments"] == [*weeks]
     assert weeks.to_pandas()["period"].tolist() == [*weeks]
     assert weeks.to_csv().startswith("period,item_1")
     text = done(run(folder, "mine", *SHOP, *WEEKS))
     assert (
-        "Only baskets of 2026-W46, 2026-W47 count. A basket belongs to the day of its earliest row, by sold_at" in text
-    )
+        "Only baskets of 2026-W46, 2026-W47 count. A basket belongs to the day of its earliest "
+        "row, by sold_at"
+    ) in text
 
 
 def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -> None:
     frame = pd.read_csv(folder / "shop.csv", dtype=str)
     asked: dict[str, Any] = {"basket": "order_id", "item": "product", "time": "sold_at", "top": 1}
     days = fim.mine(frame, **asked, start="2026-11-09", end="2026-11-15", seed=1)
-    assert days.to_dict() == fim.mine(frame, **asked, start="2026-11-09", end="2026-11-15", seed=1).to_dict()
+    assert (
+        days.to_dict()
+        == fim.mine(frame, **asked, start="2026-11-09", end="2026-11-15", seed=1).to_dict()
+    )
     assert days.scope.period == "2026-11-09..2026-11-15"
     (folder / "shop.toml").write_text('[mine]\nfrom = "2026-11-09"\nto = "2026-11-15"\n')
     words = ["mine", *SHOP, "--top", "1", "--seed", "1", "--format", "json"]
@@ -107,14 +123,22 @@ def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -
         (["--from", "2026-11-01"], "--from and --to go together"),
         ([], "--time needs --period too, such as 2026-11, or --per"),
         (["--period", "week"], "--period week needs --periods too"),
-        (["--period", "2026-11", "--neighbors", "replace-one"], "--time needs --neighbors add-remove"),
+        (
+            ["--period", "2026-11", "--neighbors", "replace-one"],
+            ("--time needs --neighbors add-remove"),
+        ),
         (["--period", "2026-11", "--per", "month"], "--per needs --user too"),
         (["--period", "2026-11", "--missing-time", "keep"], "--missing-time must be drop"),
         ([*WEEKS, "--by", "customer", "--segments", "c1,c2"], "give --by or --periods, not both"),
-        (["--period", "2026-11", "--time", "product"], "column 'product' of 'shop.csv' holds a text that is no time"),
+        (
+            ["--period", "2026-11", "--time", "product"],
+            ("column 'product' of 'shop.csv' holds a text that is no time"),
+        ),
     ],
 )
-def test_what_does_not_go_together_is_refused_in_one_line(shop: Path, words: list[str], says: str) -> None:
+def test_what_does_not_go_together_is_refused_in_one_line(
+    shop: Path, words: list[str], says: str
+) -> None:
     assert refused(run(shop.parent, "mine", *SHOP, *words)).startswith(f"Error: {says}")
 
 
@@ -126,7 +150,20 @@ def test_a_period_needs_a_time_and_count_takes_one(shop: Path) -> None:
 
 
 def test_an_empty_period_costs_what_was_asked_and_says_so(folder: Path) -> None:
-    done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "2", "--delta", "1e-5", "--composition", "basic"))
+    done(
+        run(
+            folder,
+            "budget",
+            "create",
+            "sales.ledger",
+            "--epsilon",
+            "2",
+            "--delta",
+            "1e-5",
+            "--composition",
+            "basic",
+        )
+    )
     text = done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2031-W40"))
     assert "Nothing stood out from the noise for 2031-W40." in text
     assert "A period without baskets gives the same, and costs as much." in text
@@ -148,14 +185,33 @@ def test_an_empty_period_costs_what_was_asked_and_says_so(folder: Path) -> None:
 )
 def test_an_empty_period_is_a_release_like_others(shop: Path, options: dict[str, Any]) -> None:
     """An error would say that nobody bought anything."""
-    asked: Any = {"user": "customer", "basket": "order_id", "item": "product", "time": "sold_at", "top": 3}
+    asked: Any = {
+        "user": "customer",
+        "basket": "order_id",
+        "item": "product",
+        "time": "sold_at",
+        "top": 3,
+    }
     for period in ("2031-W40", "2026-W46"):
         release = fim.mine(shop, period=period, seed=1, **asked | options)
         assert release.scope.period == period
 
 
 def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
-    done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "2", "--delta", "1e-5", "--composition", "basic"))
+    done(
+        run(
+            folder,
+            "budget",
+            "create",
+            "sales.ledger",
+            "--epsilon",
+            "2",
+            "--delta",
+            "1e-5",
+            "--composition",
+            "basic",
+        )
+    )
     done(run(folder, "mine", *SHOP, *CHARGED, *WEEKS))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46", "--epsilon", "0.5"))
     said = statement(folder)
@@ -166,7 +222,11 @@ def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
     assert [one["more_like_last"] for one in periods.values()] == [1, 2]
     assert {one["time"] for one in periods.values()} == {"sold_at"}
     assert said["more_like_last"] == 1
-    assert [one["span"]["period"] for one in said["entries"]] == ["2026-W46", "2026-W47", "2026-W46"]
+    assert [one["span"]["period"] for one in said["entries"]] == [
+        "2026-W46",
+        "2026-W47",
+        "2026-W46",
+    ]
     shown = done(run(folder, "budget", "show", "sales.ledger"))
     assert re.search(r"2026-W46 +│ +75 % +│ █{15}░{5} +│ +ε 0.5 +│ +1", shown)
     assert "period=2026-W47" in shown
@@ -180,7 +240,20 @@ def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
 
 
 def test_several_periods_are_charged_all_or_none(folder: Path) -> None:
-    done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "1e-5", "--composition", "basic"))
+    done(
+        run(
+            folder,
+            "budget",
+            "create",
+            "sales.ledger",
+            "--epsilon",
+            "1",
+            "--delta",
+            "1e-5",
+            "--composition",
+            "basic",
+        )
+    )
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W47"))
     refused(run(folder, "mine", *SHOP, *CHARGED, *WEEKS), 3)
     assert len(statement(folder)["entries"]) == 1
@@ -188,15 +261,37 @@ def test_several_periods_are_charged_all_or_none(folder: Path) -> None:
 
 def test_promises_are_not_mixed(folder: Path) -> None:
     create = ["budget", "create", "sales.ledger", "--epsilon", "9", "--delta", "1e-4"]
-    assert "--per is for users" in refused(run(folder, *create, "--per", "month", "--unit", "basket"))
+    assert "--per is for users" in refused(
+        run(folder, *create, "--per", "month", "--unit", "basket")
+    )
     done(run(folder, *create, "--per", "month"))
     said = refused(run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11"), 3)
-    assert "protects what a user buys in one month, and this release protects users for good; give --per month" in said
-    assert "protects users, and this" in refused(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-11"), 3)
-    said = refused(run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "week"), 3)
+    assert (
+        "protects what a user buys in one month, and this release protects users for good; "
+        "give --per month"
+    ) in said
+    assert "protects users, and this" in refused(
+        run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-11"), 3
+    )
+    said = refused(
+        run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "week"), 3
+    )
     assert "this release protects what a user buys in one week; give --per month" in said
     release = json.loads(
-        done(run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "month", "--format", "json"))
+        done(
+            run(
+                folder,
+                "mine",
+                *BY_USER[:-2],
+                *CHARGED,
+                "--period",
+                "2026-11",
+                "--per",
+                "month",
+                "--format",
+                "json",
+            )
+        )
     )
     assert release["per"] == "month"
     assert "any one user's month (all their baskets of that month)" in release["guarantee"]
@@ -204,7 +299,13 @@ def test_promises_are_not_mixed(folder: Path) -> None:
         "A user who buys in 12 months, with as much spent on each, has ε = 12, δ = 1.2e-05 in all."
     )
     shown = done(run(folder, "budget", "show", "sales.ledger"))
-    year = re.search(r"A user who buys in 12 months, with as much spent on each,\s+has ε = ([0-9.]+)", shown)
+    year = re.search(
+        (
+            r"A user who buys in 12 months, with as much spent on each,\s+has ε = "
+            r"([0-9.]+)"
+        ),
+        shown,
+    )
     assert year is not None
     assert float(year[1]) <= 12
     assert "of one month" in shown
@@ -216,17 +317,39 @@ def test_promises_are_not_mixed(folder: Path) -> None:
 
 
 def test_months_are_found_by_the_same_columns(folder: Path) -> None:
-    """What one column finds in a month, another may find in many: removing it changes the releases of all of these."""
+    """What one column finds in a month, another may find in many: removing it changes the releases
+    of all of these.
+    """
     shop = pd.read_csv(folder / "shop.csv")
-    shop.assign(paid_at="2026-12-02", line=range(len(shop))).to_csv(folder / "shop.csv", index=False)
-    done(run(folder, "budget", "create", "sales.ledger", "--epsilon", "9", "--delta", "1e-4", "--per", "month"))
+    shop.assign(paid_at="2026-12-02", line=range(len(shop))).to_csv(
+        folder / "shop.csv", index=False
+    )
+    done(
+        run(
+            folder,
+            "budget",
+            "create",
+            "sales.ledger",
+            "--epsilon",
+            "9",
+            "--delta",
+            "1e-4",
+            "--per",
+            "month",
+        )
+    )
     words = ["mine", *BY_USER[:-2], *CHARGED, "--per", "month", "--period", "2026-12"]
     done(run(folder, *words))
     for name, other in (("sold_at", "paid_at"), ("order_id", "line")):
         changed = [other if word == name else word for word in words]
-        columns = " and ".join(repr(other if column == name else column) for column in ("sold_at", "order_id"))
+        columns = " and ".join(
+            repr(other if column == name else column) for column in ("sold_at", "order_id")
+        )
         said = refused(run(folder, *changed), 3)
-        assert f"finds the month of a purchase by 'sold_at' and 'order_id', and this release by {columns}" in said
+        assert (
+            f"finds the month of a purchase by 'sold_at' and 'order_id', and this release by "
+            f"{columns}"
+        ) in said
         done(run(folder, *changed, "--allow-other-unit"))
     assert len(statement(folder)["entries"]) == 3
 
@@ -241,14 +364,27 @@ def test_customers_for_good_share_the_budget_among_periods(folder: Path) -> None
     assert [one["epsilon"] for one in each["releases"]] == [1, 1]
     assert each["guarantee"].endswith("has ε = 12, δ = 1.2e-05 in all.")
     both = [*WEEKS, "--per", "month", "--format", "json"]  # two weeks of one month
-    assert [one["epsilon"] for one in json.loads(done(run(folder, "mine", *BY_USER[:-2], *both)))["releases"]] == [
+    assert [
+        one["epsilon"]
+        for one in json.loads(done(run(folder, "mine", *BY_USER[:-2], *both)))["releases"]
+    ] == [
         0.5,
         0.5,
     ]
 
 
 def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
-    create = ["budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "1e-5", "--composition", "basic"]
+    create = [
+        "budget",
+        "create",
+        "sales.ledger",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-5",
+        "--composition",
+        "basic",
+    ]
     done(run(folder, *create, "--renew"))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     assert "there is such a file already" in refused(run(folder, *create))
@@ -258,9 +394,14 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
         _ = old.left
     said = statement(folder)
     assert (said["spent"]["epsilon"], said["entries"]) == (0, [])
-    assert {name: said["renewed"][name] for name in ("file", "epsilon")} == {"file": "sales.ledger.1", "epsilon": "1"}
+    assert {name: said["renewed"][name] for name in ("file", "epsilon")} == {
+        "file": "sales.ledger.1",
+        "epsilon": "1",
+    }
     shown = done(run(folder, "budget", "show", "sales.ledger"))
-    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Anyone in the data of both" in " ".join(shown.split())
+    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Anyone in the data of both" in " ".join(
+        shown.split()
+    )
     assert len(fim.Ledger(folder / "sales.ledger.1").statement(verify=True).entries) == 1
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     done(run(folder, *create, "--renew"))
@@ -271,8 +412,12 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
         "ledgers": "2",
     }
     shown = " ".join(done(run(folder, "budget", "show", "sales.ledger")).split())
-    assert "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 2, δ = 2e-06." in shown
-    assert "Anyone in the data of all these times is protected by all these budgets together." in shown
+    assert (
+        "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 2, δ = 2e-06."
+    ) in shown
+    assert (
+        "Anyone in the data of all these times is protected by all these budgets together." in shown
+    )
 
 
 def test_inspect_says_which_days_there_are(folder: Path) -> None:

@@ -1,4 +1,6 @@
-"""`fim-private plan` and `fim-private audit`, and several itemsets from `fim-private mine`, as processes."""
+"""`fim-private plan` and `fim-private audit`, and several itemsets from `fim-private mine`, as
+processes.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,21 @@ def as_json(*arguments: object) -> Any:
 def test_plan_is_the_contract() -> None:
     plan = as_json("plan", "--units", 100_000, "--size", 2, "--epsilon", 1, "--delta", 1e-6)
     assert [mechanism["name"] for mechanism in plan["mechanisms"]] == NAMES
-    assert all({"required_support", "required_margin", "needs"} <= set(m) for m in plan["mechanisms"])
+    assert all(
+        {"required_support", "required_margin", "needs"} <= set(m) for m in plan["mechanisms"]
+    )
     assert plan["recommended"] == "limited-domain"
     found = {m["name"]: m["required_support"] for m in plan["mechanisms"]}
     assert found["large-margin"] == 438
     assert found["exponential"] is None
     known = as_json("plan", "--universe-size", 16_470, "--max-basket", 50, "--confidence", 0.95)
     found = {m["name"]: m["required_support"] for m in known["mechanisms"]}
-    assert (found["exponential"], found["permute-and-flip"], found["choosing"], found["distance"]) == (22, 21, 25, 17)
+    assert (
+        found["exponential"],
+        found["permute-and-flip"],
+        found["choosing"],
+        found["distance"],
+    ) == (22, 21, 25, 17)
 
 
 @pytest.mark.full
@@ -62,7 +71,9 @@ def test_plan_says_what_to_take() -> None:
     ids=lambda words: words[0],
 )
 @pytest.mark.one_in(4)
-def test_a_table_or_json_is_written_as_the_output_is_named(words: list[object], tmp_path: Path) -> None:
+def test_a_table_or_json_is_written_as_the_output_is_named(
+    words: list[object], tmp_path: Path
+) -> None:
     (tmp_path / "baskets.dat").write_text("1 2\n1 3\n")
     fim.Ledger.create(tmp_path / "sales.ledger", epsilon=1, delta=1e-6)
     assert run(*words, "--output", "found.JSON", folder=tmp_path).returncode == 0
@@ -73,7 +84,9 @@ def test_a_table_or_json_is_written_as_the_output_is_named(words: list[object], 
         "Error: cannot write 'found.csv': this command writes files that end in .txt or .json"
     )
     assert refused.stderr.count("\n") == 1
-    assert run(*words, "--output", "found.csv", "--format", "table", folder=tmp_path).returncode == 0
+    assert (
+        run(*words, "--output", "found.csv", "--format", "table", folder=tmp_path).returncode == 0
+    )
     assert (tmp_path / "found.csv").read_text(encoding="utf-8")[0] not in "[{"
 
 
@@ -82,13 +95,40 @@ def test_plan_for_many(tmp_path: Path) -> None:
     plan = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports")
     assert plan["top"] == [10, 50, 100]
     assert plan["recommended"] == ["limited-domain", "levelwise", "levelwise"]
-    other = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports", "--neighbors", "replace-one")
+    other = as_json(
+        "plan",
+        "--typical-basket",
+        10,
+        "--units",
+        100_000,
+        "--supports",
+        "--neighbors",
+        "replace-one",
+    )
     assert other["recommended"] == ["levelwise"] * 3
-    assert {one["name"] for one in plan["mechanisms"]} == {"exponential", "limited-domain", "choosing", "levelwise"}
-    done = run("plan", "--typical-basket", 10, "--top", "5,20", "--size", "2-3", "--figure", "top.svg", folder=tmp_path)
+    assert {one["name"] for one in plan["mechanisms"]} == {
+        "exponential",
+        "limited-domain",
+        "choosing",
+        "levelwise",
+    }
+    done = run(
+        "plan",
+        "--typical-basket",
+        10,
+        "--top",
+        "5,20",
+        "--size",
+        "2-3",
+        "--figure",
+        "top.svg",
+        folder=tmp_path,
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     assert "itemsets asked for, of each size" in (tmp_path / "top.svg").read_text(encoding="utf-8")
-    done = run("plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path)
+    done = run(
+        "plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
     table = run("plan", "--top", 5)
@@ -106,7 +146,9 @@ def test_plan_for_customers() -> None:
 
 @pytest.mark.full
 def test_audit_is_kept_and_says_how_much_is_used() -> None:
-    audit = as_json("audit", "--mechanism", "limited-domain", "--neighbors", "add-remove", "--trials", 20)
+    audit = as_json(
+        "audit", "--mechanism", "limited-domain", "--neighbors", "add-remove", "--trials", 20
+    )
     assert audit["holds"] is True
     assert audit["mechanism"] == "limited-domain"
     assert audit["numerical_error"] <= 1e-12
@@ -149,7 +191,10 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
             ["audit", "--mechanism", "levelwise"],
             "Error: levelwise has many steps, which the tests audit one by one",
         ),
-        (["audit", "--mechanism", "laplace"], "Error: --mechanism must be one of all, large-margin"),
+        (
+            ["audit", "--mechanism", "laplace"],
+            ("Error: --mechanism must be one of all, large-margin"),
+        ),
     ],
     ids=str,
 )
@@ -164,8 +209,21 @@ def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path)
 
 @pytest.mark.full
 def test_a_range_of_sizes_as_table_and_csv(tmp_path: Path) -> None:
-    (tmp_path / "shop.dat").write_text("1 2 3\n" * 900 + "1 2\n" * 300 + "4\n" * 9, encoding="utf-8")
-    options = ["shop.dat", "--size", "2-3", "--top", 2, "--mechanism", "limited-domain", "--supports", "--seed", 2]
+    (tmp_path / "shop.dat").write_text(
+        "1 2 3\n" * 900 + "1 2\n" * 300 + "4\n" * 9, encoding="utf-8"
+    )
+    options = [
+        "shop.dat",
+        "--size",
+        "2-3",
+        "--top",
+        2,
+        "--mechanism",
+        "limited-domain",
+        "--supports",
+        "--seed",
+        2,
+    ]
     table = run("mine", *options, folder=tmp_path)
     assert (table.stderr, table.returncode) == ("", 0)
     assert "{1, 2, 3}" in table.stdout
@@ -174,5 +232,7 @@ def test_a_range_of_sizes_as_table_and_csv(tmp_path: Path) -> None:
     csv = run("mine", *options, "--format", "csv", folder=tmp_path).stdout.splitlines()
     assert csv[0] == "item_1,item_2,item_3,support,lower,upper,share,doubtful"
     assert csv[1].startswith("1,2,,1")
-    together = run("mine", *options, "--union", "--format", "csv", folder=tmp_path).stdout.splitlines()
+    together = run(
+        "mine", *options, "--union", "--format", "csv", folder=tmp_path
+    ).stdout.splitlines()
     assert len(together) == 3

@@ -1,9 +1,10 @@
 """Every command and example in the documents runs, and shows what the documents say that it shows.
 
-Conventions for the documents: commands stand in ``sh`` blocks (one a line), in ``console`` blocks (after ``$ ``,
-with the whole output below; a line ``...`` stands for any lines, and lines may be wrapped anywhere), or indented
-by four spaces. Python stands in ``python`` blocks, which one process runs in order; a comment behind a ``print``
-is what it prints. Files that do not come with the project are made up, in the form that the command says.
+Conventions for the documents: commands stand in ``sh`` blocks (one a line), in ``console`` blocks
+(after ``$ ``, with the whole output below; a line ``...`` stands for any lines, and lines may be
+wrapped anywhere), or indented by four spaces. Python stands in ``python`` blocks, which one process
+runs in order; a comment behind a ``print`` is what it prints. Files that do not come with the
+project are made up, in the form that the command says.
 """
 
 from __future__ import annotations
@@ -78,13 +79,19 @@ def blocks(document: str) -> Iterator[Block]:
     lines = iter(enumerate(read(document).splitlines(), 1))
     for number, line in lines:
         if line.startswith("```"):
-            inside = [text for _, text in takewhile(lambda item: not item[1].startswith("```"), lines)]
+            inside = [
+                text for _, text in takewhile(lambda item: not item[1].startswith("```"), lines)
+            ]
             yield Block(line.removeprefix("```").strip(), inside, number)
 
 
 def outside_of_blocks(document: str) -> Iterator[tuple[int, str]]:
     """The lines of a document that are in no fenced block, with their numbers."""
-    fenced = {n for block in blocks(document) for n in range(block.line, block.line + len(block.lines) + 2)}
+    fenced = {
+        n
+        for block in blocks(document)
+        for n in range(block.line, block.line + len(block.lines) + 2)
+    }
     return ((n, line) for n, line in enumerate(read(document).splitlines(), 1) if n not in fenced)
 
 
@@ -104,31 +111,45 @@ def commands(document: str) -> Iterator[Command]:
 
 def console_commands(document: str, block: Block) -> Iterator[Command]:
     text = "\n".join(block.lines).replace("\\\n", " " * 2)
-    assert text.startswith("$ "), f"{document}:{block.line}: a console block begins with a command, after '$ '"
+    assert text.startswith("$ "), (
+        f"{document}:{block.line}: a console block begins with a command, after '$ '"
+    )
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
         yield Command(document, block.line + 1, command, output if output.strip() else None)
 
 
-# Their commands start Spark, and need a PostgreSQL: test_spark.py and test_warehouse.py in tests/services run them.
+# Their commands start Spark, and need a PostgreSQL: test_spark.py and test_warehouse.py in
+# tests/services run them.
 SERVICES = ("docs/spark.md", "docs/warehouse.md")
 # Their commands follow on each other, and run so.
 TOP_TO_BOTTOM = ("docs/a-shops-year.md", "docs/weekly-job.md")
 COMMANDS = [
-    command for document in DOCUMENTS if document not in SERVICES + TOP_TO_BOTTOM for command in commands(document)
+    command
+    for document in DOCUMENTS
+    if document not in SERVICES + TOP_TO_BOTTOM
+    for command in commands(document)
 ]
 OURS = [command for command in COMMANDS if re.search(r"\bfim-private\b", command.text)]
 OTHERS = [command for command in COMMANDS if command not in OURS]
 PYTHON = {
-    d: python for d in DOCUMENTS if d not in SERVICES and (python := [b for b in blocks(d) if b.language == "python"])
+    d: python
+    for d in DOCUMENTS
+    if d not in SERVICES and (python := [b for b in blocks(d) if b.language == "python"])
 }
 
 
 def test_the_readme_teaches_by_commands_and_python() -> None:
-    assert [command for command in OURS if command.document == README], "README.md shows no fim-private command"
-    assert [command for command in OURS if command.output], "no document shows the output of a command"
+    assert [command for command in OURS if command.document == README], (
+        "README.md shows no fim-private command"
+    )
+    assert [command for command in OURS if command.output], (
+        "no document shows the output of a command"
+    )
     assert README in PYTHON, "README.md shows no Python"
-    assert {"make demo", "make test"} <= {plain(command) for command in OTHERS if command.document == README}
+    assert {"make demo", "make test"} <= {
+        plain(command) for command in OTHERS if command.document == README
+    }
 
 
 ITEMS = ["bread", "milk", "tea"]
@@ -143,7 +164,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def make_up(path: Path, columns: list[str]) -> None:
-    """Write baskets in the form of the path's suffix; columns: basket, item and perhaps user, if one row per item."""
+    """Write baskets in the form of the path's suffix; columns: basket, item and perhaps user, if
+    one row per item.
+    """
     if path.exists() or any(path.parent.glob(path.name)):
         return
     rows = [
@@ -154,7 +177,9 @@ def make_up(path: Path, columns: list[str]) -> None:
     if path.suffix == ".db":
         with closing(sqlite3.connect(path)) as connection:
             connection.execute(f"create table sales ({', '.join(columns)})")
-            connection.executemany(f"insert into sales values ({', '.join('?' * len(columns))})", rows)
+            connection.executemany(
+                f"insert into sales values ({', '.join('?' * len(columns))})", rows
+            )
             connection.commit()
         return
     if path.suffix in (".parquet", ".feather", ".arrow"):
@@ -192,9 +217,20 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
     if words[1:2] in (["show"], ["report"]) and not (folder / words[2]).exists():
         fim.mine([["milk", "tea"]] * 700).save(folder / words[2])
     if words[1:2] == ["changes"] and "--between" in words:
-        rows = [(n, store, item) for n, store in enumerate(["north", "south"] * 700) for item in ("milk", "tea")]
-        table = pa.table(dict(zip(("n", "store", "item"), map(list, zip(*rows, strict=True)), strict=True)))
-        asked: dict[str, Any] = {"basket": "n", "item": "item", "by": "store", "segments": "north,south"}
+        rows = [
+            (n, store, item)
+            for n, store in enumerate(["north", "south"] * 700)
+            for item in ("milk", "tea")
+        ]
+        table = pa.table(
+            dict(zip(("n", "store", "item"), map(list, zip(*rows, strict=True)), strict=True))
+        )
+        asked: dict[str, Any] = {
+            "basket": "n",
+            "item": "item",
+            "by": "store",
+            "segments": "north,south",
+        }
         fim.mine(table, top=2, **asked).save(folder / words[2])
     elif words[1:2] == ["changes"]:
         for name in (word for word in words[2:] if word.endswith((".json", ".parquet"))):
@@ -208,7 +244,9 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         return
     option: dict[str, str] = {}
     files = []
-    rest = iter(takewhile(lambda word: word not in ("|", ">", "&&"), words[words.index(verb) + 1 :]))
+    rest = iter(
+        takewhile(lambda word: word not in ("|", ">", "&&"), words[words.index(verb) + 1 :])
+    )
     for word in rest:
         if word in ("--help", "-h"):
             return
@@ -220,10 +258,16 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         else:
             files.append(word)
     if "--config" in option:
-        files.append(tomllib.loads((folder / option["--config"]).read_text(encoding="utf-8"))["file"])
+        files.append(
+            tomllib.loads((folder / option["--config"]).read_text(encoding="utf-8"))["file"]
+        )
     assert len(files) == 1, f"one file is mined: {command}"
     columns = [option[name] for name in ("--basket", "--item", "--user") if name in option]
-    sources = files if files != ["-"] else [word for word in words[: words.index(verb)] if Path(word).suffix]
+    sources = (
+        files
+        if files != ["-"]
+        else [word for word in words[: words.index(verb)] if Path(word).suffix]
+    )
     for source in sources:
         make_up(folder / source.lstrip("<").removeprefix("sqlite:///"), columns)
     if "--itemsets" in option and not (folder / option["--itemsets"]).exists():
@@ -242,13 +286,21 @@ def environment() -> dict[str, str]:
 
 
 def run(arguments: list[str], folder: Path, *, whole: bool = False) -> str:
-    """Run a command, one of ours in this process; whole: return what it wrote on standard error, too."""
+    """Run a command, one of ours in this process; whole: return what it wrote on standard error,
+    too.
+    """
     done: Done | subprocess.CompletedProcess[str]
     if arguments[0] == "fim-private":
         done = run_command(folder, *arguments[1:])
     else:
         done = subprocess.run(
-            arguments, cwd=folder, env=environment(), capture_output=True, encoding="utf-8", timeout=PATIENCE, input=""
+            arguments,
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=PATIENCE,
+            input="",
         )
     # The corner shop has customers, which some examples do not protect: a warning says so.
     said = ("Read as ", "Warning: column 'customer", "wrote ")
@@ -270,21 +322,41 @@ def _without_noise(output: str) -> str:
     """What is printed, without the itemsets in its table and the widths that follow from them."""
     rows = re.sub(r"^│ \{.*$", "│ {}", output, flags=re.MULTILINE)
     # How certain they are: now and then one is doubtful.
-    rows = re.sub(r"^(?:\? may not be among|The rank is sure for all) .*$", "…certain", rows, flags=re.MULTILINE)
-    rows = re.sub(r"about [\d,]+ baskets in all \([\d,]+ to [\d,]+ with", "about … baskets in all (… with", rows)
+    rows = re.sub(
+        r"^(?:\? may not be among|The rank is sure for all) .*$",
+        "…certain",
+        rows,
+        flags=re.MULTILINE,
+    )
+    rows = re.sub(
+        r"about [\d,]+ baskets in all \([\d,]+ to [\d,]+ with",
+        ("about … baskets in all (… with"),
+        rows,
+    )
     return re.sub(r"─+", "─", re.sub(r" +", " ", rows))
 
 
 # Those of the other documents differ little, and half of those without an output.
 SHOWN = [c for c in OURS if c.document == README and c.output is not None]
 PLAIN = [c for c in OURS if c.document == README and c.output is None]
-RUN = [*SHOWN, *(c if c in PLAIN[::2] else pytest.param(c, marks=pytest.mark.full) for c in OURS if c not in SHOWN)]
+RUN = [
+    *SHOWN,
+    *(
+        c if c in PLAIN[::2] else pytest.param(c, marks=pytest.mark.full)
+        for c in OURS
+        if c not in SHOWN
+    ),
+]
 
 
 @pytest.mark.parametrize("command", RUN, ids=str)
-def test_commands_run_and_print_what_is_shown(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_run_and_print_what_is_shown(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_up_inputs(folder, command.text, command.document)
-    needs_shell = re.search(r"[|<>&*=;$]", command.text) or not command.text.startswith("fim-private ")
+    needs_shell = re.search(r"[|<>&*=;$]", command.text) or not command.text.startswith(
+        "fim-private "
+    )
     words = ["sh", "-c", command.text] if needs_shell else shlex.split(command.text, comments=True)
     whole = command.document == README
     if whole:  # as on a terminal, which shows more
@@ -302,13 +374,18 @@ def test_a_tutorial_runs_from_top_to_bottom(document: str, folder: Path) -> None
     make_up_options(folder / "shop.toml", document)
     for command in commands(document):
         printed = run(shlex.split(command.text), folder)
-        assert command.output is None or same(command.output, printed), f"{command}\nprinted:\n{printed}"
+        assert command.output is None or same(command.output, printed), (
+            f"{command}\nprinted:\n{printed}"
+        )
 
 
 @pytest.mark.parametrize(
     "document",
     # opendp is of the extra bench.
-    [pytest.param(d, marks=[pytest.mark.full] if "opendp" in str(python) else []) for d, python in PYTHON.items()],
+    [
+        pytest.param(d, marks=[pytest.mark.full] if "opendp" in str(python) else [])
+        for d, python in PYTHON.items()
+    ],
 )
 def test_python_runs_and_prints_what_is_shown(document: str, folder: Path) -> None:
     code = "\n".join(line for block in PYTHON[document] for line in block.lines)
@@ -328,16 +405,25 @@ def targets() -> set[str]:
 
 
 def is_known(command: str) -> bool:
-    """Whether a command that is not run here is one that set-up consists of, with names that exist."""
+    """Whether a command that is not run here is one that set-up consists of, with names that
+    exist.
+    """
     extras = set(tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"])
     if found := re.fullmatch(r"make ([a-z-]+)", command):
         return found[1] in targets()
-    if found := re.fullmatch(r"(?:\S*/)?(?:pip|python3? -m pip) install (?:-e |--editable )?\.(?:\[(\S+)\])?", command):
+    if found := re.fullmatch(
+        (
+            r"(?:\S*/)?(?:pip|python3? -m pip) install (?:-e |--editable "
+            r")?\.(?:\[(\S+)\])?"
+        ),
+        command,
+    ):
         return found[1] is None or set(found[1].split(",")) <= extras
     if found := re.fullmatch(r"(?:\S*/)?python3? (scripts/\S+\.py)", command):
         return (REPOSITORY / found[1]).is_file()
     set_up = (
-        r"python3? -m venv \S+|(source|\.) \S+/bin/activate|git clone \S+|cd \S+|(\S*/)?(python3? -m )?pytest( .*)?"
+        r"python3? -m venv \S+|(source|\.) \S+/bin/activate|git clone \S+|cd "
+        r"\S+|(\S*/)?(python3? -m )?pytest( .*)?"
     )
     return re.fullmatch(set_up, command) is not None
 
@@ -354,7 +440,9 @@ def test_other_commands_exist(command: Command) -> None:
 def test_no_command_hides_from_these_tests(document: str) -> None:
     for block in blocks(document):
         if block.language not in COMMAND_BLOCKS:
-            hidden = [line for line in block.lines if re.match(r"(\$ |\s*fim-private |make )", line)]
+            hidden = [
+                line for line in block.lines if re.match(r"(\$ |\s*fim-private |make )", line)
+            ]
             assert not hidden, f"{document}:{block.line}: commands belong into sh or console blocks"
         if block.language == "json" and '"schema"' in "".join(block.lines):
             shown = json.loads("\n".join(block.lines))
@@ -400,6 +488,10 @@ def test_links_lead_somewhere(document: str) -> None:
         path = (REPOSITORY / document).parent / name if name else REPOSITORY / document
         assert path.exists(), f"{document}: {target}"
         if anchor:
-            headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-            anchors = {re.sub(r"[^\w\s-]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            headings = re.findall(
+                r"^#+ (.*)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE
+            )
+            anchors = {
+                re.sub(r"[^\w\s-]", "", heading.lower()).replace(" ", "-") for heading in headings
+            }
             assert anchor in anchors, f"{document}: {target}"

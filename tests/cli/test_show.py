@@ -52,24 +52,51 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["show", "missing.json"], "Error: 'missing.json' cannot be read: No such file or directory\n"),
-        (["show", SHOP], f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n"),
-        (["mine", SHOP, "--format", "parquet"], "Error: cannot write Parquet to the screen; name a file with --output"),
+        (
+            ["show", "missing.json"],
+            ("Error: 'missing.json' cannot be read: No such file or directory\n"),
+        ),
+        (
+            ["show", SHOP],
+            (f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n"),
+        ),
+        (
+            ["mine", SHOP, "--format", "parquet"],
+            ("Error: cannot write Parquet to the screen; name a file with --output"),
+        ),
         (["mine", SHOP, "--min-lift", "2"], "Error: --min-lift goes with --rules\n"),
-        (["mine", SHOP, "--rules", "--min-confidence", "2"], "Error: --min-confidence must be a number between 0 and "),
+        (
+            ["mine", SHOP, "--rules", "--min-confidence", "2"],
+            ("Error: --min-confidence must be a number between 0 and "),
+        ),
         (
             ["mine", SHOP, "--rules", "--size", "1"],
             "Error: --rules needs itemsets of two items or more: raise --size\n",
         ),
-        (["mine", SHOP, "--report", "missing/p.html"], "Error: cannot write 'missing/p.html': the folder"),
-        (["mine", SHOP, "--report", "/"], "Error: cannot write '/': it names a folder; name a file"),
-        (["mine", SHOP, "--report", "."], "Error: cannot write '.': it is a folder; give --report a file name"),
-        (["mine", SHOP, "--report", SHOP], f"Error: cannot write '{SHOP}': it is an input; choose another --report"),
+        (
+            ["mine", SHOP, "--report", "missing/p.html"],
+            ("Error: cannot write 'missing/p.html': the folder"),
+        ),
+        (
+            ["mine", SHOP, "--report", "/"],
+            ("Error: cannot write '/': it names a folder; name a file"),
+        ),
+        (
+            ["mine", SHOP, "--report", "."],
+            ("Error: cannot write '.': it is a folder; give --report a file name"),
+        ),
+        (
+            ["mine", SHOP, "--report", SHOP],
+            (f"Error: cannot write '{SHOP}': it is an input; choose another --report"),
+        ),
         (
             ["show", SHOP, "--format", "xlsx"],
             "Error: cannot write a workbook of Excel to the screen;",
         ),
-        (["mine", SHOP, "--report", "p.html", "--output", "p.html"], "Error: cannot write 'p.html': it is --output; "),
+        (
+            ["mine", SHOP, "--report", "p.html", "--output", "p.html"],
+            ("Error: cannot write 'p.html': it is --output; "),
+        ),
     ],
 )
 @pytest.mark.one_in(4)
@@ -80,12 +107,33 @@ def test_what_cannot_be_shown_is_one_line(words: list[str], said: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-RELEASED = "this command writes files that end in .txt, .json, .csv, .xlsx, .md, .parquet, .pq or .svg; choose another"
+RELEASED = (
+    "this command writes files that end in .txt, .json, .csv, .xlsx, .md, .parquet, .pq "
+    "or .svg; choose another"
+)
 ASKED = {
     "mine": ["baskets.dat", "--ledger", "a.ledger", "--dataset", "d"],
-    "count": ["baskets.dat", "--itemsets", "pairs.csv", "--ledger", "a.ledger", "--dataset", "d", "--delta", "0"],
+    "count": [
+        "baskets.dat",
+        "--itemsets",
+        "pairs.csv",
+        "--ledger",
+        "a.ledger",
+        "--dataset",
+        "d",
+        "--delta",
+        "0",
+    ],
     "show": ["r.json"],
-    "vote": ["baskets.dat", "--question", "most-frequent", "--ledger", "a.ledger", "--dataset", "d"],
+    "vote": [
+        "baskets.dat",
+        "--question",
+        "most-frequent",
+        "--ledger",
+        "a.ledger",
+        "--dataset",
+        "d",
+    ],
     "changes": ["r.json", "r.json"],
     "inspect": ["baskets.dat"],
     "plan": [],
@@ -107,11 +155,16 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.every_case
-def test_an_ending_that_is_not_written_is_refused_before_anything_is_charged(shop: Path, name: str) -> None:
+def test_an_ending_that_is_not_written_is_refused_before_anything_is_charged(
+    shop: Path, name: str
+) -> None:
     before = {file: file.read_bytes() for file in shop.iterdir()}
     said = "a page is HTML" if name == "report" else RELEASED
     if name not in ("mine", "count", "show", "report"):
-        said = "this command writes files that end in .txt or .json; choose another --output, or give --format"
+        said = (
+            "this command writes files that end in .txt or .json; choose another --output, or "
+            "give --format"
+        )
     for ending in [".pdf", ".json.gz", ".log"] + [".html"] * (name != "report"):
         done = run_in(shop, *name.split(), *ASKED[name], "--output", f"out{ending}")
         assert (done.returncode, done.stdout) == (2, "")
@@ -119,20 +172,25 @@ def test_an_ending_that_is_not_written_is_refused_before_anything_is_charged(sho
         assert done.stderr.count("\n") == 1
     if name in ("mine", "changes"):
         done = run_in(shop, name, *ASKED[name], "--report", "page.pdf")
-        assert done.stderr == "Error: cannot write 'page.pdf': a page is HTML; choose a --report that ends in .html\n"
+        assert done.stderr == (
+            "Error: cannot write 'page.pdf': a page is HTML; choose a --report that ends in .html\n"
+        )
     assert {file: file.read_bytes() for file in shop.iterdir()} == before
 
 
 @pytest.mark.parametrize("name", ["mine", "count", "show"])
 @pytest.mark.every_case
-def test_a_workbook_is_written_or_its_extra_named(shop: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workbook_is_written_or_its_extra_named(
+    shop: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = (shop / "a.ledger").read_bytes()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "xlsxwriter", None)
         done = run_in(shop, name, *ASKED[name], "--output", f"{name}.xlsx")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "Error: writing a workbook of Excel needs XlsxWriter: pip install 'fim-private[excel]', or save as CSV\n"
+        "Error: writing a workbook of Excel needs XlsxWriter: pip install 'fim-private[excel]', "
+        "or save as CSV\n"
     )
     assert (shop / "a.ledger").read_bytes() == before
     assert not (shop / f"{name}.xlsx").exists()
@@ -144,7 +202,18 @@ def test_a_workbook_is_written_or_its_extra_named(shop: Path, name: str, monkeyp
 
 
 def test_a_workbook_has_a_sheet_of_rules(shop: Path) -> None:
-    done = run_in(shop, "mine", "baskets.dat", "--top", "1", "--rules", "--seed", "1", "--output", "rules.xlsx")
+    done = run_in(
+        shop,
+        "mine",
+        "baskets.dat",
+        "--top",
+        "1",
+        "--rules",
+        "--seed",
+        "1",
+        "--output",
+        "rules.xlsx",
+    )
     assert done.stderr == "wrote rules.xlsx\n"
     book = calamine.load_workbook(shop / "rules.xlsx")
     assert book.sheet_names == ["itemsets", "rules"]
@@ -158,7 +227,9 @@ def test_pq_is_parquet(shop: Path) -> None:
     done = run_in(shop, "mine", "baskets.dat", "--top", "1", "--seed", "1", "--output", "r.pq")
     assert done.stderr == "wrote r.pq\n"
     assert (shop / "r.pq").read_bytes().startswith(b"PAR1")
-    assert run_in(shop, "show", "r.pq", "--format", "csv").stdout.startswith("item_1,item_2,support\n1,2,")
+    assert run_in(shop, "show", "r.pq", "--format", "csv").stdout.startswith(
+        "item_1,item_2,support\n1,2,"
+    )
 
 
 EMPTY = "Nothing came out. To try: fim-private mine few.dat --epsilon 3 "
@@ -172,9 +243,14 @@ def test_a_file_without_itemsets_says_so_on_standard_error(shop: Path) -> None:
         assert done.stderr == f"{EMPTY}--output {name}\nwrote {name}\n"
     assert run_in(shop, "mine", "few.dat", "--output", "e.csv", "--quiet").stderr == ""
     assert run_in(shop, "mine", "few.dat", "--format", "json").stderr == ""
-    assert "Nothing" not in run_in(shop, "mine", "baskets.dat", "--epsilon", "9", "--output", "e.csv").stderr
+    assert (
+        "Nothing"
+        not in run_in(shop, "mine", "baskets.dat", "--epsilon", "9", "--output", "e.csv").stderr
+    )
     done = run_in(shop, "mine", "few.dat", "--min-support", "0.9", "--output", "e.csv")
-    assert done.stderr.startswith("Nothing came out. Try a smaller minimum support, a larger budget, or more ")
+    assert done.stderr.startswith(
+        "Nothing came out. Try a smaller minimum support, a larger budget, or more "
+    )
 
 
 def test_a_release_without_itemsets_can_be_a_failure(shop: Path) -> None:
@@ -209,7 +285,11 @@ def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
     assert first.startswith("<!DOCTYPE html>")
     assert "Bought together more often than chance" in first
     done = run("report", str(kept), "--output", str(tmp_path / "later.html"))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {tmp_path / 'later.html'}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "",
+        f"wrote {tmp_path / 'later.html'}\n",
+    )
     assert (tmp_path / "later.html").read_text() == first
     done = run("report", str(kept), "--min-lift", "99")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {tmp_path / 'r.html'}\n")
@@ -218,10 +298,23 @@ def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
 
 def test_a_page_names_no_file_and_no_column(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    run("mine", SHOP, "--user", "customer", "--epsilon", "0.001", "--seed", "1", "--report", str(page))
+    run(
+        "mine",
+        SHOP,
+        "--user",
+        "customer",
+        "--epsilon",
+        "0.001",
+        "--seed",
+        "1",
+        "--report",
+        str(page),
+    )
     assert "Nothing stood out from the noise." in page.read_text()
     assert not {
-        word for word in ("To try", "likely to find", "fim-private mine", "fim.mine") if word in page.read_text()
+        word
+        for word in ("To try", "likely to find", "fim-private mine", "fim.mine")
+        if word in page.read_text()
     }
     assert "corner_shop" not in page.read_text()
     assert "--user" not in page.read_text()

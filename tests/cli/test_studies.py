@@ -1,4 +1,6 @@
-"""The studies of the paper's claims on their small settings: what their figures show is what is claimed."""
+"""The studies of the paper's claims on their small settings: what their figures show is what is
+claimed.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,11 @@ def run(name: str, folder: Path) -> dict[str, Any]:
         encoding="utf-8",
         timeout=PATIENCE,
     )
-    told = [line for line in done.stderr.splitlines() if not line.startswith(f"{name}: missing, so left out: ")]
+    told = [
+        line
+        for line in done.stderr.splitlines()
+        if not line.startswith(f"{name}: missing, so left out: ")
+    ]
     assert (told, done.returncode) == ([], 0)
     results: dict[str, Any] = json.loads(output.read_text())
     assert (folder / f"{name}.md").read_text().startswith(f"# {results['question']}\n")
@@ -59,7 +65,12 @@ def corollary1(folder: Path) -> dict[str, Any]:
 
 def test_the_rank_of_theorem_3_by_its_definition() -> None:
     mechanism = LargeMargin(1.0, 1e-3)
-    for levels in ([(900, 2), (600, 3), (200, 40)], [(700, 1)], [(900, 3), (899, 100), (1, 5)], [(300, 1), (20, 5)]):
+    for levels in (
+        [(900, 2), (600, 3), (200, 40)],
+        [(700, 1)],
+        [(900, 3), (899, 100), (1, 5)],
+        [(300, 1), (20, 5)],
+    ):
         supports = [support for support, m in levels for _ in range(m)] + [0]
         for more in (0.0, 60.0, 150.0):
             right = next(
@@ -103,7 +114,9 @@ def spark_scale(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.full
-def test_counting_on_spark_is_measured_and_gives_the_same_answer(folder: Path, spark_scale: dict[str, Any]) -> None:
+def test_counting_on_spark_is_measured_and_gives_the_same_answer(
+    folder: Path, spark_scale: dict[str, Any]
+) -> None:
     assert [*spark_scale["answers"]] == ["local kernel|2000", "Spark, local[2]|2000"]
     local, spark = spark_scale["answers"].values()
     assert (local["status"], spark["status"]) == ("ok", "ok")
@@ -112,7 +125,9 @@ def test_counting_on_spark_is_measured_and_gives_the_same_answer(folder: Path, s
     assert spark["released"] == local["released"]
     assert spark["rounds"]
     assert spark["log"]["bytes of the source"] == 2 * spark["file"]
-    assert {"Python of the driver", "JVM of the driver", "largest Python worker"} <= spark["peaks"].keys()
+    assert {"Python of the driver", "JVM of the driver", "largest Python worker"} <= spark[
+        "peaks"
+    ].keys()
     assert list(folder.glob("spark_scale_*.svg"))
     text = (folder / "spark_scale.md").read_text()
     assert "All that came to an end gave the same answer" in text
@@ -125,7 +140,9 @@ def interior_point(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.full
-def test_a_point_inside_takes_far_fewer_values_than_rec_concave_is_promised_for(interior_point: dict[str, Any]) -> None:
+def test_a_point_inside_takes_far_fewer_values_than_rec_concave_is_promised_for(
+    interior_point: dict[str, Any],
+) -> None:
     needed = {way: n for (bits, way), n in inside_study.worst(interior_point).items() if bits == 16}
     asked = interior_point["answers"]["asked|16"]
     assert needed.keys() == {way for way in inside.WAYS if "D = 2" not in way}
@@ -154,7 +171,16 @@ def test_the_page(
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     found = {"corollary1": corollary1, "utility": utility, "spark_scale": spark_scale}
     found["interior_point"] = interior_point
-    others = ("examples", "pac_learning", "customers", "periods", "growth", "privbasis", "validation", "learners")
+    others = (
+        "examples",
+        "pac_learning",
+        "customers",
+        "periods",
+        "growth",
+        "privbasis",
+        "validation",
+        "learners",
+    )
     found |= {name: run(name, tmp_path) for name in (*others, "warehouse")}
     assert "All release the same." in (tmp_path / "warehouse.md").read_text()
     page_figures = {study.name: study.figures for study in page.STUDIES}
@@ -165,12 +191,24 @@ def test_the_page(
         assert drawn == [len(page_figures[name]) if name in DRAWN else 0] * 2
     document = tmp_path / "docs" / "benchmarks.md"
     document.parent.mkdir()
-    command = [sys.executable, "-m", "benchmarks.page", "--results", str(tmp_path), "--document", str(document)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.page",
+        "--results",
+        str(tmp_path),
+        "--document",
+        str(document),
+    ]
     command += ["--quick"]
-    done = subprocess.run(command[:-1], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
+    done = subprocess.run(
+        command[:-1], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE
+    )
     assert (done.returncode, document.exists()) == (2, False)
     assert "results of --quick, which are no results" in done.stderr
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
+    done = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE
+    )
     assert (done.stderr, done.returncode) == ("", 0)
     text = document.read_text()
     for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
@@ -181,7 +219,9 @@ def test_the_page(
         if line.startswith("!["):
             assert (document.parent / line.partition("(")[2].rstrip(")")).is_file()
     (tmp_path / "utility.json").unlink()
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE)
+    done = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE
+    )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "there is no utility.json" in done.stderr

@@ -34,13 +34,24 @@ PLANS = [
 
 
 def environment(**changes: str) -> dict[str, str]:
-    unwanted = ("LC_", "LANG", "PYTHONUTF8", "PYTHONIOENCODING", "COLUMNS", "TERM", "FORCE_COLOR", "NO_COLOR")
+    unwanted = (
+        "LC_",
+        "LANG",
+        "PYTHONUTF8",
+        "PYTHONIOENCODING",
+        "COLUMNS",
+        "TERM",
+        "FORCE_COLOR",
+        "NO_COLOR",
+    )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     return {**kept, "PYTHONWARNINGS": "error", **changes}
 
 
 def run(
-    *arguments: object, folder: Path | None = None, locale: Mapping[str, str] = MappingProxyType({"PYTHONUTF8": "1"})
+    *arguments: object,
+    folder: Path | None = None,
+    locale: Mapping[str, str] = MappingProxyType({"PYTHONUTF8": "1"}),
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [*RUN, *map(str, arguments)],
@@ -91,7 +102,18 @@ def test_csv_is_utf8_in_every_locale(words: Path, locale: dict[str, str]) -> Non
 
 
 def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
-    done = run("mine", words, "--format", "json", "--size", 4, "--output", "a.json", folder=tmp_path, locale=LOCALES[1])
+    done = run(
+        "mine",
+        words,
+        "--format",
+        "json",
+        "--size",
+        4,
+        "--output",
+        "a.json",
+        folder=tmp_path,
+        locale=LOCALES[1],
+    )
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"wrote a.json\n", 0)
     assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
 
@@ -150,20 +172,31 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> str:
         (["mine", "LONG.dat"], "cannot be opened: the name is too long"),
         (["mine", "loop"], "cannot be opened: its links lead back to themselves"),
         (["mine", "file/x.dat"], "does not exist: what stands before its last slash is no folder"),
-        (["mine", "b.dat", "--catalogue", "loop"], "cannot be opened: its links lead back to themselves"),
+        (
+            ["mine", "b.dat", "--catalogue", "loop"],
+            ("cannot be opened: its links lead back to themselves"),
+        ),
         (["mine", "b.dat", "--output", "LONG"], "the name is too long; choose another --output"),
-        (["mine", "b.dat", "--output", "loop"], "its links lead back to themselves; choose another --output"),
+        (
+            ["mine", "b.dat", "--output", "loop"],
+            ("its links lead back to themselves; choose another --output"),
+        ),
         (["mine", "b.dat", "--output", ""], "cannot write to an empty path"),
         # Before the data is read, and so before anything is spent.
         (["mine", "none.dat", "--output", "none/r.json"], "does not exist; create it first"),
         (["mine", "none.dat", "--output", "r.json/"], "it names a folder; name a file"),
         (["mine", "b.dat", "--output", "same.dat"], "it is an input"),
-        (["plan", "--epsilons", "1", "--figure", "loop/x.svg"], "lead back to themselves; choose another --figure"),
+        (
+            ["plan", "--epsilons", "1", "--figure", "loop/x.svg"],
+            ("lead back to themselves; choose another --figure"),
+        ),
     ],
     ids=str,
 )
 @pytest.mark.one_in(4)
-def test_odd_paths_are_refused_in_one_line(tmp_path: Path, arguments: Sequence[str], message: str) -> None:
+def test_odd_paths_are_refused_in_one_line(
+    tmp_path: Path, arguments: Sequence[str], message: str
+) -> None:
     (tmp_path / "b.dat").write_text("1 2\n" * 700)
     (tmp_path / "same.dat").hardlink_to(tmp_path / "b.dat")
     (tmp_path / "file").write_text("x")
@@ -174,8 +207,12 @@ def test_odd_paths_are_refused_in_one_line(tmp_path: Path, arguments: Sequence[s
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def run_with(tmp_path: Path, lines: str, *arguments: str, **modules: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line after some lines of Python, with modules that stand before all others."""
+def run_with(
+    tmp_path: Path, lines: str, *arguments: str, **modules: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line after some lines of Python, with modules that stand before all
+    others.
+    """
     for name, source in modules.items():
         (tmp_path / f"{name}.py").write_text(source)
     program = f"import sys; sys.argv = ['fim-private', *{arguments!r}]\n{textwrap.dedent(lines)}\n"
@@ -219,7 +256,9 @@ def test_ctrl_c_while_it_starts_ends_it_without_a_word(tmp_path: Path, module: s
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
 @pytest.mark.one_in(3)
-def test_a_signal_while_a_file_is_written_leaves_nothing(tmp_path: Path, name: str, code: int) -> None:
+def test_a_signal_while_a_file_is_written_leaves_nothing(
+    tmp_path: Path, name: str, code: int
+) -> None:
     out = tmp_path / "plan.json"
     lines = f"""
         import os, signal
@@ -263,7 +302,9 @@ def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:
     seen = run("inspect", file, "--input-format", "lines", "--format", "json").stdout
     assert (b"\\u007f" in seen, b"\x7f" in seen) == (True, False)
     assert odd in run(*command, "csv").stdout.decode()
-    shown = on_terminal([*RUN, *map(str, command), "csv"], env=environment(PYTHONUTF8="1"), stderr=False).screen
+    shown = on_terminal(
+        [*RUN, *map(str, command), "csv"], env=environment(PYTHONUTF8="1"), stderr=False
+    ).screen
     assert "tea\\x9b2J\\x7f\\u202eaet,\r\n" in shown
     assert "item_1,item_2,support" in shown.splitlines()[0]
 

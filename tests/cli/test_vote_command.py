@@ -31,35 +31,71 @@ def test_the_table(folder: Path) -> None:
     done = run(folder, "baskets.dat", *LIFT, "--blocks", "60")
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout.splitlines() == [
-        "The highest lift among pairs of items that 20 % of the baskets have, by a vote of 60 blocks",
+        (
+            "The highest lift among pairs of items that 20 % of the baskets have, by a vote of 60 "
+            "blocks"
+        ),
         "    {39, 48}",
         "Each basket went to a random block, and each block gave its best 2 answers.",
         "An answer comes out with 95 % probability once about 38 blocks give it.",
-        "Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes the probability of any result "
+        "Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes the "
+        "probability of any result "
         "by at most a factor e^1 = 2.72, up to an added probability of 1e-06.",
     ]
 
 
 def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     fim.Ledger.create(folder / "shop.ledger", epsilon=1, delta=1e-5, composition="basic")
-    columns = ["--basket", "visit", "--item", "product", "--user", "shopper", "--where", "visit <> 'v0'"]
-    rule = ["--question", "highest-confidence", "--min-share", "0.1", "--votes", "1", "--format", "json"]
+    columns = [
+        "--basket",
+        "visit",
+        "--item",
+        "product",
+        "--user",
+        "shopper",
+        "--where",
+        "visit <> 'v0'",
+    ]
+    rule = [
+        "--question",
+        "highest-confidence",
+        "--min-share",
+        "0.1",
+        "--votes",
+        "1",
+        "--format",
+        "json",
+    ]
     budget = ["--ledger", "shop.ledger", "--dataset", "shop", "--output", "vote.json"]
     done = run(folder, "visits.csv", *columns, *rule, *budget)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "wrote vote.json; ε 0 left in shop.ledger\n", 0)
+    assert (done.stdout, done.stderr, done.returncode) == (
+        "",
+        ("wrote vote.json; ε 0 left in shop.ledger\n"),
+        0,
+    )
     found = json.loads((folder / "vote.json").read_text())
     assert (found["privacy_unit"], found["neighbors"]) == ("user", "add-remove")
     assert (found.get("units"), found["min_share"], found["votes"]) == (None, 0.1, 1)
     assert found["where"] == "visit <> 'v0'"
     assert found["answer"] == {"antecedents": ["milk"], "consequents": ["tea"]}
-    assert found["ledger"] == {"dataset": "shop", "entry": 1, "left": {"epsilon": 0.0, "delta": 9e-06}}
+    assert found["ledger"] == {
+        "dataset": "shop",
+        "entry": 1,
+        "left": {"epsilon": 0.0, "delta": 9e-06},
+    }
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["baskets.dat", "--question", "highest-lift"], "--question highest-lift needs --min-share"),
-        (["baskets.dat", *LIFT, "--blocks", "0"], "--blocks must be a whole number of at least 1, not 0"),
+        (
+            ["baskets.dat", "--question", "highest-lift"],
+            ("--question highest-lift needs --min-share"),
+        ),
+        (
+            ["baskets.dat", *LIFT, "--blocks", "0"],
+            ("--blocks must be a whole number of at least 1, not 0"),
+        ),
         (["baskets.dat"], "Missing option '--question'"),
     ],
 )

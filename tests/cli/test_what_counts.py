@@ -1,4 +1,6 @@
-"""What counts, on the command line: columns of items, lists, users together, and one release a segment."""
+"""What counts, on the command line: columns of items, lists, users together, and one release a
+segment.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,28 @@ def sales(tmp_path: Path) -> Path:
 
 
 def test_each_segment_has_its_table(sales: Path) -> None:
-    done = run(sales, "mine", "sales.csv", *READ, *SEGMENTS, "--exclude", "left.txt", "--supports", "--seed", "1")
+    done = run(
+        sales,
+        "mine",
+        "sales.csv",
+        *READ,
+        *SEGMENTS,
+        "--exclude",
+        "left.txt",
+        "--supports",
+        "--seed",
+        "1",
+    )
     assert done.returncode == 0
     heads = [line.split(" ──")[0] for line in done.stdout.splitlines() if line.startswith("store ")]
     assert heads == ["store A", "store B"]
     assert done.stdout.count("By a public list, 1 item is left out: bag.") == 1
-    assert done.stdout.count("A basket counts in one segment: of those that its rows name, the first in the list.") == 1
+    assert (
+        done.stdout.count(
+            "A basket counts in one segment: of those that its rows name, the first in the list."
+        )
+        == 1
+    )
     assert done.stdout.count("NOT PRIVATE") == 1
     assert "{jam, milk}" in done.stdout
     assert "bag}" not in done.stdout
@@ -42,7 +60,19 @@ def test_each_segment_has_its_table(sales: Path) -> None:
 
 @pytest.mark.full
 def test_all_forms_have_all_segments(sales: Path) -> None:
-    words = ("mine", "sales.csv", *READ, *SEGMENTS, "--rules", "--top", "3", "--epsilon", "5", "--seed", "1")
+    words = (
+        "mine",
+        "sales.csv",
+        *READ,
+        *SEGMENTS,
+        "--rules",
+        "--top",
+        "3",
+        "--epsilon",
+        "5",
+        "--seed",
+        "1",
+    )
     for name in ("r.json", "r.parquet", "r.csv", "r.md"):
         assert run(sales, *words, "--output", name).returncode == 0
     rules = [*csv.DictReader(io.StringIO((sales / "r.csv").read_text()))]
@@ -51,7 +81,9 @@ def test_all_forms_have_all_segments(sales: Path) -> None:
     assert [one["segment"] for one in values["releases"]] == ["A", "B"]
     assert all(one["rules"] for one in values["releases"])
     assert "## store B" in (sales / "r.md").read_text()
-    shown = [run(sales, "show", name, "--format", "json").stdout for name in ("r.json", "r.parquet")]
+    shown = [
+        run(sales, "show", name, "--format", "json").stdout for name in ("r.json", "r.parquet")
+    ]
     assert shown[0] == shown[1]
     assert "store B" in run(sales, "show", "r.parquet", "--rules").stdout
     made = run(sales, "report", "r.parquet")
@@ -71,11 +103,15 @@ def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sale
     done = run(sales, *words, *charged, "--min-lift", "1.2", "--output", "out.json")
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert line.startswith("Error: --min-lift of users needs --together user: lift 1 would not mean independence")
+    assert line.startswith(
+        "Error: --min-lift of users needs --together user: lift 1 would not mean independence"
+    )
     assert not (sales / "out.json").exists()
     budget = json.loads(run(sales, "budget", "show", "b.ledger", "--format", "json").stdout)
     assert budget["entries"] == []
-    fine = run(sales, *words, "--min-confidence", "0.1", "--top", "3", "--epsilon", "9", "--seed", "1")
+    fine = run(
+        sales, *words, "--min-confidence", "0.1", "--top", "3", "--epsilon", "9", "--seed", "1"
+    )
     assert fine.returncode == 0
     assert "No lift is shown: " in fine.stdout
     assert "--together user gives them lifts." in fine.stdout
@@ -107,10 +143,17 @@ def test_visits_split_cells_and_folded_letters(tmp_path: Path) -> None:
     done = run(tmp_path, "mine", "visits.csv", *options, *words)
     assert [found["items"] for found in json.loads(done.stdout)["itemsets"]] == [["milk", "tea"]]
     assert json.loads(done.stdout)["basket"] == ["customer", "date"]
-    seen = json.loads(run(tmp_path, "inspect", "visits.csv", "--fold-case", "--format", "json").stdout)
-    assert seen["command"] == (
-        "fim-private mine visits.csv --user customer --basket customer --basket date --item items --split , --fold-case"
+    seen = json.loads(
+        run(tmp_path, "inspect", "visits.csv", "--fold-case", "--format", "json").stdout
     )
-    (tmp_path / "options.toml").write_text('[mine]\nbasket = ["customer", "date"]\nsplit = ","\nfold-case = true\n')
-    from_file = run(tmp_path, "mine", "visits.csv", "--config", "options.toml", "--item", "items", "--seed", "1")
+    assert seen["command"] == (
+        "fim-private mine visits.csv --user customer --basket customer --basket date --item "
+        "items --split , --fold-case"
+    )
+    (tmp_path / "options.toml").write_text(
+        '[mine]\nbasket = ["customer", "date"]\nsplit = ","\nfold-case = true\n'
+    )
+    from_file = run(
+        tmp_path, "mine", "visits.csv", "--config", "options.toml", "--item", "items", "--seed", "1"
+    )
     assert "A basket is all rows with the same 'customer' and 'date'." in from_file.stdout

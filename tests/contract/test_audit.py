@@ -1,7 +1,9 @@
-"""`fim_private.auditing`: its arithmetic against oracles, every mechanism within its guarantee, every mutant caught.
+"""`fim_private.auditing`: its arithmetic against oracles, every mechanism within its guarantee,
+every mutant caught.
 
-A mutant is a mechanism broken on purpose, at its source or where it is used. Each is caught by the audit of the whole,
-by that of a stage, or, where what is broken breaks no guarantee, by comparing distributions.
+A mutant is a mechanism broken on purpose, at its source or where it is used. Each is caught by the
+audit of the whole, by that of a stage, or, where what is broken breaks no guarantee, by comparing
+distributions.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ LONGEST = "large-margin near ties"
 
 
 def is_for_exact_arithmetic(case: Case) -> bool:
-    """Few zeros, and few ranks: a search of 10,000 is for doubles, and one of 300 is long enough for one test."""
+    """Few zeros, and few ranks: a search of 10,000 is for doubles, and one of 300 is long enough
+    for one test.
+    """
     if isinstance(case.mechanism, LargeMargin) and case.mechanism.max_rank >= 300:
         return case.name == LONGEST or (case.universe_size or 301) <= 30
     return (case.universe_size or 0) <= 30
@@ -141,14 +145,18 @@ def test_the_named_exponential_keeps_its_guarantee() -> None:
         for second, budget in enumerate([(0.3, 0.05), (2.0, 1e-3), (1.0, 0.2)])
     ],
 )
-def test_every_mechanism_is_private_elsewhere(name: str, neighbors: str, epsilon: float, delta: float) -> None:
+def test_every_mechanism_is_private_elsewhere(
+    name: str, neighbors: str, epsilon: float, delta: float
+) -> None:
     [mechanism] = auditable(name, epsilon, delta, neighbors)
     assert audit(mechanism, trials=100, seed=5).holds
 
 
 @pytest.mark.full
 def test_add_remove_audits_come_close_to_the_whole_delta() -> None:
-    """An audit that never finds anything would pass as well: these four guarantees are used up nearly wholly."""
+    """An audit that never finds anything would pass as well: these four guarantees are used up
+    nearly wholly.
+    """
     for name in ("limited-domain", "choosing", "tight-margin"):
         [mechanism] = auditable(name, 1.0, 1e-6, "add-remove")
         report = audit(mechanism, trials=0)
@@ -169,7 +177,11 @@ def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 def broken(mechanism: Mechanism) -> set[str]:
     """Which guarantees of a mechanism the audit found broken."""
     report = audit(mechanism, trials=10)
-    return {finding.name.partition(" at rank")[0] for finding in (report.whole, *report.stages) if not finding.holds}
+    return {
+        finding.name.partition(" at rank")[0]
+        for finding in (report.whole, *report.stages)
+        if not finding.holds
+    }
 
 
 def with_less_noise(monkeypatch: pytest.MonkeyPatch, mechanism: Mechanism) -> None:
@@ -184,7 +196,9 @@ def with_less_noise(monkeypatch: pytest.MonkeyPatch, mechanism: Mechanism) -> No
 
 
 def with_abstaining(monkeypatch: pytest.MonkeyPatch, factor: Fraction) -> None:
-    """Multiply the weight of abstaining; never down to nothing, so that empty data has an outcome."""
+    """Multiply the weight of abstaining; never down to nothing, so that empty data has an
+    outcome.
+    """
     shipped = AbstentionWeight.factor.fget  # type: ignore[attr-defined]
     monkeypatch.setattr(AbstentionWeight, "factor", property(lambda self: shipped(self) * factor))
 
@@ -219,7 +233,9 @@ def test_nobody_is_accused_falsely(name: str, neighbors: str) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 50])
 @pytest.mark.one_in(3)
 def test_a_limit_on_units_is_kept_by_the_pairs(limit: int, neighbors: str) -> None:
-    """One unit of more itemsets than the limit breaks the guarantee, and the audit does not try that."""
+    """One unit of more itemsets than the limit breaks the guarantee, and the audit does not try
+    that.
+    """
     report = audit(LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=limit), trials=50)
     assert report.holds, report.whole
     assert report.whole.share is not None
@@ -242,27 +258,36 @@ class TestNoise:
         ),
     )
     @pytest.mark.one_in(3)
-    def test_70_percent_where_it_is_used(self, name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_70_percent_where_it_is_used(
+        self, name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         mechanism = ALL[name](neighbors)
         with_less_noise(monkeypatch, mechanism)
         assert broken(mechanism) & {"whole", "choice"}
 
     @pytest.mark.one_in(2)
-    def test_70_percent_in_the_noisy_maximum_alone(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It breaks the paper's part for c(1) + Z, and no other: G hides the leads by itself (Theorem 1).
+    def test_70_percent_in_the_noisy_maximum_alone(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It breaks the paper's part for c(1) + Z, and no other: G hides the leads by itself
+        (Theorem 1).
 
-        Only Z - G enters, whose probabilities move by at most e^(ε/6) a step whatever Z is; and a narrower Z makes
-        margins safer. So it is the noisy maximum's own guarantee that catches it.
+        Only Z - G enters, whose probabilities move by at most e^(ε/6) a step whatever Z is; and a
+        narrower Z makes margins safer. So it is the noisy maximum's own guarantee that catches it.
         """
         monkeypatch.setattr(margins, "MAXIMUM_SCALE", Fraction(3) * Fraction(7, 10))
         assert broken(LargeMargin(1.0, 1e-3, neighbors)) == {"noisy maximum"}
 
     def test_70_percent_in_the_draw(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Under add-remove 70 % still gives ε/3; the draw keeps the ε/6 that monotone supports allow, or it did."""
+        """Under add-remove 70 % still gives ε/3; the draw keeps the ε/6 that monotone supports
+        allow, or it did.
+        """
         monkeypatch.setattr(margins, "SELECTION_RATE", Fraction(1, 6) / Fraction(7, 10))
         assert "draw of what both name" in broken(LargeMargin(1.0, 1e-3, neighbors))
 
-    def test_none_in_the_search_of_the_tight_margin(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_none_in_the_search_of_the_tight_margin(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         exact_cut = OneSidedSteps(Fraction(1000), Fraction(1000))
         monkeypatch.setattr(TightMargin, "noise", property(lambda self: exact_cut))
         assert "rank search" in broken(TightMargin(1.0, 1e-3, neighbors))
@@ -271,12 +296,19 @@ class TestNoise:
 @pytest.mark.usefixtures("few_pairs")
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 class TestAbstaining:
-    @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(1, 10**9)], ids=["half", "dropped"])
-    @pytest.mark.parametrize("name", subset("named-exponential", "limited-domain", "choosing", "tight-margin"))
+    @pytest.mark.parametrize(
+        "factor", [Fraction(1, 2), Fraction(1, 10**9)], ids=["half", "dropped"]
+    )
+    @pytest.mark.parametrize(
+        "name", subset("named-exponential", "limited-domain", "choosing", "tight-margin")
+    )
     @pytest.mark.one_in(3)
-    def test_too_light(self, name: str, factor: Fraction, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_too_light(
+        self, name: str, factor: Fraction, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         if factor == Fraction(1, 2) and neighbors == "replace-one":
-            factor = Fraction(1, 4)  # half of δ is unused there: the conversion from add-remove costs that
+            # half of δ is unused there: the conversion from add-remove costs that
+            factor = Fraction(1, 4)
         with_abstaining(monkeypatch, factor)
         assert broken(ALL[name](neighbors)) & {"whole", "choice"}
 
@@ -288,8 +320,12 @@ class TestAbstaining:
         monkeypatch.setattr(Distance, "threshold", property(lambda self: lowered))
         assert broken(mechanism) == {"whole"}
 
-    def test_zeros_left_out_of_the_large_margins_sum(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The whole has slack for it (they weigh less than δ/3 above a lead), the proof's step has not."""
+    def test_zeros_left_out_of_the_large_margins_sum(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The whole has slack for it (they weigh less than δ/3 above a lead), the proof's step has
+        not.
+        """
 
         def candidates(self: LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
             return named(exponential.top(spectrum, rank)[0]) or [Candidate(None, 0, rank)]
@@ -309,15 +345,23 @@ class TestOffByOne:
         shipped = Search.runs
 
         def runs(self: Search) -> Iterator[Run]:
-            supports = [support for run in shipped(self) for support in [run.next_support] * (run.last - run.first + 1)]
+            supports = [
+                support
+                for run in shipped(self)
+                for support in [run.next_support] * (run.last - run.first + 1)
+            ]
             for rank in range(1, len(supports) + 1):
                 place = rank - 1 + ranks_off
-                beyond = self.maximum if place < 0 else (supports[place] if place < len(supports) else 0)
+                beyond = (
+                    self.maximum if place < 0 else (supports[place] if place < len(supports) else 0)
+                )
                 yield Run(rank, rank, beyond)
 
         monkeypatch.setattr(Search, "runs", runs)
 
-    def test_large_margin_tests_one_further_down(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_large_margin_tests_one_further_down(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         self._tests_next(monkeypatch, 1)
         assert "margin" in broken(LargeMargin(1.0, 1e-3, neighbors))
 
@@ -330,16 +374,24 @@ class TestOffByOne:
         self._tests_next(monkeypatch, -1)
         assert broken(make(1.0, 1e-3, neighbors)) == set()
 
-    def test_tight_margin_may_test_what_it_likes(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Its choice relies on no lead, and its search is private whichever support it tests (Theorem 11)."""
+    def test_tight_margin_may_test_what_it_likes(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its choice relies on no lead, and its search is private whichever support it tests
+        (Theorem 11).
+        """
         self._tests_next(monkeypatch, 1)
         assert broken(TightMargin(1.0, 1e-3, neighbors)) == set()
 
-    def test_large_margin_draws_from_one_less(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_large_margin_draws_from_one_less(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """The lead is over c(ℓ+1), but ranks ℓ and ℓ - 1 may be tied: who is cut tells."""
         shipped = LargeMargin.candidates
         monkeypatch.setattr(
-            LargeMargin, "candidates", lambda self, spectrum, rank: shipped(self, spectrum, max(rank - 1, 1))
+            LargeMargin,
+            "candidates",
+            lambda self, spectrum, rank: shipped(self, spectrum, max(rank - 1, 1)),
         )
         assert "draw" in broken(LargeMargin(1.0, 1e-3, neighbors))
 
@@ -366,11 +418,17 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
     mechanism = ALL[name]("add-remove")
     most = 2 if name.endswith("Δ") else 4
     scale = auditing._scales(mechanism)
-    pairs = [pair for pair in structured_pairs("replace-one", scale, most) if are_neighbors(*pair, "replace-one", most)]
+    pairs = [
+        pair
+        for pair in structured_pairs("replace-one", scale, most)
+        if are_neighbors(*pair, "replace-one", most)
+    ]
     [setting, *_] = auditing.settings(mechanism)
     distribution = exact.itemsets(exact.distribution, setting[0], setting[1])
     spent = max(
-        hockey_stick(distribution(p), distribution(q), Fraction(1)) for pair in pairs for p, q in (pair, pair[::-1])
+        hockey_stick(distribution(p), distribution(q), Fraction(1))
+        for pair in pairs
+        for p, q in (pair, pair[::-1])
     )
     assert float(spent) > mechanism.cost.delta * (1 + 1e-9)
 
@@ -390,12 +448,18 @@ def test_a_unit_with_more_itemsets_than_promised_is_caught(neighbors: str) -> No
 Order = tuple[str, ...]
 
 
-def by_order(mechanism: Mechanism, counts: Counts, universe: int | None, order: Order) -> dict[str | None, Decimal]:
-    """The distribution if the first of a level, in this order, were named in place of any of them."""
+def by_order(
+    mechanism: Mechanism, counts: Counts, universe: int | None, order: Order
+) -> dict[str | None, Decimal]:
+    """The distribution if the first of a level, in this order, were named in place of any of
+    them.
+    """
     fair = exact.itemsets(exact.distribution, mechanism, universe)(dict(counts))
     distribution: dict[str | None, Decimal] = {None: fair[None]}
     for name in fair.keys() - {None}:
-        first = min((n for n in fair if n is not None and counts[n] == counts[name]), key=order.index)
+        first = min(
+            (n for n in fair if n is not None and counts[n] == counts[name]), key=order.index
+        )
         distribution[first] = distribution.get(first, Decimal(0)) + fair[name]
     return distribution
 
@@ -405,20 +469,29 @@ def by_order(mechanism: Mechanism, counts: Counts, universe: int | None, order: 
     "name", ["exponential", "permute-and-flip", "max-of-laplaces", "limited-domain", "tight-margin"]
 )
 def test_a_tie_named_by_the_order_of_the_rows_is_caught(name: str, neighbors: str) -> None:
-    """A unit whose basket comes first and has a and b, b before a: it changes which of the two comes first."""
+    """A unit whose basket comes first and has a and b, b before a: it changes which of the two
+    comes first.
+    """
     mechanism = ALL[name](neighbors)
     if isinstance(mechanism, LimitedDomain | TightMargin):
         mechanism = replace(mechanism, max_rank=3)
     universe = 3 if isinstance(mechanism, Exponential | PermuteAndFlip | MaxOfLaplaces) else None
     one, two = {"a": 90, "b": 90, "c": 0}, {"a": 91, "b": 91, "c": 0}
-    p, q = by_order(mechanism, one, universe, ("a", "b", "c")), by_order(mechanism, two, universe, ("b", "a", "c"))
+    p, q = (
+        by_order(mechanism, one, universe, ("a", "b", "c")),
+        by_order(mechanism, two, universe, ("b", "a", "c")),
+    )
     assert float(hockey_stick(p, q, Fraction(1))) > 0.9
     fair = exact.itemsets(exact.distribution, mechanism, universe)
-    assert float(hockey_stick(fair(one), fair(two), Fraction(1))) <= mechanism.cost.delta + exact.NUMERICAL_ERROR
+    assert (
+        float(hockey_stick(fair(one), fair(two), Fraction(1)))
+        <= mechanism.cost.delta + exact.NUMERICAL_ERROR
+    )
 
 
 def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
-    """Six tied, three candidates, at most Δ = 1 of them new by the guarantee: a table that a unit reorders swaps all.
+    """Six tied, three candidates, at most Δ = 1 of them new by the guarantee: a table that a unit
+    reorders swaps all.
 
     With M = k̄, as without a limit Δ, abstaining weighs enough for that as well.
     """
@@ -442,7 +515,9 @@ def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
 @settings(max_examples=25)
 @given(data=st.data())
 @pytest.mark.one_in(3)
-def test_a_guided_search_finds_no_broken_guarantee(name: str, neighbors: str, data: st.DataObject) -> None:
+def test_a_guided_search_finds_no_broken_guarantee(
+    name: str, neighbors: str, data: st.DataObject
+) -> None:
     mechanism: Any = ALL[name](neighbors)
     mechanism = replace(mechanism, epsilon=2.0)
     if isinstance(mechanism, LimitedDomain | TightMargin | LargeMargin):
@@ -450,17 +525,30 @@ def test_a_guided_search_finds_no_broken_guarantee(name: str, neighbors: str, da
     if mechanism.delta:
         mechanism = replace(mechanism, delta=data.draw(st.sampled_from([0.05, 1e-6])))
     pure = isinstance(mechanism, Exponential | PermuteAndFlip | MaxOfLaplaces)
-    universe = 8 if pure else None if isinstance(mechanism, NamedExponential) else data.draw(st.sampled_from([None, 8]))
+    universe = (
+        8
+        if pure
+        else None
+        if isinstance(mechanism, NamedExponential)
+        else data.draw(st.sampled_from([None, 8]))
+    )
     most = {"named-exponential": 4, "choosing": 4, "limited-domain, Δ": 2}.get(name, 8)
     high = data.draw(st.sampled_from([1, 3, 12] if name != "large-margin" else [3, 90, 240]))
     supports = data.draw(st.lists(st.integers(0, high), min_size=8, max_size=8))
     raised = data.draw(st.sets(st.sampled_from(exact.NAMES), max_size=most))
-    lowered = data.draw(st.sets(st.sampled_from(exact.NAMES), max_size=most)) if neighbors == "replace-one" else set()
+    lowered = (
+        data.draw(st.sets(st.sampled_from(exact.NAMES), max_size=most))
+        if neighbors == "replace-one"
+        else set()
+    )
     one = {n: c + (n in lowered and not c) for n, c in zip(exact.NAMES, supports, strict=True)}
     two = {n: c + (n in raised) - (n in lowered) for n, c in one.items()}
     assert are_neighbors(one, two, neighbors, most)
     distribution = exact.itemsets(exact.distribution, mechanism, universe)
-    spent = max(hockey_stick(distribution(p), distribution(q), Fraction(2)) for p, q in ((one, two), (two, one)))
+    spent = max(
+        hockey_stick(distribution(p), distribution(q), Fraction(2))
+        for p, q in ((one, two), (two, one))
+    )
     target(float(spent) / (mechanism.cost.delta or 1))
     assert spent <= Fraction(repr(mechanism.cost.delta)) + Fraction(1, 10**30)
 
@@ -486,20 +574,33 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
 
     def stops(of: list[int]) -> Stops:
         spectrum = SupportSpectrum.from_supports([c for c in of if c])
-        found = replace(mechanism.search(spectrum), threshold=lambda rank: thresholds[rank - 1], last_rank=6)
+        found = replace(
+            mechanism.search(spectrum), threshold=lambda rank: thresholds[rank - 1], last_rank=6
+        )
         return ranks(found)
 
     p, q = stops(supports), stops(moved)
     spent = max(hockey_stick(p, q, guaranteed), hockey_stick(q, p, guaranteed))
     # How near to the ratio guaranteed any rank comes.
-    target(max((abs(math.log(float(p[rank] / q[rank]))) for rank in p if min(p[rank], q[rank]) > 1e-30), default=0.0))
+    target(
+        max(
+            (
+                abs(math.log(float(p[rank] / q[rank])))
+                for rank in p
+                if min(p[rank], q[rank]) > 1e-30
+            ),
+            default=0.0,
+        )
+    )
     assert float(spent) <= exact.NUMERICAL_ERROR
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("name", ALL)
-def test_every_guarantee_at_caps_of_eight_is_kept(name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_guarantee_at_caps_of_eight_is_kept(
+    name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The theorems hold for every cap; at 8 all that there is are candidates."""
     monkeypatch.setattr(auditing, "CAPS", (1, 2, 8))
     assert audit(ALL[name](neighbors), trials=150, seed=9).holds
@@ -533,7 +634,9 @@ class DeclaredLaplaces(MaxOfLaplaces):
 class TestBoundedRange:
     @pytest.mark.parametrize("make", [DeclaredFlip, DeclaredLaplaces])
     def test_who_declares_it_is_held_to_it(self, make: Any, neighbors: str) -> None:
-        """Each is ε-private, and its odds change by more: its picks must not be composed as if they did not."""
+        """Each is ε-private, and its odds change by more: its picks must not be composed as if they
+        did not.
+        """
         assert broken(make(1.0, neighbors)) == {"bounded range (no theorem)"}
 
     @pytest.mark.parametrize(
@@ -545,20 +648,30 @@ class TestBoundedRange:
         theorem = vars(type(mechanism))["bounded_range"]
         assert audit(mechanism, trials=0).stages[0].name == f"bounded range ({theorem})"
 
-    def test_a_cut_that_rises_where_zeros_get_names(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Without M zeros more in the weight of abstaining one pick is still private, and several are not."""
+    def test_a_cut_that_rises_where_zeros_get_names(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without M zeros more in the weight of abstaining one pick is still private, and several
+        are not.
+        """
         shipped = AbstentionWeight.candidate
         monkeypatch.setattr(
-            AbstentionWeight, "candidate", lambda self, itemsets, following, **zeros: shipped(self, itemsets, following)
+            AbstentionWeight,
+            "candidate",
+            lambda self, itemsets, following, **zeros: shipped(self, itemsets, following),
         )
         for delta in (1e-3, 0.5):
             assert broken(LimitedDomain(1.0, delta, neighbors)) == {"bounded range (Theorem 8)"}
 
-    def test_abstaining_that_one_of_the_two_never_does(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_abstaining_that_one_of_the_two_never_does(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Odds that change without a limit, where the whole has δ to spare for them."""
         shipped = AbstentionWeight.candidate
 
-        def candidate(self: AbstentionWeight, itemsets: int, following: int, **more: bool) -> Candidate:
+        def candidate(
+            self: AbstentionWeight, itemsets: int, following: int, **more: bool
+        ) -> Candidate:
             found = shipped(self, itemsets, following, **more)
             return replace(found, multiplicity=0 if following else found.multiplicity)
 
@@ -599,7 +712,9 @@ def test_a_method_s_name_declares_nothing() -> None:
 class TestLargeMargin:
     def test_without_its_margin(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(margins, "_integer_threshold", lambda epsilon, delta, rank: 0)
-        assert {"whole", "margin", "noise of the steps"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
+        assert {"whole", "margin", "noise of the steps"} <= broken(
+            LargeMargin(1.0, 1e-3, neighbors)
+        )
 
     @pytest.mark.parametrize("scale", [3, 6, 12])
     @pytest.mark.one_in(5)
@@ -607,13 +722,19 @@ class TestLargeMargin:
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, scale: int
     ) -> None:
         shipped = margins._integer_threshold
-        monkeypatch.setattr(margins, "_integer_threshold", lambda e, d, rank: shipped(e, d, rank) - 3 * scale)
+        monkeypatch.setattr(
+            margins, "_integer_threshold", lambda e, d, rank: shipped(e, d, rank) - 3 * scale
+        )
         assert "noise of the steps" in broken(LargeMargin(1.0, 1e-6, neighbors))
 
     @pytest.mark.one_in(3)
     @pytest.mark.parametrize(
         ("constant", "stage"),
-        [("MAXIMUM_SCALE", "noisy maximum"), ("SHARED_SCALE", "rank search"), ("STEP_SCALE", "rank search")],
+        [
+            ("MAXIMUM_SCALE", "noisy maximum"),
+            ("SHARED_SCALE", "rank search"),
+            ("STEP_SCALE", "rank search"),
+        ],
     )
     def test_with_70_percent_of_its_noise(
         self, neighbors: str, monkeypatch: pytest.MonkeyPatch, constant: str, stage: str
@@ -621,22 +742,30 @@ class TestLargeMargin:
         monkeypatch.setattr(margins, constant, getattr(margins, constant) * Fraction(7, 10))
         assert stage in broken(LargeMargin(1.0, 1e-3, neighbors))
 
-    def test_without_noise_in_the_search(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_noise_in_the_search(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Exact supports decide the cut: one unit flips it."""
         for name in ("MAXIMUM_SCALE", "SHARED_SCALE", "STEP_SCALE"):
             monkeypatch.setattr(margins, name, getattr(margins, name) / Fraction(1000))
         assert {"whole", "rank search"} <= broken(LargeMargin(1.0, 1e-3, neighbors))
 
 
-def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Above a certified margin the zeros weigh less than δ/3: to leave them out breaks no guarantee."""
+def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Above a certified margin the zeros weigh less than δ/3: to leave them out breaks no
+    guarantee.
+    """
 
     def candidates(self: LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
         return named(exponential.top(spectrum, rank)[0])
 
     mechanism = LargeMargin(1.0, 0.9, max_rank=8)
     right, _ = oracles.large_margin_distribution([45], Fraction(1), Fraction(9, 10), max_rank=8)
-    assert float(exact.distribution(mechanism, ((45, 1),), None)[45]) == pytest.approx(right[45], abs=1e-12)
+    assert float(exact.distribution(mechanism, ((45, 1),), None)[45]) == pytest.approx(
+        right[45], abs=1e-12
+    )
     monkeypatch.setattr(LargeMargin, "candidates", candidates)
     assert float(exact.distribution(mechanism, ((45, 1),), None)[45]) > right[45] + 1e-6
 
@@ -660,7 +789,9 @@ class TestOthers:
 
     @pytest.mark.parametrize("what", ["70 % of its noise", "a threshold lowered by three scales"])
     @pytest.mark.every_case
-    def test_distance_with(self, neighbors: str, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    def test_distance_with(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch, what: str
+    ) -> None:
         [mechanism] = auditable("distance", 1.0, 1e-3 if "noise" in what else 1e-6, neighbors)
         assert isinstance(mechanism, Distance)
         threshold, scale = mechanism.threshold, mechanism.scale
@@ -671,7 +802,9 @@ class TestOthers:
         monkeypatch.setattr(Distance, "threshold", property(lambda self: threshold))
         assert broken(mechanism) == {"whole"}
 
-    def test_the_exponential_mechanism_without_the_zeros(self, neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_exponential_mechanism_without_the_zeros(
+        self, neighbors: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def levels(spectrum: SupportSpectrum, mechanism: str) -> list[tuple[int, int]]:
             return [*spectrum.all_levels()] or [(0, 1)]
 
@@ -682,7 +815,9 @@ class TestOthers:
 def test_bad_requests_are_refused() -> None:
     with pytest.raises(ParameterError, match="mechanism must be one of all, large-margin"):
         auditable("laplace", 1.0, 1e-6, "add-remove")
-    with pytest.raises(ParameterError, match="levelwise has many steps, which the tests audit one by one"):
+    with pytest.raises(
+        ParameterError, match=("levelwise has many steps, which the tests audit one by one")
+    ):
         auditable("levelwise", 1.0, 1e-6, "add-remove")
     with pytest.raises(ParameterError, match="trials must be a whole number of at least 0"):
         audit(Exponential(1.0), trials=-1)
@@ -690,6 +825,8 @@ def test_bad_requests_are_refused() -> None:
 
 
 def test_random_pairs_depend_on_their_seed_only() -> None:
-    one, same, other = (list(random_pairs("replace-one", [9], None, 20, seed)) for seed in (1, 1, 2))
+    one, same, other = (
+        list(random_pairs("replace-one", [9], None, 20, seed)) for seed in (1, 1, 2)
+    )
     assert one == same != other
     assert all(left != right for left, right in pairwise(one))

@@ -25,16 +25,23 @@ ASKED: list[dict[str, Any]] = [
 
 def many(baskets: list[list[str]], blank: int) -> tuple[Transactions, Transactions]:
     """The same baskets, of which those without items have a place, or are only counted."""
-    return read_transactions(baskets + [[]] * blank), replace(read_transactions(baskets), blank=blank)
+    return read_transactions(baskets + [[]] * blank), replace(
+        read_transactions(baskets), blank=blank
+    )
 
 
 @pytest.mark.parametrize("counter", [*counter_registry.COUNTERS])
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_a_release_of_many_blank_baskets(asked: dict[str, Any], counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_of_many_blank_baskets(
+    asked: dict[str, Any], counter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(counter_registry, "active_counter", lambda: counter)
     for baskets in ([], [["a", "b", "c"]] * 900 + [["b", "c"]] * 700 + [["d"]] * 300):
         placed, counted = many(baskets, 70_000)
-        assert fim.mine(counted, **asked, seed=3).to_dict() == fim.mine(placed, **asked, seed=3).to_dict()
+        assert (
+            fim.mine(counted, **asked, seed=3).to_dict()
+            == fim.mine(placed, **asked, seed=3).to_dict()
+        )
         given = [["a", "b"], ["d"], ["e"]]
         assert fim.count(counted, given, seed=3) == fim.count(placed, given, seed=3)
 

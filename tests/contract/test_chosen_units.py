@@ -1,4 +1,6 @@
-"""Where a condition, a query or segments choose units, nothing tells exactly how many there are unless it is public."""
+"""Where a condition, a query or segments choose units, nothing tells exactly how many there are
+unless it is public.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,26 @@ WHERE = "country = 'DE'"
 QUERY = "select holder, visit, item from sales where country = 'DE'"
 COLUMNS: dict[str, Any] = {"basket": "visit", "item": "item"}
 UNITS: dict[str, dict[str, Any]] = {"basket": COLUMNS, "user": {**COLUMNS, "user": "holder"}}
-WARNED = "replace-one does not hide which (baskets|users) are chosen by a condition, a query or segments"
+WARNED = (
+    "replace-one does not hide which (baskets|users) are chosen by a condition, a query or segments"
+)
 Released = fim.Release | Vote | fim.SegmentedRelease
 Call = Callable[..., Any]
 
 
 def shop(germans: int) -> pa.Table:
-    """1,001 customers of one visit each, so many of them from Germany and all others from France."""
-    rows = [(n, f"v{n}", item, "DE" if n < germans else "FR") for n in range(CUSTOMERS) for item in ("milk", "tea")]
+    """1,001 customers of one visit each, so many of them from Germany and all others from
+    France.
+    """
+    rows = [
+        (n, f"v{n}", item, "DE" if n < germans else "FR")
+        for n in range(CUSTOMERS)
+        for item in ("milk", "tea")
+    ]
     names = ("holder", "visit", "item", "country")
-    return pa.table({name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
+    return pa.table(
+        {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    )
 
 
 NEIGHBOURS = {germans: shop(germans) for germans in (501, 500)}
@@ -44,7 +56,10 @@ def by_condition(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[st
 
 
 def by_query(table: pa.Table, folder: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
-    return as_sqlite(table, folder / f"{len(list(folder.iterdir()))}.db"), {"query": QUERY, **columns}
+    return as_sqlite(table, folder / f"{len(list(folder.iterdir()))}.db"), {
+        "query": QUERY,
+        **columns,
+    }
 
 
 def by_lazy_frame(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
@@ -75,7 +90,10 @@ def voted(data: Any, **asked: Any) -> Vote:
 
 WAYS = (by_condition, by_query, by_condition_before, by_query_before, by_lazy_frame)
 EVERY: tuple[Call, ...] = (fim.mine, counted, voted)
-CALLS: tuple[tuple[Call, Call], ...] = (*((way, call) for way in WAYS for call in EVERY), (by_segments, fim.mine))
+CALLS: tuple[tuple[Call, Call], ...] = (
+    *((way, call) for way in WAYS for call in EVERY),
+    (by_segments, fim.mine),
+)
 KEPT: dict[Call, str] = {
     **dict.fromkeys((by_condition, by_condition_before), "that the condition keeps as well"),
     **dict.fromkeys((by_query, by_query_before, by_lazy_frame), "that the query keeps as well"),
@@ -91,7 +109,9 @@ every_call = pytest.mark.parametrize(
 )
 
 
-def chosen(way: Call, call: Call, table: pa.Table, folder: Path, *, unit: str = "user", **asked: Any) -> Any:
+def chosen(
+    way: Call, call: Call, table: pa.Table, folder: Path, *, unit: str = "user", **asked: Any
+) -> Any:
     data, how = way(table, folder, **UNITS[unit])
     with pytest.warns(fim.PrivacyWarning, match=WARNED):
         return call(data, **how, **{"epsilon": 0.001, "neighbors": "replace-one", **asked})
@@ -110,7 +130,13 @@ def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
         return
     yield "table", render_table(found, Screen())
     yield "text", str(found)
-    others = (repr(found), found._repr_html_(), found.to_csv(), found.to_markdown(), str(found.to_arrow().column_names))
+    others = (
+        repr(found),
+        found._repr_html_(),
+        found.to_csv(),
+        found.to_markdown(),
+        str(found.to_arrow().column_names),
+    )
     yield from zip(("shown", "notebook", "csv", "markdown", "arrow"), others, strict=True)
     fim.report(found, folder / "page.html")
     yield "page", (folder / "page.html").read_text(encoding="utf-8")
@@ -119,8 +145,12 @@ def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("unit", UNITS)
 @every_call
 @pytest.mark.every_case
-def test_neighbours_with_different_numbers_of_units_say_none(way: Call, call: Call, unit: str, tmp_path: Path) -> None:
-    """One customer of 1,001 is from France instead of Germany. That was told for nothing, at any budget."""
+def test_neighbours_with_different_numbers_of_units_say_none(
+    way: Call, call: Call, unit: str, tmp_path: Path
+) -> None:
+    """One customer of 1,001 is from France instead of Germany. That was told for nothing, at any
+    budget.
+    """
     for table in NEIGHBOURS.values():
         # A noisy number may be the exact one by chance, and then not again and again.
         exact = {name for name, _ in forms(chosen(way, call, table, tmp_path, unit=unit), tmp_path)}
@@ -145,15 +175,23 @@ def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path)
         low, high = one.units_interval
         assert low < one.units < high
         assert abs(one.units - 501) < 1000
-    several = [chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True).to_json() for _ in range(4)]
+    several = [
+        chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True).to_json()
+        for _ in range(4)
+    ]
     assert len({re.findall(r'"units": \d+', text)[0] for text in several}) > 1
 
 
 @every_call
 @pytest.mark.every_case
-def test_the_guarantee_names_what_is_exchanged_for_what(way: Call, call: Call, tmp_path: Path) -> None:
+def test_the_guarantee_names_what_is_exchanged_for_what(
+    way: Call, call: Call, tmp_path: Path
+) -> None:
     found = chosen(way, call, NEIGHBOURS[501], tmp_path)
-    said = f"replacing any one user (all their baskets) by any other {KEPT[way]} changes the probability"
+    said = (
+        f"replacing any one user (all their baskets) by any other {KEPT[way]} changes the "
+        f"probability"
+    )
     assert said in found.guarantee
     assert found.to_dict()["guarantee"] == found.guarantee
     for name, text in forms(found, tmp_path):
@@ -166,7 +204,10 @@ def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
     for call in EVERY:
         found = call(NEIGHBOURS[501], **asked)
         assert found.units == found.to_dict()["units"] == CUSTOMERS
-        assert "replacing any one user (all their baskets) by any other changes the probability" in found.guarantee
+        assert (
+            "replacing any one user (all their baskets) by any other changes the probability"
+            in found.guarantee
+        )
         if call is not voted:
             assert found.units_interval is None
             assert {share.purpose for share in found.shares} <= {"selection", "supports"}
@@ -177,13 +218,30 @@ def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("asked", [{"where": WHERE}, {"exclude": ["jam"]}, {}], ids=str)
 def test_a_ledger_says_whom_it_protects(asked: dict[str, Any], tmp_path: Path) -> None:
-    kept = ": replacing it by any other that every condition keeps as well." if "where" in asked else "."
-    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user") as ledger:
-        how: dict[str, Any] = {**UNITS["user"], "neighbors": "replace-one", "ledger": ledger, "dataset": "shop"}
+    kept = (
+        ": replacing it by any other that every condition keeps as well."
+        if "where" in asked
+        else "."
+    )
+    with fim.Ledger.create(
+        tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user"
+    ) as ledger:
+        how: dict[str, Any] = {
+            **UNITS["user"],
+            "neighbors": "replace-one",
+            "ledger": ledger,
+            "dataset": "shop",
+        }
         fim.mine(NEIGHBOURS[501], **how)
-        whole = "It is about one user, with all their baskets (named by 'holder'), under replace-one"
+        whole = (
+            "It is about one user, with all their baskets (named by 'holder'), under replace-one"
+        )
         assert ledger.statement().protected == f"{whole}."
         with pytest.warns(fim.PrivacyWarning, match=WARNED) if "where" in asked else nullcontext():
             fim.mine(NEIGHBOURS[501], **how, **asked)
-        assert ledger.statement().protected == ledger.statement().to_dict()["protected"] == f"{whole}{kept}"
+        assert (
+            ledger.statement().protected
+            == ledger.statement().to_dict()["protected"]
+            == f"{whole}{kept}"
+        )
         assert f"{whole}{kept}" in " ".join(render_statement(ledger.statement(), Screen()).split())

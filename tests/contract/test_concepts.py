@@ -1,4 +1,6 @@
-"""Learners of a point, a threshold and a box: their exact laws by definition, draws, and audits over all neighbours."""
+"""Learners of a point, a threshold and a box: their exact laws by definition, draws, and audits
+over all neighbours.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +34,28 @@ Row = tuple[int, bool]
 Law = dict[int, float]
 
 NEIGHBORS = ["replace-one", "add-remove"]
-RATES = {"replace-one": EPSILON / 2, "add-remove": EPSILON}  # of a score that a row more moves one way
+# of a score that a row more moves one way
+RATES = {"replace-one": EPSILON / 2, "add-remove": EPSILON}
 
 labelled = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=10)
 
 
 @pytest.fixture
 def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
-    """The exact law of each choice that a learner makes, as it is made: of points, or of pieces where they are one."""
+    """The exact law of each choice that a learner makes, as it is made: of points, or of pieces
+    where they are one.
+    """
     seen: list[Law] = []
 
-    def draw(pieces: Pieces, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
+    def draw(
+        pieces: Pieces, distances: Sequence[int], rate: Fraction, *, randomness: Randomness
+    ) -> int:
         runs = zip(pieces.starts, pieces.lengths, distances, strict=True)
-        seen.append(softmax({first + step: -float(rate) * d for first, own, d in runs for step in range(own)}))
+        seen.append(
+            softmax(
+                {first + step: -float(rate) * d for first, own, d in runs for step in range(own)}
+            )
+        )
         return pieces.starts[0]
 
     def choose_level(
@@ -85,7 +96,9 @@ def split(rows: Sequence[Row]) -> tuple[list[int], list[bool]]:
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @given(rows=labelled)
 @example(rows=[(7, True), (0, False), (3, True), (3, False), (4, False)])
-def test_a_threshold_weighs_how_many_rows_it_is_right_about(neighbors: str, rows: list[Row]) -> None:
+def test_a_threshold_weighs_how_many_rows_it_is_right_about(
+    neighbors: str, rows: list[Row]
+) -> None:
     if neighbors == "replace-one":
         rows = [*rows, (5, True)]  # there is one at least
     with pytest.MonkeyPatch.context() as patch:
@@ -101,7 +114,9 @@ def test_label_private_thresholds_are_one_for_each_labelling_of_the_values(rows:
         learn_threshold(*split(rows), bits=3, epsilon=EPSILON, private="labels", seed=1)
     values = sorted({value for value, _ in rows})
     labellings = [0, *(value + 1 for value in values)]
-    assert seen[0] == pytest.approx(softmax({i: EPSILON / 2 * right(t, rows) for i, t in enumerate(labellings)}))
+    assert seen[0] == pytest.approx(
+        softmax({i: EPSILON / 2 * right(t, rows) for i, t in enumerate(labellings)})
+    )
 
 
 SMALL = [*product(range(4), (False, True))]
@@ -110,7 +125,9 @@ SMALL = [*product(range(4), (False, True))]
 def neighbours(
     n: int, kinds: Sequence[Row] = SMALL, neighbors: str = "replace-one"
 ) -> list[tuple[tuple[Row, ...], tuple[Row, ...]]]:
-    """All pairs of n rows, each of one of these kinds, that differ in one row; or of n and of one row less."""
+    """All pairs of n rows, each of one of these kinds, that differ in one row; or of n and of one
+    row less.
+    """
     if neighbors == "add-remove":
         less = combinations_with_replacement(sorted(kinds), n - 1)
         return [(rows, tuple(sorted([*rows, other]))) for rows in less for other in kinds]
@@ -124,8 +141,12 @@ def neighbours(
     ]
 
 
-def worst(laws: list[Law], learn: Callable[[tuple[Row, ...]], object], pairs: Sequence[tuple[Any, Any]]) -> float:
-    """The largest log-ratio of an outcome over all pairs, over ε. The choices of a learner are independent."""
+def worst(
+    laws: list[Law], learn: Callable[[tuple[Row, ...]], object], pairs: Sequence[tuple[Any, Any]]
+) -> float:
+    """The largest log-ratio of an outcome over all pairs, over ε. The choices of a learner are
+    independent.
+    """
     known: dict[tuple[Row, ...], list[Law]] = {}
     for rows in {rows for pair in pairs for rows in pair}:
         laws.clear()
@@ -136,7 +157,9 @@ def worst(laws: list[Law], learn: Callable[[tuple[Row, ...]], object], pairs: Se
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("neighbors", "used"), [("replace-one", 0.94), ("add-remove", 0.99)])
-def test_a_threshold_is_within_epsilon_for_all_neighbours(laws: list[Law], neighbors: str, used: float) -> None:
+def test_a_threshold_is_within_epsilon_for_all_neighbours(
+    laws: list[Law], neighbors: str, used: float
+) -> None:
     pairs = neighbours(3, neighbors=neighbors)
 
     def learn(rows: tuple[Row, ...], epsilon: float = EPSILON, made_for: str = neighbors) -> int:
@@ -152,7 +175,11 @@ def test_labels_are_within_epsilon_for_all_flips_and_values_are_not(laws: list[L
     def learn(rows: tuple[Row, ...], epsilon: float = EPSILON) -> int:
         return learn_threshold(*split(rows), bits=2, epsilon=epsilon, private="labels", seed=1)
 
-    flips = [(one, two) for one, two in neighbours(4) if sorted(value for value, _ in one) == sorted(v for v, _ in two)]
+    flips = [
+        (one, two)
+        for one, two in neighbours(4)
+        if sorted(value for value, _ in one) == sorted(v for v, _ in two)
+    ]
     assert len(flips) > 300
     assert worst(laws, learn, flips) <= 1
     assert worst(laws, lambda rows: learn(rows, 2 * EPSILON), flips) > 1
@@ -168,7 +195,9 @@ def cut_law(values: Sequence[int], rank: int, bits: int, rate: float) -> Law:
         point: max(sum(v < point for v in values) - rank, rank - sum(v <= point for v in values), 0)
         for point in range(1 << bits)
     }
-    return softmax({z: -rate * d for z, d in {**distance, 1 << bits: max(len(values) - rank, 0)}.items()})
+    return softmax(
+        {z: -rate * d for z, d in {**distance, 1 << bits: max(len(values) - rank, 0)}.items()}
+    )
 
 
 rows_of_two = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.booleans()), max_size=18)
@@ -186,25 +215,41 @@ def test_a_box_is_cut_from_each_side_of_each_column(rows: list[tuple[int, int, b
         learn_box(table, [row[2] for row in rows], bits=3, error=error, epsilon=EPSILON, seed=1)
     rank = max(math.floor(error * len(rows) / 8), 1)
     inside = [[row[column] for row in rows if row[2]] for column in (0, 1)]
-    slow = [cut_law(c, rank, 3, EPSILON / 8) for column in inside for c in (column, [7 - v for v in column])]
+    slow = [
+        cut_law(c, rank, 3, EPSILON / 8)
+        for column in inside
+        for c in (column, [7 - v for v in column])
+    ]
     assert len(seen) == 4
     assert seen == [pytest.approx(law) for law in slow]
 
 
-def learned_box(rows: tuple[Row, ...], neighbors: str, error: Fraction, epsilon: float = EPSILON) -> object:
+def learned_box(
+    rows: tuple[Row, ...], neighbors: str, error: Fraction, epsilon: float = EPSILON
+) -> object:
     values, labels = split(rows)
     table = np.array(values, dtype=int).reshape(-1, 1)
-    return learn_box(table, labels, bits=2, error=error, epsilon=epsilon, neighbors=neighbors, seed=1)
+    return learn_box(
+        table, labels, bits=2, error=error, epsilon=epsilon, neighbors=neighbors, seed=1
+    )
 
 
-# Of 5 rows 9/10 is a rank of 1 in one column. With error 1 the rank of 8 rows is 2, and that of 7 or of none is 1.
+# Of 5 rows 9/10 is a rank of 1 in one column. With error 1 the rank of 8 rows is 2, and that of 7
+# or of none is 1.
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("neighbors", "kinds", "error", "numbers", "used", "doubled"),
     [
         ("replace-one", SMALL, Fraction(9, 10), [5], 0.64, 1.40),
         ("add-remove", SMALL, Fraction(9, 10), [1, 2, 3, 4, 5], 0.62, 1.29),
-        ("add-remove", [(0, True), (1, True), (3, True), (0, False)], Fraction(1), [7, 8, 9], 0.69, 1.44),
+        (
+            "add-remove",
+            [(0, True), (1, True), (3, True), (0, False)],
+            Fraction(1),
+            [7, 8, 9],
+            0.69,
+            1.44,
+        ),
     ],
 )
 def test_a_box_is_within_epsilon_for_all_neighbours(
@@ -226,12 +271,17 @@ def test_a_box_is_within_epsilon_for_all_neighbours(
 
 
 def test_a_rank_that_fell_to_0_would_be_no_answer_of_few_rows() -> None:
-    # Without rows the box is cut at rank 1 as with one: what it is does not tell that there are none.
+    # Without rows the box is cut at rank 1 as with one: what it is does not tell that there are
+    # none.
     none = np.empty((0, 1), dtype=int)
-    assert learn_box(none, [], **{**BOX, "epsilon": 1e6}) == learn_box([[7]], [False], **{**BOX, "epsilon": 1e6})
+    assert learn_box(none, [], **{**BOX, "epsilon": 1e6}) == learn_box(
+        [[7]], [False], **{**BOX, "epsilon": 1e6}
+    )
 
 
-def point_law(rows: Sequence[Row], bits: int, epsilon: float, delta: float, neighbors: Any = "replace-one") -> Law:
+def point_law(
+    rows: Sequence[Row], bits: int, epsilon: float, delta: float, neighbors: Any = "replace-one"
+) -> Law:
     """The distance mechanism's winner, else a uniform point."""
     moved = 2 if neighbors == "replace-one" else 1  # by one row, the margin of the winner
     size = 1 << bits
@@ -244,7 +294,9 @@ def point_law(rows: Sequence[Row], bits: int, epsilon: float, delta: float, neig
         threshold = selection_oracles.distance_threshold(epsilon, delta, neighbors)
         ratio = math.exp(-epsilon / moved)
         needed = threshold + moved - margin + 1
-        tail = ratio**needed / (1 + ratio) if needed > 0 else 1 - ratio ** (1 - needed) / (1 + ratio)
+        tail = (
+            ratio**needed / (1 + ratio) if needed > 0 else 1 - ratio ** (1 - needed) / (1 + ratio)
+        )
         law = {value: (1 - tail) * chance for value, chance in law.items()}
         for value in tied:
             law[value] += tail / len(tied)
@@ -261,7 +313,9 @@ def test_a_point_is_drawn_as_the_definition_says(neighbors: str, leader: int) ->
 
     def drawn(epsilon: float) -> Counter[int]:
         return Counter(
-            learn_point(*split(rows), bits=2, epsilon=epsilon, delta=0.01, neighbors=neighbors, seed=seed)
+            learn_point(
+                *split(rows), bits=2, epsilon=epsilon, delta=0.01, neighbors=neighbors, seed=seed
+            )
             for seed in range(draws)
         )
 
@@ -272,7 +326,8 @@ def test_a_point_is_drawn_as_the_definition_says(neighbors: str, leader: int) ->
 @pytest.mark.every_case
 @pytest.mark.parametrize(("neighbors", "used"), [("replace-one", 0.24), ("add-remove", 0.59)])
 def test_a_point_is_within_the_guarantee_for_all_neighbours(neighbors: str, used: float) -> None:
-    # A row labelled False is like any other that is; of 256 points those from 4 on are alike, and so one outcome.
+    # A row labelled False is like any other that is; of 256 points those from 4 on are alike, and
+    # so one outcome.
     kinds = [*((value, True) for value in range(4)), (0, False)]
     pairs = neighbours(9, kinds, neighbors)
 
@@ -307,7 +362,8 @@ THRESHOLD: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "seed": 1}
 BOX: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "error": 0.5, "seed": 1}
 REPLACED: dict[str, Any] = {"neighbors": "replace-one"}
 NO_COLUMN = (
-    "rows must have at least one number each; where there may be none of them, give an array of the shape "
+    "rows must have at least one number each; where there may be none of them, give an array of "
+    "the shape "
     "(rows, columns)"
 )
 FLAT = "must be a list or an array of one dimension, not of 2"
@@ -319,25 +375,69 @@ DOMAIN = "must be whole numbers from 0 to below 2**bits"
 @pytest.mark.parametrize(
     ("learn", "rows", "labels", "options", "message"),
     [
-        (learn_point, [1], [True], {**POINT, "bits": "8"}, "bits must be a whole number of at least 1, not '8'"),
-        (learn_point, [1], [True], {**POINT, "delta": 0}, "delta must be a number above 0 and below 1, not 0"),
+        (
+            learn_point,
+            [1],
+            [True],
+            {**POINT, "bits": "8"},
+            ("bits must be a whole number of at least 1, not '8'"),
+        ),
+        (
+            learn_point,
+            [1],
+            [True],
+            {**POINT, "delta": 0},
+            ("delta must be a number above 0 and below 1, not 0"),
+        ),
         (learn_point, [0.5], [True], POINT, f"values {DOMAIN}, not float"),
-        (learn_point, [1, 2], [True], POINT, "labels must be one for each row: there are more or fewer of them"),
+        (
+            learn_point,
+            [1, 2],
+            [True],
+            POINT,
+            ("labels must be one for each row: there are more or fewer of them"),
+        ),
         (learn_point, [], [], {**POINT, **REPLACED}, "values must hold at least one number"),
         (learn_box, [], [], {**BOX, **REPLACED}, "rows must hold at least one number"),
-        (learn_box, [[1]], [1], {**BOX, "neighbors": "x"}, "neighbors must be one of replace-one, add-remove, not 'x'"),
+        (
+            learn_box,
+            [[1]],
+            [1],
+            {**BOX, "neighbors": "x"},
+            ("neighbors must be one of replace-one, add-remove, not 'x'"),
+        ),
         (learn_point, [1], [2], POINT, "labels must be True or False, or 1 or 0: one is not"),
-        (learn_threshold, [1], [1], {**THRESHOLD, "private": "x"}, "private must be 'rows' or 'labels', not 'x'"),
+        (
+            learn_threshold,
+            [1],
+            [1],
+            {**THRESHOLD, "private": "x"},
+            ("private must be 'rows' or 'labels', not 'x'"),
+        ),
         (learn_box, [[1], [2, 3]], [1, 1], BOX, "rows must have equally many numbers each"),
         (learn_point, pd.DataFrame({0: [9]}), [True], POINT, f"values {FLAT}"),
         (learn_point, [9], np.ma.masked_array([1], mask=[True]), POINT, f"labels {UNMASKED}"),
         (learn_box, [], [], BOX, NO_COLUMN),
         (learn_box, [[]], [1], BOX, NO_COLUMN),
-        (learn_box, [[1]], [1], {**BOX, **REPLACED}, "rows must be at least 4 times their columns divided by error"),
-        (learn_box, [[1]] * 8, [1] * 8, {**BOX, "error": 1.5}, "error must be a number above 0 and at most 1, not 1.5"),
+        (
+            learn_box,
+            [[1]],
+            [1],
+            {**BOX, **REPLACED},
+            ("rows must be at least 4 times their columns divided by error"),
+        ),
+        (
+            learn_box,
+            [[1]] * 8,
+            [1] * 8,
+            {**BOX, "error": 1.5},
+            ("error must be a number above 0 and at most 1, not 1.5"),
+        ),
     ],
 )
-def test_what_is_refused(learn: Any, rows: Any, labels: Any, options: dict[str, Any], message: str) -> None:
+def test_what_is_refused(
+    learn: Any, rows: Any, labels: Any, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ParameterError) as error:
         learn(rows, labels, **options)
     assert str(error.value) == message

@@ -1,4 +1,6 @@
-"""How much a counter does: no more than is read or allowed, the same for any threads; and it can be stopped."""
+"""How much a counter does: no more than is read or allowed, the same for any threads; and it can be
+stopped.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ from numpy.typing import NDArray
 from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 from patience import PATIENCE
 
-from fim_private.counting import COUNTERS, Effort, active_counter, itemset_spectrum, list_itemsets, portable
+from fim_private.counting import (
+    COUNTERS,
+    Effort,
+    active_counter,
+    itemset_spectrum,
+    list_itemsets,
+    portable,
+)
 from fim_private.counting import work as work_limit
 from fim_private.counting.counter import Top
 from fim_private.dp.noise import Randomness
@@ -29,15 +38,26 @@ from fim_private.reading.labels import Item, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
-needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
-every_counter = pytest.mark.parametrize("counter", [pytest.param("compiled", marks=needs_kernel), "numpy"])
+needs_kernel = pytest.mark.skipif(
+    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
+)
+every_counter = pytest.mark.parametrize(
+    "counter", [pytest.param("compiled", marks=needs_kernel), "numpy"]
+)
 
-BASKETS: list[tuple[list[Item], int]] = [([1, 2, 3], 400), ([1, 2, 4], 90), ([3, 4, 5], 20), ([5, 6, 7], 1)]
+BASKETS: list[tuple[list[Item], int]] = [
+    ([1, 2, 3], 400),
+    ([1, 2, 4], 90),
+    ([3, 4, 5], 20),
+    ([5, 6, 7], 1),
+]
 STEEP = [basket for basket, copies in BASKETS for _ in range(copies)]
 
 
 def zipf_baskets(baskets: int, items: int, mean: float, seed: int = 1) -> Transactions:
-    """Random baskets whose items have Zipf-like popularity, as arrays: quick to make, of any size."""
+    """Random baskets whose items have Zipf-like popularity, as arrays: quick to make, of any
+    size.
+    """
     generator = np.random.default_rng(seed)
     popularity = np.cumsum(1 / np.arange(1, items + 1))
     rows = [
@@ -58,7 +78,9 @@ def in_users(transactions: Transactions, seed: int = 2) -> Transactions:
     """The same baskets, dealt out to users of some four baskets each."""
     generator = np.random.default_rng(seed)
     cuts = generator.integers(0, transactions.baskets, transactions.baskets // 4)
-    return replace(transactions, unit_offsets=np.unique([0, transactions.baskets, *cuts]).astype(np.int64))
+    return replace(
+        transactions, unit_offsets=np.unique([0, transactions.baskets, *cuts]).astype(np.int64)
+    )
 
 
 Rounds = list[tuple[int | None, int]]
@@ -66,7 +88,9 @@ Rounds = list[tuple[int | None, int]]
 
 @pytest.fixture
 def rounds(monkeypatch: pytest.MonkeyPatch) -> Rounds:
-    """(itemsets wanted, work) of each round of counting, by any counter; the work is -1 where there was an error."""
+    """(itemsets wanted, work) of each round of counting, by any counter; the work is -1 where there
+    was an error.
+    """
     seen: Rounds = []
 
     def recorded(make: Any, *arguments: Any) -> Any:
@@ -164,7 +188,9 @@ def test_kernel_and_numpy_agree_on_larger_data(
         expected = itemset_spectrum(data, size, min_support=floor, counter="numpy").all_levels()
         assert len(expected) > 5
         for threads in (1, 2, 8):
-            spectrum = itemset_spectrum(data, size, min_support=floor, effort=Effort(threads=threads))
+            spectrum = itemset_spectrum(
+                data, size, min_support=floor, effort=Effort(threads=threads)
+            )
             assert spectrum.all_levels() == expected
             lazy = itemset_spectrum(data, size, min_support=floor, effort=Effort(threads=threads))
             assert list(lazy.levels()) == expected
@@ -181,14 +207,18 @@ def test_kernel_and_numpy_agree_on_larger_data(
 def test_few_baskets_and_small_batches_change_no_count(
     counter: str, users: list[list[list[Item]]], copies: int, size: int, entries: int
 ) -> None:
-    """The kernel does not meet itemsets of few baskets one by one; numpy cuts its work into batches."""
+    """The kernel does not meet itemsets of few baskets one by one; numpy cuts its work into
+    batches.
+    """
     users *= copies
     baskets = [basket for user in users for basket in user]
     shop = read_transactions(baskets)
     dealt = replace(shop, unit_offsets=np.cumsum([0, *map(len, users)]).astype(np.int64))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(portable, "_BATCH", entries)
-        found = [itemset_spectrum(data, size, counter=counter).all_levels() for data in (shop, dealt)]
+        found = [
+            itemset_spectrum(data, size, counter=counter).all_levels() for data in (shop, dealt)
+        ]
     assert found == [
         spectrum_of(brute_force_supports(baskets, size)),
         spectrum_of(brute_force_user_supports(users, size)),
@@ -234,12 +264,16 @@ def test_supports_may_exceed_16_bits(counter: str) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_the_itemsets_of_some_levels_can_be_listed(counter: str, size: int) -> None:
     generator = np.random.default_rng(size)
-    baskets: list[list[Item]] = [generator.integers(0, 14, generator.integers(0, 9)).tolist() for _ in range(150)]
+    baskets: list[list[Item]] = [
+        generator.integers(0, 14, generator.integers(0, 9)).tolist() for _ in range(150)
+    ]
     expected = brute_force_supports(baskets, size)
     shop = read_transactions(baskets)
     for lowest, highest in ((1, 200), (2, 4), (3, 3), (150, 200)):
         listed = list(list_itemsets(shop, size, lowest, highest, counter=counter))
-        assert dict(listed) == {i: support for i, support in expected.items() if lowest <= support <= highest}
+        assert dict(listed) == {
+            i: support for i, support in expected.items() if lowest <= support <= highest
+        }
         assert len(listed) == len(dict(listed))
 
 
@@ -247,15 +281,21 @@ def test_the_itemsets_of_some_levels_can_be_listed(counter: str, size: int) -> N
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_both_counters_list_and_name_in_the_same_order(size: int) -> None:
     for shop in (zipf_baskets(300, 40, 8.0), in_users(zipf_baskets(300, 40, 8.0))):
-        assert list(list_itemsets(shop, size, 2, 300)) == list(list_itemsets(shop, size, 2, 300, counter="numpy"))
+        assert list(list_itemsets(shop, size, 2, 300)) == list(
+            list_itemsets(shop, size, 2, 300, counter="numpy")
+        )
         spectra = [itemset_spectrum(shop, size, counter=counter) for counter in COUNTERS]
         for support, _ in spectra[0].all_levels()[::7]:
-            names = [spectrum.sample_itemset(support, Randomness.seeded(support)) for spectrum in spectra]
+            names = [
+                spectrum.sample_itemset(support, Randomness.seeded(support)) for spectrum in spectra
+            ]
             assert names[0] == names[1]
 
 
 @every_counter
-def test_an_infeasible_whole_spectrum_is_refused_at_once(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_infeasible_whole_spectrum_is_refused_at_once(
+    counter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     # Popular items, so that no counter gets by without meeting them: 6 * C(1000, 6) = 8e15.
     shop = of_rows([np.arange(1_000)] * 6, 1_000)
@@ -278,12 +318,16 @@ def test_a_lazy_count_that_goes_on_and_on_is_given_up(counter: str) -> None:
 
 
 def long_baskets(baskets: int, items: int, of_users: int | None) -> Transactions:
-    """Equal baskets, whose pairs are counted in a table: of users, or with more items in one basket more."""
+    """Equal baskets, whose pairs are counted in a table: of users, or with more items in one basket
+    more.
+    """
     rare = [] if of_users else [np.arange(items, 20 * items)]
     shop = of_rows([*([np.arange(items)] * baskets), *rare], 20 * items)
     if of_users is None:
         return shop
-    return replace(shop, unit_offsets=np.unique([*range(0, baskets, of_users), baskets]).astype(np.int64))
+    return replace(
+        shop, unit_offsets=np.unique([*range(0, baskets, of_users), baskets]).astype(np.int64)
+    )
 
 
 @needs_kernel
@@ -292,8 +336,16 @@ def long_baskets(baskets: int, items: int, of_users: int | None) -> Transactions
 def test_pairs_count_as_work(of_users: int | None, threads: int) -> None:
     shop = long_baskets(200, 200, of_users)
     pairs = 200 * math.comb(200, 2)
-    with pytest.raises(WorkLimitError, match=r"itemsets of size 2 in these baskets took more than max_work"):
-        next(itemset_spectrum(shop, 2, effort=Effort(threads=threads, max_work=pairs // 2)).levels())
+    with pytest.raises(
+        WorkLimitError,
+        match=(
+            r"itemsets of size 2 in these baskets took more "
+            r"than max_work"
+        ),
+    ):
+        next(
+            itemset_spectrum(shop, 2, effort=Effort(threads=threads, max_work=pairs // 2)).levels()
+        )
     whole = itemset_spectrum(shop, 2, effort=Effort(threads=threads, max_work=10**9))
     units = 200 // (of_users or 1)
     assert next(whole.levels()) == (units, math.comb(200, 2))
@@ -307,7 +359,9 @@ def test_numbers_beyond_all_others_are_no_error(counter: str, size: int) -> None
     listed = list(list_itemsets(shop, size, 1, 1_000, counter=counter))
     for large in (10**11, 2**63 - 1, 2**63, 10**20):
         effort = Effort(max_work=large)
-        assert list(itemset_spectrum(shop, size, counter=counter, effort=effort).levels()) == expected
+        assert (
+            list(itemset_spectrum(shop, size, counter=counter, effort=effort).levels()) == expected
+        )
         assert list(itemset_spectrum(shop, size, min_support=large, counter=counter).levels()) == []
         assert list(list_itemsets(shop, size, 1, large, counter=counter)) == listed
         assert list(list_itemsets(shop, size, large, large + 1, counter=counter)) == []
@@ -328,11 +382,15 @@ def test_an_unknown_counter_is_refused() -> None:
 
 @every_counter
 @pytest.mark.one_in(2)
-def test_progress_is_told_to_the_thread_that_counts(counter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_told_to_the_thread_that_counts(
+    counter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(work_limit, "_PROGRESS_SECONDS", 0.0)
     told: list[tuple[float, int]] = []
     effort = Effort(progress=lambda fraction: told.append((fraction, threading.get_ident())))
-    itemset_spectrum(zipf_baskets(30_000, 400, 25.0), 4, min_support=6, counter=counter, effort=effort).all_levels()
+    itemset_spectrum(
+        zipf_baskets(30_000, 400, 25.0), 4, min_support=6, counter=counter, effort=effort
+    ).all_levels()
     assert told
     assert {thread for _, thread in told} == {threading.get_ident()}
     assert all(0 <= fraction <= 1 for fraction, _ in told)
@@ -367,7 +425,9 @@ except KeyboardInterrupt:
 
 @needs_kernel
 def test_ctrl_c_ends_a_count_inside_the_kernel() -> None:
-    with subprocess.Popen([sys.executable, "-c", COUNT_FOR_EVER], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", COUNT_FOR_EVER], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(1)
@@ -381,16 +441,26 @@ def test_itemsets_of_one_basket_each_are_not_scanned(counter: str) -> None:
     long = of_rows([np.arange(200_000), np.arange(200_000, 200_300)], 200_300)
     met = math.comb(200_000, 2) + math.comb(300, 2)
     ticks: list[float] = []
-    found = itemset_spectrum(long, 2, counter=counter, effort=Effort(max_work=met, progress=ticks.append))
+    found = itemset_spectrum(
+        long, 2, counter=counter, effort=Effort(max_work=met, progress=ticks.append)
+    )
     assert [*found.levels()] == [(1, met)]
     assert not ticks
 
 
 @every_counter
 @pytest.mark.parametrize("size", [2, 5])
-def test_a_basket_that_has_too_many_itemsets_is_refused_before_any_is_counted(counter: str, size: int) -> None:
+def test_a_basket_that_has_too_many_itemsets_is_refused_before_any_is_counted(
+    counter: str, size: int
+) -> None:
     ticks: list[float] = []
     one = of_rows([np.arange(1_000_000)], 1_000_000)
     with pytest.raises(WorkLimitError, match="would take up to"):
-        next(iter(itemset_spectrum(one, size, counter=counter, effort=Effort(progress=ticks.append)).levels()))
+        next(
+            iter(
+                itemset_spectrum(
+                    one, size, counter=counter, effort=Effort(progress=ticks.append)
+                ).levels()
+            )
+        )
     assert not ticks

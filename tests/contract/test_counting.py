@@ -1,4 +1,5 @@
-"""Every counter keeps one contract: the right spectrum, lazily, and every itemset of a level can be named.
+"""Every counter keeps one contract: the right spectrum, lazily, and every itemset of a level can be
+named.
 
 Every counter that is built is tested, the compiled one with 1, 2 and 8 threads.
 Oracles: brute force on small baskets, mlxtend on real files.
@@ -20,7 +21,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles import brute_force_supports, brute_force_user_supports, chi_square_pvalue, detects, spectrum_of
+from oracles import (
+    brute_force_supports,
+    brute_force_user_supports,
+    chi_square_pvalue,
+    detects,
+    spectrum_of,
+)
 from real_data import CORNER_SHOP, real_data
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum
@@ -35,7 +42,9 @@ CountItemsets = Callable[[Transactions, int], SupportSpectrum]
 Baskets = list[list[Item]]
 Itemsets = Counter[tuple[Item, ...]]
 
-needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
+needs_kernel = pytest.mark.skipif(
+    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
+)
 PLAIN: list[Any] = [
     pytest.param(
         partial(itemset_spectrum, counter="compiled", effort=Effort(threads=threads)),
@@ -47,7 +56,9 @@ NUMPY: Any = partial(itemset_spectrum, counter="numpy")
 
 
 every_counter = pytest.mark.parametrize(
-    "count", [*PLAIN, NUMPY], ids=["kernel, 1 thread", "kernel, 2 threads", "kernel, 8 threads", "numpy"]
+    "count",
+    [*PLAIN, NUMPY],
+    ids=["kernel, 1 thread", "kernel, 2 threads", "kernel, 8 threads", "numpy"],
 )
 
 
@@ -68,7 +79,9 @@ def named(spectrum: SupportSpectrum) -> Itemsets:
     supports: Itemsets = Counter()
     for support, multiplicity in spectrum.levels():
         tied = [spectrum.sample_itemset(support, Chooses(number)) for number in range(multiplicity)]
-        assert len(set(tied)) == multiplicity, "each itemset of a level is named by exactly one number"
+        assert len(set(tied)) == multiplicity, (
+            "each itemset of a level is named by exactly one number"
+        )
         supports.update(dict.fromkeys(tied, support))
     return supports
 
@@ -87,7 +100,9 @@ sizes = st.integers(1, 5)
 @example(baskets=[[1, 1, 1]], size=2)
 @example(baskets=[[1, 2, 3]] * 9, size=3)
 @example(baskets=[["b", "a"], ["a", "b", "b"], [], [0]], size=2)
-def test_spectrum_and_names_equal_brute_force(count: CountItemsets, baskets: Baskets, size: int) -> None:
+def test_spectrum_and_names_equal_brute_force(
+    count: CountItemsets, baskets: Baskets, size: int
+) -> None:
     spectrum = count(read_transactions(baskets), size)
     expected = brute_force_supports(baskets, size)
     assert list(spectrum.levels()) == spectrum_of(expected)
@@ -96,13 +111,18 @@ def test_spectrum_and_names_equal_brute_force(count: CountItemsets, baskets: Bas
 
 
 @every_counter
-@given(users=st.lists(st.lists(st.lists(items_of_few_kinds, max_size=5), max_size=4), max_size=10), size=sizes)
+@given(
+    users=st.lists(st.lists(st.lists(items_of_few_kinds, max_size=5), max_size=4), max_size=10),
+    size=sizes,
+)
 @example(users=[], size=2)
 @example(users=[[], []], size=2)
 @example(users=[[[1, 2], [1, 2]], [[1], [2]]], size=1)
 @example(users=[[[1, 2], [1, 2]], [[1], [2]]], size=2)
 @example(users=[[[1, 2, 3], [3, 2, 1], []], [], [[1, 2, 3]]], size=3)
-def test_a_user_with_several_baskets_counts_once(count: CountItemsets, users: list[Baskets], size: int) -> None:
+def test_a_user_with_several_baskets_counts_once(
+    count: CountItemsets, users: list[Baskets], size: int
+) -> None:
     spectrum = count(of_users(users), size)
     expected = brute_force_user_supports(users, size)
     assert list(spectrum.levels()) == spectrum_of(expected)
@@ -117,14 +137,18 @@ def of_users(users: Sequence[Baskets]) -> Transactions:
 
 @every_counter
 @pytest.mark.parametrize("size", [2, 3])
-def test_users_with_few_and_with_many_baskets_stand_beside_each_other(count: CountItemsets, size: int) -> None:
+def test_users_with_few_and_with_many_baskets_stand_beside_each_other(
+    count: CountItemsets, size: int
+) -> None:
     """The kernel counts a unit's pairs in other ways for one basket, for up to 64 and for more."""
     generator = np.random.default_rng(7)
     users = [
         [sorted(set(generator.integers(0, 30, 5).tolist())) for _ in range(baskets)]
         for baskets in (1, 64, 65, 2, 63, 200, 1, 3, 66)
     ]
-    assert list(count(of_users(users), size).levels()) == spectrum_of(brute_force_user_supports(users, size))
+    assert list(count(of_users(users), size).levels()) == spectrum_of(
+        brute_force_user_supports(users, size)
+    )
 
 
 @every_counter
@@ -145,7 +169,9 @@ def test_the_order_of_the_baskets_does_not_matter(
 
 @every_counter
 @pytest.mark.parametrize("size", [0, -1, True, 1.0, "2", None])
-def test_a_size_that_is_no_positive_whole_number_is_refused(count: CountItemsets, size: Any) -> None:
+def test_a_size_that_is_no_positive_whole_number_is_refused(
+    count: CountItemsets, size: Any
+) -> None:
     with pytest.raises(ParameterError, match=r"^size must be a whole number of at least 1"):
         count(read_transactions([[1, 2]]), size)
 
@@ -177,7 +203,9 @@ def test_ties_are_named_uniformly(count: CountItemsets) -> None:
 
 
 def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> SupportSpectrum:
-    return catalogue_spectrum(read_transactions(baskets).restricted_to(read_catalogue(catalogue)), size)
+    return catalogue_spectrum(
+        read_transactions(baskets).restricted_to(read_catalogue(catalogue)), size
+    )
 
 
 @given(
@@ -194,7 +222,9 @@ def test_catalogue_spectrum_equals_brute_force_over_all_candidates(
 ) -> None:
     spectrum = over_catalogue(baskets, catalogue, size)
     # Items outside the catalogue are dropped; then each candidate has a support, 0 for most.
-    expected = brute_force_supports([[item for item in b if item in catalogue] for b in baskets], size)
+    expected = brute_force_supports(
+        [[item for item in b if item in catalogue] for b in baskets], size
+    )
     assert spectrum.universe_size == math.comb(len(catalogue), size)
     assert list(spectrum.levels()) == spectrum_of(expected)
     assert spectrum.zero_multiplicity() == math.comb(len(catalogue), size) - len(expected)
@@ -233,8 +263,13 @@ def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
 
 def mlxtend_supports(baskets: Baskets, size: int, floor: int) -> Itemsets:
     """The itemsets of a size with at least that support, by mlxtend."""
-    # Items below the floor are in no frequent itemset; without them the one-hot frame fits in memory.
-    frequent = {item for item, support in Counter(i for b in baskets for i in set(b)).items() if support >= floor}
+    # Items below the floor are in no frequent itemset; without them the one-hot frame fits in
+    # memory.
+    frequent = {
+        item
+        for item, support in Counter(i for b in baskets for i in set(b)).items()
+        if support >= floor
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import mlxtend.frequent_patterns as patterns
@@ -242,10 +277,14 @@ def mlxtend_supports(baskets: Baskets, size: int, floor: int) -> Itemsets:
         from mlxtend.preprocessing import TransactionEncoder
 
         encoder = TransactionEncoder()
-        cells = encoder.fit_transform([[item for item in basket if item in frequent] for basket in baskets])
+        cells = encoder.fit_transform(
+            [[item for item in basket if item in frequent] for basket in baskets]
+        )
         frame = pd.DataFrame(cells, columns=encoder.columns_)
         # Half a basket below the floor: no frequency is lost to rounding.
-        found = patterns.fpgrowth(frame, min_support=(floor - 0.5) / len(baskets), use_colnames=True, max_len=size)
+        found = patterns.fpgrowth(
+            frame, min_support=(floor - 0.5) / len(baskets), use_colnames=True, max_len=size
+        )
     return Counter(
         {
             tuple(sorted(itemset)): round(frequency * len(baskets))
@@ -257,7 +296,9 @@ def mlxtend_supports(baskets: Baskets, size: int, floor: int) -> Itemsets:
 
 @every_counter
 @pytest.mark.parametrize(("user", "support"), [(None, 8_692), ("customer", 5_197)])
-def test_the_top_pair_of_the_corner_shop(count: CountItemsets, user: str | None, support: int) -> None:
+def test_the_top_pair_of_the_corner_shop(
+    count: CountItemsets, user: str | None, support: int
+) -> None:
     spectrum = count(read_transactions(CORNER_SHOP, user=user), 2)
     assert next(spectrum.levels()) == (support, 1)
     assert spectrum.sample_itemset(support, Randomness()) == ("semi-skimmed milk", "tea bags")
@@ -266,19 +307,26 @@ def test_the_top_pair_of_the_corner_shop(count: CountItemsets, user: str | None,
 # The floors leave tens to thousands of itemsets, and keep mlxtend to about a second.
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize(
-    ("name", "floor"), [("groceries.parquet", 20), ("retail.parquet", 500), ("mushroom.parquet", 1600)]
+    ("name", "floor"),
+    [("groceries.parquet", 20), ("retail.parquet", 500), ("mushroom.parquet", 1600)],
 )
 @pytest.mark.full
 def test_spectrum_equals_mlxtend_on_real_files(name: str, size: int, floor: int) -> None:
     path = real_data(name)
-    expected = mlxtend_supports(pq.read_table(path, columns=["items"])["items"].to_pylist(), size, floor)
+    expected = mlxtend_supports(
+        pq.read_table(path, columns=["items"])["items"].to_pylist(), size, floor
+    )
     assert len(expected) > 30
     for counter in COUNTERS:
         spectrum = itemset_spectrum(read_transactions(path), size, counter=counter)
-        assert [*takewhile(lambda level: level[0] >= floor, spectrum.levels())] == spectrum_of(expected)
+        assert [*takewhile(lambda level: level[0] >= floor, spectrum.levels())] == spectrum_of(
+            expected
+        )
 
 
-@pytest.mark.parametrize("baskets", [[range(300)] * 3 + [range(5, 301)], [range(258)] * 2 + [range(1, 259)]])
+@pytest.mark.parametrize(
+    "baskets", [[range(300)] * 3 + [range(5, 301)], [range(258)] * 2 + [range(1, 259)]]
+)
 def test_long_itemsets_of_few_baskets_are_counted(baskets: list[range]) -> None:
     """Longer than what the kernel takes, and than Python recurses."""
     size = len(baskets[0])
@@ -291,6 +339,8 @@ def test_long_itemsets_of_few_baskets_are_counted(baskets: list[range]) -> None:
 @pytest.mark.parametrize("size", [257, 1000])
 def test_long_itemsets_of_longer_baskets_are_refused_at_once(size: int) -> None:
     data = read_transactions([range(2000)] * 10)
-    with pytest.raises(WorkLimitError, match="itemsets of more than 256 items takes too much memory"):
+    with pytest.raises(
+        WorkLimitError, match=("itemsets of more than 256 items takes too much memory")
+    ):
         next(itemset_spectrum(data, size).levels())
     assert list(itemset_spectrum(data, 2001).levels()) == []

@@ -1,4 +1,6 @@
-"""Supports of given itemsets (Theorem 15): held to the guarantee on all small neighbours, and drawn from their law."""
+"""Supports of given itemsets (Theorem 15): held to the guarantee on all small neighbours, and drawn
+from their law.
+"""
 
 from __future__ import annotations
 
@@ -40,15 +42,27 @@ def noise_of(release: fim.Release) -> Noise:
     assert release.noise is not None
     kind = str(release.noise.kind).partition("-")[2]
     half_width = release.noise.reach(CONFIDENCE)
-    return Noise(kind, release.noise.parameter, half_width, release.noise.of_units, release.noise.count)
+    return Noise(
+        kind, release.noise.parameter, half_width, release.noise.of_units, release.noise.count
+    )
 
 
-def counted(given: str, budget: tuple[float, float], database: Database = (), **options: Any) -> fim.Release:
-    return fim.count([list(basket) for basket in database], GIVEN[given], epsilon=budget[0], delta=budget[1], **options)
+def counted(
+    given: str, budget: tuple[float, float], database: Database = (), **options: Any
+) -> fim.Release:
+    return fim.count(
+        [list(basket) for basket in database],
+        GIVEN[given],
+        epsilon=budget[0],
+        delta=budget[1],
+        **options,
+    )
 
 
 def moves(given: str, neighbors: oracles.Neighbors) -> set[int]:
-    """In how many of the supports neighbouring data of at most three baskets differ; each by one at most."""
+    """In how many of the supports neighbouring data of at most three baskets differ; each by one at
+    most.
+    """
     found = set()
     for pair in neighbouring(neighbors):
         one, other = (supports_of(column(database)) for database in pair)
@@ -67,7 +81,9 @@ def needed(given: str, neighbors: oracles.Neighbors, noise: Noise, epsilon: floa
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("given", GIVEN)
-def test_counts_keep_their_guarantee(given: str, budget: tuple[float, float], neighbors: oracles.Neighbors) -> None:
+def test_counts_keep_their_guarantee(
+    given: str, budget: tuple[float, float], neighbors: oracles.Neighbors
+) -> None:
     release = counted(given, budget, neighbors=neighbors)
     assert release.cost.epsilon == budget[0]
     assert release.cost.delta in (0, budget[1])
@@ -83,14 +99,23 @@ def test_counts_keep_their_guarantee(given: str, budget: tuple[float, float], ne
 
 
 @pytest.mark.parametrize("broken", ["for one less", "half"])
-@pytest.mark.parametrize(("given", "budget"), [("two", (0.3, 0.2)), ("three", (2.0, 0.3)), ("all", (1.0, 1e-6))])
+@pytest.mark.parametrize(
+    ("given", "budget"), [("two", (0.3, 0.2)), ("three", (2.0, 0.3)), ("all", (1.0, 1e-6))]
+)
 def test_too_little_noise_is_caught(given: str, budget: tuple[float, float], broken: str) -> None:
     for neighbors in NEIGHBORS:
         release = counted(given, budget, neighbors=neighbors)
         noise, count = noise_of(release), len(GIVEN[given])
-        part = Fraction(1, 4 if noise.is_squared else 2) if broken == "half" else Fraction(count - 1, count)
+        part = (
+            Fraction(1, 4 if noise.is_squared else 2)
+            if broken == "half"
+            else Fraction(count - 1, count)
+        )
         noise = replace(noise, parameter=noise.parameter * part)
-        assert needed(given, neighbors, noise, budget[0]) > decimal(release.cost.delta) * Decimal("1.02") + ERROR
+        assert (
+            needed(given, neighbors, noise, budget[0])
+            > decimal(release.cost.delta) * Decimal("1.02") + ERROR
+        )
 
 
 DATABASE: Database = (("a", "b", "c"), ("a", "b"), ("a",))
@@ -101,7 +126,9 @@ def printed(given: str, noise: Noise) -> dict[Any, float]:
     supports = supports_of(column(DATABASE))
     law: defaultdict[Any, float] = defaultdict(float)
     for noisy, chance in noise.noisy([supports.get(itemset, 0) for itemset in GIVEN[given]]):
-        law[tuple(estimate for _, estimate in consistent(GIVEN[given], noisy, noise.steps))] += chance
+        law[tuple(estimate for _, estimate in consistent(GIVEN[given], noisy, noise.steps))] += (
+            chance
+        )
     return dict(law)
 
 
@@ -142,7 +169,9 @@ def test_other_noise_is_told_from_the_law(monkeypatch: pytest.MonkeyPatch) -> No
     given, budget = DRAWN[0]
     law, draws = law_and_draws(given, budget)
     monkeypatch.setitem(
-        noisy_supports._DRAW, NoiseKind.LAPLACE, lambda b, *rest, **more: discrete_laplace(b * 2 / 3, *rest, **more)
+        noisy_supports._DRAW,
+        NoiseKind.LAPLACE,
+        lambda b, *rest, **more: discrete_laplace(b * 2 / 3, *rest, **more),
     )
     assert oracles.chi_square_pvalue(drawn(given, budget, draws), law, draws) < LEVEL
 

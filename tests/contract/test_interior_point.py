@@ -1,4 +1,6 @@
-"""A point inside: MajorityPath and the exponential mechanism on points, by definition, by draws and by exact audits."""
+"""A point inside: MajorityPath and the exponential mechanism on points, by definition, by draws and
+by exact audits.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def slow_law(values: list[int], mechanism: MajorityPath) -> dict[int | None, flo
     weights = [math.exp(0.3 * epsilon * score) for score in scores]
     noise = {z: math.exp(-0.4 * epsilon * abs(z)) for z in range(-2000, 2001)}
     total = math.fsum(noise.values())
-    threshold = next(a for a in range(2000) if math.fsum(w for z, w in noise.items() if z > a) <= DELTA * total)
+    threshold = next(
+        a for a in range(2000) if math.fsum(w for z, w in noise.items() if z > a) <= DELTA * total
+    )
     law: dict[int | None, float] = {None: 0.0}
     for stop, weight in zip(stops, weights, strict=False):
         clears = math.fsum(w for z, w in noise.items() if stop.excess - 1 + z > threshold) / total
@@ -88,11 +92,16 @@ def test_the_exponential_mechanism_weighs_each_point(neighbors: str, values: lis
 
 
 def exponential_law(values: list[int], rate: float) -> dict[int | None, float]:
-    weights = [math.exp(rate * min(sum(v <= z for v in values), sum(v >= z for v in values))) for z in POINTS]
+    weights = [
+        math.exp(rate * min(sum(v <= z for v in values), sum(v >= z for v in values)))
+        for z in POINTS
+    ]
     return {z: weight / math.fsum(weights) for z, weight in enumerate(weights)}
 
 
-def drawn(select: Callable[[list[int], Randomness], int | None], values: list[int], draws: int) -> Counter[int | None]:
+def drawn(
+    select: Callable[[list[int], Randomness], int | None], values: list[int], draws: int
+) -> Counter[int | None]:
     randomness = Randomness.of_seed(18)
     return Counter(select(values, randomness) for _ in range(draws))
 
@@ -104,7 +113,12 @@ def test_majority_path_draws_from_its_distribution() -> None:
     draws = 1_500
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
     assert oracles.chi_square_pvalue(drawn(mechanism.select, values, draws), law, draws) > LEVEL
-    assert oracles.chi_square_pvalue(drawn(MajorityPath(1.3, DELTA, BITS).select, values, draws), law, draws) < LEVEL
+    assert (
+        oracles.chi_square_pvalue(
+            drawn(MajorityPath(1.3, DELTA, BITS).select, values, draws), law, draws
+        )
+        < LEVEL
+    )
 
 
 def test_the_exponential_mechanism_draws_from_its_distribution() -> None:
@@ -113,7 +127,12 @@ def test_the_exponential_mechanism_draws_from_its_distribution() -> None:
     wrong = [exponential_law(values, 0.5 * factor) for factor in (1.3, 1 / 1.3)]
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
     assert oracles.chi_square_pvalue(drawn(mechanism.select, values, draws), law, draws) > LEVEL
-    assert oracles.chi_square_pvalue(drawn(ExponentialInterior(0.65, BITS).select, values, draws), law, draws) < LEVEL
+    assert (
+        oracles.chi_square_pvalue(
+            drawn(ExponentialInterior(0.65, BITS).select, values, draws), law, draws
+        )
+        < LEVEL
+    )
 
 
 @cache
@@ -122,7 +141,8 @@ def neighbours(
 ) -> tuple[list[tuple[int, ...]], NDArray[np.intp], NDArray[np.intp]]:
     """All data sets of n of eight points, and all pairs that differ in one value, both ways.
 
-    Under add-remove those of n and of one value less, and all pairs of which one has a value more, both ways.
+    Under add-remove those of n and of one value less, and all pairs of which one has a value more,
+    both ways.
     """
     less = [*combinations_with_replacement(POINTS, n - 1)]
     data = [*combinations_with_replacement(POINTS, n), *(less if neighbors == "add-remove" else ())]
@@ -131,7 +151,11 @@ def neighbours(
     for values in less:
         more = [places[tuple(sorted([*values, other]))] for other in POINTS]
         if neighbors == "add-remove":
-            pairs += [pair for place in more for pair in ((places[values], place), (place, places[values]))]
+            pairs += [
+                pair
+                for place in more
+                for pair in ((places[values], place), (place, places[values]))
+            ]
         else:
             pairs += permutations(more, 2)
     one, two = np.array(pairs).T
@@ -139,10 +163,11 @@ def neighbours(
 
 
 class Audit:
-    """The parts of its guarantee that MajorityPath uses up over all neighbouring data of n values, stage by stage.
+    """The parts of its guarantee that MajorityPath uses up over all neighbouring data of n values,
+    stage by stage.
 
-    depth: the largest log-ratio of a depth's probability, over 3ε/5. release: the most δ that the second stage takes
-    at 2ε/5 for one depth, over δ. whole: the tight δ at ε of the whole, over δ.
+    depth: the largest log-ratio of a depth's probability, over 3ε/5. release: the most δ that the
+    second stage takes at 2ε/5 for one depth, over δ. whole: the tight δ at ε of the whole, over δ.
     """
 
     def __init__(self, mechanism: MajorityPath, n: int, neighbors: str = "replace-one") -> None:
@@ -150,7 +175,10 @@ class Audit:
         epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
         paths = [mechanism.path(values) for values in data]
         scores = [tuple(stop.score for stop in path) for path in paths]
-        depths = {score: mechanism.depths(path) for score, path in dict(zip(scores, paths, strict=True)).items()}
+        depths = {
+            score: mechanism.depths(path)
+            for score, path in dict(zip(scores, paths, strict=True)).items()
+        }
         chosen = np.array([depths[score] for score in scores])
         released = [mechanism.released(excess) for excess in range(n + 2)]
         self.depth = float(np.abs(np.log(chosen[one] / chosen[two])).max() / (0.6 * epsilon))
@@ -168,7 +196,9 @@ class Audit:
         for depth in range(BITS + 1):  # where the path has ended it adds 0, in the last place
             whole[np.arange(len(data)), cells[:, depth]] += chosen[:, depth] * clears[:, depth]
         whole[:, -1] = 1 - whole[:, :-1].sum(axis=1)
-        self.whole = float(np.maximum(whole[one] - math.exp(epsilon) * whole[two], 0).sum(axis=1).max() / delta)
+        self.whole = float(
+            np.maximum(whole[one] - math.exp(epsilon) * whole[two], 0).sum(axis=1).max() / delta
+        )
 
 
 @pytest.mark.every_case
@@ -181,7 +211,9 @@ class Audit:
         (8, "add-remove", (0.90, 0.56, 0.27)),  # from odd to even
     ],
 )
-def test_all_neighbours_are_within_the_guarantee_stage_by_stage(n: int, neighbors: str, used: Any) -> None:
+def test_all_neighbours_are_within_the_guarantee_stage_by_stage(
+    n: int, neighbors: str, used: Any
+) -> None:
     audit = Audit(MajorityPath(EPSILON, DELTA, BITS), n, neighbors)
     assert (audit.depth, audit.release, audit.whole) == pytest.approx(used, abs=0.005)
 
@@ -195,7 +227,9 @@ def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> Non
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (4.0, 0.2), (8.0, 1e-6)])
 @pytest.mark.parametrize("n", [1, 2, 6, 7])
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_other_budgets_and_numbers_are_within_it_too(neighbors: str, epsilon: float, delta: float, n: int) -> None:
+def test_other_budgets_and_numbers_are_within_it_too(
+    neighbors: str, epsilon: float, delta: float, n: int
+) -> None:
     audit = Audit(MajorityPath(epsilon, delta, BITS), n, neighbors)
     assert max(audit.depth, audit.release, audit.whole) <= 1 + 1e-9
 
@@ -203,7 +237,9 @@ def test_other_budgets_and_numbers_are_within_it_too(neighbors: str, epsilon: fl
 def test_the_audit_sees_a_rate_that_is_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
     patched(monkeypatch, "rate", Fraction(2))
     assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8).depth == pytest.approx(1.96, abs=0.005)
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8, "add-remove").depth == pytest.approx(1.96, abs=0.005)
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8, "add-remove").depth == pytest.approx(
+        1.96, abs=0.005
+    )
 
 
 def test_the_audit_sees_noise_that_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,11 +256,17 @@ def test_the_audit_sees_a_release_without_one_value_less(
     monkeypatch: pytest.MonkeyPatch, n: int, neighbors: str
 ) -> None:
     right = MajorityPath.released
-    monkeypatch.setattr(MajorityPath, "released", lambda mechanism, excess: right(mechanism, excess + 1))
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), n, neighbors).release == pytest.approx(1.25, abs=0.005)
+    monkeypatch.setattr(
+        MajorityPath, "released", lambda mechanism, excess: right(mechanism, excess + 1)
+    )
+    assert Audit(MajorityPath(EPSILON, DELTA, BITS), n, neighbors).release == pytest.approx(
+        1.25, abs=0.005
+    )
 
 
-def test_the_audit_sees_a_path_that_goes_on_without_a_majority(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_audit_sees_a_path_that_goes_on_without_a_majority(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def heavier(mechanism: MajorityPath, ordered: list[int]) -> list[Stop]:
         stops, start = [], 0
         for size in range(mechanism.bits, -1, -1):
@@ -244,7 +286,12 @@ def ratio_of_exponential(n: int, neighbors: str, made_for: str | None = None) ->
     """The largest log-ratio over all neighbouring data of n values, over ε."""
     data, one, two = neighbours(n, neighbors)
     mechanism = ExponentialInterior(EPSILON, BITS, made_for or neighbors)
-    laws = np.array([[p / length for _, length, p in mechanism.distribution(v) for _ in range(length)] for v in data])
+    laws = np.array(
+        [
+            [p / length for _, length, p in mechanism.distribution(v) for _ in range(length)]
+            for v in data
+        ]
+    )
     return float(np.abs(np.log(laws[one] / laws[two])).max() / EPSILON)
 
 
@@ -254,10 +301,13 @@ def test_the_exponential_mechanism_is_within_epsilon(
     monkeypatch: pytest.MonkeyPatch, neighbors: str, used: float
 ) -> None:
     assert ratio_of_exponential(4, neighbors) == pytest.approx(used, abs=0.005)
-    assert ratio_of_exponential(1, neighbors) <= 1  # under add-remove one of the two has no value at all
+    # under add-remove one of the two has no value at all
+    assert ratio_of_exponential(1, neighbors) <= 1
     if neighbors == "replace-one":  # the rate of add-remove would be seen
         assert ratio_of_exponential(4, neighbors, "add-remove") > 1.6
-    monkeypatch.setattr(ExponentialInterior, "rate", Fraction(2 if neighbors == "replace-one" else 4))
+    monkeypatch.setattr(
+        ExponentialInterior, "rate", Fraction(2 if neighbors == "replace-one" else 4)
+    )
     assert ratio_of_exponential(4, neighbors) > 1.6
 
 
@@ -267,7 +317,9 @@ def test_a_budget_that_a_float_cannot_hold_is_split_exactly(kind: Any) -> None:
         mechanism = kind(epsilon=epsilon, bits=5)
         assert mechanism.cost.epsilon == epsilon
         # A score of the depth moves either way under both relations.
-        parts = [2 * mechanism.rate, 1 / mechanism.scale] if kind is MajorityPath else [mechanism.rate]
+        parts = (
+            [2 * mechanism.rate, 1 / mechanism.scale] if kind is MajorityPath else [mechanism.rate]
+        )
         assert sum(parts) == mechanism.cost.epsilon
         mechanism.select([1, 2, 3], Randomness.of_seed(1))
 
@@ -277,7 +329,9 @@ def test_the_threshold_is_the_least(delta: float) -> None:
     mechanism = MajorityPath(1.0, delta)
     ratio = math.exp(-0.4)
     # Logarithms: δ may be too small for anything else.
-    tails = [-0.4 * (a + 1) - math.log1p(ratio) for a in (mechanism.threshold - 1, mechanism.threshold)]
+    tails = [
+        -0.4 * (a + 1) - math.log1p(ratio) for a in (mechanism.threshold - 1, mechanism.threshold)
+    ]
     assert tails[1] <= math.log(delta)
     assert mechanism.threshold == 0 or tails[0] > math.log(delta)
 
@@ -289,7 +343,10 @@ def test_the_threshold_is_the_least(delta: float) -> None:
         (lambda: MajorityPath(delta=1), "delta must be a number above 0 and below 1, not 1"),
         (lambda: MajorityPath(bits=0), "bits must be a whole number of at least 1, not 0"),
         (lambda: ExponentialInterior(bits=10**6), "bits must be at most 65,536, not 1000000"),
-        (lambda: ExponentialInterior(neighbors="x"), "neighbors must be one of replace-one, add-remove, not 'x'"),
+        (
+            lambda: ExponentialInterior(neighbors="x"),
+            ("neighbors must be one of replace-one, add-remove, not 'x'"),
+        ),
     ],
 )
 def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) -> None:
@@ -299,7 +356,11 @@ def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) 
 
 
 @pytest.mark.parametrize(
-    "mechanism", [MajorityPath(bits=8, neighbors="replace-one"), ExponentialInterior(bits=8, neighbors="replace-one")]
+    "mechanism",
+    [
+        MajorityPath(bits=8, neighbors="replace-one"),
+        ExponentialInterior(bits=8, neighbors="replace-one"),
+    ],
 )
 @pytest.mark.parametrize(
     ("values", "message"),
@@ -329,5 +390,7 @@ def test_interior_point_takes_either_and_warns() -> None:
     with pytest.warns(PrivacyWarning, match="epsilon 11"):
         interior_point(values, ExponentialInterior(11, 16))
     refused: Any = fim.Exponential(1.0)
-    with pytest.raises(ParameterError, match="mechanism must be a MajorityPath or an ExponentialInterior"):
+    with pytest.raises(
+        ParameterError, match=("mechanism must be a MajorityPath or an ExponentialInterior")
+    ):
         interior_point(values, refused)

@@ -1,4 +1,6 @@
-"""The architecture, executed: which module may import which, who may print, where randomness comes from."""
+"""The architecture, executed: which module may import which, who may print, where randomness comes
+from.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from fim_private.mechanisms.registry import REGISTRY
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 
-# A room is a folder, or a module on top of the package. Which other rooms each may import; a new one is one line.
+# A room is a folder, or a module on top of the package. Which other rooms each may import; a new
+# one is one line.
 MAY_IMPORT = {
     "errors": "",
     "options": "",
@@ -35,18 +38,24 @@ MAY_IMPORT = {
     "opendp": "errors dp mechanisms selecting",
     "auditing": "errors options dp spectrum mechanisms",
     "ledger": "errors display periods dp whole_files",  # neither data nor releases
-    "spark": "errors dp spectrum reading counting",  # what one machine does, on parts of the units: no mechanisms
-    "warehouse": "errors spectrum reading counting",  # as spark: sums of units that stay in their database
+    # what one machine does, on parts of the units: no mechanisms
+    "spark": "errors dp spectrum reading counting",
+    # as spark: sums of units that stay in their database
+    "warehouse": "errors spectrum reading counting",
     "levelwise": "errors dp counting",  # no mechanisms: all of its noise is normal
     "request": "errors options display dp reading counting mechanisms levelwise",
     # what is released, and nothing else
     "release": "errors options display periods dp reading request planning whole_files",
     "mining": "errors options periods dp reading counting spark warehouse request release",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
-    "output": "errors options whole_files display dp reading mechanisms request release planning auditing ledger "
+    "output": "errors options whole_files display dp reading mechanisms request release planning "
+    "auditing ledger "
     "learning",
-    "learning": "errors options display dp spectrum reading counting mechanisms selecting request release",
-    "cli": "errors options display reading counting mechanisms mining planning auditing ledger output release "
+    "learning": (
+        "errors options display dp spectrum reading counting mechanisms selecting request release"
+    ),
+    "cli": "errors options display reading counting mechanisms mining planning auditing ledger "
+    "output release "
     "spark learning whole_files",
 }
 # The public names, imported on first use; and the door of `python -m fim_private`.
@@ -64,11 +73,15 @@ def modules() -> dict[str, Path]:
 
 MODULES = modules()
 # Compiled: they have a place, but no Python to look at.
-COMPILED = {".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in PACKAGE.rglob("*.pyx")}
+COMPILED = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in PACKAGE.rglob("*.pyx")
+}
 
 
 def every_module(test: Callable[[str], None]) -> Callable[[], None]:
-    """Make a test of all modules, which says in which it fails: some hundred tests each would take longer."""
+    """Make a test of all modules, which says in which it fails: some hundred tests each would take
+    longer.
+    """
 
     @wraps(test)
     def of_all() -> None:
@@ -88,7 +101,9 @@ def tree(module: str) -> ast.Module:
 
 
 def imported(module: str) -> Iterator[str]:
-    """Every module of the package that a module imports, wherever in it, as far as it can be told."""
+    """Every module of the package that a module imports, wherever in it, as far as it can be
+    told.
+    """
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -100,7 +115,8 @@ def imported(module: str) -> Iterator[str]:
         for name in names:
             root, _, inside = name.partition(".")
             if root == "fim_private":
-                # from fim_private.counting import universe: a module; from fim_private.errors import DataError: a name.
+                # from fim_private.counting import universe: a module; from fim_private.errors
+                # import DataError: a name.
                 yield inside if inside in {*MODULES, *COMPILED} else inside.rpartition(".")[0]
 
 
@@ -114,7 +130,9 @@ def test_every_room_is_known() -> None:
 
 @every_module
 def test_rooms_import_what_stands_below_them(module: str) -> None:
-    allowed = FRONT[module] if module in FRONT else {room(module), *MAY_IMPORT[room(module)].split()}
+    allowed = (
+        FRONT[module] if module in FRONT else {room(module), *MAY_IMPORT[room(module)].split()}
+    )
     # `from fim_private import __version__` is no import of a room.
     assert {*map(room, imported(module))} - {""} <= allowed
 
@@ -126,12 +144,18 @@ def test_no_permission_is_idle() -> None:
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:
-    TopologicalSorter({module: {*imported(module)} - {"", module} for module in MODULES}).prepare()  # raises CycleError
+    # raises CycleError
+    TopologicalSorter({module: {*imported(module)} - {"", module} for module in MODULES}).prepare()
 
 
 def test_the_stub_has_every_public_name() -> None:
     stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
-    names = [alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    names = [
+        alias.asname
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
     assert sorted([*map(str, names), "__version__"]) == sorted(fim_private.__all__)
     assert all(hasattr(fim_private, name) for name in fim_private.__all__)
 
@@ -139,7 +163,9 @@ def test_the_stub_has_every_public_name() -> None:
 def printed(*arguments: str) -> list[str]:
     """The words that a Python of its own prints."""
     command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout.split()
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=PATIENCE
+    ).stdout.split()
 
 
 def test_the_package_itself_imports_nothing_at_first() -> None:
@@ -155,8 +181,13 @@ def test_the_package_itself_imports_nothing_at_first() -> None:
 
 def test_the_entry_to_the_command_line_imports_next_to_nothing() -> None:
     # Until then Ctrl-C shows a traceback.
-    lines = "import sys; before = {*sys.modules}; import fim_private.cli; print(*({*sys.modules} - before))"
-    loaded = printed("-I", "-S", "-c", f"import sys; sys.path[:0] = {[str(PACKAGE.parent)]!r}; {lines}")
+    lines = (
+        "import sys; before = {*sys.modules}; import fim_private.cli; print(*({*sys.modules} "
+        "- before))"
+    )
+    loaded = printed(
+        "-I", "-S", "-c", (f"import sys; sys.path[:0] = {[str(PACKAGE.parent)]!r}; {lines}")
+    )
     assert {*loaded} <= {"__future__", "fim_private", "fim_private.cli"}
 
 
@@ -182,8 +213,19 @@ def calls(module: str) -> Iterator[str]:
 def test_only_the_command_line_prints_and_exits(module: str) -> None:
     if module == "cli" or module.startswith("cli."):
         return
-    speaking = {"print", "typer.echo", "rich.print", "sys.exit", "exit", "quit", "input", "warnings.warn"}
-    assert speaking.isdisjoint({*calls(module)} - ({"warnings.warn"} if module == "errors" else set()))
+    speaking = {
+        "print",
+        "typer.echo",
+        "rich.print",
+        "sys.exit",
+        "exit",
+        "quit",
+        "input",
+        "warnings.warn",
+    }
+    assert speaking.isdisjoint(
+        {*calls(module)} - ({"warnings.warn"} if module == "errors" else set())
+    )
     if module != "__main__":
         assert "typer" not in all_imports(module)
 
@@ -195,32 +237,54 @@ def all_imports(module: str) -> set[str]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             parent = [str(node.module)] if isinstance(node, ast.ImportFrom) else []
             names.update(parent, (".".join([*parent, alias.name]) for alias in node.names))
-    return {".".join(name.split(".")[:depth]) for name in names for depth in range(1, name.count(".") + 2)}
+    return {
+        ".".join(name.split(".")[:depth])
+        for name in names
+        for depth in range(1, name.count(".") + 2)
+    }
 
 
 @every_module
 def test_randomness_comes_from_one_place(module: str) -> None:
     assert {"random", "secrets", "numpy.random"}.isdisjoint(all_imports(module))
-    attributes = {ast.unparse(node) for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
+    attributes = {
+        ast.unparse(node) for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)
+    }
     assert {"np.random", "numpy.random"}.isdisjoint(attributes)
     if module != "dp.noise":
         assert "os.urandom" not in attributes
 
 
 def test_the_glossary_of_each_room_names_its_modules() -> None:
-    mechanisms = {spec.home.partition(".")[0] for spec in REGISTRY if not spec.composed}  # these are in the registry
+    # these are in the registry
+    mechanisms = {spec.home.partition(".")[0] for spec in REGISTRY if not spec.composed}
     for package in [name for name, path in MODULES.items() if name and path.name == "__init__.py"]:
         named = set(re.findall(r"\w+", str(ast.get_docstring(tree(package)))))
-        inside = {name.rpartition(".")[2] for name in {*MODULES, *COMPILED} if name.startswith(f"{package}.")}
+        inside = {
+            name.rpartition(".")[2]
+            for name in {*MODULES, *COMPILED}
+            if name.startswith(f"{package}.")
+        }
         assert inside - mechanisms <= named, package
 
 
 def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     declared = {re.split(r"[^\w-]", dependency)[0] for dependency in project["dependencies"]}
     used = {name.partition(".")[0] for module in MODULES for name in all_imports(module)}
     # Matplotlib, which is optional too, is imported by its name in a string.
-    optional = {"ibis", "opendp", "polars", "psycopg", "pyspark", "python_calamine", "sqlglot", "xlsxwriter"}
+    optional = {
+        "ibis",
+        "opendp",
+        "polars",
+        "psycopg",
+        "pyspark",
+        "python_calamine",
+        "sqlglot",
+        "xlsxwriter",
+    }
     assert used - set(sys.stdlib_module_names) - {"fim_private"} == declared | optional
 
 

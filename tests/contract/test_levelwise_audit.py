@@ -1,6 +1,8 @@
-"""What levelwise releases of one item and of one pair, held to (ε, δ) exactly, value by value, and drawn from its law.
+"""What levelwise releases of one item and of one pair, held to (ε, δ) exactly, value by value, and
+drawn from its law.
 
-All that it does with many is held to its budget in test_replay_audit.py; here the law of what leaves is written down.
+All that it does with many is held to its budget in test_replay_audit.py; here the law of what
+leaves is written down.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def purchases(units: Sequence[Unit], *, by_user: bool = False) -> Transactions:
     return Transactions(whole.offsets, whole.items, whole.vocabulary, offsets)
 
 
-# ------------------------------------------------------------------------------------------------ what is asked
+# -------------------- what is asked
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,14 @@ class Ask:
 
     def __str__(self) -> str:
         said = ["supports"] * self.supports + ["cut"] * (not self.keep_all)
-        return " ".join([f"size {self.sizes[0]}", *said, f"ε={self.epsilon} δ={float(self.delta):g}", self.neighbors])
+        return " ".join(
+            [
+                f"size {self.sizes[0]}",
+                *said,
+                (f"ε={self.epsilon} δ={float(self.delta):g}"),
+                self.neighbors,
+            ]
+        )
 
     @cached_property
     def allocation(self) -> BudgetAllocation:
@@ -101,10 +110,14 @@ class Ask:
     @cached_property
     def threshold(self) -> int:
         assert self.run.items_delta is not None
-        return item_threshold(self.item_variance / GRID**2, self.run.items_delta, self.run.recipe.own_items)
+        return item_threshold(
+            self.item_variance / GRID**2, self.run.items_delta, self.run.recipe.own_items
+        )
 
 
-def neighbouring(neighbors: oracles.Neighbors, rests: Sequence[Database], units: Sequence[Unit]) -> Iterator[Pair]:
+def neighbouring(
+    neighbors: oracles.Neighbors, rests: Sequence[Database], units: Sequence[Unit]
+) -> Iterator[Pair]:
     """Every pair that has the same rest, and one unit more or another unit."""
     for rest in rests:
         if neighbors == "add-remove":
@@ -113,10 +126,12 @@ def neighbouring(neighbors: oracles.Neighbors, rests: Sequence[Database], units:
             yield from (((*rest, one), (*rest, other)) for one, other in combinations(units, 2))
 
 
-# ------------------------------------------------------------------------------------------------ what is released
+# -------------------- what is released
 
 
-def law_of(ask: Ask, database: Database, factor: float = 1.0) -> dict[frozenset[tuple[str, ...]], float]:
+def law_of(
+    ask: Ask, database: Database, factor: float = 1.0
+) -> dict[frozenset[tuple[str, ...]], float]:
     """P(each set of itemsets released). factor: by which all noise is wrong."""
     run, square = ask.run, Fraction(factor) ** 2
     return laws.release_law(
@@ -138,14 +153,24 @@ def test_what_is_released_of_one_item_keeps_the_promise(
     epsilon: int, delta: Fraction, neighbors: oracles.Neighbors, keep_all: bool
 ) -> None:
     """Nothing, or the item with its noisy support, of any number of units."""
-    ask = Ask((1,), 1, supports=True, epsilon=Fraction(epsilon), delta=delta, neighbors=neighbors, keep_all=keep_all)
+    ask = Ask(
+        (1,),
+        1,
+        supports=True,
+        epsilon=Fraction(epsilon),
+        delta=delta,
+        neighbors=neighbors,
+        keep_all=keep_all,
+    )
     noise = ask.allocation.noise(1)
     assert noise is not None
     most, last = 0.0, 3 * ask.threshold // GRID
     known = [law_of(ask, ((("a",),),) * count) for count in range(last)]
     for count in range(1, last):
         for one, other in ((count, count - 1), (count - 1, count)):
-            spent = laws.final_divergence(known[one], known[other], (one, other), noise, float(epsilon))
+            spent = laws.final_divergence(
+                known[one], known[other], (one, other), noise, float(epsilon)
+            )
             most = max(most, spent)
     assert 0 < most <= delta
 
@@ -153,12 +178,20 @@ def test_what_is_released_of_one_item_keeps_the_promise(
 def test_what_is_released_of_one_pair_keeps_the_promise() -> None:
     """Of two items, of which some units have both."""
     for neighbors, keep_all in product(NEIGHBORS, (False, True)):
-        ask = Ask(supports=True, epsilon=Fraction(8), delta=Fraction(1, 10), neighbors=neighbors, keep_all=keep_all)
+        ask = Ask(
+            supports=True,
+            epsilon=Fraction(8),
+            delta=Fraction(1, 10),
+            neighbors=neighbors,
+            keep_all=keep_all,
+        )
         noise = ask.allocation.noise(1)
         assert noise is not None
         kinds: list[Unit] = [((),), *SINGLE[:2], BOTH]
         for counts in product(range(0, 7, 3), repeat=3):
-            rest = tuple(unit for unit, count in zip(kinds[1:], counts, strict=True) for _ in range(count))
+            rest = tuple(
+                unit for unit, count in zip(kinds[1:], counts, strict=True) for _ in range(count)
+            )
             for one, other in neighbouring(neighbors, [rest], kinds):
                 for pair in ((one, other), (other, one)):
                     spent = laws.final_divergence(
@@ -176,7 +209,9 @@ LEVEL = 1e-6
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is asked for, and how many baskets of each kind there are, each beside or above the threshold."""
+    """What is asked for, and how many baskets of each kind there are, each beside or above the
+    threshold.
+    """
 
     ask: Ask
     beside: tuple[tuple[Unit, float], ...]
@@ -192,7 +227,9 @@ class Drawn:
 
     def releases(self, draws: int, *, by_user: bool = False) -> Counter[Any]:
         source = LocalSource(purchases(self.database, by_user=by_user), Effort(threads=1))
-        found = (self.ask.run.find(source, UNKNOWN, Randomness.seeded(number)) for number in range(draws))
+        found = (
+            self.ask.run.find(source, UNKNOWN, Randomness.seeded(number)) for number in range(draws)
+        )
         return Counter(frozenset(one.items for one in each) for each in found)
 
 
@@ -202,15 +239,23 @@ DRAWN = [
         Ask(epsilon=Fraction(4), delta=Fraction(1, 10**3), neighbors="replace-one"),
         ((SINGLE[0], 0.7), (SINGLE[1], 1.1), (SINGLE[2], 1.3)),
     ),
-    Drawn(Ask((1,), epsilon=Fraction(4), keep_all=False), ((SINGLE[0], 0.8), (SINGLE[1], 0.5), (BOTH, 0.3))),
-    Drawn(Ask((2,), epsilon=Fraction(4), keep_all=False), ((SINGLE[0], 0.7), (SINGLE[1], 0.8), (BOTH, 0.25))),
+    Drawn(
+        Ask((1,), epsilon=Fraction(4), keep_all=False),
+        ((SINGLE[0], 0.8), (SINGLE[1], 0.5), (BOTH, 0.3)),
+    ),
+    Drawn(
+        Ask((2,), epsilon=Fraction(4), keep_all=False),
+        ((SINGLE[0], 0.7), (SINGLE[1], 0.8), (BOTH, 0.25)),
+    ),
     Drawn(Ask((1,), epsilon=Fraction(4)), ((OFTEN, 1.0), (SINGLE[1], 0.5), (SINGLE[2], 1.3))),
 ]
 
 
 @cache
 def law_and_draws(drawn: Drawn, error: float = 0.5) -> tuple[dict[Any, float], int]:
-    """The law, and as many draws as it takes to catch noise that is wrong by this part, either way."""
+    """The law, and as many draws as it takes to catch noise that is wrong by this part, either
+    way.
+    """
     right = law_of(drawn.ask, drawn.database)
     draws = 100
     wrong = [law_of(drawn.ask, drawn.database, factor) for factor in (1 - error, 1 + error)]

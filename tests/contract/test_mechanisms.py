@@ -1,4 +1,6 @@
-"""Every mechanism against its slow, independent definition, and the properties all of them share."""
+"""Every mechanism against its slow, independent definition, and the properties all of them
+share.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,17 @@ import pytest
 import selection_oracles as slow_selection
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanism_cases import CASES, Case, by_level, cases, exact, named, outcomes, tight_margin, with_abstention
+from mechanism_cases import (
+    CASES,
+    Case,
+    by_level,
+    cases,
+    exact,
+    named,
+    outcomes,
+    tight_margin,
+    with_abstention,
+)
 
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
@@ -37,17 +49,23 @@ from fim_private.spectrum import SupportSpectrum
 PURE = (Exponential, PermuteAndFlip, MaxOfLaplaces)
 
 
-def assert_same(ours: dict[int | None, float], oracle: dict[int | None, float], tolerance: float = 1e-9) -> None:
+def assert_same(
+    ours: dict[int | None, float], oracle: dict[int | None, float], tolerance: float = 1e-9
+) -> None:
     assert sum(ours.values()) == pytest.approx(1, abs=1e-12)
     for key in ours.keys() | oracle.keys():
         assert ours.get(key, 0.0) == pytest.approx(oracle.get(key, 0.0), abs=tolerance), key
 
 
 @pytest.mark.parametrize(
-    "case", cases("large-margin one itemset, 420|tight-margin (to the end|leader,)|max-of-laplaces 20"), ids=str
+    "case",
+    cases("large-margin one itemset, 420|tight-margin (to the end|leader,)|max-of-laplaces 20"),
+    ids=str,
 )
 def test_distribution_is_the_slow_definition(case: Case) -> None:
-    assert_same(outcomes(case.mechanism, case.spectrum), case.oracle(float(case.mechanism.cost.epsilon)))
+    assert_same(
+        outcomes(case.mechanism, case.spectrum), case.oracle(float(case.mechanism.cost.epsilon))
+    )
 
 
 @settings(max_examples=60)
@@ -66,7 +84,10 @@ def test_large_margin_on_any_spectrum(
         supports, exact(epsilon), exact(delta), universe_size=size, max_rank=max_rank
     )
     mechanism = LargeMargin(epsilon, delta, max_rank=max_rank)
-    assert_same(outcomes(mechanism, SupportSpectrum.from_supports(supports, size)), with_abstention(levels, abstain))
+    assert_same(
+        outcomes(mechanism, SupportSpectrum.from_supports(supports, size)),
+        with_abstention(levels, abstain),
+    )
 
 
 @settings(max_examples=60)
@@ -76,9 +97,13 @@ def test_large_margin_on_any_spectrum(
     st.sampled_from(["replace-one", "add-remove"]),
     st.sampled_from([0, 1, 50, 10**60]),
 )
-def test_exponential_on_any_spectrum(supports: list[int], epsilon: float, neighbors: str, zeros: int) -> None:
+def test_exponential_on_any_spectrum(
+    supports: list[int], epsilon: float, neighbors: str, zeros: int
+) -> None:
     size = max(1, len(supports) + zeros)
-    slow = oracles.exponential_distribution(supports, exact(epsilon), neighbors=neighbors, universe_size=size)  # type: ignore[arg-type]
+    slow = oracles.exponential_distribution(
+        supports, exact(epsilon), neighbors=neighbors, universe_size=size
+    )  # type: ignore[arg-type]
     spectrum = SupportSpectrum.from_supports(supports, size)
     assert_same(outcomes(Exponential(epsilon, neighbors), spectrum), with_abstention(slow, 0.0))
 
@@ -115,20 +140,35 @@ def test_the_others_on_any_spectrum(
     limit: dict[str, Any] = {"max_rank": max_rank, "max_itemsets": max_itemsets}
     search: dict[str, Any] = {"max_rank": max_rank, "split": split, "thresholds": tight.threshold}
     answers: list[tuple[Mechanism, Any]] = [
-        (LimitedDomain(epsilon, delta, neighbors, **limit), slow_selection.limited_domain(**both, **limit)),
-        (Choosing(epsilon, delta, neighbors=neighbors, **capped), slow_selection.choosing(**both, **capped)),
+        (
+            LimitedDomain(epsilon, delta, neighbors, **limit),
+            slow_selection.limited_domain(**both, **limit),
+        ),
+        (
+            Choosing(epsilon, delta, neighbors=neighbors, **capped),
+            slow_selection.choosing(**both, **capped),
+        ),
         (Distance(epsilon, delta, neighbors), slow_selection.distance(**both)),
         (tight, slow_selection.tight_margin(**both, **search)),
     ]
     if size is not None:
-        answers.append((PermuteAndFlip(epsilon, neighbors), slow_selection.permute_and_flip(**relation)))
-        answers.append((MaxOfLaplaces(epsilon, neighbors), slow_selection.max_of_laplaces(**relation)))
+        answers.append(
+            (PermuteAndFlip(epsilon, neighbors), slow_selection.permute_and_flip(**relation))
+        )
+        answers.append(
+            (MaxOfLaplaces(epsilon, neighbors), slow_selection.max_of_laplaces(**relation))
+        )
     for mechanism, slow in answers:
-        assert_same(outcomes(mechanism, SupportSpectrum.from_supports(supports, size)), by_level(slow, counts))
+        assert_same(
+            outcomes(mechanism, SupportSpectrum.from_supports(supports, size)),
+            by_level(slow, counts),
+        )
 
 
 def test_a_weight_of_abstaining_that_is_a_whole_number_is_not_rounded_up() -> None:
-    """11 / 0.44 = 25, which doubles put above 25: one more of 25 in the weight of abstaining moved it by 7e-4."""
+    """11 / 0.44 = 25, which doubles put above 25: one more of 25 in the weight of abstaining moved
+    it by 7e-4.
+    """
     case = tight_margin("whole", (1,), epsilon=0.5, delta=0.5, neighbors="add-remove", max_rank=11)
     assert_same(outcomes(case.mechanism, case.spectrum), case.oracle(0.5))
 
@@ -142,7 +182,9 @@ def test_what_needs_a_public_universe_says_so(make: Any) -> None:
 
 
 def suffices(mechanism: Mechanism, support: int, tied: int) -> bool:
-    """Whether one of so many tied leaders is released with 95 % probability, all others being at 0."""
+    """Whether one of so many tied leaders is released with 95 % probability, all others being at
+    0.
+    """
     return mechanism.distribution(SupportSpectrum.from_supports([support] * tied)).abstain <= 0.05
 
 
@@ -150,7 +192,9 @@ def suffices(mechanism: Mechanism, support: int, tied: int) -> bool:
     ("neighbors", "margins"), [("add-remove", (31, 30, 28, 26)), ("replace-one", (63, 60, 57, 52))]
 )
 @pytest.mark.one_in(2)
-def test_the_tight_margin_is_a_fraction_of_the_published_one(neighbors: str, margins: tuple[int, ...]) -> None:
+def test_the_tight_margin_is_a_fraction_of_the_published_one(
+    neighbors: str, margins: tuple[int, ...]
+) -> None:
     for tied, needed in zip((1, 3, 10, 100), margins, strict=True):
         mechanism = TightMargin(1.0, 1e-6, neighbors)
         assert suffices(mechanism, needed, tied)
@@ -166,9 +210,13 @@ def test_the_papers_thresholds() -> None:
 
 
 @given(
-    st.floats(1e-3, 50), st.floats(1e-12, 0.99), st.integers(1, 10**12) | st.sampled_from([10**20, 10**60 + 1, 10**100])
+    st.floats(1e-3, 50),
+    st.floats(1e-12, 0.99),
+    st.integers(1, 10**12) | st.sampled_from([10**20, 10**60 + 1, 10**100]),
 )
-def test_integer_thresholds_are_the_ceiling_of_the_corrected_margin(epsilon: float, delta: float, rank: int) -> None:
+def test_integer_thresholds_are_the_ceiling_of_the_corrected_margin(
+    epsilon: float, delta: float, rank: int
+) -> None:
     [slow] = oracles.integer_thresholds(exact(epsilon), exact(delta), [rank])
     assert _integer_threshold(epsilon, delta, rank) == slow
 
@@ -191,7 +239,10 @@ def test_a_huge_known_universe_agrees_with_drawing(size: int) -> None:
     supports = [330] * 200 + [300] * 50
     mechanism = LargeMargin(1.0, 1e-3)
     expected = outcomes(mechanism, SupportSpectrum.from_supports(supports, size))
-    spectrum, randomness = SupportSpectrum.from_supports(supports, size), Randomness.seeded(size % 1000)
+    spectrum, randomness = (
+        SupportSpectrum.from_supports(supports, size),
+        Randomness.seeded(size % 1000),
+    )
     drawn = [mechanism.select(spectrum, randomness).level for _ in range(1500)]
     for level, probability in expected.items():
         error = np.sqrt(max(probability * (1 - probability), 1e-9) / 1500)
@@ -200,18 +251,27 @@ def test_a_huge_known_universe_agrees_with_drawing(size: int) -> None:
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(
-    "make", [pytest.param(LargeMargin, marks=pytest.mark.full), TightMargin, LimitedDomain, Exponential]
+    "make",
+    [pytest.param(LargeMargin, marks=pytest.mark.full), TightMargin, LimitedDomain, Exponential],
 )
 @pytest.mark.parametrize("support", [40, 700, 6_000])
 def test_more_candidates_than_doubles_count(make: Any, neighbors: str, support: int) -> None:
     """10^400 are as many as 10^300: zeros have all the weight, or none."""
-    mechanism = make(1.0, neighbors=neighbors) if make is Exponential else make(1.0, 1e-3, neighbors)
+    mechanism = (
+        make(1.0, neighbors=neighbors) if make is Exponential else make(1.0, 1e-3, neighbors)
+    )
     supports = [support] * 3 + [support // 2] * 50
-    many, more = (outcomes(mechanism, SupportSpectrum.from_supports(supports, size)) for size in (10**299, 10**400))
+    many, more = (
+        outcomes(mechanism, SupportSpectrum.from_supports(supports, size))
+        for size in (10**299, 10**400)
+    )
     assert sum(more.values()) == pytest.approx(1, abs=1e-12)
     if make is not Exponential:  # ln 10^400 = 921: 6,000 units are enough for it in either case
         assert more == pytest.approx(many, abs=1e-11)
-    spectrum, randomness = SupportSpectrum.from_supports(supports, 10**400), Randomness.seeded(support)
+    spectrum, randomness = (
+        SupportSpectrum.from_supports(supports, 10**400),
+        Randomness.seeded(support),
+    )
     assert mechanism.select(spectrum, randomness).level in {*supports, 0, None}
 
 
@@ -280,13 +340,21 @@ def test_a_search_without_hope_ends_where_it_begins(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("noise", [-20, 0, 20])
 @pytest.mark.parametrize("crowd", [True, False])
-def test_the_rank_is_where_the_survival_function_falls_below_the_uniform_number(crowd: bool, noise: int) -> None:
-    """At 600 uniform numbers, against the product of the hazards in doubles: many ranks alike, or each less likely."""
+def test_the_rank_is_where_the_survival_function_falls_below_the_uniform_number(
+    crowd: bool, noise: int
+) -> None:
+    """At 600 uniform numbers, against the product of the hazards in doubles: many ranks alike, or
+    each less likely.
+    """
     mechanism = LargeMargin(1.0, 0.1, max_rank=60)
     margins = [mechanism.integer_threshold(rank) for rank in range(1, 70)]
-    supports = [500, *(535 - margin for margin in margins)] if crowd else [margins[0] - 15, *[1] * 69]
+    supports = (
+        [500, *(535 - margin for margin in margins)] if crowd else [margins[0] - 15, *[1] * 69]
+    )
     search = mechanism.search(SupportSpectrum.from_supports(supports))
-    slack = np.array([supports[0] - supports[rank] - search.threshold(rank) + noise for rank in range(1, 61)])
+    slack = np.array(
+        [supports[0] - supports[rank] - search.threshold(rank) + noise for rank in range(1, 61)]
+    )
     survival = np.exp(np.cumsum(search.noise.log_stay(slack.astype(float))))
     found = set()
     for uniform in (np.arange(600) + 0.5) / 600:
@@ -316,7 +384,9 @@ def test_mechanisms_are_frozen_and_know_their_cost_without_data(case: Case) -> N
     assert (case.mechanism.cost.delta == 0) == isinstance(case.mechanism, PURE)
 
 
-@pytest.mark.parametrize("make", [LargeMargin, partial(NamedExponential, universe_size=10)], ids=str)
+@pytest.mark.parametrize(
+    "make", [LargeMargin, partial(NamedExponential, universe_size=10)], ids=str
+)
 def test_a_budget_out_of_range_is_refused(make: Any) -> None:  # every value: test_privacy.py
     for budget in ((0, 1e-6), ("1", 1e-6)):
         with pytest.raises(ParameterError, match="epsilon must be a number above 0, not"):
@@ -338,14 +408,22 @@ def test_other_bad_parameters_are_refused() -> None:
 @pytest.mark.parametrize("epsilon", [1e-6, 1e6])
 def test_extreme_epsilons_are_drawn(epsilon: float) -> None:
     spectrum = SupportSpectrum.from_supports([1000, 3], 100)
-    for mechanism in (LargeMargin(epsilon), Exponential(epsilon), NamedExponential(epsilon, 1e-6, 100)):
+    for mechanism in (
+        LargeMargin(epsilon),
+        Exponential(epsilon),
+        NamedExponential(epsilon, 1e-6, 100),
+    ):
         level = mechanism.select(spectrum, Randomness.seeded(4)).level
         assert level in (1000, 3, 0)
         assert epsilon < 1 or level == 1000
 
 
 @settings(max_examples=30)
-@given(st.lists(st.integers(1, 500), min_size=1, max_size=8), st.integers(-400, 400), st.integers(0, 2**30))
+@given(
+    st.lists(st.integers(1, 500), min_size=1, max_size=8),
+    st.integers(-400, 400),
+    st.integers(0, 2**30),
+)
 def test_the_stopping_rank_is_the_first_rank_a_literal_search_could_stop_at(
     supports: list[int], noise: int, seed: int
 ) -> None:

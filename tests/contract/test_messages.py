@@ -15,7 +15,8 @@ from fim_private.cli.commands import app, as_typed
 from fim_private.options import SPELLED
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
-# The command line's own words, the tables that it prints, and the example in the documentation of `parameter`.
+# The command line's own words, the tables that it prints, and the example in the documentation of
+# `parameter`.
 OWN_WORDS = {"cli", "output.py", "errors.py", "options.py"}
 
 
@@ -30,16 +31,67 @@ def sources() -> dict[str, ast.Module]:
 
 # `parameter`, and what hands a name on to it.
 NAMING = {
-    *("parameter", "positive_integer", "public_integer", "whole_number", "exact_fraction", "exact_share", "flag"),
-    *("_within", "_check", "_candidates", "_rational", "as_list", "as_rows", "as_array", "check_function"),
+    *(
+        "parameter",
+        "positive_integer",
+        "public_integer",
+        "whole_number",
+        "exact_fraction",
+        "exact_share",
+        "flag",
+    ),
+    *(
+        "_within",
+        "_check",
+        "_candidates",
+        "_rational",
+        "as_list",
+        "as_rows",
+        "as_array",
+        "check_function",
+    ),
     *("_numbers", "_finite"),
 }
 # Parameters that no command has: of functions and classes that are for Python only.
 PYTHON_ONLY = {
-    *("bound", "counter", "highest", "itemset", "level", "lowest", "max_itemsets", "rank", "threads", "labels"),
-    *("plans", "scale", "scores", "sensitivity", "d_in", "ax", "values", "levels", "low", "high", "progress"),
+    *(
+        "bound",
+        "counter",
+        "highest",
+        "itemset",
+        "level",
+        "lowest",
+        "max_itemsets",
+        "rank",
+        "threads",
+        "labels",
+    ),
+    *(
+        "plans",
+        "scale",
+        "scores",
+        "sensitivity",
+        "d_in",
+        "ax",
+        "values",
+        "levels",
+        "low",
+        "high",
+        "progress",
+    ),
     # of learning
-    *("candidates", "center", "columns", "regularization", "retrain", "rows", "run", "score", "stability", "steps"),
+    *(
+        "candidates",
+        "center",
+        "columns",
+        "regularization",
+        "retrain",
+        "rows",
+        "run",
+        "score",
+        "stability",
+        "steps",
+    ),
     *("stop", "train", "training", "least_rows"),
     *("bits", "error", "private"),
 }
@@ -88,16 +140,20 @@ def test_every_marked_name_is_an_option_or_for_python_only() -> None:
 
 def test_the_command_line_spells_each_parameter_as_it_is_typed() -> None:
     assert {name: as_typed(name) for name in options()} == options()
-    assert {name: option for name, option in options().items() if option != "--" + name.replace("_", "-")} == {
-        name: f"--{word}" for name, word in SPELLED.items()
-    }
+    assert {
+        name: option
+        for name, option in options().items()
+        if option != "--" + name.replace("_", "-")
+    } == {name: f"--{word}" for name, word in SPELLED.items()}
     assert as_typed("data") == "FILE"
     assert {as_typed(name) for name in PYTHON_ONLY} == PYTHON_ONLY
 
 
 def test_no_parameter_is_named_without_a_mark() -> None:
     names = "|".join(sorted({*options(), *PYTHON_ONLY}, key=len, reverse=True))
-    unmarked = re.compile(rf"\A({names})\b|\b({'|'.join(name for name in names.split('|') if '_' in name)})\b")
+    unmarked = re.compile(
+        rf"\A({names})\b|\b({'|'.join(name for name in names.split('|') if '_' in name)})\b"
+    )
     found = {
         message
         for tree in sources().values()
@@ -117,7 +173,9 @@ def messages(call: ast.AST) -> Iterator[str]:
             case ast.Constant(value=str(text)):
                 yield text
             case ast.JoinedStr(values=parts):
-                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in parts)
+                yield "".join(
+                    str(part.value) if isinstance(part, ast.Constant) else "\0" for part in parts
+                )
 
 
 def test_only_the_command_line_spells_options() -> None:

@@ -1,4 +1,6 @@
-"""Periods: a basket has the day of its earliest row, by its own rows alone; and the ledger adds up unit by unit."""
+"""Periods: a basket has the day of its earliest row, by its own rows alone; and the ledger adds up
+unit by unit.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +52,21 @@ def test_a_period_has_a_name_its_days_and_a_number(day: int, kind: str) -> None:
     assert period.first <= day <= period.last
     assert {period_at(kind, each) for each in (period.first, period.last)} == {period}
     assert period_at(kind, period.last + 1).first == period.last + 1
-    [number, same, following] = numbers(kind, np.array([day, period.first, period.last + 1])).tolist()
+    [number, same, following] = numbers(
+        kind, np.array([day, period.first, period.last + 1])
+    ).tolist()
     assert number == same == following - 1
     assert first_day(kind, number) == period.first
     assert [*period.stretches(kind)] == [number]
     assert [*period.within(kind)] == [period]
     when = EPOCH + timedelta(days=day)
     year, week, _ = when.isocalendar()
-    named = {"day": f"{when}", "week": f"{year:04}-W{week:02}", "month": f"{when:%Y-%m}", "year": f"{when:%Y}"}
+    named = {
+        "day": f"{when}",
+        "week": f"{year:04}-W{week:02}",
+        "month": f"{when:%Y-%m}",
+        "year": f"{when:%Y}",
+    }
     assert period.name == (named | {"quarter": f"{when:%Y}-Q{(when.month + 2) // 3}"})[kind]
 
 
@@ -84,7 +93,10 @@ def test_which_periods_are_asked_for() -> None:
         (("2026-02-30", None, None, None), "not '2026-02-30'"),
         (("2026-12..2026-11", None, None, None), "ends before it begins"),
         (("week", None, None, None), r"period week needs periods too"),
-        (("2026", "2027", None, None), "give one of period with a name, periods, and start with end"),
+        (
+            ("2026", "2027", None, None),
+            ("give one of period with a name, periods, and start with end"),
+        ),
         ((None, None, "2026-01-01", None), "start and end go together"),
         ((None, "2026-11,2026-W46", None, None), "2026-11 and 2026-W46 overlap"),
         (("month", "2026-W40..2026-W46", None, None), "is no number of whole months"),
@@ -111,7 +123,10 @@ NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
         pa.array([NANOS // 1000], pa.timestamp("us", "Europe/Berlin")),  # zones are taken in UTC
         pa.array([INSTANT.date()], pa.date32()),
         pa.array([INSTANT.date()], pa.date64()),
-        *(pa.array([text]) for text in ("2026-11-15", "2026-11-15 23:30", "2026-11-15T23:30:00", " 2026-11-15 ")),
+        *(
+            pa.array([text])
+            for text in ("2026-11-15", "2026-11-15 23:30", "2026-11-15T23:30:00", " 2026-11-15 ")
+        ),
         pa.array(["2026-11-16T00:30+01:00"]),
         pa.array(["2026-11-15"]).dictionary_encode(),
         pa.array(["2026-11-15"], pa.large_string()),
@@ -120,7 +135,9 @@ NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
 )
 def test_every_form_of_a_time(times: pa.Array) -> None:
     table = pa.table({"t": times, "i": ["tea"], "b": [1]})
-    options = Options(item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-11-15"}, None))
+    options = Options(
+        item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-11-15"}, None)
+    )
     assert [part.baskets for part in read_parts(table, options)] == [1]
     assert [part.baskets for part in read_parts(table.to_pandas(), options)] == [1]
     later = replace(options, times=times_of({"time": "t", "period": "2026-11-16"}, None))
@@ -128,9 +145,16 @@ def test_every_form_of_a_time(times: pa.Array) -> None:
 
 
 def test_other_objects_of_pandas_are_times() -> None:
-    for value in (INSTANT, INSTANT.date(), pd.Timestamp(INSTANT), INSTANT.replace(tzinfo=timezone(timedelta(0)))):
+    for value in (
+        INSTANT,
+        INSTANT.date(),
+        pd.Timestamp(INSTANT),
+        INSTANT.replace(tzinfo=timezone(timedelta(0))),
+    ):
         frame = pd.DataFrame({"t": pd.Series([value], dtype=object), "i": ["tea"], "b": [1]})
-        options = Options(item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-W46"}, None))
+        options = Options(
+            item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-W46"}, None)
+        )
         assert [part.baskets for part in read_parts(frame, options)] == [1]
 
 
@@ -138,11 +162,23 @@ def test_other_objects_of_pandas_are_times() -> None:
 @pytest.mark.parametrize(
     ("times", "says"),
     [
-        (["16/11/2026"], "column 't' of .* holds a text that is no time; write times as 2026-11-16"),
+        (
+            ["16/11/2026"],
+            ("column 't' of .* holds a text that is no time; write times as 2026-11-16"),
+        ),
         ([20261116], "column 't' of .* has type int64, which holds no times"),
-        (["2026-11-16", None], "column 't' of .* has rows without a time; missing_time drop leaves them out"),
-        (pa.array(["2026-11-16", None]).dictionary_encode(), "column 't' of .* has rows without a time"),
-        (pa.array(["2026-11-16", "NULL"]).dictionary_encode(), "column 't' of .* has rows without a time"),
+        (
+            ["2026-11-16", None],
+            ("column 't' of .* has rows without a time; missing_time drop leaves them out"),
+        ),
+        (
+            pa.array(["2026-11-16", None]).dictionary_encode(),
+            ("column 't' of .* has rows without a time"),
+        ),
+        (
+            pa.array(["2026-11-16", "NULL"]).dictionary_encode(),
+            ("column 't' of .* has rows without a time"),
+        ),
         ([["2026-11-16"]], "column 't' .* times"),
     ],
     ids=str,
@@ -175,7 +211,9 @@ def moment(day: int) -> date:
     return date(2026, 10, 31) + timedelta(days=day)
 
 
-def reference(rows: Sequence[Row], *, by_user: bool, per: str | None, shop: str | None) -> list[Counter[Unit]]:
+def reference(
+    rows: Sequence[Row], *, by_user: bool, per: str | None, shop: str | None
+) -> list[Counter[Unit]]:
     """What is in each period, by the definition: one basket of one user at a time."""
     baskets: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
@@ -197,7 +235,11 @@ def reference(rows: Sequence[Row], *, by_user: bool, per: str | None, shop: str 
 def table(rows: Sequence[Row]) -> pa.Table:
     columns = [*zip(*rows, strict=True)] or [()] * 5
     times = [None if day is None else moment(day) for day in columns[2]]
-    named = {"u": (columns[0], pa.int64()), "b": (columns[1], pa.int64()), "t": (times, pa.date32())}
+    named = {
+        "u": (columns[0], pa.int64()),
+        "b": (columns[1], pa.int64()),
+        "t": (times, pa.date32()),
+    }
     named |= {"s": (columns[3], pa.string()), "i": (columns[4], pa.string())}
     return pa.table({name: pa.array(values, kind) for name, (values, kind) in named.items()})
 
@@ -217,24 +259,43 @@ SOURCES: dict[str, Callable[[Sequence[Row], Path], Any]] = {
 
 def held(data: Transactions) -> Counter[Unit]:
     label = data.vocabulary.label
-    baskets = [frozenset(str(label(c)) for c in data.items[a:b].tolist()) for a, b in pairwise(data.offsets.tolist())]
+    baskets = [
+        frozenset(str(label(c)) for c in data.items[a:b].tolist())
+        for a, b in pairwise(data.offsets.tolist())
+    ]
     bounds = range(len(baskets) + 1) if data.unit_offsets is None else data.unit_offsets.tolist()
     return Counter(tuple(sorted(baskets[a:b], key=sorted)) for a, b in pairwise(bounds))
 
 
 def read(source: Any, *, by_user: bool, per: str | None, shop: str | None) -> list[Counter[Unit]]:
-    asked = {"time": "t", "periods": [*PERIODS], "missing_time": "drop", "per": per, "user": "u" if by_user else None}
+    asked = {
+        "time": "t",
+        "periods": [*PERIODS],
+        "missing_time": "drop",
+        "per": per,
+        "user": "u" if by_user else None,
+    }
     where = None if shop is None else where_of(f"s = '{shop}'")
     keys: dict[str, Any] = {"user": "u", "missing_user": "own-unit"} if by_user else {}
     return [
         *map(
-            held, read_parts(source, Options(item="i", basket=("b",), where=where, times=times_of(asked, None), **keys))
+            held,
+            read_parts(
+                source,
+                Options(item="i", basket=("b",), where=where, times=times_of(asked, None), **keys),
+            ),
         )
     ]
 
 
 WHICH = st.sampled_from(
-    [(False, None, None), (False, None, "F"), (True, None, "F"), (True, "month", None), (True, "month", "F")]
+    [
+        (False, None, None),
+        (False, None, "F"),
+        (True, None, "F"),
+        (True, "month", None),
+        (True, "month", "F"),
+    ]
 )
 
 
@@ -255,8 +316,14 @@ def test_a_basket_is_of_the_period_of_its_earliest_row(source: str, folder: Path
     check()
 
 
-# One basket in two weeks, whose earlier row the condition leaves out; and a user with two months in one week.
-EARLY: list[Row] = [(0, 1, 1, "G", "tea"), (0, 1, 8, "F", "jam"), (0, 2, 0, "F", "milk"), (0, 3, 1, "F", "milk")]
+# One basket in two weeks, whose earlier row the condition leaves out; and a user with two months in
+# one week.
+EARLY: list[Row] = [
+    (0, 1, 1, "G", "tea"),
+    (0, 1, 8, "F", "jam"),
+    (0, 2, 0, "F", "milk"),
+    (0, 3, 1, "F", "milk"),
+]
 
 
 def filtered_first(batch: Any, columns: Any, roles: Any, source: str) -> Any:
@@ -285,7 +352,11 @@ of_periods = transactions._of_periods
     ],
 )
 def test_that_catches_filters_before_times_and_units_across_months(
-    monkeypatch: pytest.MonkeyPatch, place: Any, name: str, broken: Any, which: tuple[bool, str | None, str | None]
+    monkeypatch: pytest.MonkeyPatch,
+    place: Any,
+    name: str,
+    broken: Any,
+    which: tuple[bool, str | None, str | None],
 ) -> None:
     asked: dict[str, Any] = dict(zip(("by_user", "per", "shop"), which, strict=True))
     assert read(table(EARLY), **asked) == reference(EARLY, **asked)
@@ -297,7 +368,9 @@ def test_times_of_rows_without_a_user_move_nobodys_basket() -> None:
     rows: list[Row] = [(0, 1, 8, "F", "tea"), (None, 1, 1, "F", "jam")]
     times = times_of({"time": "t", "period": "2026-W45", "user": "u"}, None)
     options = Options("u", ("b",), "i", missing_user="drop", times=times)
-    assert [*map(held, purchases.read_parts(table(rows), options))] == [Counter([(frozenset(["tea"]),)])]
+    assert [*map(held, purchases.read_parts(table(rows), options))] == [
+        Counter([(frozenset(["tea"]),)])
+    ]
 
 
 # -------------------- the ledger
@@ -306,12 +379,18 @@ SPANS = st.builds(
     Span,
     st.sampled_from(["sold_at", "paid_at"]),
     per=st.none(),
-    period=st.none() | st.sampled_from(["2026-W44", "2026-W45", "2026-11", "2026-10-31..2026-11-08", "2026-11-30"]),
+    period=st.none()
+    | st.sampled_from(["2026-W44", "2026-W45", "2026-11", "2026-10-31..2026-11-08", "2026-11-30"]),
 )
 
 
 def entry(
-    span: Span | None, epsilon: int = 1, *, unit: str = "basket", neighbors: str = "add-remove", number: int = 1
+    span: Span | None,
+    epsilon: int = 1,
+    *,
+    unit: str = "basket",
+    neighbors: str = "add-remove",
+    number: int = 1,
 ) -> Entry:
     costs = PrivacyCost(epsilon, Fraction(epsilon, 10**6)), ZcdpCost(Fraction(epsilon**2, 2), 0)
     return Entry(number, "", "mine", "sales", unit, neighbors, {}, "", *costs, None, span)
@@ -321,7 +400,9 @@ DAYS = range(day_of(2026, 10, 25), day_of(2026, 12, 2))
 
 
 def is_of(charged: Entry, unit: dict[str, int]) -> bool:
-    """Whether a release may depend on a unit, by the definition. unit: its day, by each column of times."""
+    """Whether a release may depend on a unit, by the definition. unit: its day, by each column of
+    times.
+    """
     span = charged.span
     if span is None or span.period is None:
         return True
@@ -334,7 +415,12 @@ def is_of(charged: Entry, unit: dict[str, int]) -> bool:
 
 def brute_force(entries: Sequence[Entry], units: Sequence[dict[str, int]]) -> dict[str, Fraction]:
     sums = [
-        {name: sum((Fraction(one.sums[name]) for one in entries if is_of(one, unit)), Fraction(0)) for name in SUMS}
+        {
+            name: sum(
+                (Fraction(one.sums[name]) for one in entries if is_of(one, unit)), Fraction(0)
+            )
+            for name in SUMS
+        }
         for unit in units
     ]
     return {name: max(one[name] for one in sums) for name in SUMS}
@@ -342,12 +428,22 @@ def brute_force(entries: Sequence[Entry], units: Sequence[dict[str, int]]) -> di
 
 # The ends of what is there, and days between.
 EDGES = sorted(
-    {d for n in ("2026-W44", "2026-W45", "2026-11") for d in (Period.of(n).first, Period.of(n).last + 1)} | {DAYS[0]}
+    {
+        d
+        for n in ("2026-W44", "2026-W45", "2026-11")
+        for d in (Period.of(n).first, Period.of(n).last + 1)
+    }
+    | {DAYS[0]}
 )
 
 
-@given(st.lists(st.tuples(st.none() | SPANS, st.integers(1, 5)), min_size=1, max_size=6), st.none() | st.just("month"))
-def test_the_ledger_adds_up_as_unit_by_unit(charged: list[tuple[Span | None, int]], per: str | None) -> None:
+@given(
+    st.lists(st.tuples(st.none() | SPANS, st.integers(1, 5)), min_size=1, max_size=6),
+    st.none() | st.just("month"),
+)
+def test_the_ledger_adds_up_as_unit_by_unit(
+    charged: list[tuple[Span | None, int]], per: str | None
+) -> None:
     if per is not None:
         charged = [(span and replace(span, per=per), cost) for span, cost in charged]
     entries = [entry(span, cost, unit="user" if per else "basket") for span, cost in charged]
@@ -363,12 +459,19 @@ def test_the_ledger_adds_up_as_unit_by_unit(charged: list[tuple[Span | None, int
         whole = [one for one in entries if one.reach is None]
         own = [
             brute_force(
-                [one for one in entries if one.reach is not None and one.span and one.span.time == column], days
+                [
+                    one
+                    for one in entries
+                    if one.reach is not None and one.span and one.span.time == column
+                ],
+                days,
             )
             for column, days in (("sold_at", sold), ("paid_at", paid))
         ]
         base = brute_force(whole, sold[:1]) if whole else dict.fromkeys(SUMS, Fraction(0))
-        assert most_spent(spent) == {name: base[name] + own[0][name] + own[1][name] for name in SUMS}
+        assert most_spent(spent) == {
+            name: base[name] + own[0][name] + own[1][name] for name in SUMS
+        }
     for one in entries:
         if one.reach is not None and len(columns) == 1:
             inside = [unit for unit in units if is_of(one, unit)]
@@ -386,9 +489,13 @@ def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
     assert spent([entry(week, 2, unit="user") for week in weeks]) == 4  # users for good
     assert spent([entry(weeks[0]), entry(replace(weeks[1], time="other"))]) == 2
     assert spent([entry(weeks[0]), entry(replace(weeks[1], baskets=("b", "c")))]) == 2
-    halves = [Span("t", (), "month", name) for name in ("2026-11-01..2026-11-15", "2026-11-16..2026-11-30")]
+    halves = [
+        Span("t", (), "month", name)
+        for name in ("2026-11-01..2026-11-15", "2026-11-16..2026-11-30")
+    ]
     assert spent([entry(half, unit="user") for half in halves]) == 2
-    across = [Span("t", (), "month", name) for name in ("2026-W44", "2026-W45")]  # both have days of November
+    # both have days of November
+    across = [Span("t", (), "month", name) for name in ("2026-W44", "2026-W45")]
     assert spent([entry(week, unit="user") for week in across]) == 2
 
 
@@ -398,7 +505,8 @@ def test_a_year_of_months_in_numbers() -> None:
     concentrated = ZcdpCost(zcdp_rho(Fraction(1), Fraction(1, 10**6)), 0)
     year = of_units(month, concentrated, 12, apart=True)
     assert (round(float(year.epsilon), 2), year.delta) == (3.45, Fraction(12, 10**6))
-    together = of_units(PrivacyCost(0.1, 1e-6), None, 12, apart=False)  # one release that has all twelve
+    # one release that has all twelve
+    together = of_units(PrivacyCost(0.1, 1e-6), None, 12, apart=False)
     exact = 1e-6 * sum(np.exp(0.1 * power) for power in range(12))
     assert float(together.epsilon) == 1.2
     assert exact <= float(together.delta) <= exact * 1.000001

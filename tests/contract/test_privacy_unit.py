@@ -1,7 +1,8 @@
-"""What a privacy unit can change: one user, all baskets together, moves each support by at most 1, in one direction.
+"""What a privacy unit can change: one user, all baskets together, moves each support by at most 1,
+in one direction.
 
-Checked where it must hold, between baskets as read and the spectrum a mechanism sees, for each universe; then
-on real customers, whose supports are also counted literally.
+Checked where it must hold, between baskets as read and the spectrum a mechanism sees, for each
+universe; then on real customers, whose supports are also counted literally.
 """
 
 from __future__ import annotations
@@ -59,14 +60,19 @@ def supports(spectrum: SupportSpectrum) -> Counter[Items]:
 
 
 def of_users(users: Sequence[User]) -> Transactions:
-    """Read users as long data. A basket has one row with a null too, so that an empty one is there."""
+    """Read users as long data. A basket has one row with a null too, so that an empty one is
+    there.
+    """
     rows: list[tuple[int, int, int | None]] = []
     for user, baskets in enumerate(users):
         for number, basket in enumerate(baskets):
             rows += [(user, number, None), *((user, number, item) for item in basket)]
     columns = zip(*rows, strict=True) if rows else ([], [], [])
     return read_transactions(
-        pa.table({name: pa.array(values, pa.int64()) for name, values in zip(LONG, columns, strict=True)}), **LONG
+        pa.table(
+            {name: pa.array(values, pa.int64()) for name, values in zip(LONG, columns, strict=True)}
+        ),
+        **LONG,
     )
 
 
@@ -113,11 +119,15 @@ def worst(users: Sequence[User], more: User, neighbors: str) -> tuple[float, flo
         tied = supports(spectrum)
         number = Counter(tied.values())
         distribution = mechanism.distribution(spectrum)
-        levels = dict(zip(distribution.levels.tolist(), distribution.probabilities.tolist(), strict=True))
+        levels = dict(
+            zip(distribution.levels.tolist(), distribution.probabilities.tolist(), strict=True)
+        )
         return {None: levels[0], **{itemset: levels[c] / number[c] for itemset, c in tied.items()}}
 
     p, q = outcomes(users), outcomes([*users, more])
-    return max(hockey_stick(a, b, Fraction(1)) for a, b in ((p, q), (q, p))), float(mechanism.cost.delta)
+    return max(hockey_stick(a, b, Fraction(1)) for a, b in ((p, q), (q, p))), float(
+        mechanism.cost.delta
+    )
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
@@ -131,7 +141,10 @@ def test_a_cut_of_each_basket_by_itself_is_caught(monkeypatch: pytest.MonkeyPatc
     cut = Transactions.cut_to
 
     def cut_baskets(transactions: Transactions, count: int) -> Transactions:
-        return replace(cut(replace(transactions, unit_offsets=None), count), unit_offsets=transactions.unit_offsets)
+        return replace(
+            cut(replace(transactions, unit_offsets=None), count),
+            unit_offsets=transactions.unit_offsets,
+        )
 
     monkeypatch.setattr(Transactions, "cut_to", cut_baskets)
     divergence, delta = worst([], MANY, "add-remove")
@@ -140,18 +153,27 @@ def test_a_cut_of_each_basket_by_itself_is_caught(monkeypatch: pytest.MonkeyPatc
 
 @cache
 def online_retail(products: int | None = None) -> pa.Table:
-    """Online Retail's users, baskets and items, of its most frequent products only if so many are given."""
+    """Online Retail's users, baskets and items, of its most frequent products only if so many are
+    given.
+    """
     columns = ["CustomerID", "InvoiceNo", "StockCode"]
-    table = pq.read_table(real_data("online_retail.parquet"), columns=columns).rename_columns(list(LONG))
+    table = pq.read_table(real_data("online_retail.parquet"), columns=columns).rename_columns(
+        list(LONG)
+    )
     if products is None:
         return table
-    counts = sorted(pc.value_counts(table["item"]).to_pylist(), key=lambda pair: (-pair["counts"], pair["values"]))
+    counts = sorted(
+        pc.value_counts(table["item"]).to_pylist(),
+        key=lambda pair: (-pair["counts"], pair["values"]),
+    )
     top = pa.array([pair["values"] for pair in counts[:products]], table["item"].type)
     return table.filter(pc.is_in(table["item"], top))
 
 
 def held_by(table: pa.Table, nobody: Callable[[Any], Hashable]) -> Iterator[Iterable[set[Any]]]:
-    """The baskets of each user, by the definition. nobody: the user of a basket without one, None to leave it out."""
+    """The baskets of each user, by the definition. nobody: the user of a basket without one, None
+    to leave it out.
+    """
     users: dict[Hashable, dict[Any, set[Any]]] = defaultdict(lambda: defaultdict(set))
     for user, basket, item in zip(*(table[name].to_pylist() for name in LONG), strict=True):
         owner = nobody(basket) if user is None or user == "" else user
@@ -160,7 +182,10 @@ def held_by(table: pa.Table, nobody: Callable[[Any], Hashable]) -> Iterator[Iter
     return (baskets.values() for baskets in users.values())
 
 
-RULES: dict[str, Callable[[Any], Hashable]] = {"drop": lambda _: None, "own-unit": lambda basket: ("nobody's", basket)}
+RULES: dict[str, Callable[[Any], Hashable]] = {
+    "drop": lambda _: None,
+    "own-unit": lambda basket: ("nobody's", basket),
+}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -170,8 +195,12 @@ def test_what_users_have_equals_brute_force(rule: str, size: int, products: int 
     table = online_retail(products)
     data = read_transactions(table, missing_user=rule, **LONG)
     users = [[*baskets] for baskets in held_by(table, RULES[rule])]
-    assert list(itemset_spectrum(data, size).levels()) == spectrum_of(brute_force_user_supports(users, size))
+    assert list(itemset_spectrum(data, size).levels()) == spectrum_of(
+        brute_force_user_supports(users, size)
+    )
     together = Scope.of(together="user", by_user=True).applied(data)
-    expected = spectrum_of(brute_force_user_supports(([set[Any]().union(*baskets)] for baskets in users), size))
+    expected = spectrum_of(
+        brute_force_user_supports(([set[Any]().union(*baskets)] for baskets in users), size)
+    )
     assert list(itemset_spectrum(together.united(), size).levels()) == expected
     assert together.units == data.units

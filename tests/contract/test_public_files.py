@@ -1,4 +1,6 @@
-"""`inspect` and `mine` agree on files of every kind: on the purchases in them, or on why they are refused."""
+"""`inspect` and `mine` agree on files of every kind: on the purchases in them, or on why they are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_there_are_two_hundred_kinds() -> None:
 
 
 def most_frequent_pair(data: Transactions) -> frozenset[Any]:
-    counts = Counter(pair for basket in baskets(data) for pair in combinations(sorted(basket, key=str), 2))
+    counts = Counter(
+        pair for basket in baskets(data) for pair in combinations(sorted(basket, key=str), 2)
+    )
     (first, many), (_, fewer) = counts.most_common(2)
     assert many > fewer
     return frozenset(first)
@@ -79,7 +83,8 @@ def told(monkeypatch: pytest.MonkeyPatch, capsys: Any, *words: str) -> tuple[int
 SOME = [
     file
     for place, file in enumerate(FILES)
-    if place % 40 == 0 or file.name in ("whole-line-lf.csv", "arules-lf.csv", "matrix-spaces-lf.dat")
+    if place % 40 == 0
+    or file.name in ("whole-line-lf.csv", "arules-lf.csv", "matrix-spaces-lf.dat")
 ]
 
 

@@ -1,9 +1,11 @@
-"""All that leaves of levelwise, a least support and counts, held to its budget: exactly, whatever noise was drawn.
+"""All that leaves of levelwise, a least support and counts, held to its budget: exactly, whatever
+noise was drawn.
 
-A release of D is made again of each neighbour D′ with the same noisy values (replays). Then all of its steps together
-may be apart by μ² at most (Theorems 13, 14, 15, 17, 28), counting for each step the neighbour that moves it most; some
-neighbour has to use nearly all of that; and what is broken on purpose has to exceed it, or to come out another way.
-Items that one unit alone has are held to their own part of δ: how often any of them is named.
+A release of D is made again of each neighbour D′ with the same noisy values (replays). Then all of
+its steps together may be apart by μ² at most (Theorems 13, 14, 15, 17, 28), counting for each step
+the neighbour that moves it most; some neighbour has to use nearly all of that; and what is broken
+on purpose has to exceed it, or to come out another way. Items that one unit alone has are held to
+their own part of δ: how often any of them is named.
 
 Picks are not replayed: test_whole_releases.py holds them to theirs.
 """
@@ -49,10 +51,12 @@ from fim_private.request.request import MiningOptions
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
 
 GRID = laws.GRID
-# The baskets of a unit, one letter an item, with strokes between them. Rows of capital letters are of another country.
+# The baskets of a unit, one letter an item, with strokes between them. Rows of capital letters are
+# of another country.
 Unit = str
 Data = tuple[Unit, ...]
-# Two units without an item in common, each with so many that any weights are clipped; and one with all of theirs.
+# Two units without an item in common, each with so many that any weights are clipped; and one with
+# all of theirs.
 ONE, OTHER = "abcdefg", "hijklmno"
 ALL = ONE + OTHER
 REST: Data = (ONE,) * 3 + (OTHER,) * 3
@@ -70,7 +74,7 @@ NEARLY = Fraction(98, 100)
 ROUNDING = 1e-9
 
 
-# ------------------------------------------------------------------------------------------------ what is asked
+# -------------------- what is asked
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,12 @@ class Ask:
 
     @property
     def tells_units(self) -> bool:
-        """Whether their number comes with supports, so that it is a step where nothing was found, too."""
-        supports = self.asked.get("supports", self.asked.get("top", 1) > 1) or "min_support" in self.asked
+        """Whether their number comes with supports, so that it is a step where nothing was found,
+        too.
+        """
+        supports = (
+            self.asked.get("supports", self.asked.get("top", 1) > 1) or "min_support" in self.asked
+        )
         return self.asked["neighbors"] == "add-remove" and supports
 
     def run(self, data: Data) -> Any:
@@ -128,7 +136,9 @@ class Ask:
         assert loss < epsilon, "Laplace noise alone uses more than its part"
         rest = (delta - self.naming) / (1 - self.naming)
         discrete = any(kind is NoiseKind.GAUSSIAN for kind, _ in apart)
-        return squared / (2 * zcdp_rho(epsilon - loss, rest) if discrete else gdp_mu(epsilon - loss, rest) ** 2)
+        return squared / (
+            2 * zcdp_rho(epsilon - loss, rest) if discrete else gdp_mu(epsilon - loss, rest) ** 2
+        )
 
 
 def table_of(data: Data) -> pa.Table:
@@ -138,7 +148,15 @@ def table_of(data: Data) -> pa.Table:
         for place, basket in enumerate(unit.split("/"))
         for item in basket
     ]
-    return pa.table(dict(zip(("user", "basket", "item", "country"), map(list, zip(*rows, strict=True)), strict=True)))
+    return pa.table(
+        dict(
+            zip(
+                ("user", "basket", "item", "country"),
+                map(list, zip(*rows, strict=True)),
+                strict=True,
+            )
+        )
+    )
 
 
 def asks(name: str, given: Any = None, **asked: Any) -> list[Ask]:
@@ -161,28 +179,83 @@ ASKS = [
     *asks("a small ε", size=2, top=49, supports=True, epsilon=0.5, delta=1e-5, keep_all=True),
     *asks("rules", size="1-2", top=64, union=True, rules=True, rho=20),
     *asks("listed", size=2, top=49, supports=True, catalogue=LISTED),
-    *asks("listed, (ε, δ)", size="1-2", top=64, union=True, rules=True, catalogue=LISTED, epsilon=50, delta=1e-5),
-    *asks("condition", size=2, top=49, supports=True, where="country = 'FR'", min_basket=2, exclude=["q"]),
+    *asks(
+        "listed, (ε, δ)",
+        size="1-2",
+        top=64,
+        union=True,
+        rules=True,
+        catalogue=LISTED,
+        epsilon=50,
+        delta=1e-5,
+    ),
+    *asks(
+        "condition",
+        size=2,
+        top=49,
+        supports=True,
+        where="country = 'FR'",
+        min_basket=2,
+        exclude=["q"],
+    ),
     *asks("least number", size="1-3", min_support=3),
     *asks("least number of items", size=1, min_support=3),
     *asks("least share", size=2, min_support=0.2),
-    *asks("least share, listed", size="1-2", min_support="20%", catalogue=LISTED, epsilon=100, delta=1e-5),
+    *asks(
+        "least share, listed",
+        size="1-2",
+        min_support="20%",
+        catalogue=LISTED,
+        epsilon=100,
+        delta=1e-5,
+    ),
     *asks("users", size=2, **BY_LEVELS, top=49, user="user"),
     *asks("users' items", size=1, **BY_LEVELS, top=15, user="user"),
-    *asks("users' 1 to 2 apart", size="1-2", **BY_LEVELS, top=49, user="user", epsilon=100, delta=1e-5),
-    *asks("users' 1 to 3, listed", size="1-3", **BY_LEVELS, top=155, union=True, user="user", catalogue=LISTED),
-    *asks("users' rules", size="1-2", rules=True, **BY_LEVELS, top=64, union=True, user="user", rho=20),
-    *asks("united", size="1-2", **BY_LEVELS, top=64, union=True, rho=20, user="user", together="user"),
     *asks(
-        "united, listed", size="1-3", **BY_LEVELS, top=155, union=True, catalogue=LISTED, user="user", together="user"
+        "users' 1 to 2 apart", size="1-2", **BY_LEVELS, top=49, user="user", epsilon=100, delta=1e-5
+    ),
+    *asks(
+        "users' 1 to 3, listed",
+        size="1-3",
+        **BY_LEVELS,
+        top=155,
+        union=True,
+        user="user",
+        catalogue=LISTED,
+    ),
+    *asks(
+        "users' rules", size="1-2", rules=True, **BY_LEVELS, top=64, union=True, user="user", rho=20
+    ),
+    *asks(
+        "united", size="1-2", **BY_LEVELS, top=64, union=True, rho=20, user="user", together="user"
+    ),
+    *asks(
+        "united, listed",
+        size="1-3",
+        **BY_LEVELS,
+        top=155,
+        union=True,
+        catalogue=LISTED,
+        user="user",
+        together="user",
     ),
     *asks("known", size=2, top=49, supports=True, known=KNOWN),
-    *asks("known, 1 to 3 together", size="1-3", top=155, union=True, rules=True, rho=20, known=KNOWN),
+    *asks(
+        "known, 1 to 3 together", size="1-3", top=155, union=True, rules=True, rho=20, known=KNOWN
+    ),
     *asks("users' known", size="1-2", top=49, user="user", known=KNOWN, epsilon=100, delta=1e-5),
     *asks("listed and known", size=2, top=49, supports=True, catalogue=LISTED, known=KNOWN),
     *asks("users' least", size="1-3", min_support=3, rho=200, user="user"),
     *asks("united, least", size=2, min_support=3, rho=200, user="user", together="user"),
-    *asks("united, listed, least", size=2, min_support=3, rho=200, user="user", together="user", catalogue=LISTED),
+    *asks(
+        "united, listed, least",
+        size=2,
+        min_support=3,
+        rho=200,
+        user="user",
+        together="user",
+        catalogue=LISTED,
+    ),
     *asks("counts", ["a", "b", "ab"], epsilon=1, delta=0),
     *asks("many counts", [*ALL, "ab", "abc"], epsilon=1, delta=0.01, count=True),
     *asks("counts, ρ", [*ONE, "ab", "abc"], rho=2, count=True, where="country = 'FR'"),
@@ -190,7 +263,7 @@ ASKS = [
 ]
 
 
-# ------------------------------------------------------------------------------------------------ the audit
+# -------------------- the audit
 
 
 def items_of(data: Data) -> set[str]:
@@ -198,22 +271,35 @@ def items_of(data: Data) -> set[str]:
 
 
 def teller(named: Iterable[str], noise: int = 0) -> Teller:
-    """Noisy values: what there is, with noise of so many σ. Of items found these are named, and no others."""
+    """Noisy values: what there is, with noise of so many σ. Of items found these are named, and no
+    others.
+    """
     high = set(named)
 
     def told_values(place: int, step: Step) -> Sequence[int]:
-        drawn = np.random.default_rng([noise, place]).standard_normal(len(step.true)) * noise * step.deviation
+        drawn = (
+            np.random.default_rng([noise, place]).standard_normal(len(step.true))
+            * noise
+            * step.deviation
+        )
         values = [value + round(z) for value, z in zip(step.true, drawn.tolist(), strict=True)]
         if step.names is None:
             return values
         lift = round(60 * step.deviation) + 2 * GRID
-        return [value + lift if name in high else 0 for name, value in zip(step.names, values, strict=True)]
+        return [
+            value + lift if name in high else 0
+            for name, value in zip(step.names, values, strict=True)
+        ]
 
     return told_values
 
 
-def replayed(ask: Ask, start: Data, others: Iterable[Data], named: Iterable[str], noise: int = 0) -> Fraction:
-    """Hold a release to its budget, whatever neighbour it is made of; return the most that one of them uses."""
+def replayed(
+    ask: Ask, start: Data, others: Iterable[Data], named: Iterable[str], noise: int = 0
+) -> Fraction:
+    """Hold a release to its budget, whatever neighbour it is made of; return the most that one of
+    them uses.
+    """
     transcript = recorded(partial(ask.run, start), teller(named, noise), ask.known)
     most, worst = Fraction(0), [(step.kind, Fraction(0)) for step in transcript.steps]
     lone: list[list[int]] = []
@@ -228,31 +314,43 @@ def replayed(ask: Ask, start: Data, others: Iterable[Data], named: Iterable[str]
     assert share <= 1, f"{float(share):.7f} of the budget is used: {start}"
     # These are held to δ₀ below, as items of one unit.
     assert ask.naming or not any(lone), "candidates are not the same"
-    assert all(sum(weight**2 for weight in alone) <= GRID**2 for alone in lone), "one unit alone has more than it may"
+    assert all(sum(weight**2 for weight in alone) <= GRID**2 for alone in lone), (
+        "one unit alone has more than it may"
+    )
     return most
 
 
 def audit(ask: Ask) -> Fraction:
-    """Hold it to its budget, where one unit more, one less, or another one is beside the rest; return as `replayed`."""
+    """Hold it to its budget, where one unit more, one less, or another one is beside the rest;
+    return as `replayed`.
+    """
     units = USERS if ask.by_user else HALVES if "where" in ask.asked else UNITS
     named = items_of(REST)
     if ask.asked["neighbors"] == "add-remove":
         more = [(*REST, unit) for unit in units]
         most = replayed(ask, REST, more, named)
-        return max(most, *(replayed(ask, data, [REST], named, noise) for noise, data in enumerate(more[:4:3])))
+        return max(
+            most,
+            *(replayed(ask, data, [REST], named, noise) for noise, data in enumerate(more[:4:3])),
+        )
     others = [(*REST, unit) for unit in (ONE, *units)]
-    return max(replayed(ask, others[start], others, named, noise) for noise, start in enumerate((0, 4)))
+    return max(
+        replayed(ask, others[start], others, named, noise) for noise, start in enumerate((0, 4))
+    )
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("ask", ASKS, ids=str)
 def test_no_neighbour_uses_more_than_the_budget_and_one_nearly_all_of_it(ask: Ask) -> None:
-    # Beside known itemsets that nobody has, some are found by the first count: no unit has all that is counted again.
+    # Beside known itemsets that nobody has, some are found by the first count: no unit has all that
+    # is counted again.
     few = "known" in ask.asked and ask.asked["neighbors"] == "replace-one"
     assert audit(ask) >= (Fraction(7, 10) if few else NEARLY)
 
 
-@pytest.mark.parametrize("name", ["items add-remove", "users' items add-remove", "united, least replace-one"])
+@pytest.mark.parametrize(
+    "name", ["items add-remove", "users' items add-remove", ("united, least replace-one")]
+)
 def test_no_neighbour_uses_more_than_the_budget_where_long_units_are_cut(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,10 +365,14 @@ BASKETS = ("a", "b", "c", "ab", "ac", "bc", "abc")
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("ask", [ask for ask in ASKS if not {"user", "min_basket"} & {*ask.asked}], ids=str)
+@pytest.mark.parametrize(
+    "ask", [ask for ask in ASKS if not {"user", "min_basket"} & {*ask.asked}], ids=str
+)
 def test_no_neighbour_uses_more_than_the_budget_on_all_small_data(ask: Ask) -> None:
     """Of three items and at most three baskets."""
-    for baskets in (baskets for size in range(3) for baskets in combinations_with_replacement(BASKETS, size)):
+    for baskets in (
+        baskets for size in range(3) for baskets in combinations_with_replacement(BASKETS, size)
+    ):
         rest = baskets or ("z",)
         beside = [(*rest, basket) for basket in BASKETS]
         starts = [rest] if ask.asked["neighbors"] == "add-remove" else beside[::3]
@@ -278,7 +380,7 @@ def test_no_neighbour_uses_more_than_the_budget_on_all_small_data(ask: Ask) -> N
             replayed(ask, start, beside, items_of(rest), noise)
 
 
-# ------------------------------------------------------------------------------------------------ new items
+# -------------------- new items
 
 
 NEW = [chr(0x4E00 + number) for number in range(1500)]
@@ -297,7 +399,9 @@ ONCE, OFTEN, NEARLY_ALWAYS = (1, 1), (40, 2), (20_000, 1)
 
 
 def alone(ask: Ask, unit: Unit, value: int) -> tuple[Step, bool]:
-    """The step that finds items where one unit alone has its own, all of this noisy value, and whether any is named."""
+    """The step that finds items where one unit alone has its own, all of this noisy value, and
+    whether any is named.
+    """
     found: list[tuple[int, Step]] = []
 
     def told(place: int, step: Step) -> Sequence[int]:
@@ -321,7 +425,9 @@ def least_named(ask: Ask) -> int:
 
 
 def own_weights(ask: Ask, unit: Unit, value: int) -> tuple[Fraction, list[int]]:
-    """σ² where items are found, and what the unit gives to each of its own: some of these are named."""
+    """σ² where items are found, and what the unit gives to each of its own: some of these are
+    named.
+    """
     step, named = alone(ask, unit, value)
     assert named
     own = [each for name, each in zip(step.names or (), step.true, strict=True) if name in NEW]
@@ -330,7 +436,9 @@ def own_weights(ask: Ask, unit: Unit, value: int) -> tuple[Fraction, list[int]]:
 
 
 def check_new_items(ask: Ask) -> float:
-    """Hold the naming of what one unit alone has to its part of δ, for some numbers of items; return the share used."""
+    """Hold the naming of what one unit alone has to its part of δ, for some numbers of items;
+    return the share used.
+    """
     least, most = least_named(ask), 0.0
     cut = len(own_weights(ask, "".join(NEW), least)[1])
     assert cut in (OWN_ITEMS, OWN_ITEMS_OF_USER)
@@ -343,10 +451,13 @@ def check_new_items(ask: Ask) -> float:
             heaviest = math.isqrt(GRID**2 * often // (often + rest * (min(count, cut) - 1)))
             assert max(own) == heaviest, "weights do not follow what a unit repeats"
             silent = math.prod(
-                (1 - Fraction(laws.exact_tail(sigma2, least - value))) ** times for value, times in Counter(own).items()
+                (1 - Fraction(laws.exact_tail(sigma2, least - value))) ** times
+                for value, times in Counter(own).items()
             )
             share = (1 - silent) / ask.naming
-            assert share <= 1, f"of {count} new items one is named {float(share):.4f} times as often as promised"
+            assert share <= 1, (
+                f"of {count} new items one is named {float(share):.4f} times as often as promised"
+            )
             most = max(most, float(share))
     return most
 
@@ -360,7 +471,9 @@ def test_what_one_unit_alone_has_is_named_as_rarely_as_promised(ask: Ask) -> Non
 
 
 def where_noise_is_one(user: str | None) -> Ask:
-    """Ask for items of users, or of baskets, so that noise where they are found has σ = 1, about."""
+    """Ask for items of users, or of baskets, so that noise where they are found has σ = 1,
+    about.
+    """
     asked = {"size": 1, "top": 3, "mechanism": "levelwise"} | ({"user": user} if user else {})
     [one, _] = asks("σ = 1", **asked, rho=1)
     sigma2 = alone(one, "yz", 0)[0].parameter / GRID**2
@@ -370,7 +483,9 @@ def where_noise_is_one(user: str | None) -> Ask:
 
 
 def test_heavy_and_light_items_are_named_as_rarely_as_promised() -> None:
-    """Where noise is small the likeliest to be named is neither one item alone nor many of equal weight."""
+    """Where noise is small the likeliest to be named is neither one item alone nor many of equal
+    weight.
+    """
     assert check_new_items(where_noise_is_one("user")) > 0.7
 
 
@@ -381,13 +496,15 @@ def test_items_are_compared_with_their_threshold_without_rounding() -> None:
     assert least_named(ask) == item_threshold(variance, ask.naming, OWN_ITEMS) > 1 << 54
 
 
-# ------------------------------------------------------------------------------------------------ the whole
+# -------------------- the whole
 
 
 def check_whole(ask: Ask, pairs: Iterable[tuple[Data, Data]]) -> float:
-    """Hold all noisy values of a release together to (ε, δ), whatever is named; return the largest share of δ used.
+    """Hold all noisy values of a release together to (ε, δ), whatever is named; return the largest
+    share of δ used.
 
-    What follows the items is normal noise whose distance may depend on the past: it is the largest of two pasts.
+    What follows the items is normal noise whose distance may depend on the past: it is the largest
+    of two pasts.
     """
     epsilon, delta = (float(ask.asked[name]) for name in ("epsilon", "delta"))
     least = least_named(ask) if ask.naming else 0
@@ -423,9 +540,14 @@ def check_whole(ask: Ask, pairs: Iterable[tuple[Data, Data]]) -> float:
 FIXED: Data = (*BASKETS * 4, "ac", "b")
 KEPT = {"mechanism": "levelwise", "keep_all": True, "top": 3}
 SMALL, LARGE = {"epsilon": 1, "delta": 1e-6}, {"epsilon": 3, "delta": 0.1}
-# What is asked for, how many times both neighbours have these, and a share of δ that some need under each relation.
+# What is asked for, how many times both neighbours have these, and a share of δ that some need
+# under each relation.
 WHOLE: list[tuple[list[Ask], int, tuple[float, float]]] = [
-    (asks("listed", size="2-3", supports=True, catalogue=[*"abc"], **KEPT, **SMALL), 0, (0.999, 0.02)),
+    (
+        asks("listed", size="2-3", supports=True, catalogue=[*"abc"], **KEPT, **SMALL),
+        0,
+        (0.999, 0.02),
+    ),
     (asks("pairs", size=2, supports=True, **KEPT, **SMALL), 30, (0.88, 0.34)),
     (asks("pairs, large δ", size=2, **KEPT, **LARGE), 30, (0.9, 0.3)),
     (asks("items", size=1, **KEPT, epsilon=4, delta=0.5), 1, (0.94, 0.94)),
@@ -436,18 +558,28 @@ WHOLE: list[tuple[list[Ask], int, tuple[float, float]]] = [
 
 @pytest.mark.parametrize(
     ("ask", "times", "least"),
-    [(ask, times, need) for both, times, needs in WHOLE for ask, need in zip(both, needs, strict=True)],
+    [
+        (ask, times, need)
+        for both, times, needs in WHOLE
+        for ask, need in zip(both, needs, strict=True)
+    ],
     ids=str,
 )
-def test_the_whole_keeps_its_promise_and_uses_much_of_it(ask: Ask, times: int, least: float) -> None:
+def test_the_whole_keeps_its_promise_and_uses_much_of_it(
+    ask: Ask, times: int, least: float
+) -> None:
     rest = FIXED * times or ("z",)
     more = ("ab/a/a/bc",) if ask.by_user else ()
     beside = [(*rest, unit) for unit in ("z", "a", "ab", "bc", "abc", *more)]
-    pairs = [(rest, data) for data in beside] if ask.asked["neighbors"] == "add-remove" else combinations(beside, 2)
+    pairs = (
+        [(rest, data) for data in beside]
+        if ask.asked["neighbors"] == "add-remove"
+        else combinations(beside, 2)
+    )
     assert check_whole(ask, pairs) > least
 
 
-# ------------------------------------------------------------------------------------------------ mutants
+# -------------------- mutants
 
 Patch = pytest.MonkeyPatch
 
@@ -456,15 +588,20 @@ def weights_by(patch: Patch, weights: Callable[[int, int, int], Any]) -> None:
     patch.setattr(levelwise, "clipped_weights", weights)
 
 
-# Of a unit's cells: in how many of its baskets each is, in how many all are together, and the scale.
+# Of a unit's cells: in how many of its baskets each is, in how many all are together, and the
+# scale.
 Roots = Callable[[NDArray[np.int64], NDArray[np.int64], int], NDArray[np.int64]]
 
 
 def level_weights_by(patch: Patch, roots: Roots) -> None:
-    """Weights that follow what a unit repeats: in numpy, which is as the kernel is (test_weighted_counting.py)."""
+    """Weights that follow what a unit repeats: in numpy, which is as the kernel is
+    (test_weighted_counting.py).
+    """
     patch.setitem(vars(counting_source)["_MODULES"], "compiled", portable_candidates)
 
-    def by_unit(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
+    def by_unit(
+        units: NDArray[np.int64], times: NDArray[np.int64], scale: int
+    ) -> NDArray[np.int64]:
         number = np.unique(units, return_inverse=True)[1]
         total = np.bincount(number, times).astype(np.int64)[number] if len(units) else times
         return roots(times, total, scale)
@@ -508,12 +645,16 @@ def root_rounded_up(patch: Patch) -> None:
 
 def of_fewer(patch: Patch) -> None:
     """C leaves out the rest of what a unit has beside two of each."""
-    level_weights_by(patch, lambda times, total, scale: root(scale**2 * times // np.minimum(total, 2 * times)))
+    level_weights_by(
+        patch, lambda times, total, scale: root(scale**2 * times // np.minimum(total, 2 * times))
+    )
 
 
 def one_less_in_all(patch: Patch) -> None:
     """C forgets one purchase."""
-    level_weights_by(patch, lambda times, total, scale: root(scale**2 * times // np.maximum(total - 1, 1)))
+    level_weights_by(
+        patch, lambda times, total, scale: root(scale**2 * times // np.maximum(total - 1, 1))
+    )
 
 
 def a_basket_twice(patch: Patch) -> None:
@@ -525,7 +666,9 @@ def as_if_added(patch: Patch) -> None:
     """√B in place of √(2B)."""
     whole = GaussianBudget.variance
     patch.setattr(
-        GaussianBudget, "variance", lambda budget, *rest: whole(replace(budget, neighbors="add-remove"), *rest)
+        GaussianBudget,
+        "variance",
+        lambda budget, *rest: whole(replace(budget, neighbors="add-remove"), *rest),
     )
 
 
@@ -534,7 +677,9 @@ def less_noise(patch: Patch) -> None:
     whole = gaussian_budget.noisy_sums
     for room in (gaussian_budget, discovery):
         patch.setattr(
-            room, "noisy_sums", lambda sums, variance, source: whole(sums, variance * Fraction(98, 100), source)
+            room,
+            "noisy_sums",
+            lambda sums, variance, source: whole(sums, variance * Fraction(98, 100), source),
         )
 
 
@@ -544,11 +689,17 @@ def no_threshold(patch: Patch) -> None:
 
 def threshold_for_one(patch: Patch) -> None:
     """No union over t."""
-    patch.setattr(discovery, "item_threshold", lambda variance, delta, most: item_threshold(variance, delta, 1))
+    patch.setattr(
+        discovery,
+        "item_threshold",
+        lambda variance, delta, most: item_threshold(variance, delta, 1),
+    )
 
 
 def threshold_of_equal_weights(patch: Patch) -> None:
-    """Of one item of weight 1, or of as many as there may be of equal weight, but not of both together."""
+    """Of one item of weight 1, or of as many as there may be of equal weight, but not of both
+    together.
+    """
 
     def of_equals(variance: Fraction, delta: Fraction, most: int) -> int:
         ends = ((count, laws.weight(1, count) + (count > 1)) for count in (1, most))
@@ -569,7 +720,9 @@ def threshold_for_many(patch: Patch) -> None:
 def pairs_that_occur(patch: Patch) -> None:
     """No others get noise."""
 
-    def occurring(counts: Any, levels: Any, budget: Any, recipe: Any, randomness: Any, known: Any) -> Level:
+    def occurring(
+        counts: Any, levels: Any, budget: Any, recipe: Any, randomness: Any, known: Any
+    ) -> Level:
         items = len(levels[1].sets)
         cells = items * (items - 1) // 2
         if not cells:
@@ -597,7 +750,12 @@ def list_is_ignored(patch: Patch) -> None:
     whole = vars(levelwise)["found_items"]
 
     def unlisted(
-        items: Any, budget: Any, recipe: Any, delta: Fraction | None, randomness: Randomness, **public: Any
+        items: Any,
+        budget: Any,
+        recipe: Any,
+        delta: Fraction | None,
+        randomness: Randomness,
+        **public: Any,
     ) -> Any:
         return whole(items, budget, recipe, delta or Fraction(1, 100), randomness)
 
@@ -608,8 +766,14 @@ def known_if_they_occur(patch: Patch) -> None:
     """Known itemsets that nobody has get no support."""
     whole = BudgetAllocation.published
 
-    def occurring(own: Any, found: Any, randomness: Any, units: Any, count: Any, *, known: Any, **more: Any) -> Any:
-        there = [itemset for itemset, support in zip(known, count(known), strict=True) if support] if known else []
+    def occurring(
+        own: Any, found: Any, randomness: Any, units: Any, count: Any, *, known: Any, **more: Any
+    ) -> Any:
+        there = (
+            [itemset for itemset, support in zip(known, count(known), strict=True) if support]
+            if known
+            else []
+        )
         return whole(own, found, randomness, units, count, known=there, **more)
 
     patch.setattr(BudgetAllocation, "published", occurring)
@@ -624,7 +788,11 @@ def by_basket(patch: Patch, name: str) -> None:
     """Let a function of whoever counts see baskets, where it should see users."""
     for module in vars(counting_source)["_MODULES"].values():
         whole = getattr(module, name)
-        patch.setattr(module, name, lambda data, *rest, whole=whole: whole(replace(data, unit_offsets=None), *rest))
+        patch.setattr(
+            module,
+            name,
+            lambda data, *rest, whole=whole: whole(replace(data, unit_offsets=None), *rest),
+        )
 
 
 def own_items(patch: Patch, count: int) -> None:
@@ -638,11 +806,19 @@ def own_items(patch: Patch, count: int) -> None:
 
 
 def one_for_all_cut(patch: Patch) -> None:
-    """What counts of a unit is the items that most units have: of one that everybody else depends on."""
+    """What counts of a unit is the items that most units have: of one that everybody else depends
+    on.
+    """
     own_items(patch, 1)
     for module in vars(counting_source)["_MODULES"].values():
 
-        def commonest(transactions: Any, scale: int, most: int, *rest: Any, whole: Any = module.item_level_sums) -> Any:
+        def commonest(
+            transactions: Any,
+            scale: int,
+            most: int,
+            *rest: Any,
+            whole: Any = module.item_level_sums,
+        ) -> Any:
             order = np.argsort(-np.bincount(transactions.items), kind="stable")[:most]
             return whole(transactions._with(np.isin(transactions.items, order)), scale, most, *rest)
 
@@ -668,7 +844,11 @@ def chosen_by_support(patch: Patch) -> None:
     whole = levelwise.LevelwiseThreshold.find
 
     def chosen(run: Any, source: Any, universe: Any, threshold: int, randomness: Randomness) -> Any:
-        return [one for one in whole(run, source, universe, threshold, randomness) if one.support > threshold]
+        return [
+            one
+            for one in whole(run, source, universe, threshold, randomness)
+            if one.support > threshold
+        ]
 
     patch.setattr(levelwise.LevelwiseThreshold, "find", chosen)
 
@@ -690,7 +870,9 @@ def plain_units(patch: Patch) -> None:
     patch.setattr(BudgetAllocation, "units", lambda _, source, *__, **___: UnitCount(source.units))
 
 
-def supports_follow(patch: Patch, doubled: Callable[[int, int, SupportNoise, Randomness], int], *, plain: bool) -> None:
+def supports_follow(
+    patch: Patch, doubled: Callable[[int, int, SupportNoise, Randomness], int], *, plain: bool
+) -> None:
     """Two normals are drawn otherwise. plain: whether the exact number of units is in supports."""
 
     def drawn(supports: Any, units: int, noise: SupportNoise, *, randomness: Randomness) -> Any:
@@ -705,7 +887,9 @@ def no_common_normal(patch: Patch) -> None:
     """A support is what leaves beside the units, and half of their exact number."""
 
     def beside(support: int, units: int, noise: SupportNoise, randomness: Randomness) -> int:
-        return noisy_supports.release([2 * support - units], noise.beside_units, randomness=randomness)[0]
+        return noisy_supports.release(
+            [2 * support - units], noise.beside_units, randomness=randomness
+        )[0]
 
     supports_follow(patch, beside, plain=True)
 
@@ -778,12 +962,22 @@ MUTANTS: list[tuple[Callable[[Patch], None], str]] = [
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(("breaks", "name"), MUTANTS, ids=[f"{breaks.__name__}: {name}" for breaks, name in MUTANTS])
-def test_what_is_broken_is_caught(breaks: Callable[[Patch], None], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("breaks", "name"), MUTANTS, ids=[f"{breaks.__name__}: {name}" for breaks, name in MUTANTS]
+)
+def test_what_is_broken_is_caught(
+    breaks: Callable[[Patch], None], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By a check that the package passes."""
     [ask] = [ask for ask in ASKS if str(ask) == name]
     breaks(monkeypatch)
-    with pytest.raises(AssertionError, match=r"of the budget|not the same|leaves? the data|without their noise"):
+    with pytest.raises(
+        AssertionError,
+        match=(
+            r"of the budget|not the same|leaves? the "
+            r"data|without their noise"
+        ),
+    ):
         audit(ask)
 
 
@@ -795,7 +989,9 @@ def test_weights_of_no_mutant_are_those_of_the_package(monkeypatch: pytest.Monke
         assert audit(ask) >= NEARLY
 
 
-@pytest.mark.parametrize(("breaks", "ask"), [(threshold_for_one, ALONE[0]), (threshold_for_many, ALONE[4])])
+@pytest.mark.parametrize(
+    ("breaks", "ask"), [(threshold_for_one, ALONE[0]), (threshold_for_many, ALONE[4])]
+)
 def test_a_threshold_that_is_too_low_is_caught(
     breaks: Callable[[Patch], None], ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

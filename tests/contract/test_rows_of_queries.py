@@ -1,4 +1,6 @@
-"""Whatever is no plain table, and no file or frame that holds its rows, is read as what a query gave."""
+"""Whatever is no plain table, and no file or frame that holds its rows, is read as what a query
+gave.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ PLAIN: dict[str, Callable[[Path], Any]] = {
     "values of a dict": lambda folder: dict(enumerate(LISTS)).values(),
 }
 QUERIES: dict[str, Callable[[Path], Any]] = {
-    "a filtered lazy frame": lambda folder: pl.DataFrame(SALES).lazy().filter(pl.col("day") > JANUARY),
+    "a filtered lazy frame": lambda folder: (
+        pl.DataFrame(SALES).lazy().filter(pl.col("day") > JANUARY)
+    ),
     "the head of a lazy frame": lambda folder: pl.DataFrame(SALES).lazy().head(3),
     "a scan of some rows": lambda folder: pl.scan_parquet(parquet(folder), n_rows=3),
     "a scan of a dataset": lambda folder: pl.scan_pyarrow_dataset(ds.dataset(parquet(folder))),
@@ -97,7 +101,9 @@ def test_what_is_a_query(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize("name", ["a frame of polars", "a reader", "a stream", "a scanner", "a filtered dataset"])
+@pytest.mark.parametrize(
+    "name", ["a frame of polars", "a reader", "a stream", "a scanner", "a filtered dataset"]
+)
 def test_it_is_stated_and_hides_how_many_were_chosen(name: str, tmp_path: Path) -> None:
     source = PLAIN | QUERIES
     asked: dict[str, Any] = {"basket": "visit", "item": "item", "neighbors": "replace-one"}
@@ -106,7 +112,10 @@ def test_it_is_stated_and_hides_how_many_were_chosen(name: str, tmp_path: Path) 
         lambda data: fim.count(data, [["tea"]], count=False, seed=1, **asked),
         lambda data: voted(data, fim.HighestConfidence(min_share=0.1), seed=1, **asked),
         lambda data: fim.mine(
-            fim.read_transactions(data, basket="visit", item="item"), size=1, seed=1, neighbors="replace-one"
+            fim.read_transactions(data, basket="visit", item="item"),
+            size=1,
+            seed=1,
+            neighbors="replace-one",
         ),
     ):
         release = ask(source[name](tmp_path))
@@ -117,7 +126,13 @@ def test_it_is_stated_and_hides_how_many_were_chosen(name: str, tmp_path: Path) 
 
 def test_it_is_charged_to_all_periods(tmp_path: Path) -> None:
     """The same 300 baskets are of January by all rows, and of February by the rows of February."""
-    asked: dict[str, Any] = {"basket": "visit", "item": "item", "time": "day", "size": 1, "dataset": "sales"}
+    asked: dict[str, Any] = {
+        "basket": "visit",
+        "item": "item",
+        "time": "day",
+        "size": 1,
+        "dataset": "sales",
+    }
     spent = {}
     lazy = pl.DataFrame(SALES).lazy()
     for name, since in (("query", lazy.filter(pl.col("day") > JANUARY)), ("table", lazy)):

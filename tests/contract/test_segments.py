@@ -1,4 +1,6 @@
-"""Segments: a unit is in as many as are allowed, with its own rows of them, by its own rows alone."""
+"""Segments: a unit is in as many as are allowed, with its own rows of them, by its own rows
+alone.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def reference(rows: Sequence[Row], by_user: bool, most: int) -> list[Counter[Uni
             if segment is not None and segment.strip() in NAMES:
                 held = baskets[segment.strip()].setdefault(basket, set())
                 held |= set() if item is None else {item}
-        order = sorted((name for name in NAMES if baskets[name]), key=lambda name: -len(baskets[name]))
+        order = sorted(
+            (name for name in NAMES if baskets[name]), key=lambda name: -len(baskets[name])
+        )
         for name in order[:most]:
             found[NAMES.index(name)][as_unit(baskets[name].values())] += 1
     return found
@@ -79,7 +83,10 @@ def written(rows: Sequence[Row], path: Path) -> Path:
 def table(rows: Sequence[Row]) -> pa.Table:
     kinds = {"u": pa.int64(), "b": pa.int64(), "s": pa.string(), "i": pa.string()}
     return pa.table(
-        {name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(kinds.items())}
+        {
+            name: pa.array([row[place] for row in rows], kind)
+            for place, (name, kind) in enumerate(kinds.items())
+        }
     )
 
 
@@ -95,16 +102,21 @@ SOURCES: dict[str, Callable[[Sequence[Row], Path], Any]] = {
 def held(data: Transactions) -> Counter[Unit]:
     label = data.vocabulary.label
     baskets = [
-        frozenset(str(label(code)) for code in data.items[a:b].tolist()) for a, b in pairwise(data.offsets.tolist())
+        frozenset(str(label(code)) for code in data.items[a:b].tolist())
+        for a, b in pairwise(data.offsets.tolist())
     ]
     if data.unit_offsets is None:
         return Counter(as_unit([basket]) for basket in baskets)
     return Counter(as_unit(baskets[a:b]) for a, b in pairwise(data.unit_offsets.tolist()))
 
 
-def read(rows: Sequence[Row], source: str, folder: Path, *, by_user: bool, most: int) -> list[Counter[Unit]]:
+def read(
+    rows: Sequence[Row], source: str, folder: Path, *, by_user: bool, most: int
+) -> list[Counter[Unit]]:
     rule = "own-unit" if by_user else None
-    options = Options("u" if by_user else None, "b", "i", missing_user=rule, by=Segments("s", NAMES, most))
+    options = Options(
+        "u" if by_user else None, "b", "i", missing_user=rule, by=Segments("s", NAMES, most)
+    )
     parts = read_parts(SOURCES[source](rows, folder), options)
     assert all(part.by_user == by_user for part in parts)
     assert all(len(part.vocabulary) == len({*part.items.tolist()}) for part in parts)
@@ -120,7 +132,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("by_user", [False, True])
 @given(rows=ROWS, most=st.integers(1, 3))
-def test_units_are_in_segments_as_defined(rows: list[Row], most: int, by_user: bool, source: str, folder: Path) -> None:
+def test_units_are_in_segments_as_defined(
+    rows: list[Row], most: int, by_user: bool, source: str, folder: Path
+) -> None:
     assert read(rows, source, folder, by_user=by_user, most=most) == reference(rows, by_user, most)
 
 
@@ -153,7 +167,9 @@ MIXED: list[Row] = [
 
 
 def by_size_of_segment(units: Any, numbers: Any, baskets: Any) -> Any:
-    """A mutant: a unit's first segment is the one in which all units together have the most baskets."""
+    """A mutant: a unit's first segment is the one in which all units together have the most
+    baskets.
+    """
     total = np.bincount(numbers, weights=baskets)
     ranks = np.zeros(len(units), dtype=np.int64)
     for place, unit in enumerate(units):
@@ -169,14 +185,18 @@ MUTANTS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_that_mutants_are_caught(mutant: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_mutants_are_caught(
+    mutant: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def caught() -> bool:
         rows = MIXED
         try:
             counted = [changes(rows, gone, True, 1, folder) for gone in range(3)]
         except AssertionError:
             return True
-        return max(counted) > 1 or read(rows, "arrow", folder, by_user=True, most=1) != reference(rows, True, 1)
+        return max(counted) > 1 or read(rows, "arrow", folder, by_user=True, most=1) != reference(
+            rows, True, 1
+        )
 
     assert not caught()
     monkeypatch.setattr(segment_members, "_ranks", MUTANTS[mutant])
@@ -186,7 +206,9 @@ def test_that_mutants_are_caught(mutant: str, folder: Path, monkeypatch: pytest.
 def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
     path = folder / "w.csv"
     path.write_text("order_id,s,Item 1,Item 2\n1,A,x,y\n2,39,z\n")
-    lists = pd.DataFrame({"s": ["A", "B", "A", "C"], "u": [1, 1, 2, 3], "items": [["x"], ["x", "y"], ["y"], ["z"]]})
+    lists = pd.DataFrame(
+        {"s": ["A", "B", "A", "C"], "u": [1, 1, 2, 3], "items": [["x"], ["x", "y"], ["y"], ["z"]]}
+    )
     hot = pd.DataFrame({"s": ["A", "B"], "x": [1, 0], "y": [1, 1]})
     wide: dict[str, Any] = {"basket": "order_id", "dialect": Dialect(input_format="wide")}
     cases: list[tuple[Any, dict[str, Any], list[list[str]]]] = [
@@ -196,7 +218,9 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
     ]
     for source, how, wanted in cases:
         found = read_parts(source, Options(**how, by=Segments("s", NAMES)))
-        assert [held(part) for part in found] == [Counter(as_unit([{*one}]) for one in each) for each in wanted]
+        assert [held(part) for part in found] == [
+            Counter(as_unit([{*one}]) for one in each) for each in wanted
+        ]
 
 
 @pytest.mark.parametrize(
@@ -207,10 +231,16 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
         ("s", None, None, "by needs segments too"),
         ("s", "", None, "must name one segment or more"),
         ("s", {"A", "B"}, None, "must be a list of names"),
-        *(("s", names, None, "must be names of valid text") for names in (["\udc80"], "A" * 200_000, [10**5000])),
+        *(
+            ("s", names, None, "must be names of valid text")
+            for names in (["\udc80"], "A" * 200_000, [10**5000])
+        ),
         ("s", "A,B,A", None, "names a segment twice"),
         ("s", ["A", " A"], None, "names a segment twice"),
-        *(("s", names, None, "must be names, texts or whole numbers") for names in ([1.5], ["NULL"])),
+        *(
+            ("s", names, None, "must be names, texts or whole numbers")
+            for names in ([1.5], ["NULL"])
+        ),
         ("s", 3, None, "must be a list of names"),
         *(("s", "A,B", most, "from 1 to that of the segments, 2") for most in (3, 0, True)),
         (3, "A,B", None, "by must be the name of a column"),

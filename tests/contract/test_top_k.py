@@ -1,4 +1,6 @@
-"""Several itemsets in one release: what is picked, what it costs, and that it keeps its guarantee exactly."""
+"""Several itemsets in one release: what is picked, what it costs, and that it keeps its guarantee
+exactly.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,17 @@ def test_what_is_no_one_pass_mechanism_is_run_again_without_what_it_picked() -> 
 
 def test_the_unnamed_outcome_ends_the_picks() -> None:
     mechanism = NamedExponential(1.0, 1e-6, 10**6)
-    picks = TopK(mechanism, 5).select(SupportSpectrum.from_supports([500, 400]), Randomness.seeded(1))
+    picks = TopK(mechanism, 5).select(
+        SupportSpectrum.from_supports([500, 400]), Randomness.seeded(1)
+    )
     assert [pick.level for pick in picks] == [500, 400, 0]
 
 
 def options(mechanism: str, *, neighbors: str = "replace-one", **more: Any) -> MiningOptions:
     public = mechanism in ("exponential", "permute-and-flip", "max-of-laplaces")
-    universe: Universe = Catalogue(read_transactions([[*range(40)]]).vocabulary) if public else UnknownUniverse()
+    universe: Universe = (
+        Catalogue(read_transactions([[*range(40)]]).vocabulary) if public else UnknownUniverse()
+    )
     cap = 10 if mechanism == "choosing" else None
     asked = {"universe": universe, "max_basket": cap, **more}
     return MiningOptions(registry.spec_named(mechanism), ONE, MILLIONTH, neighbors, **asked)
@@ -58,10 +64,17 @@ def allocated(asked: MiningOptions) -> BudgetAllocation:
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("mechanism", single())
-@pytest.mark.parametrize(("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (2, 3), True)])
+@pytest.mark.parametrize(
+    ("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (2, 3), True)]
+)
 @pytest.mark.parametrize("supports", [None, Fraction(1, 3)])
 def test_no_allocation_spends_more_than_was_allowed(
-    neighbors: str, mechanism: str, top: int, sizes: tuple[int, ...], union: bool, supports: Fraction | None
+    neighbors: str,
+    mechanism: str,
+    top: int,
+    sizes: tuple[int, ...],
+    union: bool,
+    supports: Fraction | None,
 ) -> None:
     asked = {"top": top, "sizes": sizes, "union": union, "supports_share": supports}
     allocation = allocated(options(mechanism, neighbors=neighbors, **asked))
@@ -70,7 +83,8 @@ def test_no_allocation_spends_more_than_was_allowed(
     assert len(allocation.selections) == groups
     assert allocation.cost.delta <= 1e-6
     assert sum(share.fraction for share in allocation.shares) == 1
-    spent: list[tuple[Fraction, Fraction, Fraction]] = []  # ε, δ, ρ of every part, from what will really be run
+    # ε, δ, ρ of every part, from what will really be run
+    spent: list[tuple[Fraction, Fraction, Fraction]] = []
     bottoms = nothing = Fraction(0)
     for selection in allocation.selections:
         assert isinstance(selection.run, TopK)
@@ -83,7 +97,9 @@ def test_no_allocation_spends_more_than_was_allowed(
     concentrated = allocation.shares[0].rho is not None
     if noise is not None:
         [own] = [share for share in allocation.shares if share.purpose == "supports"]
-        spent.append((own.epsilon or nothing, own.delta or nothing, noise.rho if concentrated else nothing))
+        spent.append(
+            (own.epsilon or nothing, own.delta or nothing, noise.rho if concentrated else nothing)
+        )
         if noise.cost is not None:
             assert (noise.cost.epsilon, noise.cost.delta) == (own.epsilon, own.delta)
         elif not concentrated:  # normal noise, in a part of (ε, δ)
@@ -97,7 +113,11 @@ def test_no_allocation_spends_more_than_was_allowed(
         assert sum(share.rho or nothing for share in allocation.shares) == zcdp_rho(ONE, left)
     else:
         # To the last digit: nothing was rounded on the way.
-        assert sum(epsilon for epsilon, *_ in spent) == sum(share.epsilon or 0 for share in allocation.shares) == 1
+        assert (
+            sum(epsilon for epsilon, *_ in spent)
+            == sum(share.epsilon or 0 for share in allocation.shares)
+            == 1
+        )
         assert sum(delta for _, delta, _ in spent) + bottoms == allocation.cost.delta
         assert allocation.cost.delta == sum(share.delta or 0 for share in allocation.shares)
 
@@ -105,18 +125,35 @@ def test_no_allocation_spends_more_than_was_allowed(
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """The least δ for which μ-GDP implies (ε, δ): Balle and Wang, 2018, Theorem 8."""
     normal = NormalDist()
-    return normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(-mu / 2 - epsilon / mu)
+    return normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(
+        -mu / 2 - epsilon / mu
+    )
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("listed", [False, True])
-@pytest.mark.parametrize(("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (1, 2, 3), True)])
+@pytest.mark.parametrize(
+    ("top", "sizes", "union"), [(1, (2,), False), (7, (2, 3), False), (40, (1, 2, 3), True)]
+)
 @pytest.mark.parametrize("supports", [None, Fraction(15, 100)])
 def test_levelwise_spends_all_that_was_allowed_and_no_more(
-    neighbors: str, listed: bool, top: int, sizes: tuple[int, ...], union: bool, supports: Fraction | None
+    neighbors: str,
+    listed: bool,
+    top: int,
+    sizes: tuple[int, ...],
+    union: bool,
+    supports: Fraction | None,
 ) -> None:
-    universe: Universe = Catalogue(read_transactions([[*range(40)]]).vocabulary) if listed else UnknownUniverse()
-    asked = {"top": top, "sizes": sizes, "union": union, "supports_share": supports, "universe": universe}
+    universe: Universe = (
+        Catalogue(read_transactions([[*range(40)]]).vocabulary) if listed else UnknownUniverse()
+    )
+    asked = {
+        "top": top,
+        "sizes": sizes,
+        "union": union,
+        "supports_share": supports,
+        "universe": universe,
+    }
     allocation = allocated(options("levelwise", neighbors=neighbors, **asked))
     [selection] = allocation.selections
     assert isinstance(selection.run, Levelwise)
@@ -131,10 +168,15 @@ def test_levelwise_spends_all_that_was_allowed_and_no_more(
         # A root is rounded up: the noise spends a little less, and never more.
         assert 0.999 * of_supports < 2 * noise.rho <= of_supports
     assert sum(of_steps) + of_supports == mu_squared
-    assert [share.mu_squared for share in allocation.shares] == [*of_steps, *([of_supports] if supports else [])]
+    assert [share.mu_squared for share in allocation.shares] == [
+        *of_steps,
+        *([of_supports] if supports else []),
+    ]
     named = run.items_delta or Fraction(0)
     assert (named > 0) is not listed
-    spent = float(named) + (1 - float(named)) * gaussian_delta(math.sqrt(run.budget.mu_squared), 1.0)
+    spent = float(named) + (1 - float(named)) * gaussian_delta(
+        math.sqrt(run.budget.mu_squared), 1.0
+    )
     assert 0.999 * 1e-6 < spent <= 1e-6 * (1 + 1e-8)
 
 
@@ -143,11 +185,20 @@ def test_bad_requests_are_refused() -> None:
     for changes, message in (
         ({"top": 0}, "top must be a whole number of at least 1"),
         ({"top": 10**6}, "top must be at most 100,000"),
-        ({"size": "3-2"}, "size must be a whole number of at least 1, or a range such as 2-4, not '3-2'"),
+        (
+            {"size": "3-2"},
+            ("size must be a whole number of at least 1, or a range such as 2-4, not '3-2'"),
+        ),
         ({"size": [2, 4]}, "or a range such as 2-4"),
         ({"size": "1000000000000"}, "size must be at most 999999999, not '1000000000000'"),
-        ({"supports": True, "supports_share": 1.0}, "supports_share must be a number above 0 and below 1"),
-        ({"supports_share": 0.5}, "supports_share goes with supports: the part of the budget that they take"),
+        (
+            {"supports": True, "supports_share": 1.0},
+            ("supports_share must be a number above 0 and below 1"),
+        ),
+        (
+            {"supports_share": 0.5},
+            ("supports_share goes with supports: the part of the budget that they take"),
+        ),
         ({"supports_share": "half"}, "supports_share must be a number above 0 and below 1"),
         (
             {"mechanism": "large-margin", "max_basket": 5},
@@ -160,18 +211,36 @@ def test_bad_requests_are_refused() -> None:
             "max_baskets is needed with max_basket to protect users",
         ),
         ({"max_baskets": 5}, "max_baskets goes with max_basket and user"),
-        ({"union": True}, "^union goes with several sizes: whether all of them are ranked together$"),
+        (
+            {"union": True},
+            ("^union goes with several sizes: whether all of them are ranked together$"),
+        ),
         ({"union": True, "size": range(3, 4)}, "^union goes with several sizes"),
-        ({"mechanism": "distance", "max_rank": 5}, "^leave out max_rank: only large-margin, .*limited-domain use it"),
-        ({"mechanism": "levelwise", "max_rank": 5}, "^leave out max_rank: only .*limited-domain use it"),
+        (
+            {"mechanism": "distance", "max_rank": 5},
+            ("^leave out max_rank: only large-margin, .*limited-domain use it"),
+        ),
+        (
+            {"mechanism": "levelwise", "max_rank": 5},
+            ("^leave out max_rank: only .*limited-domain use it"),
+        ),
         ({"mechanism": "levelwise", "size": 21}, "^size must be at most 20 with levelwise"),
-        ({"mechanism": "choosing", "max_basket": 5, "max_rank": 5}, "^leave out max_rank: only .* use it"),
-        ({"mechanism": "exponential", "max_rank": 5, "catalogue": ["a", "b"]}, "^leave out max_rank: only"),
+        (
+            {"mechanism": "choosing", "max_basket": 5, "max_rank": 5},
+            ("^leave out max_rank: only .* use it"),
+        ),
+        (
+            {"mechanism": "exponential", "max_rank": 5, "catalogue": ["a", "b"]},
+            "^leave out max_rank: only",
+        ),
         (
             {"mechanism": "large-margin", "max_rank": 5, "catalogue": ["a", "b"]},
             "^leave out max_rank: with a catalogue large-margin",
         ),
-        ({"mechanism": "permute-and-flip", "universe_size": 5}, "permute-and-flip mechanism needs a catalogue"),
+        (
+            {"mechanism": "permute-and-flip", "universe_size": 5},
+            ("permute-and-flip mechanism needs a catalogue"),
+        ),
     ):
         with pytest.raises(ParameterError, match=message):
             fim.mine(shop, **changes)

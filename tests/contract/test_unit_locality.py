@@ -1,7 +1,9 @@
-"""Reading looks at one unit at a time: nobody else's rows change what a unit's baskets are, nor which of them count.
+"""Reading looks at one unit at a time: nobody else's rows change what a unit's baskets are, nor
+which of them count.
 
-All proofs rest on it. Checked against a slow definition, for every form and every type of identifier, and literally:
-a file is the sum of the files of its units, and one unit more, less or replaced moves every support by at most 1.
+All proofs rest on it. Checked against a slow definition, for every form and every type of
+identifier, and literally: a file is the sum of the files of its units, and one unit more, less or
+replaced moves every support by at most 1.
 """
 
 from __future__ import annotations
@@ -61,8 +63,8 @@ def as_sets(units: Iterable[Iterable[Basket]]) -> Held:
 class View:
     """What a mechanism may be given of the data.
 
-    definition: what it makes of one unit's baskets, by the reference. caps: max_basket and max_baskets, where which of
-    the baskets count has no definition but that it follows from them.
+    definition: what it makes of one unit's baskets, by the reference. caps: max_basket and
+    max_baskets, where which of the baskets count has no definition but that it follows from them.
     """
 
     of: Callable[[Transactions], Transactions]
@@ -84,11 +86,20 @@ VIEWS = {
     "one item of a basket": capped(1, 2),
     "one basket": capped(2, 1),
     "two baskets": capped(3, 2),
-    "catalogue": View(lambda data: data.restricted_to(CATALOGUE), lambda unit: reference.listed(unit, LISTED)),
+    "catalogue": View(
+        lambda data: data.restricted_to(CATALOGUE), lambda unit: reference.listed(unit, LISTED)
+    ),
     "cut": View(lambda data: data.cut_to(2), lambda unit: reference.cut(unit, 2)),
-    "left out": View(lambda data: data.without(CATALOGUE), lambda unit: reference.unlisted(unit, LISTED)),
-    "long enough": View(lambda data: data.of_length(2), lambda unit: [b if len(b) > 1 else frozenset() for b in unit]),
-    "united": View(lambda data: replace(data, together=True).united(), lambda unit: [frozenset().union(*unit)]),
+    "left out": View(
+        lambda data: data.without(CATALOGUE), lambda unit: reference.unlisted(unit, LISTED)
+    ),
+    "long enough": View(
+        lambda data: data.of_length(2),
+        lambda unit: [b if len(b) > 1 else frozenset() for b in unit],
+    ),
+    "united": View(
+        lambda data: replace(data, together=True).united(), lambda unit: [frozenset().union(*unit)]
+    ),
     "capped, then catalogue": View(lambda data: data.capped(2, 1).restricted_to(CATALOGUE)),
 }
 
@@ -96,14 +107,18 @@ VIEWS = {
 class Reading:
     """One form, with the options that it is read with."""
 
-    def __init__(self, form: Form, *, by_user: bool = True, has_ids: bool = True, missing_user: str = "drop") -> None:
+    def __init__(
+        self, form: Form, *, by_user: bool = True, has_ids: bool = True, missing_user: str = "drop"
+    ) -> None:
         self.form = form
         self.has_ids = has_ids or not form.has_lists
         self.by_user = by_user
         self.missing_user = missing_user
 
     def meaning(self, file: File) -> Meaning:
-        return self.form.meaning(file, by_user=self.by_user, has_ids=self.has_ids, missing_user=self.missing_user)
+        return self.form.meaning(
+            file, by_user=self.by_user, has_ids=self.has_ids, missing_user=self.missing_user
+        )
 
     def read(self, file: File) -> Transactions:
         options: dict[str, Any] = {"items" if self.form.has_lists else "item": "i"}
@@ -113,7 +128,10 @@ class Reading:
             return read_transactions(self.form.write(file, Path(folder)), **options)
 
     def __repr__(self) -> str:
-        return f"{self.form}, by_user={self.by_user}, has_ids={self.has_ids}, missing_user={self.missing_user!r}"
+        return (
+            f"{self.form}, by_user={self.by_user}, has_ids={self.has_ids}, "
+            f"missing_user={self.missing_user!r}"
+        )
 
 
 def check_definition(reading: Reading, file: File) -> None:
@@ -134,7 +152,9 @@ def check_definition(reading: Reading, file: File) -> None:
 
 
 def check_parts(reading: Reading, file: File) -> None:
-    """A file is the sum of the files of its units, each alone, whatever is looked at; and caps are kept."""
+    """A file is the sum of the files of its units, each alone, whatever is looked at; and caps are
+    kept.
+    """
     meaning = reading.meaning(file)
     alone = []
     for numbers in reference.parts(file.rows, meaning):
@@ -160,7 +180,9 @@ def check_parts(reading: Reading, file: File) -> None:
 
 
 def level_sums(data: Transactions) -> Counter[frozenset[Item]]:
-    """What units add to the items, of which two count, and to pairs, by their own repetition; nothing of what is 0."""
+    """What units add to the items, of which two count, and to pairs, by their own repetition;
+    nothing of what is 0.
+    """
     items = LocalSource(data, Effort(threads=1)).items()
     codes = range(len(data.vocabulary))
     cells = [*([a] for a in codes), *([a, b] for b in codes for a in range(b))]
@@ -169,7 +191,9 @@ def level_sums(data: Transactions) -> Counter[frozenset[Item]]:
     return +Counter(dict(zip(map(frozenset, items.named(cells)), sums, strict=True)))
 
 
-def check_caps(max_basket: int, max_baskets: int, own: Sequence[Basket], counted: Sequence[Basket]) -> None:
+def check_caps(
+    max_basket: int, max_baskets: int, own: Sequence[Basket], counted: Sequence[Basket]
+) -> None:
     """As many of a unit's own baskets count as may, each cut to its first items."""
     short = {reference.shortened(basket, max_basket) for basket in own if basket}
     left = [basket for basket in counted if basket]
@@ -179,7 +203,9 @@ def check_caps(max_basket: int, max_baskets: int, own: Sequence[Basket], counted
 
 
 def check_neighbours(reading: Reading, file: File, other: File) -> None:
-    """Of two files that differ in one unit's rows, no other unit differs, and no support by more than 1."""
+    """Of two files that differ in one unit's rows, no other unit differs, and no support by more
+    than 1.
+    """
     data, others = reading.read(file), reading.read(other)
     for name, view in VIEWS.items():
         one, two = units_of(view.of(data)), units_of(view.of(others))
@@ -202,7 +228,9 @@ def check_all_neighbours(reading: Reading, file: File, seed: int) -> None:
         replaced = order.choices(rest, k=3) if rest else []
         user, basket, _ = file.rows[theirs[0]]
         if not reading.by_user or reference.bare(user) is None:  # the unit is one basket
-            replaced = [(user, basket, items) for _, _, items in replaced][: None if reading.has_ids else 1]
+            replaced = [(user, basket, items) for _, _, items in replaced][
+                : None if reading.has_ids else 1
+            ]
         else:
             replaced = [(user, own, items) for _, own, items in replaced]
         for rows in ([*rest], [*rest, *replaced]):
@@ -219,18 +247,24 @@ CHECKS: list[Callable[[Reading, File], None]] = [
 
 def readings(form: Form) -> st.SearchStrategy[Reading]:
     rules = st.sampled_from(["drop", "own-unit"])
-    return st.builds(Reading, st.just(form), by_user=st.booleans(), has_ids=st.booleans(), missing_user=rules)
+    return st.builds(
+        Reading, st.just(form), by_user=st.booleans(), has_ids=st.booleans(), missing_user=rules
+    )
 
 
 every_form = pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
-every_check = pytest.mark.parametrize("check", CHECKS, ids=["definition", "sum of its units", "neighbours"])
+every_check = pytest.mark.parametrize(
+    "check", CHECKS, ids=["definition", "sum of its units", "neighbours"]
+)
 
 
 # Of each of some twenty forms: the latter together as many as it takes below to meet any mistake.
 @pytest.mark.parametrize("examples", [5, pytest.param(25, marks=pytest.mark.full)])
 @every_check
 @every_form
-def test_reading_looks_at_one_unit_at_a_time(form: Form, check: Callable[[Reading, File], None], examples: int) -> None:
+def test_reading_looks_at_one_unit_at_a_time(
+    form: Form, check: Callable[[Reading, File], None], examples: int
+) -> None:
     @settings(max_examples=examples)
     @given(data=st.data())
     def examine(data: st.DataObject) -> None:
@@ -243,13 +277,21 @@ def test_reading_looks_at_one_unit_at_a_time(form: Form, check: Callable[[Readin
 NAN = float("nan")
 # Files on which reading was once wrong, each in one form or another.
 FOUND = {
-    "one zero, ascending": File(((-0.0, 0.0, (1,)), (0.0, -0.0, (2,)), (1.0, 0.0, (1,))), "float64", "float32"),
-    "one zero, in any order": File(((0.0, 0.0, (1,)), (1.0, 1.0, (1,)), (-0.0, -0.0, (2,))), "float64", "float32"),
+    "one zero, ascending": File(
+        ((-0.0, 0.0, (1,)), (0.0, -0.0, (2,)), (1.0, 0.0, (1,))), "float64", "float32"
+    ),
+    "one zero, in any order": File(
+        ((0.0, 0.0, (1,)), (1.0, 1.0, (1,)), (-0.0, -0.0, (2,))), "float64", "float32"
+    ),
     "one id, in two ways": File((("7", 1, (1,)), ("8", 1, (1,)), (" 7.0", 2, (2,))), "string"),
-    "one user's order": File(((5, 2, (0,)), (5, 1, (1,)), (5, 3, (2,)), (4, 9, (0, 1)), (6, 0, (3,)))),
+    "one user's order": File(
+        ((5, 2, (0,)), (5, 1, (1,)), (5, 3, (2,)), (4, 9, (0, 1)), (6, 0, (3,)))
+    ),
     "null items": File(((1, 1, (1.0, None)), (1, 2, (None,)), (2, 3, (2.5, 0.0))), items="float64"),
     "rows without a basket": File(((1, 1, (2,)), (1, None, (1,)), (1, 1, (1,)), (2, None, (3,)))),
-    "a basket that is no number": File(((1, NAN, (1,)), (1, 1.0, (2,)), (2, NAN, (1,))), baskets="float64"),
+    "a basket that is no number": File(
+        ((1, NAN, (1,)), (1, 1.0, (2,)), (2, NAN, (1,))), baskets="float64"
+    ),
 }
 
 
@@ -270,7 +312,14 @@ def test_what_was_once_wrong(name: str, form: Form) -> None:
 
 
 @pytest.mark.parametrize(
-    "pair", [(0.1, np.float32(0.1)), (float(2**53), np.int64(2**53 + 1)), (1, True), (1, Decimal(1)), ("1", 1)]
+    "pair",
+    [
+        (0.1, np.float32(0.1)),
+        (float(2**53), np.int64(2**53 + 1)),
+        (1, True),
+        (1, Decimal(1)),
+        ("1", 1),
+    ],
 )
 def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[object, object]) -> None:
     def users(ids: list[object]) -> int:
@@ -288,7 +337,9 @@ def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[objec
 @pytest.mark.parametrize("name", [name for name in SOURCES if "long" not in name])
 @settings(max_examples=5)
 @given(data=st.data(), size=st.integers(1, 6))
-def test_a_source_of_baskets_is_the_sum_of_its_baskets(name: str, data: st.DataObject, size: int) -> None:
+def test_a_source_of_baskets_is_the_sum_of_its_baskets(
+    name: str, data: st.DataObject, size: int
+) -> None:
     items: st.SearchStrategy[Any] = (
         st.text("ab1\u00e9", min_size=1, max_size=2) if name in STRINGS_ONLY else st.integers(0, 9)
     )
@@ -307,10 +358,14 @@ def test_a_source_of_baskets_is_the_sum_of_its_baskets(name: str, data: st.DataO
 LINES = st.text('ab01 ,;"\t\r\0\u00a0\x1c-', max_size=9)
 
 
-@pytest.mark.parametrize(("suffix", "separators"), [("csv", ","), ("tsv", "\t"), ("dat", " \t\v\f")])
+@pytest.mark.parametrize(
+    ("suffix", "separators"), [("csv", ","), ("tsv", "\t"), ("dat", " \t\v\f")]
+)
 @settings(max_examples=30)
 @given(lines=st.lists(LINES, min_size=1, max_size=6), size=st.integers(1, 40))
-def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[str], size: int) -> None:
+def test_each_line_is_read_by_itself(
+    suffix: str, separators: str, lines: list[str], size: int
+) -> None:
     def read(lines: list[str]) -> list[Basket]:
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             patch.setattr(chunk_sizes, "BLOCK_BYTES", size)
@@ -326,7 +381,9 @@ def test_each_line_is_read_by_itself(suffix: str, separators: str, lines: list[s
     for line, basket in zip(ended, together, strict=True):
         if '"' not in line or suffix == "dat":
             tokens = re.split(f"[{separators}]", line)
-            assert basket == {label for token in tokens if (label := reference.label(token)) is not None}
+            assert basket == {
+                label for token in tokens if (label := reference.label(token)) is not None
+            }
 
 
 MUTANTS: dict[str, tuple[list[str], Any]] = {}
@@ -345,7 +402,9 @@ def mutant(*places: str) -> Callable[[Any], Any]:
 numbers_by_appearance, numbers_of = transactions._numbers_by_appearance, transactions._numbers
 units_of_rows, vocabulary_of = transactions._units, canonical_vocabulary
 cut_to, capped_to = Transactions.cut_to, Transactions.capped
-COUNTED_BY = [f"counting.{name}" for name in ("portable", *(["compiled"] if "compiled" in COUNTERS else []))]
+COUNTED_BY = [
+    f"counting.{name}" for name in ("portable", *(["compiled"] if "compiled" in COUNTERS else []))
+]
 DRAWN = "reading.transactions.drawn_baskets"
 
 
@@ -370,7 +429,9 @@ def number_each_batch_by_itself(parts: list[Any]) -> Any:
 
 @mutant("reading.transactions._numbers_by_appearance")
 def a_basket_id_is_good_for_all_users(keys: Any) -> Any:
-    return numbers_by_appearance(pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys)
+    return numbers_by_appearance(
+        pc.bit_wise_and(keys, 0xFFFFFFFF) if keys.type == pa.int64() else keys
+    )
 
 
 @mutant("reading.transactions._units")
@@ -408,12 +469,18 @@ def no_cut(data: Transactions, _: int) -> Transactions:
 
 @mutant("reading.transactions.Transactions.cut_to")
 def cut_by_how_many_units_there_are(data: Transactions, count: int) -> Transactions:
-    return cut_to(data, 1 + len(data.offsets if data.unit_offsets is None else data.unit_offsets) % count)
+    return cut_to(
+        data, 1 + len(data.offsets if data.unit_offsets is None else data.unit_offsets) % count
+    )
 
 
 @mutant("reading.transactions.Transactions.capped")
-def cap_by_the_largest_basket_of_all(data: Transactions, max_basket: int, max_baskets: int) -> Transactions:
-    return capped_to(data, min(max_basket, int(np.diff(data.offsets).max(initial=1)) - 1), max_baskets)
+def cap_by_the_largest_basket_of_all(
+    data: Transactions, max_basket: int, max_baskets: int
+) -> Transactions:
+    return capped_to(
+        data, min(max_basket, int(np.diff(data.offsets).max(initial=1)) - 1), max_baskets
+    )
 
 
 @mutant("reading.contribution_bounds.LabelDigests.__missing__")
@@ -422,19 +489,27 @@ def order_by_the_codes_of_this_file(_: LabelDigests, code: int) -> bytes:
 
 
 @mutant(DRAWN)
-def order_by_what_all_users_bought(items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int) -> Any:
+def order_by_what_all_users_bought(
+    items: Any, offsets: Any, unit_offsets: Any, digests: Any, count: int
+) -> Any:
     mixed = {code: text_digest(f"{digests[code]!r} {len(items)}") for code in set(items.tolist())}
     return drawn_baskets(items, offsets, unit_offsets, mixed, count)
 
 
 @mutant(DRAWN)
-def merge_baskets_if_another_user_has_many(items: Any, offsets: Any, unit_offsets: Any, *rest: Any) -> Any:
-    """As it was: who has no more than count loses equal baskets once anybody has more, by sums that can collide."""
+def merge_baskets_if_another_user_has_many(
+    items: Any, offsets: Any, unit_offsets: Any, *rest: Any
+) -> Any:
+    """As it was: who has no more than count loses equal baskets once anybody has more, by sums that
+    can collide.
+    """
     counts = drawn_baskets(items, offsets, unit_offsets, *rest)
     for first, last in pairwise(unit_offsets.tolist()):
         seen = set()
         for basket in range(first, last):
-            content = sum(len(str(code)) for code in items[offsets[basket] : offsets[basket + 1]].tolist())
+            content = sum(
+                len(str(code)) for code in items[offsets[basket] : offsets[basket + 1]].tolist()
+            )
             counts[basket] &= content not in seen
             seen.add(content)
     return counts
@@ -447,7 +522,9 @@ def first_in_the_file(items: Any, offsets: Any, unit_offsets: Any, digests: Any,
 
 @mutant(*(f"{module}.item_level_sums" for module in COUNTED_BY))
 def items_that_all_have_most(data: Transactions, scale: int, most: int, *rest: Any) -> Any:
-    """A unit's items cut to those that the whole file repeats most, not to those that the unit does."""
+    """A unit's items cut to those that the whole file repeats most, not to those that the unit
+    does.
+    """
     often = np.bincount(data.items, minlength=len(data.vocabulary))
     left = np.argsort(-often, kind="stable")[:most]
     return item_level_sums(data._with(np.isin(data.items, left)), scale, most, *rest)
@@ -477,7 +554,11 @@ def some_file_is_caught(form: Form, checks: Sequence[Callable[[Reading, File], N
 
     few = settings(max_examples=2000, derandomize=True, database=None, phases=[Phase.generate])
     try:
-        find(st.tuples(readings(form), drawn_files(form, only=["int64", "string"])), fails, settings=few)
+        find(
+            st.tuples(readings(form), drawn_files(form, only=["int64", "string"])),
+            fails,
+            settings=few,
+        )
     except NoSuchExample:
         return False
     return True
@@ -494,11 +575,13 @@ def test_reading_that_is_wrong_is_caught(name: str, monkeypatch: pytest.MonkeyPa
         found = FOUND["one zero, in any order" if wrong is two_zeros else "one id, in two ways"]
         assert is_caught(lambda: check_definition(reading, found))
     elif wrong is order_by_the_codes_of_this_file:
-        # Generated files have few baskets of a user, so that it takes very many of them to meet two orders.
+        # Generated files have few baskets of a user, so that it takes very many of them to meet two
+        # orders.
         rows = [(user, basket, (3 * basket + user,)) for user in range(4) for basket in range(5)]
         assert is_caught(lambda: check_parts(Reading(FORMS["arrow_table"]), File(tuple(rows))))
     else:
-        # The check of all neighbours takes longest, and is asked where it alone catches what is wrong.
+        # The check of all neighbours takes longest, and is asked where it alone catches what is
+        # wrong.
         checks = CHECKS[2:] if wrong is first_in_the_file else CHECKS[:2]
         form = FORMS["csv_rows" if wrong is judge_all_texts_together else "arrow_batches"]
         assert some_file_is_caught(form, checks)

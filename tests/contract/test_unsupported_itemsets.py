@@ -1,4 +1,6 @@
-"""Itemsets that no basket contains are drawn uniformly, and in reasonable time even where all of them are wanted."""
+"""Itemsets that no basket contains are drawn uniformly, and in reasonable time even where all of
+them are wanted.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,22 @@ from fim_private.reading.purchases import read_catalogue, read_transactions
 baskets_of = st.lists(st.sets(st.integers(0, 7), max_size=8).map(sorted), max_size=6)
 
 
-@given(baskets=baskets_of, size=st.integers(1, 3), share=st.floats(0, 1), listed=st.booleans(), seed=st.integers(0, 99))
+@given(
+    baskets=baskets_of,
+    size=st.integers(1, 3),
+    share=st.floats(0, 1),
+    listed=st.booleans(),
+    seed=st.integers(0, 99),
+)
 def test_they_are_different_and_in_no_basket(
     baskets: list[list[int]], size: int, share: float, listed: bool, seed: int
 ) -> None:
     transactions = read_transactions(baskets).restricted_to(read_catalogue(range(8)))
-    free = {each for each in combinations(range(8), size) if not any({*each} <= {*basket} for basket in baskets)}
+    free = {
+        each
+        for each in combinations(range(8), size)
+        if not any({*each} <= {*basket} for basket in baskets)
+    }
     number = round(share * len(free))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_WORTH_DRAWING", 1 if listed else 1 << 30)
@@ -47,7 +59,8 @@ def test_each_is_as_likely(number: int) -> None:
         for seed in range(trials):
             drawn.update(unsupported_itemsets(candidates, 7, number, Randomness.seeded(seed))[:1])
     expected = trials / 7
-    assert sum((drawn[each] - expected) ** 2 / expected for each in drawn) < 22.5  # of 6 degrees of freedom: 1 in 1,000
+    # of 6 degrees of freedom: 1 in 1,000
+    assert sum((drawn[each] - expected) ** 2 / expected for each in drawn) < 22.5
     assert len(drawn) == 7
 
 

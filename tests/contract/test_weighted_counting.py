@@ -1,6 +1,8 @@
-"""Weighted sums of items, pairs and candidates are exact, whoever counts them, and one unit adds its own vector.
+"""Weighted sums of items, pairs and candidates are exact, whoever counts them, and one unit adds
+its own vector.
 
-Both implementations are tested, the compiled one with 1, 2 and 7 threads. Oracle: plain Python on small baskets.
+Both implementations are tested, the compiled one with 1, 2 and 7 threads. Oracle: plain Python on
+small baskets.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ from fim_private.reading.transactions import Transactions
 Baskets = list[list[int]]
 # A set of item numbers.
 Candidate = tuple[int, ...]
-needs_kernel = pytest.mark.skipif("compiled" not in COUNTERS, reason="built without a compiler: there is no kernel")
+needs_kernel = pytest.mark.skipif(
+    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
+)
 
 
 @dataclass(frozen=True)
@@ -40,19 +44,29 @@ class Kind:
     counter: str
     threads: int = 1
 
-    def items(self, transactions: Transactions, universe: Universe = UNKNOWN, **effort: Any) -> ItemSource:
+    def items(
+        self, transactions: Transactions, universe: Universe = UNKNOWN, **effort: Any
+    ) -> ItemSource:
         source = LocalSource(transactions, Effort(threads=self.threads, **effort))
         return replace(source.items(universe), counter=self.counter)
 
-    def among(self, transactions: Transactions, labels: Iterable[Item], **effort: Any) -> CandidateSource:
-        """Number these items in that order; codes stand for labels, so the data must have them all."""
+    def among(
+        self, transactions: Transactions, labels: Iterable[Item], **effort: Any
+    ) -> CandidateSource:
+        """Number these items in that order; codes stand for labels, so the data must have them
+        all.
+        """
         items = self.items(transactions, **effort)
-        code_of = {transactions.vocabulary.label(code): code for code in range(len(transactions.vocabulary))}
+        code_of = {
+            transactions.vocabulary.label(code): code
+            for code in range(len(transactions.vocabulary))
+        }
         return items.among(np.array([code_of[label] for label in labels], dtype=np.int64))
 
 
 NUMPY = Kind("numpy")
-# Small data are counted before a second thread has begun: there the number makes no difference that shows often.
+# Small data are counted before a second thread has begun: there the number makes no difference that
+# shows often.
 every_kind = pytest.mark.parametrize(
     "kind",
     [
@@ -67,9 +81,13 @@ every_kind = pytest.mark.parametrize(
 numbers = st.integers(0, 6)
 random_users = st.lists(st.lists(st.lists(numbers, max_size=6), max_size=4), max_size=8)
 random_baskets = st.lists(st.lists(numbers, max_size=6), max_size=12)
-random_candidates = st.lists(st.sets(numbers, min_size=1).map(sorted).map(tuple), unique=True, max_size=25)
+random_candidates = st.lists(
+    st.sets(numbers, min_size=1).map(sorted).map(tuple), unique=True, max_size=25
+)
 random_sets = st.integers(1, 4).flatmap(
-    lambda size: st.lists(st.sets(numbers, min_size=size, max_size=size).map(sorted).map(tuple), unique=True)
+    lambda size: st.lists(
+        st.sets(numbers, min_size=size, max_size=size).map(sorted).map(tuple), unique=True
+    )
 )
 order_of_items = st.permutations(range(7))
 scales = st.integers(1, 1 << 16)
@@ -94,8 +112,11 @@ def of_baskets(baskets: Baskets) -> Transactions:
     return replace(of_users([[basket] for basket in baskets]), unit_offsets=None)
 
 
-def by_size(candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)) -> list[NDArray[np.int32]]:
-    """Write candidates as the kernel wants them: by item numbers, in arrays of one size each, in their order.
+def by_size(
+    candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)
+) -> list[NDArray[np.int32]]:
+    """Write candidates as the kernel wants them: by item numbers, in arrays of one size each, in
+    their order.
 
     Equal sizes are in one array only where they are neighbours: an array a size is not asked for.
     """
@@ -112,7 +133,11 @@ def by_size(candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)
 def held_by(users: Sequence[Baskets], candidates: Sequence[Candidate]) -> list[list[int]]:
     """Oracle: which candidates each unit holds, by the definition."""
     return [
-        [number for number, candidate in enumerate(candidates) if any(set(candidate) <= set(b) for b in user)]
+        [
+            number
+            for number, candidate in enumerate(candidates)
+            if any(set(candidate) <= set(b) for b in user)
+        ]
         for user in users
     ]
 
@@ -126,7 +151,9 @@ def weighted(units: Sequence[Sequence[int]], weights: Sequence[int], cells: int)
     return sums
 
 
-def repeated(user: Baskets, cells: Sequence[Candidate], *, together: bool = False) -> dict[int, int]:
+def repeated(
+    user: Baskets, cells: Sequence[Candidate], *, together: bool = False
+) -> dict[int, int]:
     """Oracle: in how many of its baskets a unit has each cell that it has."""
     baskets = [set(basket) for basket in user]
 
@@ -166,13 +193,19 @@ def test_a_clipped_weight_is_the_root_rounded_down(bound: int, largest: int, sca
     assert clipped_weights(bound, largest, scale).tolist() == expected
 
 
-@pytest.mark.parametrize(("bound", "scale"), [(1, 1), (1, 2**16), (20, 2**20), (999_983, 2**20), (3, 2**21 - 1)])
+@pytest.mark.parametrize(
+    ("bound", "scale"), [(1, 1), (1, 2**16), (20, 2**20), (999_983, 2**20), (3, 2**21 - 1)]
+)
 def test_clipped_weights_are_exact_up_to_a_million_candidates(bound: int, scale: int) -> None:
     weights = clipped_weights(bound, 1_200_000, scale).tolist()
     assert len(weights) == 1_200_001
     assert all(m * weight**2 <= scale**2 * bound for m, weight in enumerate(weights))
     # The next multiple would be too much: for the norm, or for one candidate.
-    assert all(m * (weight + 1) ** 2 > scale**2 * bound or weight == scale for m, weight in enumerate(weights) if m)
+    assert all(
+        m * (weight + 1) ** 2 > scale**2 * bound or weight == scale
+        for m, weight in enumerate(weights)
+        if m
+    )
 
 
 def test_clipped_weights_of_no_whole_number_are_refused() -> None:
@@ -193,10 +226,14 @@ def first_items(user: Baskets, most: int) -> list[int]:
 def test_sums_of_items_equal_brute_force(kind: Kind, users: list[Baskets], most: int) -> None:
     weights = some_weights(most + 1)
     units = [first_items(user, most) for user in users]
-    assert kind.items(of_users(users)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
+    assert kind.items(of_users(users)).sums(weights).tolist() == weighted(
+        units, weights.tolist(), 7
+    )
     baskets = [basket for user in users for basket in user]
     units = [first_items([basket], most) for basket in baskets]
-    assert kind.items(of_baskets(baskets)).sums(weights).tolist() == weighted(units, weights.tolist(), 7)
+    assert kind.items(of_baskets(baskets)).sums(weights).tolist() == weighted(
+        units, weights.tolist(), 7
+    )
 
 
 @every_kind
@@ -204,7 +241,9 @@ def test_sums_of_items_equal_brute_force(kind: Kind, users: list[Baskets], most:
 @example(users=[], most=1, scale=1)
 @example(users=[[], [[]], [[], [3]]], most=1, scale=GRID)
 @example(users=[[[1, 2, 2, 2], [2, 3], [0]], [[3]], [[6, 5], [5, 4], [4, 6]]], most=2, scale=GRID)
-def test_level_sums_of_items_equal_brute_force(kind: Kind, users: list[Baskets], most: int, scale: int) -> None:
+def test_level_sums_of_items_equal_brute_force(
+    kind: Kind, users: list[Baskets], most: int, scale: int
+) -> None:
     expected = leveled([most_repeated(user, most) for user in users], scale, 7)
     assert kind.items(of_users(users)).level_sums(scale, most).tolist() == expected
     assert kind.items(together(users)).level_sums(scale, most).tolist() == expected
@@ -216,19 +255,27 @@ def test_level_sums_of_items_equal_brute_force(kind: Kind, users: list[Baskets],
 @every_kind
 @pytest.mark.parametrize("united", [False, True])
 def test_forms_of_one_label_are_one_item_of_a_catalogue(kind: Kind, united: bool) -> None:
-    """A basket with 7 and "7" has it once, and baskets with either have it as often as there are baskets."""
+    """A basket with 7 and "7" has it once, and baskets with either have it as often as there are
+    baskets.
+    """
     users: list[list[list[Item]]] = [[[7, "7", "tea"], ["7"], [7, "zz"]], [["tea", "zz"], ["zz"]]]
     read = read_transactions([basket for user in users for basket in user])
     data = replace(read, unit_offsets=np.array([0, 3, 5]), together=united)
     items = kind.items(data, Catalogue(read_catalogue([7, "tea", "jam"])))
-    assert {items.named([[code]])[0][0]: total for code, total in enumerate(items.level_sums(GRID, 5).tolist())} == {
+    assert {
+        items.named([[code]])[0][0]: total
+        for code, total in enumerate(items.level_sums(GRID, 5).tolist())
+    } == {
         7: isqrt(GRID**2 * 3 // 4),
         "tea": isqrt(GRID**2 // 4) + GRID,
         "jam": 0,
     }
     assert items.level_sums(GRID, 1).tolist() == [GRID, 0, GRID]
     numbered = items.among(np.arange(3))
-    pairs = [numbered.pair_level_sums(GRID), numbered.level_sums(np.array([[0, 1], [0, 2], [1, 2]], np.int32), GRID)]
+    pairs = [
+        numbered.pair_level_sums(GRID),
+        numbered.level_sums(np.array([[0, 1], [0, 2], [1, 2]], np.int32), GRID),
+    ]
     assert [sorted(some.tolist()) for some in pairs] == [[0, 0, GRID]] * 2
 
 
@@ -240,20 +287,25 @@ def test_a_catalogue_has_items_that_nobody_has_and_no_others(kind: Kind) -> None
     assert items.sums(np.array([0, 10, 1])).tolist() == [1, 0, 1, 2]
     # The first item in label order: 1 and a; zz is not listed, and takes no place.
     assert items.sums(np.array([0, 10])).tolist() == [10, 0, 10, 0]
-    pair = items.among(np.array([3, 1, 0])).sums([np.array([[0, 2], [0, 1]], dtype=np.int32)], np.ones(3, np.int64))
+    pair = items.among(np.array([3, 1, 0])).sums(
+        [np.array([[0, 2], [0, 1]], dtype=np.int32)], np.ones(3, np.int64)
+    )
     assert pair.tolist() == [1, 0]
 
 
 @every_kind
 @given(users=random_users, order=order_of_items, items=st.integers(0, 7), scale=scales)
 @example(users=[], order=list(range(7)), items=7, scale=1)
-@example(users=[[[0, 1, 1], [0, 1]], [[0], [1]], [], [[]]], order=list(range(7)), items=2, scale=GRID)
+@example(
+    users=[[[0, 1, 1], [0, 1]], [[0], [1]], [], [[]]], order=list(range(7)), items=2, scale=GRID
+)
 @example(users=[[[0, 1, 2], [0, 1], [2], [2], [0]]], order=list(range(7)), items=3, scale=GRID)
 def test_level_sums_of_pairs_equal_brute_force(
     kind: Kind, users: list[Baskets], order: list[int], items: int, scale: int
 ) -> None:
     numbering = order[:items]
-    pairs = [(numbering[a], numbering[b]) for b in range(items) for a in range(b)]  # in the order of their cells
+    # in the order of their cells
+    pairs = [(numbering[a], numbering[b]) for b in range(items) for a in range(b)]
     for transactions, units in every_unit(users, pairs):
         found = kind.among(transactions, numbering).pair_level_sums(scale)
         assert found.tolist() == leveled(units, scale, len(pairs))
@@ -262,7 +314,9 @@ def test_level_sums_of_pairs_equal_brute_force(
 def every_unit(
     users: Sequence[Baskets], cells: Sequence[Candidate]
 ) -> Iterable[tuple[Transactions, list[dict[int, int]]]]:
-    """Yield the same baskets by users, by users whose baskets count together, and by basket; with what units repeat."""
+    """Yield the same baskets by users, by users whose baskets count together, and by basket; with
+    what units repeat.
+    """
     yield of_users(users), [repeated(user, cells) for user in users]
     yield together(users), [repeated(user, cells, together=True) for user in users]
     baskets = [basket for user in users for basket in user]
@@ -273,31 +327,57 @@ def every_unit(
 @given(users=random_users, sets=random_sets, order=order_of_items, scale=scales)
 @example(users=[], sets=[(0, 1)], order=list(range(7)), scale=1)
 @example(users=[[[0, 1]], []], sets=[], order=list(range(7)), scale=GRID)
-@example(users=[[[0, 1, 2], [0, 1], [2], [2], [0]]], sets=[(0, 1, 2), (0, 1, 3)], order=list(range(7)), scale=GRID)
-@example(users=[[[0, 1], [1, 2], [0, 1, 1]], [[0, 1, 2]], []], sets=[(1,), (0,)], order=[*range(6, -1, -1)], scale=GRID)
+@example(
+    users=[[[0, 1, 2], [0, 1], [2], [2], [0]]],
+    sets=[(0, 1, 2), (0, 1, 3)],
+    order=list(range(7)),
+    scale=GRID,
+)
+@example(
+    users=[[[0, 1], [1, 2], [0, 1, 1]], [[0, 1, 2]], []],
+    sets=[(1,), (0,)],
+    order=[*range(6, -1, -1)],
+    scale=GRID,
+)
 def test_level_sums_of_sets_equal_brute_force(
     kind: Kind, users: list[Baskets], sets: list[Candidate], order: list[int], scale: int
 ) -> None:
     [rows] = by_size(sets, order) or [np.empty((0, 3), dtype=np.int32)]
     for transactions, units in every_unit(users, sets):
-        assert kind.among(transactions, order).level_sums(rows, scale).tolist() == leveled(units, scale, len(sets))
+        assert kind.among(transactions, order).level_sums(rows, scale).tolist() == leveled(
+            units, scale, len(sets)
+        )
 
 
 @every_kind
-@pytest.mark.parametrize("times", [[2**31 - 1, 2**31 - 2, 1, 2**31 - 1], [2**31 - 1] * 4, [2**30, 3, 2**29 + 1, 1]])
-def test_units_of_very_many_baskets_are_weighed_exactly(kind: Kind, times: list[int], monkeypatch: Any) -> None:
-    """Told how often they repeat what they have: baskets by the thousand million fit in no memory here."""
+@pytest.mark.parametrize(
+    "times", [[2**31 - 1, 2**31 - 2, 1, 2**31 - 1], [2**31 - 1] * 4, [2**30, 3, 2**29 + 1, 1]]
+)
+def test_units_of_very_many_baskets_are_weighed_exactly(
+    kind: Kind, times: list[int], monkeypatch: Any
+) -> None:
+    """Told how often they repeat what they have: baskets by the thousand million fit in no memory
+    here.
+    """
 
     def very_often(transactions: Transactions, number_of: Any) -> tuple[Any, Any, Any]:
         starts, items, repeats = repeated_items(transactions, number_of)
-        often = {int(number_of[code]): count for code, count in enumerate(times) if number_of[code] >= 0}
-        return starts, items, np.array([often[item] for item in items.tolist()], dtype=repeats.dtype)
+        often = {
+            int(number_of[code]): count for code, count in enumerate(times) if number_of[code] >= 0
+        }
+        return (
+            starts,
+            items,
+            np.array([often[item] for item in items.tolist()], dtype=repeats.dtype),
+        )
 
     repeated_items = portable_candidates.repeated_items
     for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
         monkeypatch.setattr(f"fim_private.counting.{module}.repeated_items", very_often)
     pairs = [(a, b) for b in range(4) for a in range(b)]
-    expected = leveled([{cell: min(times[a], times[b]) for cell, (a, b) in enumerate(pairs)}], GRID, 6)
+    expected = leveled(
+        [{cell: min(times[a], times[b]) for cell, (a, b) in enumerate(pairs)}], GRID, 6
+    )
     among = kind.among(together([[[0, 1], [2, 3]]]), range(4))
     assert among.pair_level_sums(GRID).tolist() == expected
     assert among.level_sums(np.array(pairs, dtype=np.int32), GRID).tolist() == expected
@@ -320,8 +400,16 @@ def test_numpy_weighs_any_number_of_baskets_exactly(times: list[int], scale: int
 @given(users=random_users, candidates=random_candidates, order=order_of_items)
 @example(users=[], candidates=[(0,), (1, 2)], order=list(range(7)))
 @example(users=[[[0, 1]], []], candidates=[], order=list(range(7)))
-@example(users=[[[0, 1, 2], [0]]], candidates=[(0,), (0, 1), (0, 1, 2), (1,), (0, 2)], order=list(range(7)))
-@example(users=[[[0, 1], [1, 2]], [[0, 1, 2]]], candidates=[(0, 1, 2), (0, 1), (1, 2)], order=list(range(6, -1, -1)))
+@example(
+    users=[[[0, 1, 2], [0]]],
+    candidates=[(0,), (0, 1), (0, 1, 2), (1,), (0, 2)],
+    order=list(range(7)),
+)
+@example(
+    users=[[[0, 1], [1, 2]], [[0, 1, 2]]],
+    candidates=[(0, 1, 2), (0, 1), (1, 2)],
+    order=list(range(6, -1, -1)),
+)
 @example(users=[[[*range(7)]]], candidates=[tuple(range(7)), (6,), (5, 6)], order=list(range(7)))
 def test_sums_and_numbers_of_candidates_equal_brute_force(
     kind: Kind, users: list[Baskets], candidates: list[Candidate], order: list[int]
@@ -334,7 +422,9 @@ def test_sums_and_numbers_of_candidates_equal_brute_force(
     for transactions, units in [(of_users(users), users), (together(users), united), by_basket]:
         held = held_by(units, candidates)
         source = kind.among(transactions, order)
-        assert source.sums(rows, weights).tolist() == weighted(held, weights.tolist(), len(candidates))
+        assert source.sums(rows, weights).tolist() == weighted(
+            held, weights.tolist(), len(candidates)
+        )
         numbers = Counter(map(len, held))
         assert source.units_with(rows).tolist() == [numbers[k] for k in range(len(candidates) + 1)]
 
@@ -349,8 +439,12 @@ def test_no_item_has_no_pair_and_no_candidate(kind: Kind) -> None:
     assert source.units_with([]).tolist() == [2]
 
 
-def generated(units: int, *, seed: int, by_user: bool = True, items: int = 60, length: int = 12) -> Transactions:
-    """Users of 0 to 7 baskets, three of them of hundreds; some items are far more frequent than others."""
+def generated(
+    units: int, *, seed: int, by_user: bool = True, items: int = 60, length: int = 12
+) -> Transactions:
+    """Users of 0 to 7 baskets, three of them of hundreds; some items are far more frequent than
+    others.
+    """
     generator = np.random.default_rng(seed)
     counts = generator.integers(0, 8, units) if by_user else np.ones(units, dtype=np.int64)
     if by_user:
@@ -363,10 +457,18 @@ def generated(units: int, *, seed: int, by_user: bool = True, items: int = 60, l
 
 
 def generated_candidates(items: int, *, seed: int) -> list[NDArray[np.int32]]:
-    """Items, pairs, and larger sets most of which begin like one another: few children here, many there."""
+    """Items, pairs, and larger sets most of which begin like one another: few children here, many
+    there.
+    """
     generator = np.random.default_rng(seed)
-    few = [sorted(generator.choice(items, size, replace=False).tolist()) for size in (3, 4, 6) for _ in range(40)]
-    many = [list(row) for row in combinations(range(9), 3)] + [[0, 1, 2, k] for k in range(3, items)]
+    few = [
+        sorted(generator.choice(items, size, replace=False).tolist())
+        for size in (3, 4, 6)
+        for _ in range(40)
+    ]
+    many = [list(row) for row in combinations(range(9), 3)] + [
+        [0, 1, 2, k] for k in range(3, items)
+    ]
     candidates = {tuple(row) for row in [*few, *many, *([k] for k in range(0, items, 3))]}
     candidates |= {(a, b) for a in range(5) for b in range(a + 1, items)}
     return by_size(sorted(candidates, key=lambda row: (len(row), row)), range(items))
@@ -379,7 +481,9 @@ def large(request: pytest.FixtureRequest) -> Transactions:
 
 
 @every_kind
-def test_every_kind_gives_the_same_on_larger_data(kind: Kind, large: Transactions, monkeypatch: Any) -> None:
+def test_every_kind_gives_the_same_on_larger_data(
+    kind: Kind, large: Transactions, monkeypatch: Any
+) -> None:
     """Threads share it, and numpy cuts it into many batches."""
     candidates = generated_candidates(60, seed=4)
     width = sum(map(len, candidates))
@@ -419,11 +523,15 @@ def test_sums_beyond_what_floats_hold_are_exact(kind: Kind) -> None:
     assert among.sums(by_size([(0, 1), (2,)]), weights[:3]).tolist() == [3 * large + 1, 3 * large]
 
 
-def all_level_sums(kind: Kind, transactions: Transactions, most: int, sets: Sequence[Candidate]) -> list[list[int]]:
+def all_level_sums(
+    kind: Kind, transactions: Transactions, most: int, sets: Sequence[Candidate]
+) -> list[list[int]]:
     """Return those of items, of pairs, and of sets of one size."""
     among = kind.among(transactions, range(7))
     sums = [kind.items(transactions).level_sums(GRID, most), among.pair_level_sums(GRID)]
-    return [some.tolist() for some in (*sums, *(among.level_sums(rows, GRID) for rows in by_size(sets)))]
+    return [
+        some.tolist() for some in (*sums, *(among.level_sums(rows, GRID) for rows in by_size(sets)))
+    ]
 
 
 @every_kind
@@ -458,11 +566,17 @@ def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
         ]
 
     def levels(held: list[Baskets]) -> list[list[int]]:
-        return [some for make in (of_users, together) for some in all_level_sums(kind, make(held), 3, sets)]
+        return [
+            some
+            for make in (of_users, together)
+            for some in all_level_sums(kind, make(held), 3, sets)
+        ]
 
     joined = [*users[:place], more, *users[place:]]
     for vectors, most in ((sums, bound * scale**2), (levels, GRID**2)):
-        for before, after, own in zip(vectors(users), vectors(joined), vectors([more]), strict=True):
+        for before, after, own in zip(
+            vectors(users), vectors(joined), vectors([more]), strict=True
+        ):
             assert [b - a for a, b in zip(before, after, strict=True)] == own
             assert sum(weight**2 for weight in own) <= most
 
@@ -473,11 +587,18 @@ def test_more_work_than_allowed_is_refused(kind: Kind, large: Transactions) -> N
     assert candidates[-1].shape[1] == 6
     labels = [large.vocabulary.label(code) for code in range(60)]
     little = kind.among(large, labels, max_work=10)
-    with pytest.raises(WorkLimitError, match="itemsets of size 2 in these baskets took more than max_work = 10 steps"):
+    with pytest.raises(
+        WorkLimitError,
+        match=("itemsets of size 2 in these baskets took more than max_work = 10 steps"),
+    ):
         little.pair_level_sums(GRID)
-    with pytest.raises(WorkLimitError, match="itemsets of size 6 in these baskets took more than max_work"):
+    with pytest.raises(
+        WorkLimitError, match=("itemsets of size 6 in these baskets took more than max_work")
+    ):
         little.level_sums(candidates[-1], GRID)
-    with pytest.raises(WorkLimitError, match="itemsets of size 6 in these baskets took more than max_work"):
+    with pytest.raises(
+        WorkLimitError, match=("itemsets of size 6 in these baskets took more than max_work")
+    ):
         little.units_with(candidates)
     assert kind.among(large, labels, max_work=10**9).units_with(candidates).sum() == 6_000
 

@@ -1,8 +1,10 @@
-"""Whole releases by picks: their exact joint distribution on all neighbours of 3 items and at most 3 baskets.
+"""Whole releases by picks: their exact joint distribution on all neighbours of 3 items and at most
+3 baskets.
 
-What is held to (ε, δ) is all that leaves: which itemsets, in which order, where it stops, and their noisy supports. The
-parameters are those that `allocate` has decided on; probabilities come from `release_distributions` alone. Then what
-the package draws is held to the same distribution. Whatever is broken on purpose must fail one or the other.
+What is held to (ε, δ) is all that leaves: which itemsets, in which order, where it stops, and their
+noisy supports. The parameters are those that `allocate` has decided on; probabilities come from
+`release_distributions` alone. Then what the package draws is held to the same distribution.
+Whatever is broken on purpose must fail one or the other.
 """
 
 from __future__ import annotations
@@ -31,7 +33,16 @@ from release_distributions import (
     divergence,
     release_distribution,
 )
-from small_data import ITEMS, ITEMSETS, Column, Database, column, databases, neighbouring, supports_of
+from small_data import (
+    ITEMS,
+    ITEMSETS,
+    Column,
+    Database,
+    column,
+    databases,
+    neighbouring,
+    supports_of,
+)
 
 import fim_private as fim
 from fim_private.counting import source as itemset_spectra
@@ -50,7 +61,7 @@ NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
 MINUTE = Fraction(1, 10**9)
 
 
-# ------------------------------------------------------------------------------------------------ what is asked
+# -------------------- what is asked
 
 
 @dataclass(frozen=True)
@@ -74,10 +85,16 @@ class Ask:
     def __str__(self) -> str:
         sizes = f"{self.sizes[0]}-{self.sizes[-1]}" if len(self.sizes) > 1 else str(self.sizes[0])
         parts = [self.mechanism, f"top {self.top}", f"size {sizes}"]
-        parts += ["union"] * self.union + ["supports"] * self.supports + ["cut"] * (not self.keep_all)
+        parts += (
+            ["union"] * self.union + ["supports"] * self.supports + ["cut"] * (not self.keep_all)
+        )
         parts += ["count"] * self.count
         parts += [f"of {self.universe}"] * isinstance(self.universe, int)
-        parts += [f"{name} {value}" for name, value in (("rank", self.max_rank), ("cap", self.max_basket)) if value]
+        parts += [
+            f"{name} {value}"
+            for name, value in (("rank", self.max_rank), ("cap", self.max_basket))
+            if value
+        ]
         budget = f"ε={self.epsilon}" if self.rho is None else f"ρ={self.rho}"
         return " ".join([*parts, budget, f"δ={float(self.delta):g}"])
 
@@ -91,11 +108,30 @@ class Ask:
 
     def options(self, neighbors: oracles.Neighbors) -> dict[str, Any]:
         """It as `mine` takes it."""
-        names = ("top", "union", "supports", "mechanism", "max_rank", "max_basket", "keep_all", "count", "delta")
-        known = {"universe_size": self.universe} if isinstance(self.universe, int) else {"catalogue": self.universe}
+        names = (
+            "top",
+            "union",
+            "supports",
+            "mechanism",
+            "max_rank",
+            "max_basket",
+            "keep_all",
+            "count",
+            "delta",
+        )
+        known = (
+            {"universe_size": self.universe}
+            if isinstance(self.universe, int)
+            else {"catalogue": self.universe}
+        )
         budget = {"epsilon": self.epsilon} if self.rho is None else {"rho": self.rho}
         size = range(self.sizes[0], self.sizes[-1] + 1)
-        return {name: getattr(self, name) for name in names} | known | budget | {"size": size, "neighbors": neighbors}
+        return (
+            {name: getattr(self, name) for name in names}
+            | known
+            | budget
+            | {"size": size, "neighbors": neighbors}
+        )
 
 
 def exact(value: Any) -> Fraction:
@@ -108,7 +144,9 @@ def ask_for(mechanism: str, budget: tuple[float, float], **options: Any) -> Ask:
 
 
 def asks(mechanism: str, *budgets: tuple[float, float], **options: Any) -> list[Ask]:
-    """The same with several (ε, δ): larger δ are composed in zero-concentrated privacy, smaller ones added up."""
+    """The same with several (ε, δ): larger δ are composed in zero-concentrated privacy, smaller
+    ones added up.
+    """
     return [ask_for(mechanism, budget, **options) for budget in budgets]
 
 
@@ -116,8 +154,26 @@ ASKS = [
     *asks("limited-domain", (1, 0.1), (1, 1e-3), (3, 0.1), (1, 1e-6), top=3, max_rank=3),
     *asks("limited-domain", (1, 0.1), (3, 0.1), top=2, max_rank=2, sizes=(1, 2), union=True),
     *asks("limited-domain", (2, 0.01), top=2, max_rank=1, sizes=(1, 2)),
-    *asks("limited-domain", (1, 0.1), (3, 1e-4), (3, 1e-6), top=2, max_rank=3, sizes=(1, 2), supports=True),
-    *asks("limited-domain", (3, 0.02), top=3, max_rank=6, sizes=(1, 2), union=True, max_basket=2, supports=True),
+    *asks(
+        "limited-domain",
+        (1, 0.1),
+        (3, 1e-4),
+        (3, 1e-6),
+        top=2,
+        max_rank=3,
+        sizes=(1, 2),
+        supports=True,
+    ),
+    *asks(
+        "limited-domain",
+        (3, 0.02),
+        top=3,
+        max_rank=6,
+        sizes=(1, 2),
+        union=True,
+        max_basket=2,
+        supports=True,
+    ),
     *asks("limited-domain", (1, 0.1), (4, 1e-3), top=2, max_rank=2, universe=ITEMS),
     *asks("choosing", (1, 0.1), (3, 0.02), (1, 1e-6), top=3, max_basket=3),
     *asks("choosing", (2, 1e-3), top=2, sizes=(1, 2), max_basket=2),
@@ -129,10 +185,21 @@ ASKS = [
     *asks("exponential", (1, 0.1), (3, 0.02), top=2, universe=3),
     *asks("exponential", (1, 0.1), top=2, sizes=(1, 2), universe=2, supports=True),
     *asks("permute-and-flip", (1, 0.05), (3, 0.1), top=2, universe=ITEMS),
-    *asks("permute-and-flip", (2, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
+    *asks(
+        "permute-and-flip", (2, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS
+    ),
     *asks("permute-and-flip", (1, 0.1), (2, 0.05), sizes=(1, 2), supports=True, universe=ITEMS),
     *asks("max-of-laplaces", (3, 0.1), top=2, universe=ITEMS),
-    *asks("permute-and-flip", (1, 0), (3, 0), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
+    *asks(
+        "permute-and-flip",
+        (1, 0),
+        (3, 0),
+        top=2,
+        sizes=(1, 2),
+        union=True,
+        supports=True,
+        universe=ITEMS,
+    ),
     *asks("exponential", (2, 0), top=2, sizes=(1, 2), supports=True, universe=ITEMS),
     *asks("max-of-laplaces", (2, 0), sizes=(1, 2), supports=True, universe=ITEMS),
     *asks("large-margin", (2, 0.1), (40, 0.2), top=2, universe=ITEMS),
@@ -144,19 +211,33 @@ ASKS = [
 COUNTED = [
     replace(ask, count=True)
     for ask in [
-        *asks("exponential", (2, 0), (2, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
+        *asks(
+            "exponential",
+            (2, 0),
+            (2, 0.1),
+            top=2,
+            sizes=(1, 2),
+            union=True,
+            supports=True,
+            universe=ITEMS,
+        ),
         *asks("permute-and-flip", (3, 0), (1, 0.1), top=2, universe=ITEMS),
         *asks("limited-domain", (3, 1e-6), (1, 0.2), top=2, max_rank=3, supports=True),
         replace(Ask("exponential", top=2, supports=True, universe=ITEMS), rho=Fraction(1, 2)),
         replace(Ask("choosing", top=2, max_basket=3), rho=Fraction(1)),
     ]
 ]
-# The same in zero-concentrated privacy. Gaussian noise and bounded-range picks, or picks that are (ε, δ)-private alone.
+# The same in zero-concentrated privacy. Gaussian noise and bounded-range picks, or picks that are
+# (ε, δ)-private alone.
 GIVEN_RHO = [
     replace(ask, rho=Fraction(rho), delta=Fraction(delta))
     for rho, delta, ask in [
         ("1/4", "1/10", Ask("exponential", top=3, universe=ITEMS)),
-        ("1/2", "1/100", Ask("exponential", top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS)),
+        (
+            "1/2",
+            "1/100",
+            Ask("exponential", top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
+        ),
         ("1/3", "1/10", Ask("permute-and-flip", top=2, universe=ITEMS)),
         ("1", "1/50", Ask("permute-and-flip", sizes=(1, 2), supports=True, universe=ITEMS)),
         ("1/2", "1/10", Ask("max-of-laplaces", top=2, universe=ITEMS)),
@@ -177,17 +258,28 @@ def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors
 
     def picks(mechanism: Any, sizes: tuple[int, ...], count: int, known: bool) -> Picks:
         assert str(mechanism.neighbors) == neighbors
-        spec, budget = registry.spec_of(mechanism), (exact(mechanism.epsilon), exact(mechanism.delta))
+        spec, budget = (
+            registry.spec_of(mechanism),
+            (exact(mechanism.epsilon), exact(mechanism.delta)),
+        )
         most = getattr(mechanism, "max_itemsets", None) or getattr(mechanism, "universe_size", None)
         rank = getattr(mechanism, "max_rank", 0)
-        return Picks(spec.asked_as or spec.name, sizes, count, *budget, neighbors, known, rank, most)
+        return Picks(
+            spec.asked_as or spec.name, sizes, count, *budget, neighbors, known, rank, most
+        )
 
     known = isinstance(ask.universe, tuple)
     runs = [(one.run, tuple(one.sizes)) for one in allocation.selections]
-    selections = [picks(run.mechanism, sizes, run.count, known) for run, sizes in runs if isinstance(run, TopK)]
+    selections = [
+        picks(run.mechanism, sizes, run.count, known)
+        for run, sizes in runs
+        if isinstance(run, TopK)
+    ]
     assert len(selections) == len(runs)
     most = ask.top * (1 if ask.union else len(ask.sizes))
-    noises = [noise for count in range(1, most + 1) if (noise := allocation.noise(count)) is not None]
+    noises = [
+        noise for count in range(1, most + 1) if (noise := allocation.noise(count)) is not None
+    ]
     return Plan(
         tuple(selections),
         tuple(map(noise_of, noises)),
@@ -208,28 +300,42 @@ def allocated_plan(ask: Ask, neighbors: oracles.Neighbors) -> Plan:
 
 # Where the supports go if the items change their names.
 _RELABELLINGS = [
-    [ITEMSETS.index(tuple(sorted(names[ITEMS.index(item)] for item in itemset))) for itemset in ITEMSETS]
+    [
+        ITEMSETS.index(tuple(sorted(names[ITEMS.index(item)] for item in itemset)))
+        for itemset in ITEMSETS
+    ]
     for names in permutations(ITEMS)
 ]
 
 
 @cache
-def support_pairs(neighbors: oracles.Neighbors, cut: int, sizes: tuple[int, ...]) -> frozenset[tuple[Column, Column]]:
-    """The supports of all neighbouring databases, one pair for all that differ in the names of the items.
+def support_pairs(
+    neighbors: oracles.Neighbors, cut: int, sizes: tuple[int, ...]
+) -> frozenset[tuple[Column, Column]]:
+    """The supports of all neighbouring databases, one pair for all that differ in the names of the
+    items.
 
-    The distribution looks at supports only, and at no name. Of sizes not asked for the supports are taken to be 0.
+    The distribution looks at supports only, and at no name. Of sizes not asked for the supports are
+    taken to be 0.
     """
 
     def first(one: Column, other: Column) -> tuple[Column, Column]:
-        renamed = (tuple(tuple(side[i] for i in order) for side in (one, other)) for order in _RELABELLINGS)
+        renamed = (
+            tuple(tuple(side[i] for i in order) for side in (one, other)) for order in _RELABELLINGS
+        )
         return min(renamed)  # type: ignore[return-value]
 
     def asked(database: Database) -> Column:
-        return tuple(c if len(i) in sizes else 0 for i, c in zip(ITEMSETS, column(database, cut), strict=True))
+        return tuple(
+            c if len(i) in sizes else 0
+            for i, c in zip(ITEMSETS, column(database, cut), strict=True)
+        )
 
     pairs = {(asked(one), asked(other)) for one, other in neighbouring(neighbors)}
     # One unit more or less is told by their number, even if it holds nothing.
-    return frozenset(first(one, other) for one, other in pairs if one != other or neighbors == "add-remove")
+    return frozenset(
+        first(one, other) for one, other in pairs if one != other or neighbors == "add-remove"
+    )
 
 
 def worst(plan: Plan, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
@@ -242,7 +348,9 @@ def worst(plan: Plan, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
         return distributions[values]
 
     return max(
-        divergence(plan, supports_of(one), supports_of(other), distribution(one), distribution(other))
+        divergence(
+            plan, supports_of(one), supports_of(other), distribution(one), distribution(other)
+        )
         for pair in pairs
         for one, other in (pair, pair[::-1])
     )
@@ -276,8 +384,16 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     met = set()
     for ask, neighbors in product(ASKS, NEIGHBORS):
         added = ask.allocation(neighbors).shares[0].rho is None
-        met |= {(added, None)} | {(added, noise.kind) for noise in allocated_plan(ask, neighbors).noises}
-    kinds = {(True, "laplace"), (True, "normal"), (True, "normals"), (False, "gaussian"), (False, "normals")}
+        met |= {(added, None)} | {
+            (added, noise.kind) for noise in allocated_plan(ask, neighbors).noises
+        }
+    kinds = {
+        (True, "laplace"),
+        (True, "normal"),
+        (True, "normals"),
+        (False, "gaussian"),
+        (False, "normals"),
+    }
     assert met == {(True, None), (False, None)} | kinds
 
 
@@ -286,7 +402,10 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     [
         (ask_for("limited-domain", (1, 1e-4), top=3, max_rank=3), 0.99),
         # Composed in zCDP: the other half of δ converts ρ.
-        (ask_for("limited-domain", (3, 1e-6), top=2, max_rank=3, sizes=(1, 2), supports=True), 0.49),
+        (
+            ask_for("limited-domain", (3, 1e-6), top=2, max_rank=3, sizes=(1, 2), supports=True),
+            0.49,
+        ),
         (ask_for("choosing", (3, 0.02), top=2, max_basket=3), 0.95),
         (Ask("exponential", top=2, universe=ITEMS), 0.5),
         (ask_for("tight-margin", (4, 0.1), top=2, max_rank=3), 0.7),
@@ -296,14 +415,26 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
 )
 def test_much_of_delta_is_used(ask: Ask, least: float) -> None:
     """An enumeration that meets nothing would keep every guarantee."""
-    assert worst(allocated_plan(ask, "add-remove"), all_pairs(ask, "add-remove")) > least * ask.delta
+    assert (
+        worst(allocated_plan(ask, "add-remove"), all_pairs(ask, "add-remove")) > least * ask.delta
+    )
 
 
 @pytest.mark.parametrize(
     ("ask", "share"),
     [
         (Ask("exponential", top=2, sizes=(1, 2), universe=ITEMS, delta=Fraction(1, 10**6)), 0.45),
-        (Ask("exponential", sizes=(1,), supports=True, universe=ITEMS, epsilon=Fraction(3), delta=MINUTE), 0.9),
+        (
+            Ask(
+                "exponential",
+                sizes=(1,),
+                supports=True,
+                universe=ITEMS,
+                epsilon=Fraction(3),
+                delta=MINUTE,
+            ),
+            0.9,
+        ),
         (Ask("permute-and-flip", top=2, universe=ITEMS), 0.9),
         (Ask("max-of-laplaces", top=2, universe=ITEMS, epsilon=Fraction(3)), 0.7),
     ],
@@ -316,11 +447,13 @@ def test_much_of_epsilon_is_used_where_there_is_no_delta(ask: Ask, share: float)
     assert worst(weaker, all_pairs(ask, "add-remove")) > 1e-4
 
 
-# ------------------------------------------------------------------------------------------------ mixtures
+# -------------------- mixtures
 
 
 def stops_before_new(distribution: Distribution, new: set[Itemset]) -> Distribution:
-    """P̃: where an itemset is picked that only one of two data sets has, ⊥ is reported in its place."""
+    """P̃: where an itemset is picked that only one of two data sets has, ⊥ is reported in its
+    place.
+    """
     result: Distribution = {}
     for picked, chance in distribution.items():
         first = next((place for place, itemset in enumerate(picked) if itemset in new), len(picked))
@@ -339,31 +472,43 @@ def stops_before_new(distribution: Distribution, new: set[Itemset]) -> Distribut
     ids=str,
 )
 def test_picks_are_mostly_picks_of_what_both_have(ask: Ask, neighbors: oracles.Neighbors) -> None:
-    """Theorem 8: P = (1 - δ_b)P̃ + δ_b Q, and each step of P̃ is bounded-range. (All candidates are above the cut.)"""
+    """Theorem 8: P = (1 - δ_b)P̃ + δ_b Q, and each step of P̃ is bounded-range. (All candidates are
+    above the cut.)
+    """
     plan = allocated_plan(ask, neighbors)
     [picks] = plan.selections
     for pair in all_pairs(ask, neighbors):
         sides = [supports_of(values) for values in pair]
-        new = {itemset for itemset in ITEMSETS if (sides[0][itemset] > 0) != (sides[1][itemset] > 0)}
+        new = {
+            itemset for itemset in ITEMSETS if (sides[0][itemset] > 0) != (sides[1][itemset] > 0)
+        }
         whole = [release_distribution(plan, side) for side in sides]
         parts = [stops_before_new(distribution, new) for distribution in whole]
         for distribution, part in zip(whole, parts, strict=True):
             for picked, chance in part.items():
-                assert distribution[picked] >= (1 - release_distributions.decimal(picks.delta)) * chance
+                assert (
+                    distribution[picked]
+                    >= (1 - release_distributions.decimal(picks.delta)) * chance
+                )
         assert set(parts[0]) == set(parts[1])
         ratios = [parts[0][picked] / parts[1][picked] for picked in parts[0] if len(picked) <= 1]
-        assert max(ratios) / min(ratios) <= release_distributions.decimal(picks.epsilon * picks.count).exp()
+        assert (
+            max(ratios) / min(ratios)
+            <= release_distributions.decimal(picks.epsilon * picks.count).exp()
+        )
 
 
-# ------------------------------------------------------------------------------------------------ concentrated
+# -------------------- concentrated
 
 ORDERS = [Decimal(order) for order in ("1.01", "1.5", "2", "4", "16", "64")]
 
 
 def excess_of_rho(plan: Plan, rho: Fraction, pairs: Iterable[tuple[Column, Column]]) -> Decimal:
-    """The most by which a Rényi divergence exceeds ρα, over all pairs and orders α, both ways round.
+    """The most by which a Rényi divergence exceeds ρα, over all pairs and orders α, both ways
+    round.
 
-    Of the noise on supports it is known: moved α / (2σ²) at most. (Canonne, Kamath and Steinke 2020, Proposition 5.)
+    Of the noise on supports it is known: moved α / (2σ²) at most. (Canonne, Kamath and Steinke
+    2020, Proposition 5.)
     """
     worst = Decimal("-inf")
     allowed = release_distributions.decimal(rho)
@@ -374,7 +519,9 @@ def excess_of_rho(plan: Plan, rho: Fraction, pairs: Iterable[tuple[Column, Colum
             if set(laws[0]) != set(laws[1]):
                 return Decimal("inf")
             moved = {
-                picked: sum(abs(sides[0][itemset] - sides[1][itemset]) for itemset in picked if itemset)
+                picked: sum(
+                    abs(sides[0][itemset] - sides[1][itemset]) for itemset in picked if itemset
+                )
                 * bool(plan.noises)
                 for picked in laws[0]
             }
@@ -385,7 +532,9 @@ def excess_of_rho(plan: Plan, rho: Fraction, pairs: Iterable[tuple[Column, Colum
                     if noise is not None and noise.of_units is not None:
                         noisy: Fraction | int = noise.mu_squared / 2
                     else:
-                        noisy = moved[picked] and moved[picked] / (2 * plan.noises[len(picked) - 1].parameter)
+                        noisy = moved[picked] and moved[picked] / (
+                            2 * plan.noises[len(picked) - 1].parameter
+                        )
                     factor = order * (order - 1) * release_distributions.decimal(Fraction(noisy))
                     total += (order * chance.ln() + (1 - order) * other[picked].ln() + factor).exp()
                 worst = max(worst, total.ln() / (order - 1) - allowed * order)
@@ -403,17 +552,24 @@ def test_what_needs_no_delta_is_concentrated(ask: Ask, neighbors: oracles.Neighb
     assert ask.rho is not None
     assert allocation.zcdp == ZcdpCost(ask.rho, 0)
     assert sum(Fraction(share.rho or 0) for share in allocation.shares) == ask.rho
-    assert excess_of_rho(allocated_plan(ask, neighbors), ask.rho, all_pairs(ask, neighbors)) <= ERROR
+    assert (
+        excess_of_rho(allocated_plan(ask, neighbors), ask.rho, all_pairs(ask, neighbors)) <= ERROR
+    )
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("ask", [ask for ask in GIVEN_RHO if ask not in PURELY_CONCENTRATED], ids=str)
+@pytest.mark.parametrize(
+    "ask", [ask for ask in GIVEN_RHO if ask not in PURELY_CONCENTRATED], ids=str
+)
 def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> None:
     allocation = ask.allocation(neighbors)
     assert ask.rho is not None
     assert allocation.zcdp == ZcdpCost(ask.rho, ask.delta / 2)
     assert sum(Fraction(share.rho or 0) for share in allocation.shares) == ask.rho
-    runs = [(1 if is_bounded_range(run.mechanism) else run.count, run.mechanism.cost) for run in allocation.top_k_runs]
+    runs = [
+        (1 if is_bounded_range(run.mechanism) else run.count, run.mechanism.cost)
+        for run in allocation.top_k_runs
+    ]
     assert sum(many * Fraction(cost.delta) for many, cost in runs) == ask.delta / 2
 
 
@@ -446,17 +602,24 @@ RHO_MUTANTS: dict[str, tuple[Ask, Any]] = {
 def test_what_spends_more_than_rho_is_caught(name: str) -> None:
     ask, broken = RHO_MUTANTS[name]
     assert ask.rho is not None
-    plans = [(broken(allocated_plan(ask, neighbors)), all_pairs(ask, neighbors)) for neighbors in NEIGHBORS]
+    plans = [
+        (broken(allocated_plan(ask, neighbors)), all_pairs(ask, neighbors))
+        for neighbors in NEIGHBORS
+    ]
     assert any(excess_of_rho(plan, ask.rho, pairs) > Decimal("0.001") for plan, pairs in plans)
 
 
-# ------------------------------------------------------------------------------------------------ mutants
+# -------------------- mutants
 
 
 def each(plan: Plan, **changes: Any) -> Plan:
-    """The plan with every selection's mechanism changed: what is given is a function of the selection."""
+    """The plan with every selection's mechanism changed: what is given is a function of the
+    selection.
+    """
     picks: Any = plan.selections
-    made = (replace(one, **{name: change(one) for name, change in changes.items()}) for one in picks)
+    made = (
+        replace(one, **{name: change(one) for name, change in changes.items()}) for one in picks
+    )
     return replace(plan, selections=tuple(made))
 
 
@@ -469,7 +632,9 @@ BOTH_SIZES = ask_for("limited-domain", (3, 1e-6), top=2, sizes=(1, 2), max_rank=
 
 
 def quieter(plan: Plan, factor: int) -> Plan:
-    return replace(plan, noises=tuple(replace(n, parameter=n.parameter / factor) for n in plan.noises))
+    return replace(
+        plan, noises=tuple(replace(n, parameter=n.parameter / factor) for n in plan.noises)
+    )
 
 
 MUTANTS: dict[str, tuple[Ask, Any]] = {
@@ -501,14 +666,19 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
         CHOOSING,
         lambda plan: each(plan, bottom_factor=lambda s: MINUTE),
     ),
-    "each size has the whole of δ": (BOTH_SIZES, lambda plan: each(plan, delta=lambda s: plan.delta)),
+    "each size has the whole of δ": (
+        BOTH_SIZES,
+        lambda plan: each(plan, delta=lambda s: plan.delta),
+    ),
     "each run has the whole of δ": (
         ask_for("distance", (1, 1e-6), top=2),
         lambda plan: each(plan, delta=lambda s: s.delta * 2),
     ),
     "half the scale of discrete Laplace": (NOISY, lambda plan: quieter(plan, 2)),
     "half the scale of the discrete Gaussian": (
-        ask_for("exponential", (2, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS),
+        ask_for(
+            "exponential", (2, 0.1), top=2, sizes=(1, 2), union=True, supports=True, universe=ITEMS
+        ),
         lambda plan: quieter(plan, 4),
     ),
     "each support has noise for one": (
@@ -525,7 +695,9 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
     ),
     "the number of units has half the scale": (
         replace(COUNTING, count=True),
-        lambda plan: replace(plan, count=plan.count and replace(plan.count, parameter=plan.count.parameter / 4)),
+        lambda plan: replace(
+            plan, count=plan.count and replace(plan.count, parameter=plan.count.parameter / 4)
+        ),
     ),
     "replace-one with the rate of add-remove": (
         Ask("permute-and-flip", top=2, universe=ITEMS),
@@ -538,7 +710,10 @@ MUTANTS: dict[str, tuple[Ask, Any]] = {
 def test_what_is_broken_is_caught(name: str) -> None:
     """By some pair of neighbours, in one of the two relations."""
     ask, broken = MUTANTS[name]
-    plans = [(broken(allocated_plan(ask, neighbors)), all_pairs(ask, neighbors)) for neighbors in NEIGHBORS]
+    plans = [
+        (broken(allocated_plan(ask, neighbors)), all_pairs(ask, neighbors))
+        for neighbors in NEIGHBORS
+    ]
     assert any(
         worst(plan, pairs) > release_distributions.decimal(plan.delta * Fraction(11, 10)) + ERROR
         for plan, pairs in plans
@@ -546,20 +721,23 @@ def test_what_is_broken_is_caught(name: str) -> None:
 
 
 def test_permute_and_flip_is_not_bounded_range(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were it declared to be, its picks would be composed in zero-concentrated privacy, and spend too much."""
+    """Were it declared to be, its picks would be composed in zero-concentrated privacy, and spend
+    too much.
+    """
     ask = ask_for("permute-and-flip", (1, 0.05), top=2, universe=ITEMS)
     monkeypatch.setattr(PermuteAndFlip, "bounded_range", "no theorem", raising=False)
     plan = allocated_plan(ask, "add-remove")
     assert worst(plan, all_pairs(ask, "add-remove")) > 2 * plan.delta
 
 
-# ------------------------------------------------------------------------------------------------ what is drawn
+# -------------------- what is drawn
 
 
 def printed(
     plan: Plan, database: Database, cut: int = 3, *, keep_all: bool
 ) -> dict[Picked | tuple[tuple[Itemset, int], ...], float]:
-    """P(each release as it is printed): itemsets in the order picked or, with supports, by what is said of these.
+    """P(each release as it is printed): itemsets in the order picked or, with supports, by what is
+    said of these.
 
     keep_all: whether those are printed too whose interval reaches down to 0.
     """
@@ -572,8 +750,14 @@ def printed(
             continue
         noise = plan.noises[len(named) - 1]
         for noisy, part in noise.noisy([supports[itemset] for itemset in named]):
-            told = zip(named, release_distributions.consistent(named, noisy, noise.steps), strict=True)
-            rows = [(itemset, estimate) for itemset, (least, estimate) in told if keep_all or least > noise.half_width]
+            told = zip(
+                named, release_distributions.consistent(named, noisy, noise.steps), strict=True
+            )
+            rows = [
+                (itemset, estimate)
+                for itemset, (least, estimate) in told
+                if keep_all or least > noise.half_width
+            ]
             rows.sort(key=lambda row: -row[1])
             unnamed = [(None, None)] * (len(picked) - len(named))
             result[(*rows, *unnamed)] += float(chance) * part
@@ -587,7 +771,8 @@ def weaker(plan: Plan, factor: Fraction) -> Plan:
     return replace(changed, noises=tuple(noise.times(1 / factor) for noise in plan.noises))
 
 
-# Databases on which neither the first nor abstaining is nearly certain. ε is large: three baskets are few.
+# Databases on which neither the first nor abstaining is nearly certain. ε is large: three baskets
+# are few.
 CHAIN: Database = (("a", "b", "c"), ("a", "b"), ("a",))
 TWINS: Database = (("a", "b", "c"), ("a", "b"), ("a", "b", "c"))
 AHEAD: Database = (("a", "b", "c"), ("a", "b"), ("a", "b"))
@@ -612,7 +797,10 @@ class Drawn:
 
     def releases(self, draws: int, seed: int) -> Counter[Any]:
         """How often each release is printed by `mine`."""
-        data, options = read_transactions([list(basket) for basket in self.database]), self.ask.options(self.neighbors)
+        data, options = (
+            read_transactions([list(basket) for basket in self.database]),
+            self.ask.options(self.neighbors),
+        )
         drawn: Counter[Any] = Counter()
         for number in range(draws):
             itemsets = fim.mine(data, seed=seed * MOST_DRAWS + number, **options).itemsets
@@ -625,7 +813,9 @@ LEVEL = 1e-6
 MOST_DRAWS = 100_000
 
 
-def drawn_of(budget: tuple[float, float], neighbors: Any, database: Database, mechanism: str, **asked: Any) -> Drawn:
+def drawn_of(
+    budget: tuple[float, float], neighbors: Any, database: Database, mechanism: str, **asked: Any
+) -> Drawn:
     return Drawn(ask_for(mechanism, budget, **asked), neighbors, database)
 
 
@@ -646,7 +836,9 @@ DRAWN = [
 ]
 # These take more draws, or more work for each.
 DRAWN_SLOWLY = [
-    drawn_of((9, 0.1), ADD, TWINS, "limited-domain", top=2, max_rank=3, supports=True, keep_all=False),
+    drawn_of(
+        (9, 0.1), ADD, TWINS, "limited-domain", top=2, max_rank=3, supports=True, keep_all=False
+    ),
     drawn_of((6, 0.1), ADD, CHAIN, "exponential", supports=True, universe=ITEMS, **TOGETHER),
     drawn_of((4, 0.1), ADD, CHAIN, "permute-and-flip", universe=ITEMS, **TOGETHER),
     drawn_of((12, 0.2), REPLACE, AHEAD, "large-margin", top=2, universe=ITEMS),
@@ -656,8 +848,13 @@ DRAWN_SLOWLY = [
 
 @cache
 def law_and_draws(drawn: Drawn) -> tuple[dict[Any, float], int]:
-    """The distribution, and as many draws as it takes to catch an ε that is wrong by 30 %, either way."""
-    right, wrong = drawn.distribution(), [drawn.distribution(Fraction(7, 10)), drawn.distribution(Fraction(13, 10))]
+    """The distribution, and as many draws as it takes to catch an ε that is wrong by 30 %, either
+    way.
+    """
+    right, wrong = (
+        drawn.distribution(),
+        [drawn.distribution(Fraction(7, 10)), drawn.distribution(Fraction(13, 10))],
+    )
     draws = 250
     while min(oracles.detects(right, other, draws, level=LEVEL) for other in wrong) < 0.999:
         draws += draws // 4
@@ -667,7 +864,13 @@ def law_and_draws(drawn: Drawn) -> tuple[dict[Any, float], int]:
 
 @pytest.mark.parametrize(
     "drawn",
-    [DRAWN[2], *(pytest.param(drawn, marks=pytest.mark.full) for drawn in DRAWN[:2] + DRAWN[3:] + DRAWN_SLOWLY)],
+    [
+        DRAWN[2],
+        *(
+            pytest.param(drawn, marks=pytest.mark.full)
+            for drawn in DRAWN[:2] + DRAWN[3:] + DRAWN_SLOWLY
+        ),
+    ],
     ids=str,
 )
 def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
@@ -678,11 +881,15 @@ def test_releases_are_drawn_from_the_law(drawn: Drawn) -> None:
 
 def light_abstention(monkeypatch: pytest.MonkeyPatch) -> None:
     whole: Any = vars(abstention.AbstentionWeight)["factor"]
-    monkeypatch.setattr(abstention.AbstentionWeight, "factor", property(lambda bottom: whole.fget(bottom) / 10))
+    monkeypatch.setattr(
+        abstention.AbstentionWeight, "factor", property(lambda bottom: whole.fget(bottom) / 10)
+    )
 
 
 def first_of_the_tied(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(itemset_spectra, "distinct_integers", lambda bound, number, *, randomness: [*range(number)])
+    monkeypatch.setattr(
+        itemset_spectra, "distinct_integers", lambda bound, number, *, randomness: [*range(number)]
+    )
 
 
 def half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:

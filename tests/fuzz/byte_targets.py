@@ -1,6 +1,8 @@
-"""What bytes are given to: every reader of files, and every text with a grammar. One function a target.
+"""What bytes are given to: every reader of files, and every text with a grammar. One function a
+target.
 
-The first byte of an input chooses options and suffix, so that a mutation may change them, too; the rest is the content.
+The first byte of an input chooses options and suffix, so that a mutation may change them, too; the
+rest is the content.
 """
 
 from __future__ import annotations
@@ -38,7 +40,13 @@ SALES = pa.table(
 LISTS = pa.table({"customer": [1, 1, 2], "items": [["a", "b"], [], ["a"]]})
 NUMBERS = pa.table({"id": [1, 2, 3], "items": [[1, 2], None, [39, 7, 1]]})
 HOT = pa.table({"milk": [True, False], "bread": [True, None]})
-TABLES = [SALES, LISTS, NUMBERS, HOT, SALES.set_column(2, "product", SALES["product"].dictionary_encode())]
+TABLES = [
+    SALES,
+    LISTS,
+    NUMBERS,
+    HOT,
+    SALES.set_column(2, "product", SALES["product"].dictionary_encode()),
+]
 
 _LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
 _OF_TABLES: list[dict[str, Any]] = [
@@ -72,7 +80,9 @@ _OF_SHEETS = [*_OF_TABLES, {**_LONG, "skip_rows": 2}]
 
 @dataclass(frozen=True)
 class Target:
-    """try_: takes an input; returns what came of it, or raises. seeds: whole inputs to begin with."""
+    """try_: takes an input; returns what came of it, or raises. seeds: whole inputs to begin
+    with.
+    """
 
     try_: Callable[[bytes], object]
     seeds: Sequence[bytes]
@@ -80,7 +90,9 @@ class Target:
 
 def _on_disk(content: bytes, suffix: str, ask: Callable[[Path], object]) -> object:
     """What asking gives of a file with this content, in a folder that goes afterwards."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(
+        dir="/dev/shm" if Path("/dev/shm").is_dir() else None
+    ) as folder:
         path = Path(folder) / f"a{suffix}"
         path.write_bytes(content)
         return ask(path)
@@ -106,18 +118,25 @@ def _whole(contents: Sequence[bytes], choices: Sequence[int]) -> list[bytes]:
     return [bytes([choice]) + content for content in contents for choice in choices]
 
 
-# ---------------------------------------------------------------------------------------------------- corpora
+# -------------------- corpora
 
 
 def parquet_files() -> list[bytes]:
-    """Small Parquet files: plain and dictionary pages, both page versions, all compressions that are always there."""
+    """Small Parquet files: plain and dictionary pages, both page versions, all compressions that
+    are always there.
+    """
     files = []
     for table in TABLES:
         for more in (
             {"compression": "none"},
             {"compression": "snappy", "data_page_version": "2.0", "write_statistics": True},
             {"compression": "zstd", "use_dictionary": False, "row_group_size": 2},
-            {"compression": "none", "store_schema": False, "data_page_size": 1, "write_page_index": True},
+            {
+                "compression": "none",
+                "store_schema": False,
+                "data_page_size": 1,
+                "write_page_index": True,
+            },
         ):
             stream = io.BytesIO()
             pyarrow.parquet.write_table(table, stream, **more)
@@ -178,7 +197,8 @@ def _database() -> bytes:
             connection.execute("create table sales (order_id, product)")
             rows = [(1, "a"), (1, b"\0\xff"), (2.5, None), (None, "é"), (9**19, 1e300)]
             connection.executemany(
-                "insert into sales values (?, ?)", [(str(v) if v == 9**19 else v, w) for v, w in rows]
+                "insert into sales values (?, ?)",
+                [(str(v) if v == 9**19 else v, w) for v, w in rows],
             )
             connection.commit()
         return path.read_bytes()
@@ -205,7 +225,7 @@ def _releases() -> list[bytes]:
     return found
 
 
-# ---------------------------------------------------------------------------------------------------- targets
+# -------------------- targets
 
 
 def _gzip(given: bytes) -> object:
@@ -213,11 +233,15 @@ def _gzip(given: bytes) -> object:
     choice, content = (given[0], given[1:]) if given else (0, b"")
     if choice & 1:
         content = gzip.compress(content, mtime=0)
-    return _read(bytes([choice >> 1]) + content, [".csv.gz", ".dat.gz", ".spmf.gz", ".txt.gz"], _OF_TEXTS)
+    return _read(
+        bytes([choice >> 1]) + content, [".csv.gz", ".dat.gz", ".spmf.gz", ".txt.gz"], _OF_TEXTS
+    )
 
 
 def _zipped(given: bytes) -> object:
-    """A workbook: the XML of its sheet and its shared strings, which no change of packed bytes would reach."""
+    """A workbook: the XML of its sheet and its shared strings, which no change of packed bytes
+    would reach.
+    """
     choice, content = (given[:1], given[1:]) if given else (b"\0", b"")
     sheet, _, strings = content.decode("utf-8", "replace").partition("\0")
     return _read(choice + workbook(sheet, strings=strings.split("\0")), [".xlsx", ""], _OF_SHEETS)
@@ -251,7 +275,10 @@ def _ledger(given: bytes) -> object:
 def _sqlite(given: bytes) -> object:
     def ask(path: Path) -> object:
         return fim.read_transactions(
-            f"sqlite:///{path}", query="select order_id, product from sales", basket="order_id", item="product"
+            f"sqlite:///{path}",
+            query="select order_id, product from sales",
+            basket="order_id",
+            item="product",
         )
 
     found = _on_disk(given, ".db", ask)
@@ -261,7 +288,9 @@ def _sqlite(given: bytes) -> object:
 
 
 def _of_suffix(suffixes: Sequence[str], ask: Callable[[Path], object]) -> Callable[[bytes], object]:
-    return lambda given: _on_disk(given[1:], suffixes[(given[0] if given else 0) % len(suffixes)], ask)
+    return lambda given: _on_disk(
+        given[1:], suffixes[(given[0] if given else 0) % len(suffixes)], ask
+    )
 
 
 def _where(given: bytes) -> object:
@@ -278,18 +307,32 @@ _CONDITIONS = [
     "order_id between 1 and 2.5e0 and customer <> 'it''s'",
     "\"order_id\" < -3 or `product` != 'é' or customer not in ('a')",
 ]
-_LISTED = [b"bread\nbutter\n39\n", b"item\nbread\n", b'"a, b",c\nd\n', b"a b\nc\n", b'{"schema": 1, "itemsets": []}']
+_LISTED = [
+    b"bread\nbutter\n39\n",
+    b"item\nbread\n",
+    b'"a, b",c\nd\n',
+    b"a b\nc\n",
+    b'{"schema": 1, "itemsets": []}',
+]
 
 OBJECTS = [
-    b'{"order_id": 1, "product": "a", "customer": null}\n{"order_id": 1.0, "product": 39, "customer": "u"}\n',
-    b'{"items": ["a", 39, null, true, -1e5], "customer": 1}\n\n{"items": null}\n{"items": [], "b": {"c": [[1]]}}\n',
+    (
+        b'{"order_id": 1, "product": "a", "customer": null}\n{"order_id": 1.0, "product": 39, '
+        b'"customer": "u"}\n'
+    ),
+    (
+        b'{"items": ["a", 39, null, true, -1e5], "customer": 1}\n\n{"items": null}\n{"items": [], '
+        b'"b": {"c": [[1]]}}\n'
+    ),
     b'{"items": ["\\ud83d\\ude00", "\\u0000"]}\r\n{"items": ["\xc3\xa9"]}',
     b'[{"items": ["a"]}]',
 ]
 _SHEETS = [
-    b'<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row><row r="2"><c r="A2"><v>1</v></c>'
+    b'<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row><row r="2"><c '
+    b'r="A2"><v>1</v></c>'
     b'<c r="B2" t="inlineStr"><is><t>tea</t></is></c></row>\0order_id\0product',
-    b'<row><c t="str"><v>order_id</v></c><c t="s"><v>0</v></c></row><row><c s="1"><v>45000.5</v></c>'
+    b'<row><c t="str"><v>order_id</v></c><c t="s"><v>0</v></c></row><row><c '
+    b's="1"><v>45000.5</v></c>'
     b'<c t="b"><v>1</v></c></row><row r="9"><c r="B9" t="e"><v>#N/A</v></c>'
     b'<c r="D9" t="d"><v>2024-01-02</v></c></row>\0product',
 ]
@@ -300,22 +343,33 @@ WORKBOOKS = [
 ]
 
 TARGETS: dict[str, Callable[[], Target]] = {
-    "parquet": lambda: Target(_reads([".parquet", ".pq", ""], _OF_TABLES), _whole(parquet_files(), [0, 1, 2, 4])),
-    "arrow": lambda: Target(_reads([".arrow", ".feather", ".arrows", ""], _OF_TABLES), _whole(arrow_files(), [0, 2])),
+    "parquet": lambda: Target(
+        _reads([".parquet", ".pq", ""], _OF_TABLES), _whole(parquet_files(), [0, 1, 2, 4])
+    ),
+    "arrow": lambda: Target(
+        _reads([".arrow", ".feather", ".arrows", ""], _OF_TABLES), _whole(arrow_files(), [0, 2])
+    ),
     "columns": lambda: Target(
         _reads([".csv", ".tsv", ".txt", ".csv"], _OF_TEXTS), _whole(TEXTS, [1, 2, 7, 9, 11, 128])
     ),
     "lines": lambda: Target(
-        _reads([".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS), _whole(TEXTS, [0, 32, 64, 13, 14, 15, 16])
+        _reads([".csv", ".dat", ".spmf", ".txt"], _OF_TEXTS),
+        _whole(TEXTS, [0, 32, 64, 13, 14, 15, 16]),
     ),
-    "gzip": lambda: Target(_gzip, [*_whole(TEXTS, [3, 5]), *_whole([gzip.compress(t) for t in TEXTS], [2, 4])]),
+    "gzip": lambda: Target(
+        _gzip, [*_whole(TEXTS, [3, 5]), *_whole([gzip.compress(t) for t in TEXTS], [2, 4])]
+    ),
     "json": lambda: Target(
-        _reads([".jsonl", ".txt", ".ndjson", ""], _OF_TEXTS), _whole(OBJECTS, [0, 1, 4, 19, 34, 128, 129])
+        _reads([".jsonl", ".txt", ".ndjson", ""], _OF_TEXTS),
+        _whole(OBJECTS, [0, 1, 4, 19, 34, 128, 129]),
     ),
     "sheets": lambda: Target(_zipped, _whole(_SHEETS, [1, 9, 3, 7, 129, 137])),
-    "workbooks": lambda: Target(_reads([".xlsx", ""], _OF_SHEETS), _whole(WORKBOOKS, [1, 9, 3, 7, 129])),
+    "workbooks": lambda: Target(
+        _reads([".xlsx", ""], _OF_SHEETS), _whole(WORKBOOKS, [1, 9, 3, 7, 129])
+    ),
     "bzip2": lambda: Target(
-        _reads([".csv.bz2", ".dat.bz2"], _OF_TEXTS), _whole([bz2.compress(t) for t in TEXTS], [1, 33])
+        _reads([".csv.bz2", ".dat.bz2"], _OF_TEXTS),
+        _whole([bz2.compress(t) for t in TEXTS], [1, 33]),
     ),
     "sqlite": lambda: Target(_sqlite, [_database()]),
     "release": lambda: Target(_release, _releases()),

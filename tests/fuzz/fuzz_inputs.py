@@ -1,4 +1,6 @@
-"""Inputs of all kinds: files; frames, tables, arrays and other objects; options, right and wrong."""
+"""Inputs of all kinds: files; frames, tables, arrays and other objects; options, right and
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,32 @@ from byte_targets import HOT, LISTS, OBJECTS, SALES, TEXTS, WORKBOOKS
 from hypothesis import strategies as st
 from reading_files import TYPES
 
-_KINDS = ".csv .tsv .tab .txt .dat .fimi .spmf .csv.gz .dat.gz .CSV .parquet .pq .arrow .feather .ipc .arrows .json"
+_KINDS = (
+    ".csv .tsv .tab .txt .dat .fimi .spmf .csv.gz .dat.gz .CSV .parquet .pq .arrow .feather "
+    ".ipc .arrows .json"
+)
 SUFFIXES = [*_KINDS.split(), ".jsonl", ".ndjson.gz", ".csv.bz2", ".xlsx", ".zip", ""]
 
-_PLAIN = "a b milk 1 2 39 007 -1 -2 0 1.5 NULL nan é 漢字 order_id product customer true False x # % -"
+_PLAIN = (
+    "a b milk 1 2 39 007 -1 -2 0 1.5 NULL nan é 漢字 order_id product customer true False x # % -"
+)
 _TOKENS = st.sampled_from(
     [
         *_PLAIN.split(),
-        *("", " ", "whole milk", "Item 1", "Item 2", '"', '""', '"q, r"', "'", "@ITEM=1=a", "a" * 300, "9" * 30),
+        *(
+            "",
+            " ",
+            "whole milk",
+            "Item 1",
+            "Item 2",
+            '"',
+            '""',
+            '"q, r"',
+            "'",
+            "@ITEM=1=a",
+            "a" * 300,
+            "9" * 30,
+        ),
         *("\0", "\ufeff", "\x1b[2J", "=1+1", "sep=;", "\u3000", "\u2028"),
     ]
 )
@@ -35,9 +55,14 @@ def texts(draw: st.DrawFn) -> bytes:
     """Text that looks like purchases, in some dialect, perhaps of several at once."""
     separator, end = draw(_SEPARATORS), draw(_ENDS)
     lines = draw(st.lists(st.lists(_TOKENS, max_size=5), max_size=8))
-    text = end.join((draw(_SEPARATORS) if draw(st.integers(0, 9)) == 0 else separator).join(line) for line in lines)
+    text = end.join(
+        (draw(_SEPARATORS) if draw(st.integers(0, 9)) == 0 else separator).join(line)
+        for line in lines
+    )
     text += draw(st.sampled_from(["", end, "\n"]))
-    encoding = draw(st.sampled_from(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le"]))
+    encoding = draw(
+        st.sampled_from(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le"])
+    )
     return text.encode(encoding, "replace")
 
 
@@ -73,23 +98,45 @@ def options(draw: st.DrawFn, *, odd: bool = True) -> dict[str, Any]:
     if draw(st.integers(0, 3)) == 0:
         drawn |= {"basket": "order_id", "item": "product"}
     if odd and draw(st.integers(0, 19)) == 0:
-        drawn[draw(st.sampled_from(sorted({*_OPTIONS} - {"missing_user", "input_format"})))] = draw(_ODD)
+        drawn[draw(st.sampled_from(sorted({*_OPTIONS} - {"missing_user", "input_format"})))] = draw(
+            _ODD
+        )
     return drawn
 
 
-# ------------------------------------------------------------------------------------------------ what is in memory
+# -------------------- what is in memory
 
 _VALUES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 3),
     st.sampled_from(
-        [2**63, -(2**63) - 1, 10**40, np.int8(1), np.float32(0.5), np.str_("a"), b"a", Decimal("1.5"), Fraction(1, 3)]
+        [
+            2**63,
+            -(2**63) - 1,
+            10**40,
+            np.int8(1),
+            np.float32(0.5),
+            np.str_("a"),
+            b"a",
+            Decimal("1.5"),
+            Fraction(1, 3),
+        ]
     ),
     st.floats(),
     st.sampled_from(["a", "b", " a", "", "NULL", "a\0", "\ud800", "é", "1", "\n"]),
     st.sampled_from(
-        [pd.NA, pd.NaT, np.nan, np.datetime64("NaT", "s"), pd.Timestamp(0), object(), (1, 2), range(2), {}]
+        [
+            pd.NA,
+            pd.NaT,
+            np.nan,
+            np.datetime64("NaT", "s"),
+            pd.Timestamp(0),
+            object(),
+            (1, 2),
+            range(2),
+            {},
+        ]
     ),
 )
 _NESTED = st.recursive(
@@ -114,7 +161,10 @@ def _array(draw: st.DrawFn, length: int) -> Any:
     kind, values = TYPES[draw(st.sampled_from([*TYPES]))]
     drawn = [draw(st.none() | values) for _ in range(length)]
     if draw(st.integers(0, 4)) == 0:
-        lists = [None if draw(st.booleans()) else drawn[: draw(st.integers(0, length))] for _ in range(length)]
+        lists = [
+            None if draw(st.booleans()) else drawn[: draw(st.integers(0, length))]
+            for _ in range(length)
+        ]
         return pa.array(lists, pa.list_(kind))
     return pa.array(drawn, kind)
 
@@ -124,8 +174,14 @@ def tables(draw: st.DrawFn) -> Any:
     """Arrow tables of any types, as they are, in batches, or as a frame of polars or pandas."""
     names = [str(name) for name in draw(_NAMES)]
     length = draw(st.integers(0, 4))
-    table = pa.table([_array(draw, length) for _ in names], names=names) if names else draw(st.sampled_from(TABLES))
-    match draw(st.sampled_from(["table", "reader", "batch", "polars", "pandas", "array", "arrow pandas"])):
+    table = (
+        pa.table([_array(draw, length) for _ in names], names=names)
+        if names
+        else draw(st.sampled_from(TABLES))
+    )
+    match draw(
+        st.sampled_from(["table", "reader", "batch", "polars", "pandas", "array", "arrow pandas"])
+    ):
         case "reader":
             return table.to_reader(max_chunksize=2)
         case "batch":
@@ -139,7 +195,9 @@ def tables(draw: st.DrawFn) -> Any:
                 return table
         case "pandas" | "arrow pandas" as form:
             try:
-                return table.to_pandas(types_mapper=pd.ArrowDtype if form == "arrow pandas" else None)
+                return table.to_pandas(
+                    types_mapper=pd.ArrowDtype if form == "arrow pandas" else None
+                )
             except Exception:
                 return table
     return table
@@ -149,13 +207,20 @@ def tables(draw: st.DrawFn) -> Any:
 def frames(draw: st.DrawFn) -> Any:
     """Frames of pandas with anything in them, and arrays and matrices."""
     names, length = draw(_NAMES) or ["x"], draw(st.integers(0, 4))
-    kind = draw(st.sampled_from(["lists", "numbers", "sparse", "category", "array", "matrix", "series"]))
+    kind = draw(
+        st.sampled_from(["lists", "numbers", "sparse", "category", "array", "matrix", "series"])
+    )
     if kind == "array":
         shape = draw(st.sampled_from([(), (0,), (3,), (2, 2), (0, 3), (2, 0), (1, 2, 2)]))
         dtype = draw(st.sampled_from(["bool", "int8", "float64", "U1", "O", "complex64", "M8[s]"]))
         return np.full(shape, draw(st.sampled_from([0, 1, 2])), dtype="int8").astype(dtype)
     if kind == "matrix":
-        cells = np.array([[draw(st.sampled_from([0, 0, 1, 2, -1])) for _ in range(3)] for _ in range(length or 1)])
+        cells = np.array(
+            [
+                [draw(st.sampled_from([0, 0, 1, 2, -1])) for _ in range(3)]
+                for _ in range(length or 1)
+            ]
+        )
         return draw(st.sampled_from([scipy.sparse.csr_matrix, scipy.sparse.coo_array]))(cells)
     kinds: dict[str, tuple[Any, Any]] = {
         "numbers": (st.sampled_from([0, 1, 1, 0, 2, -1, np.nan]), "float64"),

@@ -1,4 +1,6 @@
-"""What no input may cost, and what may become of it: an answer, or one line that says what is wrong."""
+"""What no input may cost, and what may become of it: an answer, or one line that says what is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,12 @@ def within_limits() -> Iterator[None]:
         raise TooSlowError(f"more than {SECONDS} s")
 
     before = peak_megabytes()
-    # Seconds of this process, which a busy machine does not lengthen; and ten times as many on the clock, for one that
-    # waits for ever.
-    timers = {signal.SIGPROF: (signal.ITIMER_PROF, SECONDS), signal.SIGALRM: (signal.ITIMER_REAL, 10 * SECONDS)}
+    # Seconds of this process, which a busy machine does not lengthen; and ten times as many on the
+    # clock, for one that waits for ever.
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, SECONDS),
+        signal.SIGALRM: (signal.ITIMER_REAL, 10 * SECONDS),
+    }
     previous = {number: signal.signal(number, ring) for number in timers}
     for timer, seconds in timers.values():
         signal.setitimer(timer, seconds)
@@ -49,7 +54,9 @@ def peak_megabytes() -> float:
 
 
 def outcome(ask: Callable[[], Any]) -> Any:
-    """What asking gives; or the message of one of our errors, checked. Anything else that is raised is a fault."""
+    """What asking gives; or the message of one of our errors, checked. Anything else that is raised
+    is a fault.
+    """
     with within_limits(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,4 +1,6 @@
-"""Whatever is asked of whatever data: a release that keeps its form, or one line; in Python and on the command line."""
+"""Whatever is asked of whatever data: a release that keeps its form, or one line; in Python and on
+the command line.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,36 @@ from fim_private.release.release import Release
 
 pytestmark = pytest.mark.full
 
-_NUMBERS: list[Any] = [0, 1, 2, 3, -1, 10**6, 10**30, 10**400, 1.0, 1e-6, 1e-400, 0.5, 1.5, 1e300, True, None]
-_NUMBERS += [float("nan"), float("inf"), "", "1", "1_0", "2-4", Fraction(1, 3), np.int64(2), np.float64(0.5), []]
+_NUMBERS: list[Any] = [
+    0,
+    1,
+    2,
+    3,
+    -1,
+    10**6,
+    10**30,
+    10**400,
+    1.0,
+    1e-6,
+    1e-400,
+    0.5,
+    1.5,
+    1e300,
+    True,
+    None,
+]
+_NUMBERS += [
+    float("nan"),
+    float("inf"),
+    "",
+    "1",
+    "1_0",
+    "2-4",
+    Fraction(1, 3),
+    np.int64(2),
+    np.float64(0.5),
+    [],
+]
 _NUMBERS += [range(1, 3), object()]
 numbers = st.sampled_from(_NUMBERS)
 _MECHANISMS = ["auto", "", "no such", *(spec.name for spec in REGISTRY)]
@@ -93,13 +123,18 @@ def test_mine(shop: str, asked: dict[str, Any]) -> None:
     check(outcome(lambda: fim.mine(_SHOPS[shop], **asked)))
 
 
-# -------------------------------------------------------------------------------------------------- command line
+# -------------------- command line
 
-_PLAIN = "0 1 2 -1 1_0 \u0663 \uff11 1e400 nan inf 1.5 2-3 x - 0x10 1e-6 json csv a.csv b.parquet out.txt ~ /"
+_PLAIN = (
+    "0 1 2 -1 1_0 \u0663 \uff11 1e400 nan inf 1.5 2-3 x - 0x10 1e-6 json csv a.csv "
+    "b.parquet out.txt ~ /"
+)
 _WORDS = [*_PLAIN.split(), "", " 1", "10" * 30, "\0", "\u00e9"]
 _NAMES = (
-    "size epsilon delta top union supports supports-share keep-all mechanism neighbors max-rank user missing-user "
-    "basket item items input-format delimiter header no-header encoding catalogue format output seed universe-size "
+    "size epsilon delta top union supports supports-share keep-all mechanism neighbors max-rank "
+    "user missing-user "
+    "basket item items input-format delimiter header no-header encoding catalogue format output "
+    "seed universe-size "
     "max-work units typical-basket confidence trials help version itemsets"
 )
 _OPTIONS = ["-h", "-x", *(f"--{name}" for name in _NAMES.split())]
@@ -144,7 +179,9 @@ def test_command_line(command: str, words: list[str], content: bytes) -> None:
         os.chdir(folder)
         try:
             code, out, err = exit_code(
-                [command, "a.csv", "--max-work", "1000000", *words] if command == "mine" else [command, *words]
+                [command, "a.csv", "--max-work", "1000000", *words]
+                if command == "mine"
+                else [command, *words]
             )
         finally:
             os.chdir(here)

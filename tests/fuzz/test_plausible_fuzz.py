@@ -1,4 +1,6 @@
-"""Valid files, in every form and dialect: read right where they are described, and right or not at all elsewhere."""
+"""Valid files, in every form and dialect: read right where they are described, and right or not at
+all elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,16 @@ from fim_private.reading.transactions import Transactions
 
 pytestmark = pytest.mark.full
 
-_WORDS = ["milk", "bread", "tea bags", "semi-skimmed milk", "7up", "crème brûlée", "rolls/buns", "eggs, large"]
+_WORDS = [
+    "milk",
+    "bread",
+    "tea bags",
+    "semi-skimmed milk",
+    "7up",
+    "crème brûlée",
+    "rolls/buns",
+    "eggs, large",
+]
 _CODES = ["85123A", "71053", "84406B", "22423", "POST", "S-77"]
 _NAMES = {
     "basket": ["order_id", "InvoiceNo", "Transaction", "Bestellnummer", "foo"],
@@ -44,27 +55,39 @@ def purchases(draw: st.DrawFn) -> Purchases:
     ids = draw(st.sampled_from(["{}", "O{:05}", "2024-{}"]))
     users = draw(st.sampled_from(["u{}", "{}", "ann {}"]))
     baskets = draw(
-        st.lists(st.lists(st.sampled_from(items), min_size=1, max_size=5, unique=True), min_size=4, max_size=12)
+        st.lists(
+            st.lists(st.sampled_from(items), min_size=1, max_size=5, unique=True),
+            min_size=4,
+            max_size=12,
+        )
     )
-    return [(users.format(number % 3), ids.format(number), basket) for number, basket in enumerate(baskets)]
+    return [
+        (users.format(number % 3), ids.format(number), basket)
+        for number, basket in enumerate(baskets)
+    ]
 
 
 def read_as(data: Transactions) -> Counter[frozenset[str]]:
     label = data.vocabulary.label
     return Counter(
-        frozenset(str(label(code)) for code in data.items[a:b].tolist()) for a, b in pairwise(data.offsets.tolist())
+        frozenset(str(label(code)) for code in data.items[a:b].tolist())
+        for a, b in pairwise(data.offsets.tolist())
     )
 
 
 def with_lines(rows: Sequence[Sequence[str]], delimiter: str, end: str, *, quoted: bool) -> str:
     stream = io.StringIO()
-    csv.writer(stream, delimiter=delimiter, lineterminator=end, quoting=1 if quoted else 0).writerows(rows)
+    csv.writer(
+        stream, delimiter=delimiter, lineterminator=end, quoting=1 if quoted else 0
+    ).writerows(rows)
     return stream.getvalue()
 
 
 @dataclass(frozen=True)
 class Written:
-    """A file: what is in it, under which suffix, and the options that describe it, the first of which are needed."""
+    """A file: what is in it, under which suffix, and the options that describe it, the first of
+    which are needed.
+    """
 
     content: bytes
     suffix: str
@@ -81,10 +104,19 @@ def text_files(draw: st.DrawFn, bought: Purchases) -> Written:
     extra = draw(st.booleans())
     options: dict[str, Any] = {}
     if form == "long":
-        head = [name["user"], name["basket"], name["item"]] if extra else [name["basket"], name["item"]]
-        rows = [[user, order, item][-len(head) :] for user, order, items in bought for item in items]
+        head = (
+            [name["user"], name["basket"], name["item"]]
+            if extra
+            else [name["basket"], name["item"]]
+        )
+        rows = [
+            [user, order, item][-len(head) :] for user, order, items in bought for item in items
+        ]
         if extra:
-            head, rows = [*head, name["date"], name["price"]], [[*row, "2024-01-02", "1.5"] for row in rows]
+            head, rows = (
+                [*head, name["date"], name["price"]],
+                [[*row, "2024-01-02", "1.5"] for row in rows],
+            )
         rows = [head, *rows]
         options = {"basket": name["basket"], "item": name["item"]}
     elif form == "wide":
@@ -96,7 +128,10 @@ def text_files(draw: st.DrawFn, bought: Purchases) -> Written:
     elif form == "one-hot":
         universe = sorted({item for _, _, items in bought for item in items})
         yes, no = draw(st.sampled_from([("1", "0"), ("True", "False"), ("yes", "no")]))
-        rows = [universe, *([yes if item in items else no for item in universe] for _, _, items in bought)]
+        rows = [
+            universe,
+            *([yes if item in items else no for item in universe] for _, _, items in bought),
+        ]
         assume(len(universe) > 2)
         options = {"input_format": "one-hot"}
     elif form == "jsonl":
@@ -115,11 +150,16 @@ def text_files(draw: st.DrawFn, bought: Purchases) -> Written:
     if form == "fimi":
         text = end.join(" ".join(row) for row in rows) + end
     if form == "jsonl":
-        lines = (json.dumps({"items": row, "n": len(row)}, ensure_ascii=draw(st.booleans())) for row in rows)
+        lines = (
+            json.dumps({"items": row, "n": len(row)}, ensure_ascii=draw(st.booleans()))
+            for row in rows
+        )
         text = end.join(lines) + end
     encoding = draw(st.sampled_from(["utf-8", "utf-8", "utf-8-sig", "utf-16", "cp1252"]))
     # White space is between items where the suffix says so: in .csv it is inside of them.
-    suffixes = [".dat", ".txt", ""] if form == "fimi" else [".csv", ".txt", ".tsv", ".dat", ".csv.gz", ""]
+    suffixes = (
+        [".dat", ".txt", ""] if form == "fimi" else [".csv", ".txt", ".tsv", ".dat", ".csv.gz", ""]
+    )
     suffix = draw(st.sampled_from(suffixes))
     content = text.encode(encoding)
     if encoding == "cp1252":
@@ -140,7 +180,10 @@ def ask(written: Written, options: dict[str, Any]) -> Any:
 
 def as_written(bought: Purchases, written: Written) -> Counter[frozenset[str]]:
     is_fimi = written.options.get("input_format") == "fimi"
-    return Counter(frozenset(item.replace(" ", "_") if is_fimi else item for item in items) for _, _, items in bought)
+    return Counter(
+        frozenset(item.replace(" ", "_") if is_fimi else item for item in items)
+        for _, _, items in bought
+    )
 
 
 @given(data=st.data())
@@ -151,5 +194,9 @@ def test_text_is_read_as_it_is_described_or_refused(data: st.DataObject) -> None
     assert isinstance(found, Transactions), found
     assert read_as(found) == as_written(bought, written)
     given_only = data.draw(st.sets(st.sampled_from(["delimiter", "encoding"])))
-    found = ask(written, {name: value for name, value in written.options.items() if name in given_only})
-    assert isinstance(found, FimPrivateError) or read_as(found) == as_written(bought, written), read_as(found)
+    found = ask(
+        written, {name: value for name, value in written.options.items() if name in given_only}
+    )
+    assert isinstance(found, FimPrivateError) or read_as(found) == as_written(bought, written), (
+        read_as(found)
+    )

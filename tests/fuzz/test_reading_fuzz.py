@@ -1,4 +1,6 @@
-"""Whatever is given to be read: an answer that keeps its promises, or one line. `make fuzz` runs these for long."""
+"""Whatever is given to be read: an answer that keeps its promises, or one line. `make fuzz` runs
+these for long.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +59,8 @@ def test_inspect(content: bytes, suffix: str, options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", ["tables", "frames", "objects"])
 @given(data=st.data())
 def test_in_memory(kind: str, data: st.DataObject) -> None:
-    source = data.draw({"tables": inputs.tables(), "frames": inputs.frames(), "objects": inputs.objects}[kind])
+    source = data.draw(
+        {"tables": inputs.tables(), "frames": inputs.frames(), "objects": inputs.objects}[kind]
+    )
     options = data.draw(inputs.options()) if data.draw(st.booleans()) else {}
     check(outcome(lambda: fim.read_transactions(source, **options)))

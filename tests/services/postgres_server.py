@@ -1,4 +1,6 @@
-"""A PostgreSQL server of the tests' own: started in a temporary folder, reached by a socket in it, and stopped."""
+"""A PostgreSQL server of the tests' own: started in a temporary folder, reached by a socket in it,
+and stopped.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ PASSWORD = "tell@no/one?"
 
 @dataclass(frozen=True)
 class Server:
-    """A running server. folder: of its socket. binaries: of its programs. account: of the system, whose it is."""
+    """A running server. folder: of its socket. binaries: of its programs. account: of the system,
+    whose it is.
+    """
 
     folder: Path
     binaries: Path
@@ -29,12 +33,23 @@ class Server:
     def address(self, database: str = "shop", user: str = "owner", **more: str) -> str:
         """Return the address of a database, without a password."""
         parameters = {"host": str(self.folder), "user": user, **more}
-        return f"postgresql:///{database}?" + "&".join(f"{name}={value}" for name, value in parameters.items())
+        return f"postgresql:///{database}?" + "&".join(
+            f"{name}={value}" for name, value in parameters.items()
+        )
 
     def run(self, script: str, database: str = "shop") -> None:
         """Run SQL as the owner."""
         self.program(
-            "psql", "-q", "-v", "ON_ERROR_STOP=1", "-h", str(self.folder), "-U", "owner", database, text=script
+            "psql",
+            "-q",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-h",
+            str(self.folder),
+            "-U",
+            "owner",
+            database,
+            text=script,
         )
 
     def program(self, name: str, *words: str, text: str | None = None) -> None:
@@ -60,8 +75,14 @@ def binaries() -> Path:
     if (named := shutil.which("initdb")) is not None:
         found.append(Path(named).resolve().parent)
     if not found:
-        pytest.fail("this test starts a PostgreSQL server: install one (on Debian: apt-get install postgresql)")
-    return max(found, key=lambda path: [int(part) for part in path.parent.name.split(".") if part.isdigit()])
+        pytest.fail(
+            "this test starts a PostgreSQL server: install one (on Debian: apt-get "
+            "install postgresql)"
+        )
+    return max(
+        found,
+        key=lambda path: [int(part) for part in path.parent.name.split(".") if part.isdigit()],
+    )
 
 
 def account() -> str | None:
@@ -87,10 +108,22 @@ def running_server() -> Iterator[Server]:
         if server.account is not None:
             shutil.chown(secret, server.account)
         server.program(
-            "initdb", "-D", data, "-U", "owner", "-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8", "-N"
+            "initdb",
+            "-D",
+            data,
+            "-U",
+            "owner",
+            "-A",
+            "scram-sha-256",
+            f"--pwfile={secret}",
+            "-E",
+            "UTF8",
+            "-N",
         )
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        server.program("pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
+        server.program(
+            "pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start"
+        )
         try:
             server.run("create database shop", "postgres")
             yield server

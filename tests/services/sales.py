@@ -20,7 +20,9 @@ QUERY = "select * from sales"
 
 
 def sales(seed: int = 1, orders: int = 400) -> pa.Table:
-    """One row per item, in no order: orders are not together. Some customers and products are missing."""
+    """One row per item, in no order: orders are not together. Some customers and products are
+    missing.
+    """
     draw = random.Random(seed)
     products = [f"product {place}" for place in range(12)]
     rows = []
@@ -42,16 +44,23 @@ def sales(seed: int = 1, orders: int = 400) -> pa.Table:
         ]
     draw.shuffle(rows)
     names = ["customer_id", "order_id", "product", "country", "day", "price", "code"]
-    table = pa.table({name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
+    table = pa.table(
+        {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    )
     return table.set_column(4, "day", table["day"].cast(pa.date32()))
 
 
 def as_sqlite(table: pa.Table, path: Path) -> str:
     """Write a table to a SQLite file; return its address."""
-    rows = [tuple(str(value) if name == "day" else value for name, value in row.items()) for row in table.to_pylist()]
+    rows = [
+        tuple(str(value) if name == "day" else value for name, value in row.items())
+        for row in table.to_pylist()
+    ]
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"create table sales ({', '.join(table.column_names)})")
-        connection.executemany(f"insert into sales values ({', '.join('?' * table.num_columns)})", rows)
+        connection.executemany(
+            f"insert into sales values ({', '.join('?' * table.num_columns)})", rows
+        )
         connection.commit()
     return f"sqlite:///{path}"
 
@@ -64,8 +73,15 @@ def as_csv(table: pa.Table, path: Path) -> Path:
 
 def as_partitions(table: pa.Table, folder: Path) -> Path:
     """Write a table to Parquet in a folder for each country; return the folder."""
-    by_country = pyarrow.dataset.partitioning(pa.schema([table.schema.field("country")]), flavor="hive")
+    by_country = pyarrow.dataset.partitioning(
+        pa.schema([table.schema.field("country")]), flavor="hive"
+    )
     pyarrow.dataset.write_dataset(
-        table, folder, format="parquet", partitioning=by_country, max_rows_per_group=50, max_rows_per_file=100
+        table,
+        folder,
+        format="parquet",
+        partitioning=by_country,
+        max_rows_per_group=50,
+        max_rows_per_file=100,
     )
     return folder

@@ -1,4 +1,5 @@
-"""Mine on a cluster of this machine (`local-cluster`), and kill a worker while it counts: a process of its own.
+"""Mine on a cluster of this machine (`local-cluster`), and kill a worker while it counts: a process
+of its own.
 
     python spark_cluster.py FILE
 
@@ -22,7 +23,8 @@ from fim_private.spark import source as spark_counter
 from fim_private.spark.dataframes import session
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
-# What these tests do is over before Java's second compiler pays: without it they take half the time.
+# What these tests do is over before Java's second compiler pays: without it they take half the
+# time.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 REQUEST: Any = {"basket": "basket", "item": "item", "user": "user", "missing_user": "own-unit"}
 REQUEST |= {"epsilon": 20, "delta": 1e-3, "seed": 1, "size": "1-2", "top": 3, "supports": True}
@@ -30,7 +32,9 @@ REQUEST |= {"epsilon": 20, "delta": 1e-3, "seed": 1, "size": "1-2", "top": 3, "s
 
 def executors() -> list[int]:
     """The processes of Spark that run tasks and are children of this one, however far."""
-    found = subprocess.run(["pgrep", "-f", EXECUTOR], capture_output=True, text=True, check=False).stdout.split()
+    found = subprocess.run(
+        ["pgrep", "-f", EXECUTOR], capture_output=True, text=True, check=False
+    ).stdout.split()
     return [pid for pid in map(int, found) if os.getpid() in _parents(pid)]
 
 
@@ -47,7 +51,9 @@ def _parents(pid: int) -> list[int]:
 
 
 def main(path: str) -> None:
-    """Mine, killing the first executor there is as soon as counting begins, and another one later."""
+    """Mine, killing the first executor there is as soon as counting begins, and another one
+    later.
+    """
     warnings.simplefilter("ignore")
     session(
         {

@@ -1,4 +1,5 @@
-"""The page of a release in a real browser, Debian's chromium: what is seen on a phone, on screens and in print.
+"""The page of a release in a real browser, Debian's chromium: what is seen on a phone, on screens
+and in print.
 
 The browser is driven over its DevTools protocol, through a pipe: it measures what it has laid out.
 """
@@ -25,10 +26,23 @@ from fim_private.release.trend import changes_page
 
 pytestmark = pytest.mark.full
 _OPTIONS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe"),
+    *(
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-quic",
+        "--no-first-run",
+    ),
+    *(
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--remote-debugging-pipe",
+    ),
 ]
-# What sticks out of the page or of its box, text that is too small or stands out too little from its ground.
+# What sticks out of the page or of its box, text that is too small or stands out too little from
+# its ground.
 _MEASURE = """(() => {
   const wide = document.documentElement.clientWidth, out = [], clipped = [], small = [], pale = [];
   const parts = colour => colour.match(/[\\d.]+/g).map(Number);
@@ -58,16 +72,22 @@ _MEASURE = """(() => {
     if ((high + .05) / (low + .05) < 4.5) pale.push(`${name(each)} ${style.color}`);
   }
   return {scrolls: document.documentElement.scrollWidth - wide, out, clipped, small, pale, texts};
-})()"""
+})()"""  # noqa: E501
 GOOD = {"scrolls": 0, "out": [], "clipped": [], "small": [], "pale": []}
 SIZES = {390: "phone", 1024: "tablet", 1920: "screen"}
 
 
 class Browser:
-    """One tab of a browser. events: what it told while a page was loaded, such as messages on its console."""
+    """One tab of a browser. events: what it told while a page was loaded, such as messages on its
+    console.
+    """
 
     def __init__(self, folder: Path) -> None:
-        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        program = (
+            shutil.which("chromium")
+            or shutil.which("chromium-browser")
+            or shutil.which("google-chrome")
+        )
         if program is None:
             pytest.fail("no browser: install Debian's package chromium")
         # The browser reads commands at 3 and writes answers at 4.
@@ -88,7 +108,9 @@ class Browser:
         self._session: dict[str, str] = {}
         self.events: list[dict[str, Any]] = []
         tab = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = {"sessionId": self.call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]}
+        self._session = {
+            "sessionId": self.call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
+        }
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
@@ -114,7 +136,9 @@ class Browser:
         message: dict[str, Any] = json.loads(one)
         return message
 
-    def show(self, address: str, width: int, *, scheme: str = "light", media: str = "screen") -> None:
+    def show(
+        self, address: str, width: int, *, scheme: str = "light", media: str = "screen"
+    ) -> None:
         """Load a page in a window of that width."""
         shape = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
         self.call("Emulation.setDeviceMetricsOverride", **shape)
@@ -135,7 +159,9 @@ class Browser:
     def fetched(self) -> list[str]:
         """What was fetched beside the page, and the icon, which is empty."""
         sent = [
-            each["params"]["request"]["url"] for each in self.events if each["method"] == "Network.requestWillBeSent"
+            each["params"]["request"]["url"]
+            for each in self.events
+            if each["method"] == "Network.requestWillBeSent"
         ]
         return [address for address in sent[1:] if address != "data:,"]
 
@@ -164,9 +190,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     opened.close()
 
 
-SHOP = [["wholemeal bread, sliced", "salted butter", "jam"]] * 300 + [["salted butter", "brown rice"]] * 400
+SHOP = [["wholemeal bread, sliced", "salted butter", "jam"]] * 300 + [
+    ["salted butter", "brown rice"]
+] * 400
 MANY = [[f"item {n % 40}", f"also {n % 40}"] for n in range(8000)]
-LONG = [["Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", "x" * 90]] * 400
+LONG = [
+    ["Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", "x" * 90]
+] * 400
 MARKS = [["<b>bold</b>", "a & b", "\x1b]]>", "שלום עולם"]] * 400 + [["\u202eevil", " "]] * 500
 PAGES: dict[str, tuple[Any, dict[str, Any]]] = {
     "rules": (SHOP, {"size": "1-3", "rules": True}),
@@ -182,7 +212,14 @@ PAGES: dict[str, tuple[Any, dict[str, Any]]] = {
             for n in range(400)
             for item in ("tea", "jam")
         ],
-        {"by": "land", "segments": "A,B", "basket": "id", "item": "item", "size": "1-2", "rules": True},
+        {
+            "by": "land",
+            "segments": "A,B",
+            "basket": "id",
+            "item": "item",
+            "size": "1-2",
+            "rules": True,
+        },
     ),
 }
 
@@ -214,12 +251,16 @@ def written(name: str, folder: Path) -> str:
 @pytest.mark.parametrize("name", [*PAGES, *SEVERAL])
 @pytest.mark.every_case
 def test_a_page_looks_right_everywhere(name: str, browser: Browser, tmp_path: Path) -> None:
-    """Nothing sticks out or is cut off, no text has less than 12 px, and its contrast is 4.5 (WCAG 2.2, AA)."""
+    """Nothing sticks out or is cut off, no text has less than 12 px, and its contrast is 4.5 (WCAG
+    2.2, AA).
+    """
     address = written(name, tmp_path)
     for width in SIZES:
         for scheme in ("light", "dark"):
             browser.show(address, width, scheme=scheme)
-            browser.run("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+            browser.run(
+                "document.querySelectorAll('details').forEach(each => { each.open = true; })"
+            )
             seen = browser.run(_MEASURE)
             assert seen.pop("texts") > 20
             assert (width, scheme, seen) == (width, scheme, GOOD)
@@ -235,7 +276,9 @@ def test_print_has_all_of_a_page_on_white(name: str, browser: Browser, tmp_path:
         seen = browser.run(_MEASURE)
         assert seen.pop("texts") > 20
         assert seen == GOOD
-        assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert browser.run("getComputedStyle(document.body).backgroundColor") == (
+            "rgb(255, 255, 255)"
+        )
         folded = "[...document.querySelectorAll('details td:not(.arrow), details p')]"
         assert browser.run(f"{folded}.filter(each => !each.checkVisibility()).length") == 0
         assert browser.run("document.querySelector('.tools')?.checkVisibility() ?? false") is False
@@ -254,15 +297,21 @@ def test_rows_are_found_and_sorted(browser: Browser, tmp_path: Path) -> None:
     assert browser.run(f"{button}.closest('th').getAttribute('aria-sort')") == "descending"
     browser.run(f"{button}.click()")
     assert browser.run(lifts) == falling[::-1]
-    assert browser.run("document.querySelector('.rules tbody').rows.length") == 20  # the others are folded
+    # the others are folded
+    assert browser.run("document.querySelector('.rules tbody').rows.length") == 20
 
     def search(words: str) -> tuple[int, str]:
         browser.run(
             f"search = document.querySelector('#search'); search.value = {json.dumps(words)};"
             "search.dispatchEvent(new Event('input'))"
         )
-        visible = "[...document.querySelectorAll('.list tbody tr')].filter(row => row.checkVisibility()).length"
-        return browser.run(visible), browser.run("document.querySelector('[role=status]').textContent")
+        visible = (
+            "[...document.querySelectorAll('.list tbody tr')].filter(row => "
+            "row.checkVisibility()).length"
+        )
+        return browser.run(visible), browser.run(
+            "document.querySelector('[role=status]').textContent"
+        )
 
     some, status = search("ALSO  8")
     assert status == f"{some} of 160 rows"
@@ -285,11 +334,15 @@ def test_a_page_reads_without_its_script(browser: Browser, tmp_path: Path) -> No
 
 
 def test_a_screenshot_is_of_the_whole_page(browser: Browser, tmp_path: Path) -> None:
-    """What is painted, and not only measured: a phone's picture is as wide as its screen, and its edges are ground."""
+    """What is painted, and not only measured: a phone's picture is as wide as its screen, and its
+    edges are ground.
+    """
     browser.show(written("rules", tmp_path), 390)
     height = browser.run("document.documentElement.scrollHeight")
     clip = {"x": 0, "y": 0, "width": 390, "height": height, "scale": 1}
-    shot = base64.b64decode(browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"])
+    shot = base64.b64decode(
+        browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
+    )
     assert struct.unpack(">II", shot[16:24]) == (390, height)
     picture = tmp_path / "page.png"
     picture.write_bytes(shot)
@@ -304,7 +357,8 @@ def test_a_screenshot_is_of_the_whole_page(browser: Browser, tmp_path: Path) -> 
 def test_what_is_wrong_is_seen(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(
         "<title>x</title><body><p style='width:1200px'>wide</p><p style='font-size:11px'>small</p>"
-        "<p style='color:#999'>pale</p><p style='width:50px;overflow:hidden;white-space:nowrap'>cut off here</p>"
+        "<p style='color:#999'>pale</p><p "
+        "style='width:50px;overflow:hidden;white-space:nowrap'>cut off here</p>"
         "<img src='a.png'><script>throw 1</script>"
     )
     browser.show((tmp_path / "page.html").as_uri(), 1024)
@@ -321,11 +375,15 @@ def test_what_is_wrong_is_seen(browser: Browser, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["rules", "long names", "marks"])
-def test_a_picture_is_whole_and_its_texts_stay_inside(name: str, browser: Browser, tmp_path: Path) -> None:
+def test_a_picture_is_whole_and_its_texts_stay_inside(
+    name: str, browser: Browser, tmp_path: Path
+) -> None:
     data, _ = PAGES[name]
     release = fim.mine(data, size=2, top=3, supports=True, epsilon=5, seed=1)
     release.save(tmp_path / "bars.svg")
-    (tmp_path / "page.html").write_text("<title>bars</title><body style='margin:0'>" + release.to_svg())
+    (tmp_path / "page.html").write_text(
+        "<title>bars</title><body style='margin:0'>" + release.to_svg()
+    )
     browser.show((tmp_path / "page.html").as_uri(), 900)
     seen = browser.run(_MEASURE)
     assert (seen["scrolls"], seen["out"], browser.fetched) == (0, [], [])

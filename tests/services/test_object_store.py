@@ -1,4 +1,6 @@
-"""An object store, read through Arrow's file system: a server of S3's protocol that the tests start (moto)."""
+"""An object store, read through Arrow's file system: a server of S3's protocol that the tests start
+(moto).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ SECRET = "wJalrXUtnFEMI"
 
 
 def sales(baskets: int, item: str) -> pa.Table:
-    return pa.table({"order": [*range(baskets)] * 2, "product": ["tea"] * baskets + [item] * baskets})
+    return pa.table(
+        {"order": [*range(baskets)] * 2, "product": ["tea"] * baskets + [item] * baskets}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,9 @@ def store() -> Iterator[str]:
     words = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", host.rpartition(":")[2]]
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     before = dict(os.environ)
-    os.environ.update(AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY=SECRET, AWS_EC2_METADATA_DISABLED="true")
+    os.environ.update(
+        AWS_ACCESS_KEY_ID="key", AWS_SECRET_ACCESS_KEY=SECRET, AWS_EC2_METADATA_DISABLED="true"
+    )
     try:
         _fill(server, host)
         yield f"?endpoint_override={host}&scheme=http&region=us-east-1"
@@ -60,7 +66,9 @@ def _fill(server: subprocess.Popen[bytes], host: str) -> None:
         except OSError:
             assert time.monotonic() < ends, "moto.server does not answer"
             time.sleep(0.1)
-    system = fs.S3FileSystem(endpoint_override=host, scheme="http", region="us-east-1", allow_bucket_creation=True)
+    system = fs.S3FileSystem(
+        endpoint_override=host, scheme="http", region="us-east-1", allow_bucket_creation=True
+    )
     system.create_dir("shop")
     for path, table in (
         ("shop/sales/year=2024/a.parquet", sales(300, "milk")),
@@ -83,17 +91,33 @@ def _fill(server: subprocess.Popen[bytes], host: str) -> None:
         ("sales/*/*.parquet", "year = 2024", 300, {"tea", "milk"}),
     ],
 )
-def test_files_folders_and_patterns(place: str, where: str | None, baskets: int, items: set[str], store: str) -> None:
+def test_files_folders_and_patterns(
+    place: str, where: str | None, baskets: int, items: set[str], store: str
+) -> None:
     found = fim.read_transactions(f"s3://shop/{place}{store}", **READ, where=where)
     label = found.vocabulary.label
-    assert (found.baskets, {label(code) for code in range(len(found.vocabulary))}) == (baskets, items)
+    assert (found.baskets, {label(code) for code in range(len(found.vocabulary))}) == (
+        baskets,
+        items,
+    )
 
 
 def test_text_and_the_command(store: str, tmp_path: Any) -> None:
     assert fim.read_transactions(f"s3://shop/lines.csv{store}").baskets == 100
-    words = ("mine", f"s3://shop/sales{store}", "--basket", "order", "--item", "product", "--format", "json")
+    words = (
+        "mine",
+        f"s3://shop/sales{store}",
+        "--basket",
+        "order",
+        "--item",
+        "product",
+        "--format",
+        "json",
+    )
     program = [sys.executable, "-m", "fim_private", *words, "--seed", "1"]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        program, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False
+    )
     assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
 
 
@@ -112,7 +136,10 @@ def test_public_lists_are_read_from_there_too(store: str) -> None:
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        *((f"shop/{place}", "check the path") for place in ("nothing.parquet", "none/*.parquet", "sales/year=2023")),
+        *(
+            (f"shop/{place}", "check the path")
+            for place in ("nothing.parquet", "none/*.parquet", "sales/year=2023")
+        ),
         ("nobucket/sales", "nobucket"),
     ],
 )

@@ -1,4 +1,6 @@
-"""A real PostgreSQL server, and the same sales in every kind of source. It needs PostgreSQL's server programs."""
+"""A real PostgreSQL server, and the same sales in every kind of source. It needs PostgreSQL's
+server programs.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,26 @@ pytestmark = pytest.mark.full
 
 SALES = sales()
 ASKED: dict[str, Any] = {**COLUMNS, "missing_user": "drop"}
-MINED: dict[str, Any] = {**ASKED, "size": "1-2", "top": 8, "supports": True, "seed": 1, "epsilon": 20}
+MINED: dict[str, Any] = {
+    **ASKED,
+    "size": "1-2",
+    "top": 8,
+    "supports": True,
+    "seed": 1,
+    "epsilon": 20,
+}
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
     with running_server() as server:
         rows = "\n".join(
-            "\t".join("\\N" if value is None else str(value) for value in row.values()) for row in SALES.to_pylist()
+            "\t".join("\\N" if value is None else str(value) for value in row.values())
+            for row in SALES.to_pylist()
         )
         kinds = (
-            "customer_id bigint, order_id integer, product text, country varchar(20), day date, price numeric(10, 2), "
+            "customer_id bigint, order_id integer, product text, country varchar(20), day date, "
+            "price numeric(10, 2), "
             "code text"
         )
         server.run(f"create table sales ({kinds});\ncopy sales from stdin;\n{rows}\n\\.\n")
@@ -72,18 +83,29 @@ def told(release: fim.Release) -> str:
 
 def test_every_source_gives_the_same_release(server: Server, tmp_path: Path) -> None:
     releases = {
-        name: fim.mine(source, **said, **MINED) for name, (source, said) in every_source(server, tmp_path).items()
+        name: fim.mine(source, **said, **MINED)
+        for name, (source, said) in every_source(server, tmp_path).items()
     }
     assert len(releases["table"].itemsets) > 8
     assert len({told(release) for release in releases.values()}) == 1, releases.keys()
-    assert [name for name, release in releases.items() if release.scope.query] == ["PostgreSQL", "SQLite", "DuckDB"]
+    assert [name for name, release in releases.items() if release.scope.query] == [
+        "PostgreSQL",
+        "SQLite",
+        "DuckDB",
+    ]
 
 
 @pytest.mark.parametrize(
     "where",
-    ["country = 'France'", "day >= '2011-06-01' and not price > 10", "country is null or customer_id in (1, 2, 3)"],
+    [
+        "country = 'France'",
+        "day >= '2011-06-01' and not price > 10",
+        ("country is null or customer_id in (1, 2, 3)"),
+    ],
 )
-def test_every_source_gives_the_same_release_of_some_rows(where: str, server: Server, tmp_path: Path) -> None:
+def test_every_source_gives_the_same_release_of_some_rows(
+    where: str, server: Server, tmp_path: Path
+) -> None:
     releases = {
         name: told(fim.mine(source, **said, **MINED, where=where))
         for name, (source, said) in every_source(server, tmp_path).items()
@@ -113,7 +135,9 @@ def test_items_of_every_type(kind: str, server: Server) -> None:
     for key in ("item", "basket"):
         query = f"select cast({value} as {kind}) as one, 'x' as other union all select null, 'x'"
         named: dict[str, Any] = (
-            {"item": "one", "basket": "other"} if key == "item" else {"basket": "one", "item": "other"}
+            {"item": "one", "basket": "other"}
+            if key == "item"
+            else {"basket": "one", "item": "other"}
         )
         read = read_transactions(server.address(), query=query, input_format="long", **named)
         assert read.baskets == 1
@@ -125,8 +149,14 @@ FAILS = [
     ("select * from nowhere", "there is no such table (SQLSTATE 42P01)"),
     ("select nothing from sales", "there is no such column (SQLSTATE 42703)"),
     ("select from where", "(SQLSTATE 42601)"),
-    ("select * from sales; delete from sales", "it is no single select that the database understands"),
-    ("select * from sales) as t; drop table sales; --", "it is no single select that the database understands"),
+    (
+        "select * from sales; delete from sales",
+        ("it is no single select that the database understands"),
+    ),
+    (
+        "select * from sales) as t; drop table sales; --",
+        ("it is no single select that the database understands"),
+    ),
     ("with gone as (delete from sales returning *) select * from gone", "(SQLSTATE 0A000)"),
     ("select nextval('numbers') as order_id, 'x' as product", "it failed"),
     ("select order_id / (price * 0) as order_id, 'x' as product from sales", "it failed"),
@@ -139,11 +169,13 @@ FAILS = [
 
 
 @pytest.mark.parametrize(("query", "message"), FAILS)
-def test_what_the_server_refuses_is_one_line_without_values(query: str, message: str, server: Server) -> None:
+def test_what_the_server_refuses_is_one_line_without_values(
+    query: str, message: str, server: Server
+) -> None:
     server.run(
         f"""create sequence if not exists numbers;
         do $$ begin create role reader login password '{PASSWORD}'; exception when duplicate_object then null; end $$;
-        grant select on sales to reader; grant all on numbers to reader;"""
+        grant select on sales to reader; grant all on numbers to reader;"""  # noqa: E501
     )
     with pytest.raises(fim.DataError) as caught:
         fim.mine(server.address(user="reader"), query=query, basket="order_id", item="product")
@@ -156,9 +188,12 @@ def test_what_the_server_refuses_is_one_line_without_values(query: str, message:
 
 
 @pytest.mark.parametrize(
-    "change", [{"user": "stranger"}, {"database": "elsewhere"}, {"password": "wr0ng"}, {"host": "/nowhere"}]
+    "change",
+    [{"user": "stranger"}, {"database": "elsewhere"}, {"password": "wr0ng"}, {"host": "/nowhere"}],
 )
-def test_who_cannot_connect_reads_one_line_without_a_password(change: dict[str, str], server: Server) -> None:
+def test_who_cannot_connect_reads_one_line_without_a_password(
+    change: dict[str, str], server: Server
+) -> None:
     with pytest.raises(fim.DataError, match="cannot be connected to") as caught:
         fim.mine(server.address(**change), query=QUERY, **ASKED)
     assert "wr0ng" not in str(caught.value)
@@ -167,7 +202,8 @@ def test_who_cannot_connect_reads_one_line_without_a_password(change: dict[str, 
 
 
 @pytest.mark.parametrize(
-    "words", [("mine",), ("mine", "--format", "json"), ("inspect",), ("inspect", "--format", "json")]
+    "words",
+    [("mine",), ("mine", "--format", "json"), ("inspect",), ("inspect", "--format", "json")],
 )
 def test_a_password_in_an_address_is_shown_nowhere(words: tuple[str, ...], server: Server) -> None:
     secret = "tell%40no%2Fone%3F"

@@ -13,7 +13,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 # What a page loads by itself, from somewhere else.
 LOADED = re.compile(
-    r'(?:<(?:script|img|iframe)[^>]*src="|<link[^>]*rel="?(?:stylesheet|preload)[^>]*href="|@import ")(?:https?:)?//'
+    r'(?:<(?:script|img|iframe)[^>]*src="|<link[^>]*rel="?(?:stylesheet|preload)[^>]*href="|@import ")(?:https?:)?//'  # noqa: E501
 )
 
 pytestmark = pytest.mark.full
@@ -21,7 +21,9 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site. Links to pages or headings that are not there are warnings, and warnings are errors."""
+    """Build the site. Links to pages or headings that are not there are warnings, and warnings are
+    errors.
+    """
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],

@@ -1,4 +1,6 @@
-"""The engine on a real local Spark: the same spectra and, under a seed, the same releases as on one machine."""
+"""The engine on a real local Spark: the same spectra and, under a seed, the same releases as on one
+machine.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 SETTINGS = {
-    # A task may fail four times, as on a cluster: in plain local mode the first failure is the last.
+    # A task may fail four times, as on a cluster: in plain local mode the first failure is the
+    # last.
     "spark.master": "local[2,4]",
     "spark.ui.enabled": "false",
     "spark.driver.memory": "1g",
@@ -56,7 +59,9 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     """A session of Spark in this process."""
-    assert shutil.which("java"), "these tests start Spark, which needs Java 17 (Debian: openjdk-17-jre-headless)"
+    assert shutil.which("java"), (
+        "these tests start Spark, which needs Java 17 (Debian: openjdk-17-jre-headless)"
+    )
     from fim_private.spark.dataframes import session
 
     with pytest.MonkeyPatch.context() as patch:
@@ -73,7 +78,9 @@ def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sales(seed: int = 5, users: int = 60, baskets: int = 400) -> pa.Table:
-    """Rows of sales: users with many baskets, one with very many, nulls in each column, items that repeat."""
+    """Rows of sales: users with many baskets, one with very many, nulls in each column, items that
+    repeat.
+    """
     generator = np.random.default_rng(seed)
     sizes = generator.integers(1, 7, baskets)
     basket = np.repeat(np.arange(baskets), sizes)
@@ -85,13 +92,17 @@ def sales(seed: int = 5, users: int = 60, baskets: int = 400) -> pa.Table:
         "user": [None if one == 3 else f"c{one}" if one % 7 else " " for one in user[rows]],
         "basket": [None if place % 97 == 0 else int(one) for place, one in enumerate(basket[rows])],
         "item": [
-            None if place % 50 == 0 else f"{one}" if one % 3 else f" i{one} " for place, one in enumerate(items[rows])
+            None if place % 50 == 0 else f"{one}" if one % 3 else f" i{one} "
+            for place, one in enumerate(items[rows])
         ],
         "store": [f"s{one}" for one in stores[rows]],
         "amount": [float(one) for one in generator.integers(1, 9, len(basket))],
         # Of some baskets the rows are of two days, the earlier of which counts.
         "date": [f"{1 + one % 28}/{11 + one % 2}/2026" for one in basket[rows].tolist()],
-        "day": [f"2026-11-{1 + (7 * one + place % 2) % 28:02}" for place, one in enumerate(basket[rows].tolist())],
+        "day": [
+            f"2026-11-{1 + (7 * one + place % 2) % 28:02}"
+            for place, one in enumerate(basket[rows].tolist())
+        ],
     }
     return pa.table(table)
 
@@ -111,42 +122,48 @@ CODES = [*map(str, range(41)), "i3", "i6", "i99"]
 LABELS = pa.table({"code": CODES, "label": [f"label {place // 2}" for place in range(len(CODES))]})
 REQUESTS: Any = {
     "own unit": OF_USERS | {"missing_user": "own-unit", "size": "1-2", "top": 3, "supports": True},
-    "levelwise of users": OF_USERS | {"top": 20, "size": "1-3", "mechanism": "levelwise", "supports": True},
-    "users together": OF_USERS | {"top": 9, "size": "1-3", "mechanism": "levelwise", "together": "user",
+    "levelwise of users": OF_USERS | {"top": 20, "size": "1-3", "mechanism": "levelwise", "supports": True},  # noqa: E501
+    "users together": OF_USERS | {"top": 9, "size": "1-3", "mechanism": "levelwise", "together": "user",  # noqa: E501
         "supports": True},
-    "rules of users": OF_USERS | {"top": 9, "rules": True, "missing_user": "own-unit", "catalogue": CODES},
+    "rules of users": OF_USERS | {"top": 9, "rules": True, "missing_user": "own-unit", "catalogue": CODES},  # noqa: E501
     "segments of users": OF_USERS | {"by": "store", "segments": "s2,s0", "top": 9, "size": "1-3",
         "mechanism": "levelwise", "together": "user"},
-    "known": OF_USERS | {"top": 9, "size": "1-3", "known": [["7", 1], ["i3", "i99"], ["2", "4", "5"], ["nothing"]],
+    "known": OF_USERS | {"top": 9, "size": "1-3", "known": [["7", 1], ["i3", "i99"], ["2", "4", "5"], ["nothing"]],  # noqa: E501
         "rules": True},
-    "periods": {"basket": "basket", "item": "item", "time": "day", "period": "week", "periods": "2026-W45..2026-W47",
+    "periods": {"basket": "basket", "item": "item", "time": "day", "period": "week", "periods": "2026-W45..2026-W47",  # noqa: E501
         "where": "amount > 2", "top": 2},
-    "dates in texts": {"basket": "basket", "item": "item", "where": "date >= '2026-11-15' and item not like '_2%'",
+    "dates in texts": {"basket": "basket", "item": "item", "where": ("date >= '2026-11-15' and "
+                                                                    "item not like '_2%'"),
         "time_format": "%d/%m/%Y", "top": 2},
-    "baskets by their day": OF_USERS | {"basket": ["user", "date"], "time": "date", "time_format": "%d/%m/%Y",
+    "baskets by their day": OF_USERS | {"basket": ["user", "date"], "time": "date", "time_format": "%d/%m/%Y",  # noqa: E501
         "period": "2026-11", "top": 2},
     "a user's week": OF_USERS | {"time": "day", "per": "week", "period": "2026-11", "top": 2},
-    "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",
+    "labels": OF_USERS | {"size": 1, "top": 9, "supports": True, "catalogue": LABELS, "catalogue_item": "code",  # noqa: E501
         "catalogue_label": "label"},
-    "names nobody has": {"basket": "basket", "item": ["store", "item"], "mechanism": "exponential", "top": 9,
+    "names nobody has": {"basket": "basket", "item": ["store", "item"], "mechanism": "exponential", "top": 9,  # noqa: E501
         "catalogue": [*"abcdefghi"]},
-    "no names": {"basket": "basket", "item": "item", "mechanism": "exponential", "universe_size": 50, "top": 2},
+    "no names": {"basket": "basket", "item": "item", "mechanism": "exponential", "universe_size": 50, "top": 2},  # noqa: E501
     "capped": OF_USERS | {"mechanism": "choosing", "max_basket": 3, "max_baskets": 2},
     "least support": OF_USERS | {"min_support": 5, "size": "1-3"},
-    "replaced": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "replace-one"},
-    "scope": OF_USERS | {"exclude": [1, "i3", "nothing"], "min_basket": 2, "together": "user", "top": 3},
+    "replaced": {"basket": "basket", "item": "item", "top": 5, "rules": True, "neighbors": "replace-one"},  # noqa: E501
+    "scope": OF_USERS | {"exclude": [1, "i3", "nothing"], "min_basket": 2, "together": "user", "top": 3},  # noqa: E501
     "where": OF_USERS | {"where": "store <> 's1' and amount >= 3", "top": 2},
-    "users and baskets of two columns": OF_USERS | {"basket": ["user", "amount"], "top": 3, "exclude": [1, "I3"],
+    "users and baskets of two columns": OF_USERS | {"basket": ["user", "amount"], "top": 3, "exclude": [1, "I3"],  # noqa: E501
         "fold_case": True},
-    "segments": OF_USERS | {"by": "store", "segments": "s2,s0,none", "max_segments": 2, "top": 2, "supports": True},
-    "segments of baskets": {"basket": "basket", "item": "item", "by": "store", "segments": "s2,s0", "top": 2},
+    "segments": OF_USERS | {"by": "store", "segments": "s2,s0,none", "max_segments": 2, "top": 2, "supports": True},  # noqa: E501
+    "segments of baskets": {"basket": "basket", "item": "item", "by": "store", "segments": "s2,s0", "top": 2},  # noqa: E501
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_releases_are_those_of_one_machine(spark: Any, many_tasks: None, file: Path, name: str) -> None:
+def test_releases_are_those_of_one_machine(
+    spark: Any, many_tasks: None, file: Path, name: str
+) -> None:
     request: Any = MUCH | REQUESTS[name]
-    assert fim.mine(str(file), engine="spark", **request).to_dict() == fim.mine(file, **request).to_dict()
+    assert (
+        fim.mine(str(file), engine="spark", **request).to_dict()
+        == fim.mine(file, **request).to_dict()
+    )
 
 
 def test_a_dataframe_is_a_product_list(spark: Any, many_tasks: None, file: Path) -> None:
@@ -158,30 +175,57 @@ def test_a_dataframe_is_a_product_list(spark: Any, many_tasks: None, file: Path)
         fim.mine(str(file), engine="spark", **OF_USERS, items_are_public=True)
 
 
-def test_cells_are_split_and_letters_folded_as_on_one_machine(spark: Any, many_tasks: None, tmp_path: Path) -> None:
+def test_cells_are_split_and_letters_folded_as_on_one_machine(
+    spark: Any, many_tasks: None, tmp_path: Path
+) -> None:
     cells = ["Tea, milk,1", "['TEA', 'jam']", "milk", None, " jam ,Null, 1"]
-    table = pa.table({"b": [n // 3 for n in range(900)], "cells": [cells[n % 5] for n in range(900)]})
+    table = pa.table(
+        {"b": [n // 3 for n in range(900)], "cells": [cells[n % 5] for n in range(900)]}
+    )
     pq.write_table(table, path := tmp_path / "cells.parquet", row_group_size=200)
-    request: Any = MUCH | {"basket": "b", "item": "cells", "top": 3, "catalogue": ["TEA", "Milk", "jam", "1"]}
+    request: Any = MUCH | {
+        "basket": "b",
+        "item": "cells",
+        "top": 3,
+        "catalogue": ["TEA", "Milk", "jam", "1"],
+    }
     request |= {"split": ",", "fold_case": True, "supports": True}
     here = fim.mine(path, **request)
     assert fim.mine(str(path), engine="spark", **request).to_dict() == here.to_dict()
     assert {*here[0].items} <= {"tea", "milk", "jam", "1"}
     for engine in ("local", "spark"):
-        with pytest.raises(fim.DataError, match=r"column 'cells' of .* say split ',', or input_format long"):
+        with pytest.raises(
+            fim.DataError,
+            match=(
+                r"column 'cells' of .* say split ',', or "
+                r"input_format long"
+            ),
+        ):
             fim.mine(str(path), engine=engine, basket="b", item="cells")
-        assert fim.mine(str(path), engine=engine, basket="b", item="cells", input_format="long", size=1, **MUCH)
+        assert fim.mine(
+            str(path), engine=engine, basket="b", item="cells", input_format="long", size=1, **MUCH
+        )
 
 
 @pytest.mark.parametrize(("partitions", "adaptive"), [(1, True), (7, False), (200, True)])
 def test_partitions_and_plans_change_nothing(
-    spark: Any, many_tasks: None, file: Path, partitions: int, adaptive: bool, monkeypatch: pytest.MonkeyPatch
+    spark: Any,
+    many_tasks: None,
+    file: Path,
+    partitions: int,
+    adaptive: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", partitions)
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     try:
-        request: Any = MUCH | OF_USERS | {"missing_user": "own-unit", "top": 3, "mechanism": "limited-domain"}
-        assert fim.mine(str(file), engine="spark", **request).to_dict() == fim.mine(file, **request).to_dict()
+        request: Any = (
+            MUCH | OF_USERS | {"missing_user": "own-unit", "top": 3, "mechanism": "limited-domain"}
+        )
+        assert (
+            fim.mine(str(file), engine="spark", **request).to_dict()
+            == fim.mine(file, **request).to_dict()
+        )
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", SETTINGS["spark.sql.shuffle.partitions"])
         spark.conf.set("spark.sql.adaptive.enabled", True)
@@ -194,7 +238,12 @@ def test_partitions_and_plans_change_nothing(
 )
 @pytest.mark.parametrize("capped", [False, True])
 def test_spectra_are_those_of_one_machine(
-    spark: Any, many_tasks: None, monkeypatch: pytest.MonkeyPatch, file: Path, universe: Any, capped: bool
+    spark: Any,
+    many_tasks: None,
+    monkeypatch: pytest.MonkeyPatch,
+    file: Path,
+    universe: Any,
+    capped: bool,
 ) -> None:
     """Read in many rounds on Spark, and at once here."""
     from fim_private.counting import source as lazy_levels
@@ -203,7 +252,9 @@ def test_spectra_are_those_of_one_machine(
     reading = Options("user", "basket", "item", None, "own-unit", where=where_of("amount > 1"))
     found = []
     for engine in ("local", "spark"):
-        with Engine.of(str(file), engine).opened(str(file), reading, Scope(), Effort()) as (opened,):
+        with Engine.of(str(file), engine).opened(str(file), reading, Scope(), Effort()) as (
+            opened,
+        ):
             source = opened.source.capped(2, 1) if capped else opened.source
             spectra = [source.spectrum(size, universe) for size in (1, 2, 4, [2, 3])]
             found.append((source.units, [[*spectrum.levels()] for spectrum in spectra]))
@@ -218,18 +269,34 @@ def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> 
     users = [*range(45), None] * 10
     table = pa.table({"u": users[: len(lists)], "items": lists})
     with spark_call():
-        frame = spark.createDataFrame(table.to_pandas(), "u double, items array<string>").repartition(5)
-    for more in ({"items": "items"}, {"user": "u", "missing_user": "own-unit"}, {"user": "u", "missing_user": "drop"}):
+        frame = spark.createDataFrame(
+            table.to_pandas(), "u double, items array<string>"
+        ).repartition(5)
+    for more in (
+        {"items": "items"},
+        {"user": "u", "missing_user": "own-unit"},
+        {"user": "u", "missing_user": "drop"},
+    ):
         request: Any = MUCH | more | {"top": 2, "supports": True, "size": "1-2"}
         assert fim.mine(frame, **request).to_dict() == fim.mine(table, **request).to_dict()
-    given: Any = {"itemsets": [["a", "b"], ["7"], ["zzz"]], "seed": 2, "user": "u", "missing_user": "drop"}
+    given: Any = {
+        "itemsets": [["a", "b"], ["7"], ["zzz"]],
+        "seed": 2,
+        "user": "u",
+        "missing_user": "drop",
+    }
     assert fim.count(frame, **given).to_dict() == fim.count(table, **given).to_dict()
 
 
 def test_integers_in_print_are_as_on_one_machine(spark: Any, many_tasks: None) -> None:
     ways = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"]
-    rows = [(ways[n % 5].format(n // 10), ways[n % 3].format(n // 6), ways[n % 4].format(n % 7)) for n in range(1500)]
-    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(("u", "b", "i"))})
+    rows = [
+        (ways[n % 5].format(n // 10), ways[n % 3].format(n // 6), ways[n % 4].format(n % 7))
+        for n in range(1500)
+    ]
+    table = pa.table(
+        {name: [row[place] for row in rows] for place, name in enumerate(("u", "b", "i"))}
+    )
     with spark_call():
         frame = spark.createDataFrame(table.to_pandas()).repartition(5)
     for more in ({"basket": "b"}, {"user": "u", "basket": "b"}, {"basket": ["u", "b"]}):
@@ -245,15 +312,22 @@ def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path:
     assert fim.mine("sales_view", engine="spark", **request).to_dict() == expected | {"query": True}
     assert fim.mine(frame, **request).to_dict() == expected
     query = "select user, basket, item from data where amount > 0"
-    assert fim.mine("sales_view", engine="spark", query=query, **request).to_dict() == expected | {"query": True}
+    assert fim.mine("sales_view", engine="spark", query=query, **request).to_dict() == expected | {
+        "query": True
+    }
     frame.write.partitionBy("store").parquet(str(tmp_path / "parts"))
     assert fim.mine(tmp_path / "parts", engine="spark", **request).to_dict() == expected
     where = request | {"where": "store = 's1'"}
-    assert fim.mine(tmp_path / "parts", engine="spark", **where).to_dict() == fim.mine(file, **where).to_dict()
+    assert (
+        fim.mine(tmp_path / "parts", engine="spark", **where).to_dict()
+        == fim.mine(file, **where).to_dict()
+    )
     assert not spark.catalog.tableExists("data")
     frame.createTempView("data")
     try:
-        with pytest.raises(fim.ParameterError, match="this session has a table of that name: drop it"):
+        with pytest.raises(
+            fim.ParameterError, match=("this session has a table of that name: drop it")
+        ):
             fim.mine(frame, query=query, **request)
     finally:
         spark.catalog.dropTempView("data")
@@ -267,14 +341,23 @@ def test_columns_of_any_type_and_name(spark: Any, many_tasks: None, tmp_path: Pa
             "kind": ["A"] * rows,
             "item": [f"i{place % 4}" for place in range(rows)],
             "failure": ['["DataError","hi"]'] * rows,
-            "when": pa.array([1_700_000_000_000_000 + 86_400_000_000 * (place % 9) for place in range(rows)], INSTANT),
+            "when": pa.array(
+                [1_700_000_000_000_000 + 86_400_000_000 * (place % 9) for place in range(rows)],
+                INSTANT,
+            ),
             "amount": pa.array([place % 5 for place in range(rows)]).cast(pa.decimal128(21, 2)),
             "basket": [*range(rows)],
         }
     )
     path = tmp_path / "odd.parquet"
     pq.write_table(table, path)
-    odd: Any = MUCH | {"user": "us`er.x y", "basket": "basket", "size": 1, "top": 3, "supports": True}
+    odd: Any = MUCH | {
+        "user": "us`er.x y",
+        "basket": "basket",
+        "size": 1,
+        "top": 3,
+        "supports": True,
+    }
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
         for more in (
@@ -294,7 +377,9 @@ def test_what_spark_raises_is_one_line_without_data(spark: Any, file: Path, tmp_
     broken = tmp_path / "broken.parquet"
     broken.write_bytes(file.read_bytes()[:-9] + b"123456789")
     with spark_call():
-        casting = spark.range(9).selectExpr("concat('SECRET', id) u", "cast(concat('SECRET', id) as int) b", "id i")
+        casting = spark.range(9).selectExpr(
+            "concat('SECRET', id) u", ("cast(concat('SECRET', id) as int) b"), "id i"
+        )
     (tmp_path / "sales.csv").write_text("basket,item\nb,SECRET\n")
     for data, options in ((broken, {}), (casting, {"user": "u"}), (tmp_path / "sales.csv", {})):
         request: Any = {"basket": "b", "item": "i", "seed": 1} | options
@@ -308,7 +393,8 @@ def test_what_spark_raises_is_one_line_without_data(spark: Any, file: Path, tmp_
 def test_nothing_is_left_in_the_session(spark: Any, file: Path) -> None:
     def settings() -> dict[str, str]:
         found = dict(spark.sparkContext.getConf().getAll())
-        found.pop("spark.sql.warehouse.dir", None)  # Spark itself notes it when a table is first asked for
+        # Spark itself notes it when a table is first asked for
+        found.pop("spark.sql.warehouse.dir", None)
         return found
 
     def kept() -> int:
@@ -320,28 +406,51 @@ def test_nothing_is_left_in_the_session(spark: Any, file: Path) -> None:
         fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"missing_user": None}))
     assert kept() == before[0]
     found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(fim.mine(str(file), engine="spark", **(MUCH | OF_USERS))))
+    thread = threading.Thread(
+        target=lambda: found.append(fim.mine(str(file), engine="spark", **(MUCH | OF_USERS)))
+    )
     thread.start()
     thread.join()
     assert len(found) == 1
     assert settings() == before[1]
-    assert spark.conf.get("spark.sql.shuffle.partitions") == SETTINGS["spark.sql.shuffle.partitions"]
-    with pytest.raises(fim.ParameterError, match="the session that runs already has another setting"):
-        fim.mine(str(file), engine="spark", spark_conf={"spark.sql.shuffle.partitions": "9"}, **(MUCH | OF_USERS))
+    assert (
+        spark.conf.get("spark.sql.shuffle.partitions") == SETTINGS["spark.sql.shuffle.partitions"]
+    )
+    with pytest.raises(
+        fim.ParameterError, match=("the session that runs already has another setting")
+    ):
+        fim.mine(
+            str(file),
+            engine="spark",
+            spark_conf={"spark.sql.shuffle.partitions": "9"},
+            **(MUCH | OF_USERS),
+        )
 
 
-@pytest.mark.parametrize("more", [{"size": 3}, {"top": 20, "mechanism": "levelwise", "supports": True}])
+@pytest.mark.parametrize(
+    "more", [{"size": 3}, {"top": 20, "mechanism": "levelwise", "supports": True}]
+)
 def test_online_retail(spark: Any, more: Any) -> None:
     path = str(real_data("online_retail.parquet"))
-    request: Any = {"user": "CustomerID", "missing_user": "drop", "basket": "InvoiceNo", "item": "StockCode", "seed": 1}
+    request: Any = {
+        "user": "CustomerID",
+        "missing_user": "drop",
+        "basket": "InvoiceNo",
+        "item": "StockCode",
+        "seed": 1,
+    }
     request |= more
-    assert fim.mine(path, engine="spark", **request).to_dict() == fim.mine(path, **request).to_dict()
+    assert (
+        fim.mine(path, engine="spark", **request).to_dict() == fim.mine(path, **request).to_dict()
+    )
 
 
 def test_a_task_that_fails_and_runs_again_changes_nothing(
     spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each kind of task is lost once, after its work: noise is drawn here, so that nothing is drawn again."""
+    """Each kind of task is lost once, after its work: noise is drawn here, so that nothing is drawn
+    again.
+    """
     from fim_private.spark import tasks
 
     lost = tmp_path / "lost"
@@ -364,8 +473,15 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
     assert len([*lost.iterdir()]) >= 5
 
 
-LEVELWISE: Any = MUCH | OF_USERS | {"top": 20, "size": "1-2", "mechanism": "levelwise", "supports": True}
-THREES: Any = MUCH | {"size": 3, "top": 3, "mechanism": "exponential", "catalogue": [*map(str, range(1, 20))]}
+LEVELWISE: Any = (
+    MUCH | OF_USERS | {"top": 20, "size": "1-2", "mechanism": "levelwise", "supports": True}
+)
+THREES: Any = MUCH | {
+    "size": 3,
+    "top": 3,
+    "mechanism": "exponential",
+    "catalogue": [*map(str, range(1, 20))],
+}
 
 
 def switched(spark: Any, file: Path, column: str, switch: Path) -> Any:
@@ -373,7 +489,9 @@ def switched(spark: Any, file: Path, column: str, switch: Path) -> Any:
     from pyspark.sql import functions
 
     with spark_call():
-        stays = functions.udf(lambda value: "2" not in (value or "") or not switch.exists(), "boolean")
+        stays = functions.udf(
+            lambda value: "2" not in (value or "") or not switch.exists(), "boolean"
+        )
         frame = spark.read.parquet(str(file))
         return frame.where(stays.asNondeterministic()(frame[column]))
 
@@ -402,9 +520,16 @@ def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
 
 @pytest.mark.parametrize("lost", ["blocks", "plans"])
 def test_sums_of_other_rows_are_refused(
-    spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+    spark: Any,
+    many_tasks: None,
+    file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lost: str,
 ) -> None:
-    """The source changes after the purchases were kept, and what was kept is lost: lists, or shuffled rows."""
+    """The source changes after the purchases were kept, and what was kept is lost: lists, or
+    shuffled rows.
+    """
     request, column = (THREES, "items") if lost == "blocks" else (LEVELWISE, "item")
     if lost == "blocks":
         file = tmp_path / "lists.parquet"
@@ -430,7 +555,9 @@ def test_sums_of_other_rows_are_refused(
 def test_a_source_that_changes_between_its_readings_is_refused_uncharged(
     spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By chance, by a switch, or since the file is written anew: as many bytes, the same items, in other baskets."""
+    """By chance, by a switch, or since the file is written anew: as many bytes, the same items, in
+    other baskets.
+    """
     from pyspark.sql import functions
 
     again = tmp_path / "again.parquet"
@@ -448,7 +575,12 @@ def test_a_source_that_changes_between_its_readings_is_refused_uncharged(
     switch = tmp_path / "switch"
     gathered = purchases._gathered
     fim.Ledger.create(tmp_path / "l.ledger", epsilon=100, delta=0.1)
-    request: Any = {"epsilon": 1, "delta": 1e-5, "ledger": fim.Ledger(tmp_path / "l.ledger"), "dataset": "sales"}
+    request: Any = {
+        "epsilon": 1,
+        "delta": 1e-5,
+        "ledger": fim.Ledger(tmp_path / "l.ledger"),
+        "dataset": "sales",
+    }
     for source, change in (
         (by_chance, lambda: None),
         (switched(spark, file, "item", switch), switch.touch),
@@ -465,7 +597,9 @@ def test_a_source_that_changes_between_its_readings_is_refused_uncharged(
     assert request["ledger"].statement().entries == ()
 
 
-@pytest.mark.parametrize(("name", "order"), [("own unit", "repartition"), ("segments of baskets", "rand")])
+@pytest.mark.parametrize(
+    ("name", "order"), [("own unit", "repartition"), ("segments of baskets", "rand")]
+)
 def test_lost_blocks_and_other_orders_change_nothing(
     spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch, name: str, order: str
 ) -> None:
@@ -478,7 +612,10 @@ def test_lost_blocks_and_other_orders_change_nothing(
     frame = spark.read.parquet(str(file))
     source = frame.repartition(7) if order == "repartition" else frame.orderBy(functions.rand())
     released = "segments" if "by" in request else "itemsets"
-    assert fim.mine(source, **request).to_dict()[released] == fim.mine(file, **request).to_dict()[released]
+    assert (
+        fim.mine(source, **request).to_dict()[released]
+        == fim.mine(file, **request).to_dict()[released]
+    )
     assert len(known) >= 2 or order == "rand"
 
 
@@ -496,16 +633,30 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
 
     for module in (retries, purchases, source):
         monkeypatch.setattr(module, "collected", watched)
-    release = fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"top": 3, "supports": True}))
+    release = fim.mine(
+        str(file), engine="spark", **(MUCH | OF_USERS | {"top": 3, "supports": True})
+    )
     named = {item for itemset in release.itemsets for item in itemset.items or ()}
     rows = [row for table in seen if "text" in table.column_names for row in table.to_pylist()]
     texts = {row["text"] if row.get("number") is None else row["number"] for row in rows}
     assert named <= texts
     found = {item for item in texts if item not in named}
-    # Levelwise names the items that it finds under noise, which are more than those of its itemsets.
+    # Levelwise names the items that it finds under noise, which are more than those of its
+    # itemsets.
     assert len(found) < 40
     columns = {name for table in seen for name in table.column_names}
-    assert columns <= {"block", "values", "check", "count", "length", "shard", "answer", "digest", "number", "text"}
+    assert columns <= {
+        "block",
+        "values",
+        "check",
+        "count",
+        "length",
+        "shard",
+        "answer",
+        "digest",
+        "number",
+        "text",
+    }
 
 
 @pytest.mark.parametrize(
@@ -513,13 +664,16 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
     [
         ("nowhere.parquet", {}, "Spark cannot read 'nowhere.parquet' (PATH_NOT_FOUND)"),
         ("no_table", {}, "Spark cannot read 'no_table' (TABLE_OR_VIEW_NOT_FOUND)"),
-        ("FILE", {"query": "selec 1"}, "Spark cannot run query (PARSE_SYNTAX_ERROR): correct it; in it the source is"),
+        ("FILE", {"query": "selec 1"}, ("Spark cannot run query (PARSE_SYNTAX_ERROR): correct it; "
+                                       "in it the source is")),
         ("FILE", {"query": "select nope from data"}, "Spark cannot run query (UNRESOLVED_COLUMN"),
         ("FILE", OF_USERS | {"item": "product"}, "has no column 'product'; it has"),
-        ("FILE", OF_USERS | {"missing_user": None}, "has rows without a user; missing_user 'drop' leaves them out"),
+        ("FILE", OF_USERS | {"missing_user": None}, ("has rows without a user; missing_user "
+                                                    "'drop' leaves them out")),
         ("FILE", {"delimiter": ";"}, "delimiter"),
-        ("FILE", OF_USERS | {"where": "date >= '2026-11-15'"}, "not all of its values are dates as 2026-01-31"),
-        ("FILE", OF_USERS | {"time": "date", "period": "2026-11", "time_format": "%Y%m%d", "missing_time": "drop"},
+        ("FILE", OF_USERS | {"where": "date >= '2026-11-15'"}, ("not all of its values are dates "
+                                                               "as 2026-01-31")),
+        ("FILE", OF_USERS | {"time": "date", "period": "2026-11", "time_format": "%Y%m%d", "missing_time": "drop"},  # noqa: E501
             "is not written as time_format '%Y%m%d' says"),
         ([["a"]], {}, "engine spark reads a DataFrame of Spark, a table or a path, not a list"),
     ],
@@ -539,9 +693,13 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(
 
 def test_one_hot_and_wrong_engines_are_refused(spark: Any) -> None:
     frame = spark.createDataFrame([(True, False)], "tea boolean, milk boolean")
-    with pytest.raises(fim.DataError, match="has a column for each item, which engine spark does not read"):
+    with pytest.raises(
+        fim.DataError, match=("has a column for each item, which engine spark does not read")
+    ):
         fim.mine(frame, seed=1)
-    with pytest.raises(fim.ParameterError, match="leave out engine: Spark counts a DataFrame of Spark"):
+    with pytest.raises(
+        fim.ParameterError, match=("leave out engine: Spark counts a DataFrame of Spark")
+    ):
         fim.mine(frame, engine="local", seed=1)
 
 
@@ -551,22 +709,30 @@ def test_on_the_command_line(spark: Any, tmp_path: Path) -> None:
     runner = CliRunner()
     options = ["--size", "2", "--top", "5", "--supports", "--seed", "1", "--format", "json"]
     found = [
-        json.loads(runner.invoke(app, ["mine", str(CORNER_SHOP), *options, "--engine", engine]).stdout)
+        json.loads(
+            runner.invoke(app, ["mine", str(CORNER_SHOP), *options, "--engine", engine]).stdout
+        )
         for engine in ("local", "spark")
     ]
     assert found[0] == found[1]
-    wrong = runner.invoke(app, ["mine", str(CORNER_SHOP), "--engine", "spark", "--spark-conf", "master=local"])
+    wrong = runner.invoke(
+        app, ["mine", str(CORNER_SHOP), "--engine", "spark", "--spark-conf", "master=local"]
+    )
     assert isinstance(wrong.exception, fim.ParameterError)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        runner.invoke(app, ["count", str(CORNER_SHOP), "--engine", "spark", "--itemset", "bread,milk"])
+        runner.invoke(
+            app, ["count", str(CORNER_SHOP), "--engine", "spark", "--itemset", "bread,milk"]
+        )
 
 
 def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
     """Two executors die while it counts, one of which has lost what it kept; speculation is on."""
     command = [sys.executable, str(Path(__file__).with_name("spark_cluster.py")), str(file)]
     environment = os.environ | {"SPARK_SUBMIT_OPTS": JAVA}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["killed"] == 2
@@ -574,18 +740,33 @@ def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
 
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
-SHOWN = re.findall(r"^```(sh|python)\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+SHOWN = re.findall(
+    r"^```(sh|python)\n(.*?)^```$",
+    DOCUMENT.read_text(encoding="utf-8"),
+    flags=re.MULTILINE | re.DOTALL,
+)
 
 
-@pytest.mark.parametrize(("language", "text"), SHOWN, ids=[text.splitlines()[0][:50] for _, text in SHOWN])
+@pytest.mark.parametrize(
+    ("language", "text"), SHOWN, ids=[text.splitlines()[0][:50] for _, text in SHOWN]
+)
 def test_what_the_document_shows_runs(language: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "datasets").symlink_to(CORNER_SHOP.parent, target_is_directory=True)
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith("pip install")]
     command = ["sh", "-ec"] if language == "sh" else [sys.executable, "-c"]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = os.environ | {"PATH": path, "PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": JAVA}
+    environment = os.environ | {
+        "PATH": path,
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_SUBMIT_OPTS": JAVA,
+    }
     done = subprocess.run(
-        [*command, "".join(lines)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
+        [*command, "".join(lines)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     if language == "sh":
@@ -638,7 +819,9 @@ def test_what_of_spark_is_a_query(spark: Any, file: Path, tmp_path: Path) -> Non
         spark.catalog.dropTempView("all_sales")
 
 
-def test_a_view_is_charged_to_all_periods_and_hides_how_many_it_chose(spark: Any, tmp_path: Path) -> None:
+def test_a_view_is_charged_to_all_periods_and_hides_how_many_it_chose(
+    spark: Any, tmp_path: Path
+) -> None:
     visits = pa.table(
         {
             "visit": [visit for visit in range(300) for _ in range(2)],
@@ -666,14 +849,25 @@ def test_a_view_is_charged_to_all_periods_and_hides_how_many_it_chose(spark: Any
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
-def test_a_day_is_of_utc_whatever_the_zone_of_the_session(spark: Any, zone: str, tmp_path: Path) -> None:
-    """The last hours of January in UTC are February in Tokyo; times without a zone stay as they are written."""
+def test_a_day_is_of_utc_whatever_the_zone_of_the_session(
+    spark: Any, zone: str, tmp_path: Path
+) -> None:
+    """The last hours of January in UTC are February in Tokyo; times without a zone stay as they are
+    written.
+    """
     late = [datetime.datetime(2026, 1, 31, 20), datetime.datetime(2026, 2, 1, 3)]
     kinds = {"zoned": pa.timestamp("us", "UTC"), "plain": pa.timestamp("us")}
     columns = {name: pa.array(late * 200, kind) for name, kind in kinds.items()}
     table = pa.table({"visit": range(400), "item": ["milk"] * 400, **columns})
     pq.write_table(table, path := tmp_path / "times.parquet")
-    asked: Any = {"basket": "visit", "item": "item", "size": 1, "count": True, "epsilon": 9, "seed": 1}
+    asked: Any = {
+        "basket": "visit",
+        "item": "item",
+        "size": 1,
+        "count": True,
+        "epsilon": 9,
+        "seed": 1,
+    }
     before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", zone)
     try:

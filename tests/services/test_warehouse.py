@@ -1,4 +1,6 @@
-"""The engine in a database: the same seeded release as on one machine, from DuckDB and a real PostgreSQL server."""
+"""The engine in a database: the same seeded release as on one machine, from DuckDB and a real
+PostgreSQL server.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +52,22 @@ CASES: dict[str, dict[str, Any]] = {
     "catalogue": {**COLUMNS, "top": 10, "catalogue": ["i1", "i2", 5, "i3", "zz"]},
     "known": {**COLUMNS, "top": 10, "known": [("i1", "i2")]},
     "exclude": {**COLUMNS, "top": 10, "exclude": ["i1"], "min_basket": 2},
-    "where": {**COLUMNS, "top": 10, "where": "store in ('N', 'S') and not (price > 2.5 or day < '2026-01-15')"},
-    "like": {**COLUMNS, "top": 10, "where": "product like 'i1_' or product not like '%i%' or price like '2%'"},
-    "dates in texts": {**COLUMNS, "top": 10, "time_format": "%d %b %Y", "where": "date >= '2026-01-15'"},
+    "where": {
+        **COLUMNS,
+        "top": 10,
+        "where": ("store in ('N', 'S') and not (price > 2.5 or day < '2026-01-15')"),
+    },
+    "like": {
+        **COLUMNS,
+        "top": 10,
+        "where": ("product like 'i1_' or product not like '%i%' or price like '2%'"),
+    },
+    "dates in texts": {
+        **COLUMNS,
+        "top": 10,
+        "time_format": "%d %b %Y",
+        "where": "date >= '2026-01-15'",
+    },
     "period of texts": {
         **COLUMNS,
         "top": 10,
@@ -61,7 +76,13 @@ CASES: dict[str, dict[str, Any]] = {
         "missing_time": "drop",
         "period": "2026-02",
     },
-    "period of numbers": {**USERS, "top": 10, "time": "code", "time_format": "%Y%m%d", "period": "2026-W02"},
+    "period of numbers": {
+        **USERS,
+        "top": 10,
+        "time": "code",
+        "time_format": "%Y%m%d",
+        "period": "2026-W02",
+    },
     "baskets by their day": {
         **USERS,
         "basket": ["customer", "date"],
@@ -84,9 +105,20 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def purchases() -> pa.Table:
-    """Return rows that no two baskets of a customer keep together, with ids and items of every odd kind."""
+    """Return rows that no two baskets of a customer keep together, with ids and items of every odd
+    kind.
+    """
     draw = np.random.default_rng(7)
-    items = [*(f"i{k}" for k in range(30)), *map(str, range(5, 15)), "007", " i3 ", "Ärger", "NULL", "", None]
+    items = [
+        *(f"i{k}" for k in range(30)),
+        *map(str, range(5, 15)),
+        "007",
+        " i3 ",
+        "Ärger",
+        "NULL",
+        "",
+        None,
+    ]
     kept: list[dict[str, Any]] = []
     for visit in range(2000):
         customer = int(draw.integers(0, 500))
@@ -100,12 +132,15 @@ def purchases() -> pa.Table:
                     "product": items[place],
                     "store": ["N", "S", "W", " N", None][int(draw.integers(0, 5))],
                     "price": int(draw.integers(1, 5)),
-                    "day": datetime.datetime(2026, 1, 1) + datetime.timedelta(hours=int(draw.integers(0, 2000))),
+                    "day": datetime.datetime(2026, 1, 1)
+                    + datetime.timedelta(hours=int(draw.integers(0, 2000))),
                     "code": 20260101 + int(draw.integers(0, 28)),
                 }
             )
     for row in kept:
-        row["written"] = f"{row['day']:%d/%m/%Y %I:%M %p}" if row["price"] < 4 or row["day"].day < 20 else "soon"
+        row["written"] = (
+            f"{row['day']:%d/%m/%Y %I:%M %p}" if row["price"] < 4 or row["day"].day < 20 else "soon"
+        )
         row["date"] = f"{row['day'].day} {row['day']:%b} {row['day'].year}"
     order = draw.permutation(len(kept))
     return pa.Table.from_pylist([kept[place] for place in order])
@@ -119,7 +154,9 @@ ASKED: dict[str, Any] = {"epsilon": 2, "delta": 1e-5, "seed": 3}
 def server() -> Iterator[Server]:
     with pytest.MonkeyPatch.context() as patch, running_server() as running:
         patch.setenv("PGPASSWORD", PASSWORD)
-        con = ibis.postgres.connect(host=str(running.folder), user="owner", password=PASSWORD, database="shop")
+        con = ibis.postgres.connect(
+            host=str(running.folder), user="owner", password=PASSWORD, database="shop"
+        )
         con.create_table("sales", obj=ibis.memtable(TABLE))
         con.disconnect()
         yield running
@@ -144,12 +181,23 @@ def test_releases_are_those_of_one_machine(name: str, server: Server, duckdb_fil
 
 
 LISTS: dict[str, Any] = {"items": "items", "top": 20, "size": "2-3", "rules": True}
-OF_COUNTRIES = {"by": "Country", "segments": ["France", "Germany"], "user": "CustomerID", "missing_user": "drop"}
+OF_COUNTRIES = {
+    "by": "Country",
+    "segments": ["France", "Germany"],
+    "user": "CustomerID",
+    "missing_user": "drop",
+}
 # What is asked of each data set, and whether of PostgreSQL too, which takes longer.
 REAL: dict[str, tuple[dict[str, Any], bool]] = {
     "groceries": (LISTS, True),
-    "online_retail": ({"basket": "InvoiceNo", "item": "StockCode", **OF_COUNTRIES, "top": 10}, True),
-    "valued_shoppers": ({**LISTS, "items": None, "basket": "order", "item": "product", "user": "customer"}, True),
+    "online_retail": (
+        {"basket": "InvoiceNo", "item": "StockCode", **OF_COUNTRIES, "top": 10},
+        True,
+    ),
+    "valued_shoppers": (
+        {**LISTS, "items": None, "basket": "order", "item": "product", "user": "customer"},
+        True,
+    ),
     **dict.fromkeys(["bms_webview_1", "mushroom", "retail", "t10i4d100k"], (LISTS, False)),
 }
 
@@ -163,7 +211,9 @@ def test_releases_of_real_data_are_those_of_one_machine(name: str, server: Serve
         with adbc.connect(server.address()) as connection, connection.cursor() as cursor:
             cursor.adbc_ingest(name, pyarrow.parquet.read_table(file), mode="create")
             connection.commit()
-        assert fim.mine(server.address(), engine="sql", table=name, **ASKED, **asked).to_dict() == here
+        assert (
+            fim.mine(server.address(), engine="sql", table=name, **ASKED, **asked).to_dict() == here
+        )
 
 
 def test_counts_are_those_of_one_machine(duckdb_file: Path) -> None:
@@ -212,15 +262,34 @@ def test_lists_and_folders_of_parquet(tmp_path: Path) -> None:
         ({"time": "day", "period": "2026", "missing_time": "drop"}, 100),
     ],
 )
-def test_numbers_and_what_is_missing_are_as_on_one_machine(own: dict[str, Any], rows: int | str) -> None:
+def test_numbers_and_what_is_missing_are_as_on_one_machine(
+    own: dict[str, Any], rows: int | str
+) -> None:
     prices = [Decimal("2.512345"), Decimal("2.512344")] * 100
     days = [None, datetime.date(2026, 1, 1)] * 100
-    baskets = [None if day is None and "missing_time" not in own and "time" in own else n for n, day in enumerate(days)]
-    columns = {"basket": baskets, "item": ["a"] * 200, "price": prices, "weight": [0.0, -0.0] * 100, "day": days}
+    baskets = [
+        None if day is None and "missing_time" not in own and "time" in own else n
+        for n, day in enumerate(days)
+    ]
+    columns = {
+        "basket": baskets,
+        "item": ["a"] * 200,
+        "price": prices,
+        "weight": [0.0, -0.0] * 100,
+        "day": days,
+    }
     table = pa.table(columns).set_column(2, "price", pa.array(prices, pa.decimal128(18, 6)))
     con = ibis.duckdb.connect()
     con.create_table("sales", obj=ibis.memtable(table))
-    asked: dict[str, Any] = {**ASKED, "basket": "basket", "item": "item", "size": 1, "top": 2, "count": True, **own}
+    asked: dict[str, Any] = {
+        **ASKED,
+        "basket": "basket",
+        "item": "item",
+        "size": 1,
+        "top": 2,
+        "count": True,
+        **own,
+    }
     if isinstance(rows, str):
         with pytest.raises(fim.DataError, match=rows):
             fim.mine(con.table("sales"), **asked)
@@ -230,15 +299,31 @@ def test_numbers_and_what_is_missing_are_as_on_one_machine(own: dict[str, Any], 
     assert abs((there.units or 0) - rows) < 30
 
 
-@pytest.mark.parametrize("own", [{}, {"user": "customer"}, {"basket": ["customer", "basket"]}, {"by": "shop"}])
+@pytest.mark.parametrize(
+    "own", [{}, {"user": "customer"}, {"basket": ["customer", "basket"]}, {"by": "shop"}]
+)
 def test_integers_in_print_are_as_on_one_machine(own: dict[str, Any]) -> None:
     ways = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"]
-    rows = [(ways[n % 5].format(n // 10), ways[n % 3].format(n // 6), ways[n % 4].format(n % 7)) for n in range(3000)]
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(("customer", "basket", "item"))}
+    rows = [
+        (ways[n % 5].format(n // 10), ways[n % 3].format(n // 6), ways[n % 4].format(n % 7))
+        for n in range(3000)
+    ]
+    columns = {
+        name: [row[place] for row in rows]
+        for place, name in enumerate(("customer", "basket", "item"))
+    }
     table = pa.table({**columns, "shop": [ways[n % 3].format(n % 2) for n in range(3000)]})
     con = ibis.duckdb.connect()
     con.create_table("sales", obj=ibis.memtable(table))
-    asked: dict[str, Any] = {**ASKED, "basket": "basket", "item": "item", "size": "1-2", "top": 9, "count": True, **own}
+    asked: dict[str, Any] = {
+        **ASKED,
+        "basket": "basket",
+        "item": "item",
+        "size": "1-2",
+        "top": 9,
+        "count": True,
+        **own,
+    }
     asked |= {"segments": ["0.0", "1"]} if "by" in own else {}
     there = fim.mine(con.table("sales"), **asked)
     assert there.to_dict() == fim.mine(table, **asked).to_dict()
@@ -253,7 +338,9 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
     texts = [f" {text}\u3000" for text in sorted(MISSING_TEXTS)] + [" a b ", "x"]
     con = ibis.duckdb.connect()
     found = con.to_pyarrow(
-        ibis.memtable(pa.table({"at": range(len(texts)), "x": texts})).mutate(x=lambda t: present(t.x))
+        ibis.memtable(pa.table({"at": range(len(texts)), "x": texts})).mutate(
+            x=lambda t: present(t.x)
+        )
     )
     assert [*filter(None, found.sort_by("at").column("x").to_pylist())] == ["a b", "x"]
 
@@ -270,11 +357,23 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
         ({"query": "select * from sales"}, "make a view, and name it with table"),
         ({"query": "select 1; drop table sales"}, "leave out query"),
         ({"user": "customer", "basket": ["customer", "visit"]}, "has rows without a user"),
-        ({"where": "price like '2_' and day like '2026%'"}, "column 'day' of .* with a text by like"),
+        (
+            {"where": "price like '2_' and day like '2026%'"},
+            ("column 'day' of .* with a text by like"),
+        ),
         ({"time": "written", "period": "2026-02"}, "say with time_format how they are written"),
-        ({"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y"}, "is not written as time_format"),
-        ({"where": "written >= '2026-02-01'", "time_format": "%d/%m/%Y"}, "not all of its values fit time_format"),
-        ({"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y %I:%M %p"}, "rows without a time"),
+        (
+            {"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y"},
+            ("is not written as time_format"),
+        ),
+        (
+            {"where": "written >= '2026-02-01'", "time_format": "%d/%m/%Y"},
+            ("not all of its values fit time_format"),
+        ),
+        (
+            {"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y %I:%M %p"},
+            "rows without a time",
+        ),
     ],
 )
 def test_errors_are_of_one_line(own: dict[str, Any], error: str, server: Server) -> None:
@@ -283,7 +382,9 @@ def test_errors_are_of_one_line(own: dict[str, Any], error: str, server: Server)
     assert "\n" not in str(raised.value)
 
 
-def test_a_role_without_rights_is_told_which(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_role_without_rights_is_told_which(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.run(
         "create role guest login password 'x'; grant select on sales to guest; "
         "revoke temporary on database shop from public"
@@ -304,7 +405,7 @@ VISITS_AND_VIEW = """
         union all
         select n, 'tea', timestamp '2026-02-10 00:00:00' from generate_series(0, 299) as february(n);
     create view since_february as select * from visits where day >= '2026-02-01';
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])
@@ -327,7 +428,13 @@ def test_a_view_is_charged_to_all_periods(shop: str, tmp_path: Path) -> None:
     """The same visits are of January in the table, and of February in the view."""
     for second, charged_to in (("since_february", None), ("visits", "2026-02")):
         ledger = fim.Ledger.create(tmp_path / f"{second}.ledger", epsilon=10, delta=1e-3)
-        asked: dict[str, Any] = {**VISITS, "engine": "sql", "time": "day", "ledger": ledger, "dataset": "visits"}
+        asked: dict[str, Any] = {
+            **VISITS,
+            "engine": "sql",
+            "time": "day",
+            "ledger": ledger,
+            "dataset": "visits",
+        }
         fim.mine(shop, table="visits", period="2026-01", **asked)
         fim.mine(shop, table=second, period="2026-02", **asked)
         spans = [entry.span for entry in ledger.entries]
@@ -339,7 +446,9 @@ def test_a_view_hides_how_many_it_chose(shop: str) -> None:
     table = fim.mine(shop, table="visits", **asked)
     assert table.units == 300
     assert "by any other changes the probability" in table.guarantee
-    with pytest.warns(fim.PrivacyWarning, match="does not hide which baskets are chosen by a condition, a query"):
+    with pytest.warns(
+        fim.PrivacyWarning, match=("does not hide which baskets are chosen by a condition, a query")
+    ):
         view = fim.mine(shop, table="since_february", **asked)
     assert view.units is None
     assert view.to_dict()["query"] is True
@@ -352,13 +461,23 @@ def test_what_of_a_database_is_a_query(duckdb_file: Path, tmp_path: Path, server
     pyarrow.parquet.write_table(TABLE, file)
     con = ibis.duckdb.connect()
     con.raw_sql(f"attach '{duckdb_file}' as shop (read_only)")
-    con.raw_sql("create table Sales as select * from shop.main.sales; create temp table hidden as from sales")
-    con.raw_sql("create schema other; create table other.own as from sales; create view other.seen as from sales")
     con.raw_sql(
-        "create temp view hidden_view as from sales; create view ibis_read_parquet_x as select * from ("
+        "create table Sales as select * from shop.main.sales; create temp table hidden "
+        "as from sales"
+    )
+    con.raw_sql(
+        "create schema other; create table other.own as from sales; create view "
+        "other.seen as from sales"
+    )
+    con.raw_sql(
+        "create temp view hidden_view as from sales; create view ibis_read_parquet_x as select * "
+        "from ("
         f"select * from read_parquet('{str(file).replace(chr(39), chr(39) * 2)}') limit 9)"
     )
-    con.raw_sql("create table shadowed as from sales; create temp view shadowed as from sales where visit < 9")
+    con.raw_sql(
+        "create table shadowed as from sales; create temp view shadowed as from sales "
+        "where visit < 9"
+    )
     sales = con.table("Sales")
     plain = {
         "table": sales,
@@ -381,23 +500,33 @@ def test_what_of_a_database_is_a_query(duckdb_file: Path, tmp_path: Path, server
     for name, table in (plain | queries).items():
         assert is_query(table, None, Options()) == (name in queries), name
     con.disconnect()
-    server.run("create materialized view copied as select * from sales; create table secret as select * from sales")
+    server.run(
+        "create materialized view copied as select * from sales; create table secret as "
+        "select * from sales"
+    )
     server.run("create role clerk login password 'x'; grant select on secret, sales to clerk")
-    server.run("alter table secret enable row level security; create policy p on secret using (visit < 10)")
+    server.run(
+        "alter table secret enable row level security; create policy p on secret using (visit < 10)"
+    )
     found = {
-        name: is_query(server.address(), name, Options()) for name in ("sales", "public.sales", "copied", "secret")
+        name: is_query(server.address(), name, Options())
+        for name in ("sales", "public.sales", "copied", "secret")
     }
     assert found == {"sales": False, "public.sales": False, "copied": True, "secret": False}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PGPASSWORD", "x")
         assert is_query(server.address(user="clerk"), "secret", Options())
         assert not is_query(server.address(user="clerk"), "sales", Options())
-    server.run("drop materialized view copied; drop table secret; drop owned by clerk; drop role clerk")
+    server.run(
+        "drop materialized view copied; drop table secret; drop owned by clerk; drop role clerk"
+    )
 
 
 def test_what_of_duckdb_itself_is_a_query(tmp_path: Path) -> None:
     con = duckdb.connect()
-    con.execute("create table sales as select 1 as visit, 'tea' as item; create view seen as from sales")
+    con.execute(
+        "create table sales as select 1 as visit, 'tea' as item; create view seen as from sales"
+    )
     pyarrow.parquet.write_table(TABLE, tmp_path / "sales.parquet")
     sales = con.table("sales")
     plain = {"table": sales, "file": con.read_parquet(str(tmp_path / "sales.parquet"))}
@@ -408,7 +537,9 @@ def test_what_of_duckdb_itself_is_a_query(tmp_path: Path) -> None:
         "all of a table": con.sql("from sales"),
         "filter": sales.filter("visit > 0"),
         "filter with a name": sales.filter("visit > 0").set_alias("sales"),
-        "filter of a file": con.read_parquet(str(tmp_path / "sales.parquet")).filter("visit > 0").set_alias("x"),
+        "filter of a file": con.read_parquet(str(tmp_path / "sales.parquet"))
+        .filter("visit > 0")
+        .set_alias("x"),
         "limit": sales.limit(1),
         "reader": con.from_arrow(TABLE.to_reader()),
     }
@@ -417,7 +548,8 @@ def test_what_of_duckdb_itself_is_a_query(tmp_path: Path) -> None:
 
 
 ZONES = ("UTC", "Asia/Tokyo", "America/New_York")
-# The last hours of January in UTC, which are February in Tokyo; and times without a zone, as they are written.
+# The last hours of January in UTC, which are February in Tokyo; and times without a zone, as they
+# are written.
 LATE = [datetime.datetime(2026, 1, 31, 20), datetime.datetime(2026, 2, 1, 3)]
 TIMES = pa.table(
     {
@@ -439,12 +571,23 @@ OF_TIMES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_a_day_is_of_utc_whatever_the_zone_of_a_session(zone: str, server: Server) -> None:
-    """A basket of late January is in no release of February, wherever the session believes that it is."""
-    asked: dict[str, Any] = {"basket": "visit", "item": "item", "size": 1, "count": True, "epsilon": 9, "seed": 1}
+    """A basket of late January is in no release of February, wherever the session believes that it
+    is.
+    """
+    asked: dict[str, Any] = {
+        "basket": "visit",
+        "item": "item",
+        "size": 1,
+        "count": True,
+        "epsilon": 9,
+        "seed": 1,
+    }
     con = ibis.duckdb.connect()
     con.create_table("times", obj=ibis.memtable(TIMES))
     con.raw_sql(f"set timezone = '{zone}'")
-    there = ibis.postgres.connect(host=str(server.folder), user="owner", password=PASSWORD, database="shop")
+    there = ibis.postgres.connect(
+        host=str(server.folder), user="owner", password=PASSWORD, database="shop"
+    )
     there.create_table("times", obj=ibis.memtable(TIMES), temp=True)
     there.raw_sql(f"set time zone '{zone}'").close()
     for own in OF_TIMES.values():
@@ -457,17 +600,31 @@ def test_a_day_is_of_utc_whatever_the_zone_of_a_session(zone: str, server: Serve
 
 
 def test_a_zone_that_a_database_cannot_be_asked_for_is_refused() -> None:
-    table = ibis.table({"visit": "int64", "item": "string", "day": "timestamp('UTC')"}, name="sales")
+    table = ibis.table(
+        {"visit": "int64", "item": "string", "day": "timestamp('UTC')"}, name="sales"
+    )
     for own in ({"time": "day", "period": "2026-02"}, {"where": "day >= '2026-02-01'"}):
-        with pytest.raises(fim.DataError, match=r"column 'day' of the table of Ibis has times with a zone"):
+        with pytest.raises(
+            fim.DataError,
+            match=(
+                r"column 'day' of the table of Ibis has times "
+                r"with a zone"
+            ),
+        ):
             fim.queries(table, dialect="exasol", basket="visit", item="item", top=5, **own)
 
 
-# Databases that are not here: their queries are compiled, and stand in files that a reviewer can read.
+# Databases that are not here: their queries are compiled, and stand in files that a reviewer can
+# read.
 COMPILED = ("bigquery", "clickhouse", "databricks", "snowflake", "trino")
 REQUESTS: dict[str, dict[str, Any]] = {
     "levelwise": {
-        **{"user": "customer", "missing_user": "own-unit", "basket": ["store", "visit"], "item": "product"},
+        **{
+            "user": "customer",
+            "missing_user": "own-unit",
+            "basket": ["store", "visit"],
+            "item": "product",
+        },
         **{"top": 20, "size": "2-3", "rules": True, "exclude": ["bag"], "min_basket": 2},
         **{
             "where": "price < 2.5 and store is not null and day >= '2026-02-10'",
@@ -476,14 +633,27 @@ REQUESTS: dict[str, dict[str, Any]] = {
             "missing_time": "drop",
         },
     },
-    "segments": {**USERS, "top": 10, "by": "store", "segments": ["N", "S"], "max_segments": 1, "catalogue": ["a", "b"]},
+    "segments": {
+        **USERS,
+        "top": 10,
+        "by": "store",
+        "segments": ["N", "S"],
+        "max_segments": 1,
+        "catalogue": ["a", "b"],
+    },
     "limited-domain": {**COLUMNS, "size": 2, "mechanism": "limited-domain"},
 }
 
 
 def sent(dialect: str) -> str:
     """Return the queries of all requests, in a dialect."""
-    columns = {"customer": "string", "visit": "int64", "product": "string", "store": "string", "price": "float64"}
+    columns = {
+        "customer": "string",
+        "visit": "int64",
+        "product": "string",
+        "store": "string",
+        "price": "float64",
+    }
     table = ibis.table({**columns, "day": "timestamp('UTC')"}, name="sales")
     text, seen = "", set[str]()
     for name, asked in REQUESTS.items():
@@ -496,7 +666,9 @@ def sent(dialect: str) -> str:
 
 
 @pytest.mark.parametrize("dialect", COMPILED)
-def test_queries_are_compiled_for_databases_that_are_not_here(dialect: str, request: pytest.FixtureRequest) -> None:
+def test_queries_are_compiled_for_databases_that_are_not_here(
+    dialect: str, request: pytest.FixtureRequest
+) -> None:
     """Run with FIM_WRITE_QUERIES=1 to write the files anew."""
     file, found = Path(__file__).with_name("queries") / f"{dialect}.sql", sent(dialect)
     if os.environ.get("FIM_WRITE_QUERIES"):
@@ -511,12 +683,18 @@ def test_times_in_texts_are_compiled_for_databases_that_are_not_here(dialect: st
     for written in ("%d/%m/%Y", "%d %b %Y %I:%M:%S.%f %p"):
         times = Times("written", format=TimeFormat(written))
         assert times.format is not None
-        found = table.select(day=day(table.written, times, "it", dialect), moment=moment(table.written, times.format))
+        found = table.select(
+            day=day(table.written, times, "it", dialect), moment=moment(table.written, times.format)
+        )
         assert "31" in ibis.to_sql(found, dialect=dialect)
 
 
-@pytest.mark.parametrize("name", ["customers", "rules", "catalogue", "segments", "periods", "limited-domain"])
-def test_a_dry_run_has_every_query_of_a_true_one(name: str, duckdb_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["customers", "rules", "catalogue", "segments", "periods", "limited-domain"]
+)
+def test_a_dry_run_has_every_query_of_a_true_one(
+    name: str, duckdb_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked, true = {**ASKED, **CASES[name]}, list[str]()
     con = ibis.duckdb.connect(str(duckdb_file), read_only=True)
 
@@ -535,7 +713,9 @@ def test_a_dry_run_has_every_query_of_a_true_one(name: str, duckdb_file: Path, m
     def plain(query: str) -> str:
         query = re.sub(r"fim_([a-z]+)_[0-9a-f]{8}", r"fim_\1", query)
         return re.sub(
-            r'^CREATE TEMPORARY TABLE fim_[a-z]+ AS|"temp"."main".|( OFFSET)? [0-9]+|[\s;]', "", query
+            r'^CREATE TEMPORARY TABLE fim_[a-z]+ AS|"temp"."main".|( OFFSET)? [0-9]+|[\s;]',
+            "",
+            query,
         )  # numbers are made up
 
     dry = {*map(plain, fim.queries(f"duckdb:///{duckdb_file}", table="sales", **asked))}
@@ -546,7 +726,9 @@ def test_a_dry_run_has_every_query_of_a_true_one(name: str, duckdb_file: Path, m
 
 def test_a_dry_run_charges_nothing(duckdb_file: Path, tmp_path: Path) -> None:
     ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=1, delta=1e-5)
-    queries = fim.queries(f"duckdb:///{duckdb_file}", table="sales", ledger=ledger, dataset="sales", **COLUMNS, top=5)
+    queries = fim.queries(
+        f"duckdb:///{duckdb_file}", table="sales", ledger=ledger, dataset="sales", **COLUMNS, top=5
+    )
     assert any(query.startswith("CREATE TEMPORARY TABLE fim_entries") for query in queries)
     assert not ledger.entries
     unknown = ibis.table({"visit": "int64", "product": "string"}, name="sales")
@@ -556,7 +738,9 @@ def test_a_dry_run_charges_nothing(duckdb_file: Path, tmp_path: Path) -> None:
         fim.queries(TABLE, engine="local", **COLUMNS, top=5)
 
 
-def test_a_lost_connection_keeps_the_charge(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_connection_keeps_the_charge(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=3, delta=1e-5)
     counted, others = View.weighed, "pid <> pg_backend_pid() and usename = 'owner'"
 
@@ -566,20 +750,32 @@ def test_a_lost_connection_keeps_the_charge(server: Server, tmp_path: Path, monk
 
     monkeypatch.setattr(View, "weighed", lost)
     asked: dict[str, Any] = {"table": "sales", "ledger": ledger, "dataset": "sales", **USERS}
-    with pytest.raises(fim.DataError, match="the connection was lost: nothing is released, and what was charged stays"):
+    with pytest.raises(
+        fim.DataError,
+        match=("the connection was lost: nothing is released, and what was charged stays"),
+    ):
         fim.mine(server.address(), engine="sql", top=50, **asked)
     assert len(ledger.entries) == 1
 
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "warehouse.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "warehouse.md").read_text(
+    encoding="utf-8"
+)
 SHOWN = re.findall(r"^```(sh|python|sql)\n(.*?)^```$", DOCUMENT, flags=re.MULTILINE | re.DOTALL)
 
 
 def test_what_the_document_shows_runs(server: Server, tmp_path: Path) -> None:
-    """In the order of the page: views and roles first, then the queries, a ledger and the release."""
-    (tmp_path / "datasets").symlink_to(Path(__file__).resolve().parents[2] / "datasets", target_is_directory=True)
+    """In the order of the page: views and roles first, then the queries, a ledger and the
+    release.
+    """
+    (tmp_path / "datasets").symlink_to(
+        Path(__file__).resolve().parents[2] / "datasets", target_is_directory=True
+    )
     server.run("alter table sales rename to all_sales")
-    server.run("create view sales as select customer as customer_id, visit as order_id, product from all_sales")
+    server.run(
+        "create view sales as select customer as customer_id, visit as order_id, product "
+        "from all_sales"
+    )
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = os.environ | {"PATH": path, "PGPASSWORD": "ask-your-vault"}
     try:
@@ -587,33 +783,56 @@ def test_what_the_document_shows_runs(server: Server, tmp_path: Path) -> None:
             if language == "sql":
                 server.run(text)
                 continue
-            lines = [line for line in text.splitlines(keepends=True) if not line.startswith("pip install")]
-            shown = "".join(lines).replace("postgresql://miner@db.example/shop", f"'{server.address(user='miner')}'")
+            lines = [
+                line
+                for line in text.splitlines(keepends=True)
+                if not line.startswith("pip install")
+            ]
+            shown = "".join(lines).replace(
+                "postgresql://miner@db.example/shop", f"'{server.address(user='miner')}'"
+            )
             command = ["sh", "-ec"] if language == "sh" else [sys.executable, "-c"]
-            run = partial(subprocess.run, cwd=tmp_path, env=environment, capture_output=True, text=True)
+            run = partial(
+                subprocess.run, cwd=tmp_path, env=environment, capture_output=True, text=True
+            )
             done = run([*command, shown], timeout=PATIENCE)
             assert done.returncode == 0, done.stderr[-2000:]
     finally:
         server.run(
-            "drop view purchases, sales; alter table all_sales rename to sales; drop owned by miner; drop role miner"
+            "drop view purchases, sales; alter table all_sales rename to sales; drop owned by "
+            "miner; drop role miner"
         )
     assert "CREATE TEMPORARY TABLE fim_entries" in (tmp_path / "queries.sql").read_text()
     assert fim.load(tmp_path / "release.json").privacy_unit == "user"
     assert len(fim.Ledger(tmp_path / "purchases.ledger").entries) == 1
 
 
-def test_a_dry_run_on_the_command_line_leaves_files_as_they_are(duckdb_file: Path, tmp_path: Path) -> None:
-    command = ["mine", f"duckdb:///{duckdb_file}", "--engine", "sql", "--table", "sales", "--dry-run"]
+def test_a_dry_run_on_the_command_line_leaves_files_as_they_are(
+    duckdb_file: Path, tmp_path: Path
+) -> None:
+    command = [
+        "mine",
+        f"duckdb:///{duckdb_file}",
+        "--engine",
+        "sql",
+        "--table",
+        "sales",
+        "--dry-run",
+    ]
     command += ["--basket", "visit", "--item", "product", "--top", "5"]
     assert "CREATE TEMPORARY TABLE fim_entries" in CliRunner().invoke(app, command).stdout
     kept = tmp_path / "kept"
     for option in ("--output", "--report"):
         kept.write_text("a release")
-        assert isinstance(CliRunner().invoke(app, [*command, option, str(kept)]).exception, fim.ParameterError)
+        assert isinstance(
+            CliRunner().invoke(app, [*command, option, str(kept)]).exception, fim.ParameterError
+        )
         assert kept.read_text() == "a release"
 
 
-def test_a_database_without_temporary_tables_is_named(duckdb_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_without_temporary_tables_is_named(
+    duckdb_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     con = ibis.duckdb.connect(str(duckdb_file), read_only=True)
 
     def refused(*given: Any, **options: Any) -> Any:

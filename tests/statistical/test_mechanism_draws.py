@@ -30,21 +30,29 @@ ERROR = 0.3
 @cache
 def right_and_wrong(case: Case) -> tuple[Outcomes, list[Outcomes]]:
     epsilon = float(case.mechanism.cost.epsilon)
-    return case.oracle(epsilon), [case.oracle(round(factor * epsilon, 6)) for factor in (1 - ERROR, 1 + ERROR)]
+    return case.oracle(epsilon), [
+        case.oracle(round(factor * epsilon, 6)) for factor in (1 - ERROR, 1 + ERROR)
+    ]
 
 
 @cache
 def draws_for(case: Case) -> int:
-    """As many draws as it takes to catch an epsilon that is wrong by ERROR, either way; MOST_DRAWS at the most."""
+    """As many draws as it takes to catch an epsilon that is wrong by ERROR, either way; MOST_DRAWS
+    at the most.
+    """
     right, wrong = right_and_wrong(case)
     draws = 1000
-    while draws < MOST_DRAWS and min(oracles.detects(right, other, draws) for other in wrong) <= 0.999:
+    while (
+        draws < MOST_DRAWS and min(oracles.detects(right, other, draws) for other in wrong) <= 0.999
+    ):
         draws = min(draws + draws // 4, MOST_DRAWS)
     return draws
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[] if case in QUICK else pytest.mark.full) for case in CASES], ids=str
+    "case",
+    [pytest.param(case, marks=[] if case in QUICK else pytest.mark.full) for case in CASES],
+    ids=str,
 )
 def test_draws_follow_the_distribution(case: Case) -> None:
     draws = draws_for(case)

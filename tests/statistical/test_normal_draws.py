@@ -1,4 +1,6 @@
-"""Rounded normal noise against its exact distribution, with proven power: a σ wrong by 30 % would be caught."""
+"""Rounded normal noise against its exact distribution, with proven power: a σ wrong by 30 % would
+be caught.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def normal_cdf(x: float) -> float:
 def rounded_pmf(sigma: float) -> dict[int, float]:
     """P(⌊σZ + 1/2⌋ = k) = Φ((k + 1/2)/σ) - Φ((k - 1/2)/σ), from the tail on the side of 0."""
     reach = int(9 * sigma) + 2
-    upper = {k: normal_cdf((0.5 - k) / sigma) - normal_cdf((-0.5 - k) / sigma) for k in range(reach)}
+    upper = {
+        k: normal_cdf((0.5 - k) / sigma) - normal_cdf((-0.5 - k) / sigma) for k in range(reach)
+    }
     return {k: upper[abs(k)] for k in range(1 - reach, reach)}
 
 
@@ -47,7 +51,9 @@ def equal_pmf(count: int, factor: float = 1) -> dict[int, float]:
 
 @pytest.fixture(params=["doubles", "rationals"])
 def draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """As it is; and with all that is not certain at a cell's edge left to the slow path, so with fewer draws."""
+    """As it is; and with all that is not certain at a cell's edge left to the slow path, so with
+    fewer draws.
+    """
     if request.param == "doubles":
         return DRAWS
     monkeypatch.setattr(sampler, "_MARGIN", 2.0)
@@ -55,7 +61,9 @@ def draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return DRAWS // 10
 
 
-@pytest.mark.parametrize("sigma2", [Fraction(1), Fraction(1, 10), Fraction(7, 3), Fraction(400)], ids=str)
+@pytest.mark.parametrize(
+    "sigma2", [Fraction(1), Fraction(1, 10), Fraction(7, 3), Fraction(400)], ids=str
+)
 @pytest.mark.one_in(4)
 def test_small_variances(sigma2: Fraction, draws: int) -> None:
     pmf = rounded_pmf(math.sqrt(sigma2))
@@ -65,13 +73,17 @@ def test_small_variances(sigma2: Fraction, draws: int) -> None:
         assert oracles.detects(pmf, rounded_pmf(factor * math.sqrt(sigma2)), draws) > 0.999
 
 
-@pytest.mark.parametrize("sigma2", [Fraction(300 << 32), Fraction(1 << 79, 3), Fraction(10**40, 7)], ids=str)
+@pytest.mark.parametrize(
+    "sigma2", [Fraction(300 << 32), Fraction(1 << 79, 3), Fraction(10**40, 7)], ids=str
+)
 def test_large_variances(sigma2: Fraction) -> None:
     # The last in rationals alone. 64 cells: each tells 1/16 of σ and less.
     number, cells = (5000 if sigma2 > 1 << 80 else DRAWS), 64
     drawn = rounded_normal(sigma2, number, randomness=Randomness.seeded(121))
     pmf = equal_pmf(cells)
-    assert oracles.chi_square_pvalue(equal_cells(drawn, math.sqrt(sigma2), cells), pmf, number) > LEVEL
+    assert (
+        oracles.chi_square_pvalue(equal_cells(drawn, math.sqrt(sigma2), cells), pmf, number) > LEVEL
+    )
     for factor in (0.7, 1.3):
         assert oracles.detects(pmf, equal_pmf(cells, factor), number) > 0.999
 
@@ -79,19 +91,30 @@ def test_large_variances(sigma2: Fraction) -> None:
 def test_low_digits_are_uniform() -> None:
     """σ = 1.1 · 2^20: what is drawn modulo 256 has no pattern, to within e^{-2π²(σ/256)²}."""
     drawn = rounded_normal(Fraction(300 << 32), DRAWS, randomness=Randomness.seeded(122))
-    assert oracles.chi_square_pvalue(Counter((drawn % 256).tolist()), dict.fromkeys(range(256), 1 / 256), DRAWS) > LEVEL
+    assert (
+        oracles.chi_square_pvalue(
+            Counter((drawn % 256).tolist()), dict.fromkeys(range(256), 1 / 256), DRAWS
+        )
+        > LEVEL
+    )
 
 
 @pytest.mark.full
 def test_five_million_draws() -> None:
-    """Beyond what a cell's weight, wrong by one in 2^16, would show; and no discrete Gaussian of the same variance."""
+    """Beyond what a cell's weight, wrong by one in 2^16, would show; and no discrete Gaussian of
+    the same variance.
+    """
     number = 5_000_000
     pmf = rounded_pmf(2.0)
-    counts = Counter(rounded_normal(Fraction(4), number, randomness=Randomness.seeded(123)).tolist())
+    counts = Counter(
+        rounded_normal(Fraction(4), number, randomness=Randomness.seeded(123)).tolist()
+    )
     assert oracles.chi_square_pvalue(counts, pmf, number) > LEVEL
     weights = {k: math.exp(-(k**2) / 8) for k in pmf}
     total = math.fsum(weights.values())
-    assert oracles.detects(pmf, {k: weight / total for k, weight in weights.items()}, number) > 0.999
+    assert (
+        oracles.detects(pmf, {k: weight / total for k, weight in weights.items()}, number) > 0.999
+    )
 
 
 class WideCells(Randomness):
@@ -107,13 +130,17 @@ class WideCells(Randomness):
 
 @pytest.mark.full
 def test_what_comes_from_the_wide_cells_is_the_tail() -> None:
-    """From 4.75 on: |Z| >= 4.75 has the tail Q(z) / Q(4.75). The steps are 1/16, so the cells of 1/4 are seen."""
+    """From 4.75 on: |Z| >= 4.75 has the tail Q(z) / Q(4.75). The steps are 1/16, so the cells of
+    1/4 are seen.
+    """
     draws = 2000
     drawn = rounded_normal(Fraction(256), draws, randomness=WideCells(124)).tolist()
     least = 76  # 16 · 4.75
 
     def pmf(steepness: float) -> dict[int, float]:
-        """Of 76 to 160; 76 is only what is rounded up to it. The tail to the power of `steepness`."""
+        """Of 76 to 160; 76 is only what is rounded up to it. The tail to the power of
+        `steepness`.
+        """
         tails = [normal_cdf(-4.75), *(normal_cdf(-(k + 0.5) / 16) for k in range(least, 160))]
         beyond = [(tail / tails[0]) ** steepness for tail in tails]
         return dict(enumerate([*(-np.diff(beyond)), beyond[-1]], start=least))
@@ -126,7 +153,9 @@ def test_what_comes_from_the_wide_cells_is_the_tail() -> None:
 
 
 def test_draws_are_independent() -> None:
-    """Correlations of neighbours, of their squares and of sign with size: none beyond 5.5 standard deviations."""
+    """Correlations of neighbours, of their squares and of sign with size: none beyond 5.5 standard
+    deviations.
+    """
     z = rounded_normal(Fraction(400), DRAWS, randomness=Randomness.seeded(125)) / 20
     pairs = [(z[1:], z[:-1]), (z[1:] ** 2, z[:-1] ** 2), (np.sign(z), np.abs(z)), (z[:-2], z[2:])]
     for one, other in pairs:

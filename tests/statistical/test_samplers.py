@@ -53,7 +53,13 @@ def geometric_pmf(rate: Fraction) -> dict[int, float]:
     return dict(zip(k.tolist(), oracles.geometric_pmf(rate, k).tolist(), strict=True))
 
 
-SCALES = [Fraction(3), Fraction(12), Fraction(30, 7), Fraction(3, 10), Fraction(12 * 10**16, 10**16 + 1)]
+SCALES = [
+    Fraction(3),
+    Fraction(12),
+    Fraction(30, 7),
+    Fraction(3, 10),
+    Fraction(12 * 10**16, 10**16 + 1),
+]
 
 
 @pytest.mark.parametrize("scale", SCALES, ids=str)
@@ -86,13 +92,17 @@ VARIANCES = [
 def test_discrete_gaussian(sigma2: Fraction) -> None:
     drawn = discrete_gaussian(sigma2, DRAWS, randomness=Randomness.seeded(110)).tolist()
     assert_follows(drawn, gaussian_pmf(sigma2), gaussian_pmf(sigma2 * Fraction(13, 10)))
-    assert oracles.detects(gaussian_pmf(sigma2), gaussian_pmf(sigma2 * Fraction(7, 10)), DRAWS) > 0.999
+    assert (
+        oracles.detects(gaussian_pmf(sigma2), gaussian_pmf(sigma2 * Fraction(7, 10)), DRAWS) > 0.999
+    )
     # Nor is it the proposal, nor a discrete Laplace distribution of the same variance.
     for scale in (Fraction(int(np.sqrt(float(sigma2))) + 1), Fraction(np.sqrt(float(sigma2) / 2))):
         assert oracles.detects(gaussian_pmf(sigma2), laplace_pmf(scale), DRAWS) > 0.999
 
 
-@pytest.mark.parametrize("sigma2", [Fraction(10**26), Fraction(10**40, 7), Fraction(1, 10**9)], ids=str)
+@pytest.mark.parametrize(
+    "sigma2", [Fraction(10**26), Fraction(10**40, 7), Fraction(1, 10**9)], ids=str
+)
 def test_discrete_gaussian_of_any_size(sigma2: Fraction) -> None:
     # Sixteen cells of equal probability, so that a σ wrong by 30 % would be seen in the outer ones.
     from scipy.stats import norm
@@ -115,35 +125,50 @@ def test_discrete_gaussian_of_any_size(sigma2: Fraction) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("delta", [None, Fraction("1e-6")], ids=["laplace", "gaussian"])
 def test_noise_of_supports(delta: Fraction | None) -> None:
-    """Every released support has its own noise, of the scale that the number of supports asks for."""
+    """Every released support has its own noise, of the scale that the number of supports asks
+    for.
+    """
     noise = SupportNoise.for_budget(Fraction(2), delta, 12)
     supports, runs = [0, 7, 10**12] * 4, DRAWS // 20
     randomness = Randomness.seeded(112)
-    released = np.array([release(supports, noise, randomness=randomness) for _ in range(runs)], dtype=np.int64)
+    released = np.array(
+        [release(supports, noise, randomness=randomness) for _ in range(runs)], dtype=np.int64
+    )
     drawn = released - np.array(supports)
     pmf = laplace_pmf(Fraction(6)) if delta is None else gaussian_pmf(noise.parameter)
-    few = laplace_pmf(Fraction(6) * 11 / 12) if delta is None else gaussian_pmf(noise.parameter * 11 / 12)
+    few = (
+        laplace_pmf(Fraction(6) * 11 / 12)
+        if delta is None
+        else gaussian_pmf(noise.parameter * 11 / 12)
+    )
     assert (noise.kind is NoiseKind.LAPLACE) == (delta is None)
-    assert_follows([int(z) for z in drawn.ravel()], pmf, few)  # noise for one support fewer would be seen
+    # noise for one support fewer would be seen
+    assert_follows([int(z) for z in drawn.ravel()], pmf, few)
     # Independent: of 66 correlations none is beyond 5.5 standard deviations, which are 0.014 each.
     correlations = np.asarray(np.corrcoef(drawn, rowvar=False))[np.triu_indices(12, 1)]
     assert np.abs(correlations).max() < 5.5 / np.sqrt(runs)
 
 
 @pytest.mark.parametrize(
-    "rate", [Fraction(1, 12), Fraction(7, 3), Fraction(1), Fraction(10**15, 10**15 * 3 + 7)], ids=str
+    "rate",
+    [Fraction(1, 12), Fraction(7, 3), Fraction(1), Fraction(10**15, 10**15 * 3 + 7)],
+    ids=str,
 )
 def test_geometric(rate: Fraction) -> None:
     drawn = geometric(rate, DRAWS, randomness=Randomness.seeded(103)).tolist()
     assert_follows(drawn, geometric_pmf(rate), geometric_pmf(rate * Fraction(13, 10)))
 
 
-@pytest.mark.parametrize("exponent", [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(7, 2)], ids=str)
+@pytest.mark.parametrize(
+    "exponent", [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(7, 2)], ids=str
+)
 def test_bernoulli_exp(exponent: Fraction) -> None:
     def pmf(x: Fraction) -> dict[int, float]:
         return {1: float(np.exp(-float(x))), 0: float(-np.expm1(-float(x)))}
 
-    drawn = bernoulli_exp(exponent, 10 * DRAWS, randomness=Randomness.seeded(104)).astype(int).tolist()
+    drawn = (
+        bernoulli_exp(exponent, 10 * DRAWS, randomness=Randomness.seeded(104)).astype(int).tolist()
+    )
     assert_follows(drawn, pmf(exponent), pmf(exponent * Fraction(13, 10)))
 
 
@@ -162,14 +187,19 @@ def test_choose_level() -> None:
         return dict(enumerate((weights / weights.sum()).tolist()))
 
     randomness = Randomness.seeded(107)
-    drawn = [choose_level(distances, multiplicities, Fraction(1, 3), randomness=randomness) for _ in range(DRAWS)]
+    drawn = [
+        choose_level(distances, multiplicities, Fraction(1, 3), randomness=randomness)
+        for _ in range(DRAWS)
+    ]
     assert_follows(drawn, pmf(1 / 3), pmf(1.3 / 3))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("scale", [1.0, 4.5, 12.0])
 def test_opendp_draws_from_the_same_distribution(scale: float) -> None:
-    """OpenDP's discrete Laplace, itself exact, agrees with ours: a two-sample chi-square on shared cells."""
+    """OpenDP's discrete Laplace, itself exact, agrees with ours: a two-sample chi-square on shared
+    cells.
+    """
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -178,7 +208,11 @@ def test_opendp_draws_from_the_same_distribution(scale: float) -> None:
     theirs = Counter(dp.m.make_laplace(*space, scale=scale)([0] * draws))
     ours = Counter(discrete_laplace(Fraction(scale), draws, randomness=Randomness()).tolist())
     assert two_sample_pvalue(ours, theirs) > LEVEL
-    wrong = Counter(discrete_laplace(Fraction(scale) * Fraction(13, 10), draws, randomness=Randomness()).tolist())
+    wrong = Counter(
+        discrete_laplace(
+            Fraction(scale) * Fraction(13, 10), draws, randomness=Randomness()
+        ).tolist()
+    )
     assert two_sample_pvalue(wrong, theirs) < LEVEL
 
 

@@ -1,7 +1,7 @@
 """What users run, audited from outside: seeded runs of `mine` against exact distributions.
 
-The library runs often; the command, as a process of its own that reads a file and writes JSON, has to draw what the
-library draws.
+The library runs often; the command, as a process of its own that reads a file and writes JSON, has
+to draw what the library draws.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ LAWS: dict[str, tuple[dict[str, Any], Callable[[], dict[Any, float]]]] = {
     "distance": ({}, lambda: slow.distance(NAMED, E, D, **AR)),
     "tight-margin": (
         {"max_rank": 4},
-        lambda: slow.tight_margin(NAMED, E, D, max_rank=4, split=SPLIT, thresholds=TIGHT.threshold, **AR),
+        lambda: slow.tight_margin(
+            NAMED, E, D, max_rank=4, split=SPLIT, thresholds=TIGHT.threshold, **AR
+        ),
     ),
     "permute-and-flip": (
         {"catalogue": CATALOGUE},
@@ -73,10 +75,20 @@ def counted(results: list[tuple[int, ...] | None]) -> Counter[Any]:
     return Counter(result if result is None or result in PAIRS else "zero" for result in results)
 
 
-def in_process(pairs: dict[tuple[int, ...], int], mechanism: str, runs: int, **options: Any) -> list[Any]:
+def in_process(
+    pairs: dict[tuple[int, ...], int], mechanism: str, runs: int, **options: Any
+) -> list[Any]:
     purchases = fim.read_transactions(baskets_of(pairs))
     releases = (
-        fim.mine(purchases, mechanism=mechanism, epsilon=1.0, delta=0.01, neighbors="add-remove", seed=seed, **options)
+        fim.mine(
+            purchases,
+            mechanism=mechanism,
+            epsilon=1.0,
+            delta=0.01,
+            neighbors="add-remove",
+            seed=seed,
+            **options,
+        )
         for seed in range(runs)
     )
     return [release.itemsets[0].items if release.itemsets else None for release in releases]
@@ -92,15 +104,43 @@ def test_the_library_follows_the_exact_law(mechanism: str) -> None:
     assert oracles.chi_square_pvalue(drawn, expected(law), runs) > 1e-3
 
 
-def by_command(folder: Path, pairs: dict[tuple[int, ...], int], mechanism: str, runs: int) -> list[Any]:
+def by_command(
+    folder: Path, pairs: dict[tuple[int, ...], int], mechanism: str, runs: int
+) -> list[Any]:
     data = folder / "baskets.dat"
-    data.write_text("".join(" ".join(map(str, basket)) + "\n" for basket in baskets_of(pairs)), encoding="utf-8")
-    command = [sys.executable, "-m", "fim_private", "mine", str(data), "--mechanism", mechanism, "--format", "json"]
-    command += ["--epsilon", "1", "--delta", "0.01", "--neighbors", "add-remove", "--max-rank", "2", "--seed"]
+    data.write_text(
+        "".join(" ".join(map(str, basket)) + "\n" for basket in baskets_of(pairs)), encoding="utf-8"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "fim_private",
+        "mine",
+        str(data),
+        "--mechanism",
+        mechanism,
+        "--format",
+        "json",
+    ]
+    command += [
+        "--epsilon",
+        "1",
+        "--delta",
+        "0.01",
+        "--neighbors",
+        "add-remove",
+        "--max-rank",
+        "2",
+        "--seed",
+    ]
     found = []
     for seed in range(runs):
         done = subprocess.run(
-            [*command, str(seed)], capture_output=True, check=True, timeout=PATIENCE, env=os.environ.copy()
+            [*command, str(seed)],
+            capture_output=True,
+            check=True,
+            timeout=PATIENCE,
+            env=os.environ.copy(),
         )
         release = json.loads(done.stdout)
         assert release["private"] is False
@@ -110,8 +150,12 @@ def by_command(folder: Path, pairs: dict[tuple[int, ...], int], mechanism: str, 
 
 @pytest.mark.full
 @pytest.mark.parametrize("raised", [{}, {(1, 3): 16}], ids=["a file", "its neighbour"])
-def test_the_command_draws_what_the_library_draws(raised: dict[tuple[int, ...], int], tmp_path: Path) -> None:
-    """Run by run, under the same seeds: so all that the library is held to here, the command is held to."""
+def test_the_command_draws_what_the_library_draws(
+    raised: dict[tuple[int, ...], int], tmp_path: Path
+) -> None:
+    """Run by run, under the same seeds: so all that the library is held to here, the command is
+    held to.
+    """
     drawn = by_command(tmp_path, PAIRS | raised, "limited-domain", 10)
     assert drawn == in_process(PAIRS | raised, "limited-domain", 10, **LAWS["limited-domain"][0])
     assert len(set(drawn)) > 1

@@ -1,4 +1,6 @@
-"""What many steps cost: every rate keeps its promise, by a slow evaluation with many digits, and is the best."""
+"""What many steps cost: every rate keeps its promise, by a slow evaluation with many digits, and is
+the best.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,13 @@ from fim_private.errors import ParameterError
 
 PRECISE = Context(prec=100, Emin=-999_999, Emax=999_999)
 EXPONENTS = st.integers(-9, 7)
-EPSILONS = st.builds(lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), EXPONENTS)
+EPSILONS = st.builds(
+    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), EXPONENTS
+)
 DELTAS = st.builds(
-    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), st.integers(-300, -1)
+    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e,
+    st.integers(1000, 9999),
+    st.integers(-300, -1),
 )
 
 
@@ -26,7 +32,9 @@ def decimal(value: Fraction) -> Decimal:
 
 
 def log_delta(rho: Fraction, epsilon: Fraction, alpha: Decimal) -> Decimal:
-    """The logarithm of the δ of Canonne, Kamath and Steinke (2020), Corollary 13, at one α, as printed there."""
+    """The logarithm of the δ of Canonne, Kamath and Steinke (2020), Corollary 13, at one α, as
+    printed there.
+    """
     c = PRECISE
     less = c.subtract(alpha, Decimal(1))
     exponent = c.multiply(less, c.subtract(c.multiply(alpha, decimal(rho)), decimal(epsilon)))
@@ -67,14 +75,17 @@ def test_rho_is_certified_and_the_best(epsilon: Fraction, delta: Fraction) -> No
         (Fraction(1, 10), Fraction("1e-6"), 0.000321047690345),
     ],
 )
-def test_rho_at_the_ends_of_its_range(epsilon: Fraction, delta: Fraction, rho: float | None) -> None:
+def test_rho_at_the_ends_of_its_range(
+    epsilon: Fraction, delta: Fraction, rho: float | None
+) -> None:
     found = zcdp_rho(epsilon, delta)
     assert found > 0
     assert rho is None or math.isclose(found, rho, rel_tol=1e-11)
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [("1e-10", "1e-6"), ("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "0"), ("1", "1")]
+    ("epsilon", "delta"),
+    [("1e-10", "1e-6"), ("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "0"), ("1", "1")],
 )
 def test_rho_refuses_what_is_out_of_range(epsilon: str, delta: str) -> None:
     with pytest.raises(ParameterError, match=r"must (lie between|be a number above 0)"):

@@ -1,4 +1,6 @@
-"""What is advised where nothing, or too little, came out: what it follows from, what it says, and whether it works."""
+"""What is advised where nothing, or too little, came out: what it follows from, what it says, and
+whether it works.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ def told(units: int | None = None, found: int = 0, **options: Any) -> Advice:
         ({"rho": 1e-4}, 2_000, {"size": 1, "rho": Fraction(1, 50)}),
         # Rules need supports, and two items.
         ({"top": 20, "rules": True, "epsilon": 0.3}, 10_000, {"top": 1, "epsilon": Fraction(1, 2)}),
-        # What was asked for with the wrong mechanism is asked for with the one that has use for the cap.
+        # What was asked for with the wrong mechanism is asked for with the one that has use for the
+        # cap.
         ({"mechanism": "large-margin", "max_rank": 50}, 5_000, {"mechanism": "auto"}),
     ],
 )
@@ -65,14 +68,20 @@ def test_the_least_change_that_would_probably_do(
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_it_never_proposes_an_epsilon_above_three_nor_another_relation(relation: str) -> None:
     budgets = ({"epsilon": 0.01}, {"epsilon": 3}, {"epsilon": 7}, {"rho": 1e-3}, {"rho": 0.5})
-    others = ({"mechanism": "large-margin", "size": "2-4", "top": 9}, {"top": 30, "rules": True}, {"top": 50})
+    others = (
+        {"mechanism": "large-margin", "size": "2-4", "top": 9},
+        {"top": 30, "rules": True},
+        {"top": 50},
+    )
     for options in ({}, *budgets, *others):
         request = asked(**options, neighbors=relation)
         for units in (5, 50, 500, 10**6, None):
             for found in (0, 1):
                 one = advice(request, units, found)
                 assert one is None or "neighbors" not in one.changes
-                assert one is None or one.options.budget.loss <= max(Fraction(3), request.budget.loss)
+                assert one is None or one.options.budget.loss <= max(
+                    Fraction(3), request.budget.loss
+                )
 
 
 def test_nothing_is_advised_where_there_are_fewer_units_than_an_itemset_needs() -> None:
@@ -92,15 +101,28 @@ def test_it_follows_from_what_is_public() -> None:
     requests: list[dict[str, Any]] = [{}, {"supports": True, "size": "2-3"}]
     for options in requests:
         options |= {"mechanism": "large-margin", "neighbors": "replace-one"}
-        assert len({render_table(fim.mine(data, **options), Screen()) for data in (little, other)}) == 1
-    private = [fim.mine(little[:size], mechanism="large-margin", neighbors="add-remove") for size in (100, 500)]
+        assert (
+            len({render_table(fim.mine(data, **options), Screen()) for data in (little, other)})
+            == 1
+        )
+    private = [
+        fim.mine(little[:size], mechanism="large-margin", neighbors="add-remove")
+        for size in (100, 500)
+    ]
     assert repr(private[0]) == repr(private[1])
 
 
 REQUESTS = st.fixed_dictionaries(
     {
         "mechanism": st.sampled_from(
-            ["auto", "limited-domain", "levelwise", "tight-margin", "exponential", "permute-and-flip"]
+            [
+                "auto",
+                "limited-domain",
+                "levelwise",
+                "tight-margin",
+                "exponential",
+                "permute-and-flip",
+            ]
         ),
         "size": st.sampled_from([1, 2, 7, 25, "1-3"]),
         "delta": st.sampled_from([0, 1e-300, 1e-6, 0.5]),
@@ -111,7 +133,9 @@ REQUESTS = st.fixed_dictionaries(
         "neighbors": st.sampled_from(["add-remove", "replace-one"]),
     }
 )
-LOSSES = [{"epsilon": epsilon} for epsilon in (1e-9, 0.1, 1, 300, 1e9)] + [{"rho": rho} for rho in (1e-18, 1e8)]
+LOSSES = [{"epsilon": epsilon} for epsilon in (1e-9, 0.1, 1, 300, 1e9)] + [
+    {"rho": rho} for rho in (1e-18, 1e8)
+]
 
 
 @settings(max_examples=60, deadline=None)
@@ -153,7 +177,9 @@ FURTHER_REQUESTS: list[dict[str, Any]] = [
 
 
 def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
-    """The request behind an advice is the one that its call makes: the same mechanism, shares and numbers."""
+    """The request behind an advice is the one that its call makes: the same mechanism, shares and
+    numbers.
+    """
     advised = 0
     for relation in ("add-remove", "replace-one"):
         for further in FURTHER_REQUESTS:
@@ -168,7 +194,9 @@ def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
 
 
 def test_advice_with_known_itemsets_keeps_the_mechanism_that_uses_them() -> None:
-    """A single itemset of users is usually selected; with known itemsets it is counted levelwise."""
+    """A single itemset of users is usually selected; with known itemsets it is counted
+    levelwise.
+    """
     known = given_itemsets([["a", "b"]], name="known")
     options: dict[str, Any] = {"known": known, "top": 20, "by_user": True, "epsilon": 0.1}
     one = told(**options)
@@ -182,20 +210,25 @@ def test_advice_with_known_itemsets_keeps_the_mechanism_that_uses_them() -> None
         (
             {"mechanism": "large-margin"},
             1_500,
-            'fim.mine(..., mechanism="auto", epsilon=2). An itemset then comes out, with 95 % probability, once 29 '
+            'fim.mine(..., mechanism="auto", epsilon=2). An itemset then comes out, with 95 % '
+            "probability, once 29 "
             "baskets have it (1.9 % of all), not 438. It promises less: a factor of e^2, not e^1.",
         ),
         (
             {"mechanism": "large-margin", "neighbors": "add-remove"},
             None,
-            'fim.mine(..., mechanism="auto"). An itemset then comes out, with 95 % probability, once 27 baskets have '
-            "it, not 438. It promises as much. The number of baskets is private, so this may not be enough.",
+            'fim.mine(..., mechanism="auto"). An itemset then comes out, with 95 % probability, '
+            "once 27 baskets have "
+            "it, not 438. It promises as much. The number of baskets is private, so this may not "
+            "be enough.",
         ),
         (
             {"by_user": True},
             40,
-            "fim.mine(..., epsilon=3). An itemset then comes out, with 95 % probability, once 20 users have it (50 % "
-            "of all), not 55. It promises less: a factor of e^3, not e^1. Even that is probably not enough: "
+            "fim.mine(..., epsilon=3). An itemset then comes out, with 95 % probability, once 20 "
+            "users have it (50 % "
+            "of all), not 55. It promises less: a factor of e^3, not e^1. Even that is probably "
+            "not enough: "
             "you need more users.",
         ),
     ],
@@ -222,11 +255,18 @@ def test_it_is_in_nothing_that_is_handed_on(tmp_path: Path) -> None:
             render_table(fim.load(tmp_path / "r.parquet"), Screen()),
             render_table(release, Screen(), advise=False),
         ):
-            assert not {word for word in ("To try", "To find more", "fim.mine", "could be asked") if word in text}
+            assert not {
+                word
+                for word in ("To try", "To find more", "fim.mine", "could be asked")
+                if word in text
+            }
 
 
 CORNER_SHOP = read_transactions("datasets/corner_shop.parquet")
-LABELS = np.array([CORNER_SHOP.vocabulary.label(code) for code in range(len(CORNER_SHOP.vocabulary))], dtype=object)
+LABELS = np.array(
+    [CORNER_SHOP.vocabulary.label(code) for code in range(len(CORNER_SHOP.vocabulary))],
+    dtype=object,
+)
 
 
 def some_baskets(count: int, seed: int) -> list[list[str]]:
@@ -250,7 +290,8 @@ def test_whoever_follows_it_mostly_finds_something(options: dict[str, Any]) -> N
     for count in (100, 400, 1500):
         data = read_transactions(some_baskets(count, seed=count))
         for seed in range(3):
-            # Under add-remove nobody knows how many units there are, and so nothing is called likely.
+            # Under add-remove nobody knows how many units there are, and so nothing is called
+            # likely.
             release = fim.mine(data, **options, neighbors="replace-one", seed=seed)
             if release.abstained and release.advice is not None and release.advice.likely:
                 likely += 1

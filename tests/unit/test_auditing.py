@@ -1,4 +1,6 @@
-"""`fim_private.auditing.exact`: as many digits as it claims, and the mechanism as it is, broken or not."""
+"""`fim_private.auditing.exact`: as many digits as it claims, and the mechanism as it is, broken or
+not.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,15 @@ def shares(mechanism: Mechanism, supports: list[int], universe_size: int | None)
     return exact.distribution(mechanism, levels, universe_size)
 
 
-def assert_close(found: Mapping[Any, Decimal], right: Mapping[Any, Decimal], error: Decimal) -> None:
+def assert_close(
+    found: Mapping[Any, Decimal], right: Mapping[Any, Decimal], error: Decimal
+) -> None:
     with localcontext(DIGITS):
         assert abs(sum(found.values(), Decimal(0)) - 1) <= error
         for outcome in found.keys() | right.keys():
-            assert abs(found.get(outcome, Decimal(0)) - right.get(outcome, Decimal(0))) <= error, outcome
+            assert abs(found.get(outcome, Decimal(0)) - right.get(outcome, Decimal(0))) <= error, (
+                outcome
+            )
 
 
 def mechanisms(neighbors: str, known: bool) -> list[Mechanism]:
@@ -71,7 +77,9 @@ def mechanisms(neighbors: str, known: bool) -> list[Mechanism]:
 @settings(max_examples=8)
 @given(supports=spectra, zeros=zeros)
 @pytest.mark.full
-def test_exact_has_the_digits_it_claims(neighbors: Any, supports: list[int], zeros: int | None) -> None:
+def test_exact_has_the_digits_it_claims(
+    neighbors: Any, supports: list[int], zeros: int | None
+) -> None:
     """Against independent definitions good to 1e-60."""
     epsilon, delta = Fraction(7, 10), Fraction(1, 1000)
     size = None if zeros is None else max(2, len(supports) + zeros)
@@ -81,24 +89,41 @@ def test_exact_has_the_digits_it_claims(neighbors: Any, supports: list[int], zer
     answers: list[tuple[Mechanism, Mapping[str | None, Decimal]]] = [
         (
             LimitedDomain(epsilon, delta, neighbors, 3, 2),
-            slow.limited_domain_exact(counts, epsilon, delta, max_rank=3, max_itemsets=2, **relation),
+            slow.limited_domain_exact(
+                counts, epsilon, delta, max_rank=3, max_itemsets=2, **relation
+            ),
         ),
         (
             Choosing(epsilon, delta, 6, neighbors),
             slow.choosing_exact(counts, epsilon, delta, max_itemsets=6, **relation),
         ),
-        (Distance(epsilon, delta, neighbors), slow.distance_exact(counts, epsilon, delta, **relation)),
+        (
+            Distance(epsilon, delta, neighbors),
+            slow.distance_exact(counts, epsilon, delta, **relation),
+        ),
         (
             tight,
             slow.tight_margin_exact(
-                counts, epsilon, delta, max_rank=4, split=split, thresholds=tight.threshold, **relation
+                counts,
+                epsilon,
+                delta,
+                max_rank=4,
+                split=split,
+                thresholds=tight.threshold,
+                **relation,
             ),
         ),
     ]
     if size is not None:
         answers += [
-            (PermuteAndFlip(epsilon, neighbors), slow.permute_and_flip_exact(counts, epsilon, **relation)),
-            (MaxOfLaplaces(epsilon, neighbors), slow.max_of_laplaces_exact(counts, epsilon, **relation)),
+            (
+                PermuteAndFlip(epsilon, neighbors),
+                slow.permute_and_flip_exact(counts, epsilon, **relation),
+            ),
+            (
+                MaxOfLaplaces(epsilon, neighbors),
+                slow.max_of_laplaces_exact(counts, epsilon, **relation),
+            ),
         ]
     with localcontext(DIGITS):
         for mechanism, slow_answer in answers:

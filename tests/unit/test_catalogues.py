@@ -1,4 +1,6 @@
-"""Product lists: every form of one, labels in place of codes, earlier releases, and what a release says of them."""
+"""Product lists: every form of one, labels in place of codes, earlier releases, and what a release
+says of them.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,17 @@ from fim_private.output import Screen, render_inspection, render_plan, render_ta
 from fim_private.planning.plan import list_gain, of_users, plan, usual_list_gain
 from fim_private.release.page import page
 
-PRODUCTS = pd.DataFrame({"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"], "price": [1.5, 2, 3, 4]})
+PRODUCTS = pd.DataFrame(
+    {"sku": [1, 2, 3, 9], "name": ["Milk", "Tea", "Jam", "Soap"], "price": [1.5, 2, 3, 4]}
+)
 SALES = pa.table(
     {
         "customer": [str(n // 6) for n in range(3600)],
         "order": [str(n // 3) for n in range(3600)],
-        "sku": [((1, 2, 3), (1, 2, 77), (1, 3, 77))[(n >= 1800) + (n >= 3000)][n % 3] for n in range(3600)],
+        "sku": [
+            ((1, 2, 3), (1, 2, 77), (1, 3, 77))[(n >= 1800) + (n >= 3000)][n % 3]
+            for n in range(3600)
+        ],
     }
 )
 READ: dict[str, Any] = {"basket": "order", "item": "sku"}
@@ -40,20 +47,28 @@ LISTED: dict[str, Any] = {"item": "sku", "label": "name", "items": 4}
 
 
 def as_sheet(path: Path) -> Path:
-    path.write_bytes(workbook(dict(enumerate([list(PRODUCTS.columns), *PRODUCTS.to_numpy(dtype=object).tolist()], 1))))
+    path.write_bytes(
+        workbook(
+            dict(enumerate([list(PRODUCTS.columns), *PRODUCTS.to_numpy(dtype=object).tolist()], 1))
+        )
+    )
     return path
 
 
 def as_database(path: Path) -> str:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("create table products (sku, name, price)")
-        connection.executemany("insert into products values (?, ?, ?)", PRODUCTS.to_numpy(dtype=object).tolist())
+        connection.executemany(
+            "insert into products values (?, ?, ?)", PRODUCTS.to_numpy(dtype=object).tolist()
+        )
         connection.commit()
     return f"sqlite:///{path}"
 
 
 def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
-    """Every form of the product list: it, the name that a release gives it, and what more is said of it."""
+    """Every form of the product list: it, the name that a release gives it, and what more is said
+    of it.
+    """
     PRODUCTS.to_csv(folder / "p.csv", index=False)
     PRODUCTS.to_csv(folder / "german.csv.gz", index=False, sep=";")
     PRODUCTS.to_parquet(folder / "p.parquet")
@@ -61,7 +76,11 @@ def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
     for name in ("p.csv", "german.csv.gz", "p.parquet", "p.jsonl"):
         yield folder / name, name, {}
     yield str(as_sheet(folder / "p.xlsx")), "p.xlsx", {}
-    yield as_database(folder / "p.db"), "p.db", {"catalogue_query": "select sku, name from products"}
+    yield (
+        as_database(folder / "p.db"),
+        "p.db",
+        {"catalogue_query": ("select sku, name from products")},
+    )
     for place, part in enumerate((PRODUCTS[:2], PRODUCTS[2:])):
         (folder / "departments" / f"no={place}").mkdir(parents=True)
         part.to_parquet(folder / "departments" / f"no={place}" / "part.parquet")
@@ -77,7 +96,12 @@ def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
 def test_any_table_is_a_catalogue_and_its_labels_are_shown(tmp_path: Path) -> None:
     for source, name, more in forms(tmp_path):
         release = fim.mine(SALES, size="1-2", catalogue=source, **NAMED, **more, **ASKED)
-        assert {itemset.items for itemset in release} == {("Milk",), ("Tea",), ("Milk", "Tea"), ("Jam", "Milk")}, source
+        assert {itemset.items for itemset in release} == {
+            ("Milk",),
+            ("Tea",),
+            ("Milk", "Tea"),
+            ("Jam", "Milk"),
+        }, source
         assert release[["Tea", "Milk"]].items == ("Milk", "Tea")
         told = release.to_dict()["catalogue"]
         assert told.pop("codes") == {"Jam": 3, "Milk": 1, "Tea": 2}
@@ -85,8 +109,12 @@ def test_any_table_is_a_catalogue_and_its_labels_are_shown(tmp_path: Path) -> No
 
 
 def test_labels_that_several_items_have_and_items_without_one() -> None:
-    """A label that would not tell is followed by the item; an item without one is shown as it is."""
-    products = pd.DataFrame({"sku": [1, 2, 3, 5, 1], "name": ["Tea", "Tea", None, "3", "Green tea"]})
+    """A label that would not tell is followed by the item; an item without one is shown as it
+    is.
+    """
+    products = pd.DataFrame(
+        {"sku": [1, 2, 3, 5, 1], "name": ["Tea", "Tea", None, "3", "Green tea"]}
+    )
     sales = pa.table({"order": [n // 4 for n in range(1200)], "sku": [1, 2, 3, 5] * 300})
     release = fim.mine(sales, size=1, catalogue=products, **NAMED, **ASKED | {"top": 4})
     assert {itemset.items for itemset in release} == {("Tea (1)",), ("Tea (2)",), (3,), ("3 (5)",)}
@@ -98,7 +126,10 @@ def test_labels_that_several_items_have_and_items_without_one() -> None:
 def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
     PRODUCTS.to_csv(tmp_path / "<products>.csv", index=False)
     release = fim.mine(SALES, catalogue=tmp_path / "<products>.csv", **NAMED, **ASKED)
-    said = "Items were listed publicly, in <products>.csv, column 'sku', named by column 'name': 4 items."
+    said = (
+        "Items were listed publicly, in <products>.csv, column 'sku', named by column 'name': "
+        "4 items."
+    )
     assert said in release.rows_read
     assert said in str(release)
     assert said.replace("<", "&lt;").replace(">", "&gt;").replace("'", "&#x27;") in page(release)
@@ -113,22 +144,34 @@ def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
 def test_segments_have_labels_too(tmp_path: Path) -> None:
     store = pa.array(["A" if n < 1800 else "B" for n in range(3600)])
     release = fim.mine(
-        SALES.append_column("store", store), size=1, catalogue=PRODUCTS, **NAMED, **ASKED, by="store", segments="A,B"
+        SALES.append_column("store", store),
+        size=1,
+        catalogue=PRODUCTS,
+        **NAMED,
+        **ASKED,
+        by="store",
+        segments="A,B",
     )
     release.save(tmp_path / "r.json")
     assert fim.load(tmp_path / "r.json").to_dict() == release.to_dict()
-    assert {item for one in release.values() for itemset in one for item in itemset.items or ()} <= {*PRODUCTS["name"]}
+    assert {
+        item for one in release.values() for itemset in one for item in itemset.items or ()
+    } <= {*PRODUCTS["name"]}
     week = fim.mine(SALES, size=1, catalogue=tmp_path / "r.json", **ASKED)
     assert {item for itemset in week for item in itemset.items or ()} <= {1, 2, 3}
 
 
 def test_an_earlier_release_is_a_list_of_its_items(tmp_path: Path) -> None:
     earlier = fim.mine(SALES, size=2, catalogue=[1, 2, 9], **ASKED | {"top": 1})
-    labelled = fim.mine(SALES, size=2, catalogue=PRODUCTS[PRODUCTS["sku"] != 3], **NAMED, **ASKED | {"top": 1})
+    labelled = fim.mine(
+        SALES, size=2, catalogue=PRODUCTS[PRODUCTS["sku"] != 3], **NAMED, **ASKED | {"top": 1}
+    )
     for release in (earlier, labelled):
         release.save(tmp_path / "week.json")
         for source, name in ((release, None), (tmp_path / "week.json", "week.json")):
-            found = fim.mine(SALES, size=1, catalogue=source, **ASKED | {"top": 9, "keep_all": True})
+            found = fim.mine(
+                SALES, size=1, catalogue=source, **ASKED | {"top": 9, "keep_all": True}
+            )
             assert {itemset.items for itemset in found} == {(1,), (2,)}
             expected = ({} if name is None else {"source": name}) | {"release": True, "items": 2}
             assert found.to_dict()["catalogue"] == expected
@@ -174,8 +217,17 @@ def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:
 
 
 def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
-    """Not those of the rows that pass, nor of those with a user or a basket: only the file's names are public."""
-    table = pa.table({"u": ["a", None, "b", "b"], "b": ["1", "2", None, "4"], "i": [5, 6, 7, 8], "d": [1, 1, 1, 2]})
+    """Not those of the rows that pass, nor of those with a user or a basket: only the file's names
+    are public.
+    """
+    table = pa.table(
+        {
+            "u": ["a", None, "b", "b"],
+            "b": ["1", "2", None, "4"],
+            "i": [5, 6, 7, 8],
+            "d": [1, 1, 1, 2],
+        }
+    )
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
     table.to_pandas().to_csv(tmp_path / "a.csv", index=False)
     (tmp_path / "wide.csv").write_text("u,d,Item 1,Item 2\na,1,5,6\n,1,7,\nb,2,8,\n")
@@ -185,7 +237,10 @@ def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"user": "u", "missing_user": "drop", "where": "d = 1"}
     long = asked | {"basket": "b", "item": "i"}
     forms: list[tuple[Any, dict[str, Any]]] = [
-        *((source, long) for source in (table, table.to_pandas(), tmp_path / "a.parquet", tmp_path / "a.csv")),
+        *(
+            (source, long)
+            for source in (table, table.to_pandas(), tmp_path / "a.parquet", tmp_path / "a.csv")
+        ),
         (tmp_path / "wide.csv", asked | {"input_format": "wide"}),
         (lists, asked | {"items": "i"}),
         (pd.DataFrame(of_users | cells), asked | {"input_format": "one-hot"}),
@@ -193,7 +248,12 @@ def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
     ]
     for source, read in forms:
         # Over a public list the exponential mechanism names as many as there are, whoever has them.
-        asked_for: dict[str, Any] = {"size": 1, "top": 9, "keep_all": True, "mechanism": "exponential"}
+        asked_for: dict[str, Any] = {
+            "size": 1,
+            "top": 9,
+            "keep_all": True,
+            "mechanism": "exponential",
+        }
         release = fim.mine(source, **asked_for, items_are_public=True, **read, seed=1)
         assert sorted(itemset.items for itemset in release) == [(5,), (6,), (7,), (8,)]
 
@@ -211,15 +271,26 @@ def test_the_guarantee_is_among_data_with_the_same_items_and_nothing_says_how_ma
     before = ledger.statement().protected
     release = fim.mine(baskets, **asked, items_are_public=True)
     alike = "among data with the same list of items"
-    assert f"any one basket{' by any other' * (neighbors == 'replace-one')}, {alike}, changes" in release.guarantee
+    assert (
+        f"any one basket{' by any other' * (neighbors == 'replace-one')}, {alike}, changes"
+        in release.guarantee
+    )
     assert release.protected == f"basket, {alike}"
-    assert ledger.statement().protected == before.replace(f"under {neighbors}", f"under {neighbors}, {alike}")
+    assert ledger.statement().protected == before.replace(
+        f"under {neighbors}", f"under {neighbors}, {alike}"
+    )
     assert alike not in before
     fim.report(release, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "It does not protect which items there are" in page
     assert page.count(alike) >= 3
-    said = (release.to_json(), release.to_json(whole=True), repr(release), repr(release.scope), release.to_csv())
+    said = (
+        release.to_json(),
+        release.to_json(whole=True),
+        repr(release),
+        repr(release.scope),
+        release.to_csv(),
+    )
     statement = json.dumps(ledger.statement().to_dict())
     also_said = (release.to_markdown(), str(release), page, repr(ledger), statement)
     for text in (*said, *also_said):
@@ -231,7 +302,13 @@ def test_the_guarantee_is_among_data_with_the_same_items_and_nothing_says_how_ma
 def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> None:
     PRODUCTS.to_csv(tmp_path / "secret-name.csv", index=False)
     ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="sales", epsilon=10, delta=1e-3)
-    charged: dict[str, Any] = {"user": "customer", "size": 1, "top": 2, "ledger": ledger, "dataset": "sales"}
+    charged: dict[str, Any] = {
+        "user": "customer",
+        "size": 1,
+        "top": 2,
+        "ledger": ledger,
+        "dataset": "sales",
+    }
     fim.mine(SALES, **READ, **charged, items_are_public=True)
     fim.mine(SALES, **READ, **charged, catalogue=tmp_path / "secret-name.csv", **NAMED)
     first, second = (entry.parameters for entry in ledger.entries)
@@ -246,28 +323,127 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"catalogue": "p.csv"}, r"^the catalogue 'p\.csv' has several columns.*say with catalogue_item"),
-        ({"catalogue": "p.parquet"}, r"^the catalogue 'p\.parquet' must have one column.*catalogue_item.*'sku'"),
-        ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^the catalogue 'p\.csv' has no column 'skuu'"),
-        ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name another with catalogue_item"),
-        ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),
-        ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs catalogue_item"),
-        ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "sku"}, r"names the same column"),
-        ({"catalogue": "p.csv", "catalogue_item": 3}, r"^catalogue_item must be the name of a column, as text, not 3"),
+        (
+            {"catalogue": "p.csv"},
+            (
+                r"^the catalogue 'p\.csv' has several columns.*say with "
+                r"catalogue_item"
+            ),
+        ),
+        (
+            {"catalogue": "p.parquet"},
+            (
+                r"^the catalogue 'p\.parquet' must have one "
+                r"column.*catalogue_item.*'sku'"
+            ),
+        ),
+        (
+            {"catalogue": "p.csv", "catalogue_item": "skuu"},
+            (
+                r"^the catalogue 'p\.csv' has no "
+                r"column 'skuu'"
+            ),
+        ),
+        (
+            {"catalogue": PRODUCTS, "catalogue_item": "skuu"},
+            (
+                r"has no column 'skuu': name another "
+                r"with catalogue_item"
+            ),
+        ),
+        (
+            {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "nam"},
+            r"column 'nam'.*catalogue_label",
+        ),
+        (
+            {"catalogue": "p.csv", "catalogue_label": "name"},
+            (
+                r"^catalogue_label needs "
+                r"catalogue_item"
+            ),
+        ),
+        (
+            {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "sku"},
+            r"names the same column",
+        ),
+        (
+            {"catalogue": "p.csv", "catalogue_item": 3},
+            (
+                r"^catalogue_item must be the name of a "
+                r"column, as text, not 3"
+            ),
+        ),
         ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
-        ({"catalogue": [1], "catalogue_item": "sku"}, r"^leave out catalogue_item: catalogue is a list"),
+        (
+            {"catalogue": [1], "catalogue_item": "sku"},
+            (
+                r"^leave out catalogue_item: catalogue is "
+                r"a list"
+            ),
+        ),
         ({"catalogue": "empty.csv", "catalogue_item": "sku"}, r"^'empty\.csv' lists no items"),
-        ({"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_query": "select 1"}, r"^catalogue_query is for a"),
+        (
+            {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_query": "select 1"},
+            r"^catalogue_query is for a",
+        ),
         ({"catalogue": "sqlite:///a.db"}, r"is a database; name a file, or say.* catalogue_query$"),
-        ({"catalogue": "sqlite:///a.db", "catalogue_item": "sku"}, r"^a database needs catalogue_query: a select"),
-        ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without items"),
-        ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an earlier release"),
+        (
+            {"catalogue": "sqlite:///a.db", "catalogue_item": "sku"},
+            (
+                r"^a database needs "
+                r"catalogue_query: a select"
+            ),
+        ),
+        (
+            {"catalogue": "nothing.json"},
+            (
+                r"^the catalogue 'nothing\.json' is a release without "
+                r"items"
+            ),
+        ),
+        (
+            {"catalogue": "week.json", "catalogue_item": "sku"},
+            (
+                r"^leave out catalogue_item: .*an "
+                r"earlier release"
+            ),
+        ),
         ({"catalogue": "broken.json"}, r'^broken\.json: field "private" is missing'),
-        ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV"),
-        ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have a title .* as CSV"),
-        ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file of purchases.*items_are_public"),
-        ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public, not both"),
-        ({"universe_size": 4, "items_are_public": True}, r"^give universe_size or items_are_public, not both"),
+        (
+            {"catalogue": "latin.csv"},
+            (
+                r"^'latin\.csv' is not UTF-8 text; .*\(but not of a "
+                r"catalogue: save that as CSV"
+            ),
+        ),
+        (
+            {"catalogue": "title.csv", "catalogue_item": "sku"},
+            (
+                r"^'title\.csv' seems to have a "
+                r"title .* as CSV"
+            ),
+        ),
+        (
+            {"catalogue": SALES, "catalogue_item": "sku"},
+            (
+                r"^catalogue is the file of "
+                r"purchases.*items_are_public"
+            ),
+        ),
+        (
+            {"catalogue": [1], "items_are_public": True},
+            (
+                r"^give catalogue or items_are_public, "
+                r"not both"
+            ),
+        ),
+        (
+            {"universe_size": 4, "items_are_public": True},
+            (
+                r"^give universe_size or "
+                r"items_are_public, not both"
+            ),
+        ),
         ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
     ],
     ids=str,
@@ -291,15 +467,25 @@ def test_what_is_refused_in_one_line(
     assert not [*ledger.entries]
 
 
-def test_the_file_of_the_purchases_is_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_of_the_purchases_is_no_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     pq.write_table(SALES, "sales.parquet")
     for name in ("sales.parquet", tmp_path / "sales.parquet", "./sales.parquet"):
         with pytest.raises(fim.ParameterError, match="is the file of purchases"):
             fim.mine("sales.parquet", catalogue=name, catalogue_item="sku", **ASKED)
     address = as_database(tmp_path / "shop.db")
-    asked: dict[str, Any] = {"query": "select name, sku from products", "basket": "name", "item": "sku", "seed": 1}
-    listed: dict[str, Any] = {"catalogue_query": "select sku from products", "catalogue_item": "sku"}
+    asked: dict[str, Any] = {
+        "query": "select name, sku from products",
+        "basket": "name",
+        "item": "sku",
+        "seed": 1,
+    }
+    listed: dict[str, Any] = {
+        "catalogue_query": "select sku from products",
+        "catalogue_item": "sku",
+    }
     release = fim.mine(address, size=1, **asked, catalogue=address, **listed)
     assert release.to_dict()["catalogue"] == {"source": "shop.db", "item": "sku", "items": 4}
 
@@ -315,16 +501,30 @@ def test_what_can_be_read_once_has_no_public_items() -> None:
 def test_one_line_says_what_a_list_would_bring_users() -> None:
     asked = ASKED | {"user": "customer", "top": 10}
     release = fim.mine(SALES, **asked)
-    (line,) = [line for line in render_table(release, Screen()).splitlines() if "product list" in line]
+    (line,) = [
+        line for line in render_table(release, Screen()).splitlines() if "product list" in line
+    ]
     # Under add-remove the number of users is not public, and no shares of it were released.
-    assert line == "A public product list finds more: --catalogue products.csv --catalogue-item sku."
-    for other in (fim.mine(SALES, **asked, catalogue=[1, 2]), fim.mine(SALES, **ASKED | {"top": 10})):
+    assert line == (
+        "A public product list finds more: --catalogue products.csv --catalogue-item sku."
+    )
+    for other in (
+        fim.mine(SALES, **asked, catalogue=[1, 2]),
+        fim.mine(SALES, **ASKED | {"top": 10}),
+    ):
         assert "--catalogue" not in render_table(other, Screen())
-    assert "product list" not in render_table(release, Screen(), advise=False) + str(release.to_dict())
+    assert "product list" not in render_table(release, Screen(), advise=False) + str(
+        release.to_dict()
+    )
 
 
 def gain_of(**changed: Any) -> str:
-    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "neighbors": "add-remove", "top": 50} | changed
+    asked: dict[str, Any] = {
+        "epsilon": 1,
+        "delta": 1e-6,
+        "neighbors": "add-remove",
+        "top": 50,
+    } | changed
     names = [name for name in ("units", "came_out") if name in asked]
     public = {"units": 5000, "user_items": 60} | {name: asked.pop(name) for name in names}
     return str(list_gain(of_users(mechanism="levelwise", **asked), **public))
@@ -333,7 +533,8 @@ def gain_of(**changed: Any) -> str:
 def test_the_line_has_both_shares_in_few_words() -> None:
     line = gain_of(supports=False)
     assert re.fullmatch(
-        r"With a list of your products you would find about [0-9]+ % of the 50 most frequent pairs, without it about "
+        r"With a list of your products you would find about [0-9]+ % of the 50 most frequent "
+        r"pairs, without it about "
         r"[0-9]+ %: catalogue products.csv catalogue_item sku\.",
         line,
     )
@@ -345,24 +546,31 @@ def test_the_line_has_both_shares_in_few_words() -> None:
 
 
 def test_no_forecast_stands_below_a_table_that_it_contradicts() -> None:
-    without_list = 0.58  # of the 50 most frequent pairs of 5,000 users with 60 items, in the forecast
+    # of the 50 most frequent pairs of 5,000 users with 60 items, in the forecast
+    without_list = 0.58
     agreeing = gain_of(supports=False, came_out=without_list)
     assert agreeing == gain_of(supports=False)
     assert "without it about 58 %" in agreeing
     for share in (0.4, 0.9):
         line = gain_of(supports=False, came_out=share)
-        assert line == "A public product list finds more: catalogue products.csv catalogue_item sku."
+        assert line == (
+            "A public product list finds more: catalogue products.csv catalogue_item sku."
+        )
     assert gain_of(supports=False, came_out=1) == "None"
 
 
 def test_the_number_of_columns_makes_the_forecast_of_a_0_1_table() -> None:
-    """Twelve columns of 3,000 users, each of whom has half of them: all pairs are frequent, in no shop like that."""
+    """Twelve columns of 3,000 users, each of whom has half of them: all pairs are frequent, in no
+    shop like that.
+    """
     drawn = np.random.default_rng(3).random((3_000, 12)) < np.linspace(0.3, 0.7, 12)
     supports = drawn.T.astype(int) @ drawn
     pairs = sorted(combinations(range(12), 2), key=lambda pair: -supports[pair])
     found = fim.mine([np.flatnonzero(row).tolist() for row in drawn], top=10, seed=1)
     share = len({one.items for one in found} & {*pairs[:10]}) / 10
-    forecast = plan(units=3_000, user_items=6, top=10, universe_size=12).expected_found["add-remove"]
+    forecast = plan(units=3_000, user_items=6, top=10, universe_size=12).expected_found[
+        "add-remove"
+    ]
     blind = plan(units=3_000, user_items=6, top=10).expected_found["add-remove"]
     assert abs(forecast["no list"] - share) < 0.3 < abs(blind["no list"] - share)
 
@@ -371,10 +579,15 @@ def test_inspect_and_plan_say_it_too() -> None:
     for user, times in (("customer", 1), (None, 0)):
         seen = fim.inspect(SALES, **READ, user=user)
         assert render_inspection(seen, Screen()).count("--catalogue products.csv") == times
-    assert str(usual_list_gain(2_000)).startswith("With a list of your products you would find about ")
+    assert str(usual_list_gain(2_000)).startswith(
+        "With a list of your products you would find about "
+    )
     planned = plan(top=50, typical_basket=60, units=5_000)
     assert str(planned.list_gain) == gain_of(supports=True)
-    assert render_plan(planned, Screen()).count("With a list of your products you would find about ") == 1
+    assert (
+        render_plan(planned, Screen()).count("With a list of your products you would find about ")
+        == 1
+    )
     unsized = plan(top=50, typical_basket=60)
     assert "A public product list finds more: " in render_plan(unsized, Screen())
     assert plan(top=50, typical_basket=30, universe_size=1000).list_gain is None

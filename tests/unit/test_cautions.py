@@ -33,7 +33,10 @@ def told(call: Callable[[], Any]) -> list[fim.PrivacyWarning]:
 
 
 def test_most_budgets_need_no_word() -> None:
-    budgets: list[dict[str, Any]] = [{"epsilon": 0.1, "delta": 1e-9}, {"epsilon": 10, "delta": 4e-4}]
+    budgets: list[dict[str, Any]] = [
+        {"epsilon": 0.1, "delta": 1e-9},
+        {"epsilon": 10, "delta": 4e-4},
+    ]
     for budget in budgets:
         assert told(partial(fim.mine, SHOP, **budget)) == []
         assert told(partial(fim.count, SHOP, [["tea"]], **budget)) == []
@@ -41,7 +44,10 @@ def test_most_budgets_need_no_word() -> None:
 
 EPSILON = "promises next to nothing: it lets the probability of a result change by a factor of e^"
 DELTA = "promises little: with this probability somebody's data may simply be published"
-UNITS = "is not below 1 / (number of baskets): to publish one basket that is drawn by lot would be allowed"
+UNITS = (
+    "is not below 1 / (number of baskets): to publish one basket that is drawn by lot would "
+    "be allowed"
+)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +59,14 @@ UNITS = "is not below 1 / (number of baskets): to publish one basket that is dra
         ({"delta": 0.001, "neighbors": "replace-one"}, [f"delta 0.001 {UNITS};"]),
         ({"delta": 0.0005, "neighbors": "replace-one"}, [f"delta 0.0005 {UNITS};"]),
         ({"delta": 0.0005}, []),  # how many baskets there are is private
-        ({"epsilon": 11, "delta": 0.5, "top": 3}, [f"epsilon 11 {EPSILON}11;", f"delta 0.5 {DELTA};"]),
-        ({"epsilon": 11, "delta": 0.5, "mechanism": "exponential", "catalogue": ITEMS}, [f"epsilon 11 {EPSILON}11;"]),
+        (
+            {"epsilon": 11, "delta": 0.5, "top": 3},
+            [f"epsilon 11 {EPSILON}11;", f"delta 0.5 {DELTA};"],
+        ),
+        (
+            {"epsilon": 11, "delta": 0.5, "mechanism": "exponential", "catalogue": ITEMS},
+            [f"epsilon 11 {EPSILON}11;"],
+        ),
         ({"rho": 3, "top": 3}, ["rho 3, an epsilon of "]),
         ({"rho": 0.01, "top": 3}, []),
     ],
@@ -81,7 +93,9 @@ MANY = [["milk", "tea"]] * 15_000 + [["bread", "milk"]] * 5_000
     ids=str,
 )
 @pytest.mark.every_case
-def test_a_release_that_tells_how_many_there_are_about_warns_of_delta(asked: dict[str, Any]) -> None:
+def test_a_release_that_tells_how_many_there_are_about_warns_of_delta(
+    asked: dict[str, Any],
+) -> None:
     table = pa.table({"items": MANY, "day": [1] * len(MANY)})
     *others, said = map(str, told(lambda: fim.mine(table, delta=9e-4, **asked)))
     assert said.startswith(f"delta 0.0009 {NOISY}")
@@ -95,20 +109,27 @@ def test_the_number_in_that_warning_is_the_one_that_was_released() -> None:
     releases: list[fim.Release] = []
     [said] = told(lambda: releases.append(fim.mine(MANY, delta=9e-4, top=3)))
     assert f"about {releases[0].units:,} or more" in str(said)
-    [said] = told(lambda: releases.append(fim.count(MANY, [["tea"], ["milk"], ["bread"]], delta=9e-4, rho=0.1)))
+    [said] = told(
+        lambda: releases.append(
+            fim.count(MANY, [["tea"], ["milk"], ["bread"]], delta=9e-4, rho=0.1)
+        )
+    )
     assert f"about {releases[1].units:,} or more" in str(said)
 
 
 def test_where_nothing_tells_how_many_there_are_nobody_is_told() -> None:
     assert told(lambda: fim.mine(MANY, delta=9e-4)) == []
-    assert told(lambda: fim.count(MANY, [["tea"]], delta=9e-4)) == []  # Laplace noise: it spends no delta
+    # Laplace noise: it spends no delta
+    assert told(lambda: fim.count(MANY, [["tea"]], delta=9e-4)) == []
 
 
 def test_segments_and_periods_are_told_of_all_together() -> None:
     """Ten parts of 2,000 baskets: delta is below 1/2,000, and not below 1/20,000."""
     names = [f"R{number}" for number in range(10)]
     days = [f"2026-11-{number + 10}" for number in range(10)]
-    table = pa.table({"items": MANY, "region": names * 2_000, "day": days * 2_000, "basket": [*range(len(MANY))]})
+    table = pa.table(
+        {"items": MANY, "region": names * 2_000, "day": days * 2_000, "basket": [*range(len(MANY))]}
+    )
     regions: dict[str, Any] = {"by": "region", "segments": names}
     periods: dict[str, Any] = {"time": "day", "periods": ",".join(days)}
     for parts in (regions, periods):
@@ -127,7 +148,9 @@ def test_users_are_told_of_users() -> None:
 def test_what_else_spends_tells_it_too() -> None:
     calls: dict[str, Callable[[], Any]] = {
         f"epsilon 30 {EPSILON}30": lambda: fim.count(SHOP, [["tea"]], epsilon=30),
-        "rho 10, an epsilon of ": lambda: fim.count(SHOP, [["tea"], ["milk"], ["bread"]], rho=10, delta=1e-4),
+        "rho 10, an epsilon of ": lambda: fim.count(
+            SHOP, [["tea"], ["milk"], ["bread"]], rho=10, delta=1e-4
+        ),
         f"epsilon 20 {EPSILON}20": lambda: fim.select([612, 840], Exponential(epsilon=20.0)),
         f"delta 0.01 {DELTA}": lambda: fim.select([612, 840], LargeMargin(1.0, 0.01)),
     }

@@ -1,4 +1,6 @@
-"""What changed between two releases: what is said to have changed has, and what is compared can be."""
+"""What changed between two releases: what is said to have changed has, and what is compared can
+be.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,16 @@ PAIRS = [(f"a{i}", f"b{i}") for i in range(40)]
 UNITS = 20_000
 
 
-def shop(seed: int, *, moved: dict[int, int] | None = None, units: int = UNITS) -> list[tuple[str, ...]]:
-    """Baskets of one pair each, 400 of every pair and more (or fewer) of those moved, and of one other item."""
+def shop(
+    seed: int, *, moved: dict[int, int] | None = None, units: int = UNITS
+) -> list[tuple[str, ...]]:
+    """Baskets of one pair each, 400 of every pair and more (or fewer) of those moved, and of one
+    other item.
+    """
     counts = [400 + (moved or {}).get(i, 0) for i in range(len(PAIRS))]
-    baskets: list[tuple[str, ...]] = [pair for pair, n in zip(PAIRS, counts, strict=True) for _ in range(n)]
+    baskets: list[tuple[str, ...]] = [
+        pair for pair, n in zip(PAIRS, counts, strict=True) for _ in range(n)
+    ]
     return [*baskets, *[(f"other{seed}",)] * (units - len(baskets))]
 
 
@@ -44,7 +52,10 @@ def test_intervals_hold_the_true_difference_and_noise_is_no_change(
     held = total = false = 0
     for seed in range(10):
         given: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6} | asked
-        ones = [fim.count(rows, PAIRS, seed=2 * seed + place, **given) for place, rows in enumerate((before, after))]
+        ones = [
+            fim.count(rows, PAIRS, seed=2 * seed + place, **given)
+            for place, rows in enumerate((before, after))
+        ]
         found = fim.changes(*ones, keep_all=True)
         assert len(found) == found.compared == len(PAIRS)
         for one in found:
@@ -59,21 +70,41 @@ def test_intervals_hold_the_true_difference_and_noise_is_no_change(
 
 
 def test_what_differs_is_named_with_its_values() -> None:
-    """Rules count users who bought a pair in several baskets, so that their supports are of another kind."""
-    rows = [{"who": n // 2, "order": n, "item": item} for n in range(4000) for item in ("tea", f"x{n % 2}")]
+    """Rules count users who bought a pair in several baskets, so that their supports are of another
+    kind.
+    """
+    rows = [
+        {"who": n // 2, "order": n, "item": item}
+        for n in range(4000)
+        for item in ("tea", f"x{n % 2}")
+    ]
     table = pa.Table.from_pylist(rows)
-    asked: dict[str, Any] = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
+    asked: dict[str, Any] = {
+        "user": "who",
+        "basket": "order",
+        "item": "item",
+        "size": 2,
+        "top": 2,
+        "seed": 1,
+    }
     asked["mechanism"] = "levelwise"
     plain = fim.mine(table, supports=True, **asked)
     ruled = fim.mine(table, rules=True, **asked)
     with pytest.raises(fim.ParameterError) as refused:
         fim.changes(plain, ruled)
     assert str(refused.value) == (
-        "these releases are not compared: they differ in together ('basket' and 'user'); with rules it is 'user' "
+        "these releases are not compared: they differ in together ('basket' and 'user'); with "
+        "rules it is 'user' "
         "unless you say otherwise"
     )
     folded = fim.mine(table, supports=True, fold_case=True, **asked)
-    with pytest.raises(fim.ParameterError, match=r"not compared: only the second was made with fold_case$"):
+    with pytest.raises(
+        fim.ParameterError,
+        match=(
+            r"not compared: only the second was made with "
+            r"fold_case$"
+        ),
+    ):
         fim.changes(plain, folded)
     with pytest.raises(fim.ParameterError, match=r"differ in max_basket \(9 and none\)"):
         fim.changes(replace(plain, max_basket=9), plain)
@@ -95,8 +126,11 @@ def test_p_values_are_uniform_where_nothing_changed() -> None:
     for seed in range(0, 20, 2):
         found = fim.changes(counted(rows, seed), counted(rows, seed + 1), keep_all=True)
         values += [one.p_value or 0.0 for one in found]
-    for level in (0.05, 0.2, 0.5):  # never too many; noise is shared within a release, so 400 are not independent
-        assert np.mean(np.array(values) <= level) <= level + 3.5 * math.sqrt(level * (1 - level) / 100)
+    # never too many; noise is shared within a release, so 400 are not independent
+    for level in (0.05, 0.2, 0.5):
+        assert np.mean(np.array(values) <= level) <= level + 3.5 * math.sqrt(
+            level * (1 - level) / 100
+        )
     assert np.mean(np.array(values) <= 0.5) >= 0.25
 
 
@@ -123,7 +157,11 @@ def test_forms(tmp_path: Path) -> None:
     found = fim.changes(*paths)
     assert found.to_dict() == fim.changes(*ones).to_dict()
     values = json.loads(found.to_json())
-    assert (values["compared"], values["clear"], values["changes"][0]["items"]) == (40, 1, ["a3", "b3"])
+    assert (values["compared"], values["clear"], values["changes"][0]["items"]) == (
+        40,
+        1,
+        ["a3", "b3"],
+    )
     frame = fim.changes(*ones, keep_all=True).to_pandas()
     assert len(frame) == 40
     assert frame.loc[0, "itemsets"] == frozenset({"a3", "b3"})
@@ -132,16 +170,27 @@ def test_forms(tmp_path: Path) -> None:
     done = run(tmp_path, "changes", *paths)
     assert (done.returncode, done.stderr) == (0, "")
     assert "{a3, b3}" in done.stdout
-    assert json.loads(run(tmp_path, "changes", *paths, "--format", "json", "--keep-all").stdout)["compared"] == 40
+    assert (
+        json.loads(run(tmp_path, "changes", *paths, "--format", "json", "--keep-all").stdout)[
+            "compared"
+        ]
+        == 40
+    )
 
 
 def test_two_segments_of_one_release(tmp_path: Path) -> None:
     import pandas as pd
 
-    rows = [(i, shop, item) for i, shop in enumerate(["north", "south"] * 3_000) for item in ("tea", "milk")]
+    rows = [
+        (i, shop, item)
+        for i, shop in enumerate(["north", "south"] * 3_000)
+        for item in ("tea", "milk")
+    ]
     rows += [(10_000 + i, "north", item) for i in range(3_000) for item in ("jam", "toast")]
     frame = pd.DataFrame(rows, columns=["basket", "store", "item"])
-    whole = fim.mine(frame, basket="basket", item="item", top=2, by="store", segments=["north", "south"], seed=1)
+    whole = fim.mine(
+        frame, basket="basket", item="item", top=2, by="store", segments=["north", "south"], seed=1
+    )
     whole.save(tmp_path / "stores.json")
     found = fim.changes(whole["north"], whole["south"])
     assert found.names == ("north", "south")
@@ -150,22 +199,34 @@ def test_two_segments_of_one_release(tmp_path: Path) -> None:
     done = run(tmp_path, "changes", "stores.json", "--between", "north,west")
     assert done.returncode == 2
     assert done.stderr == (
-        "Error: --between must name two of these, with a comma between: 'north, south'; not 'north,west'\n"
+        "Error: --between must name two of these, with a comma between: 'north, south'; not "
+        "'north,west'\n"
     )
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     one = counted(shop(1), 1)
     other = counted(shop(1), 2, neighbors="replace-one")
-    with pytest.raises(fim.ParameterError, match=r"not compared: they differ in neighbors \('add-remove' and 'replace"):
+    with pytest.raises(
+        fim.ParameterError,
+        match=(
+            r"not compared: they differ in neighbors "
+            r"\('add-remove' and 'replace"
+        ),
+    ):
         fim.changes(one, other)
     bare = fim.mine(shop(1), top=2, supports=False, seed=1, epsilon=5.0)
     with pytest.raises(fim.ParameterError, match="after has no shares to compare"):
         fim.changes(one, bare)
-    with pytest.raises(fim.ParameterError, match="before must be a release, or the path of a saved one, not a list"):
+    with pytest.raises(
+        fim.ParameterError,
+        match=("before must be a release, or the path of a saved one, not a list"),
+    ):
         fim.changes([], one)
     one.save(tmp_path / "one.json")
     done = run(tmp_path, "changes", "one.json")
     assert done.returncode == 2
     assert done.stderr == "Error: name two releases, or one of several segments and --between\n"
-    assert run(tmp_path, "changes", "one.json", "two.json").stderr.startswith("Error: 'two.json' cannot be read")
+    assert run(tmp_path, "changes", "one.json", "two.json").stderr.startswith(
+        "Error: 'two.json' cannot be read"
+    )

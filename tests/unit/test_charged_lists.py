@@ -1,4 +1,6 @@
-"""Whatever is computed of a caller's list can be charged to a ledger: before it is computed, for whom, and how much."""
+"""Whatever is computed of a caller's list can be charged to a ledger: before it is computed, for
+whom, and how much.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ WAYS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "quantiles": (wide, {"levels": 2, "low": -1, "high": "1.845e+19"}),
     "validate": (partial(fim.validate, [77, 7], stability=1, epsilon=0.5), validated),
-    "train_and_validate": (trained, {**validated, "retrain": True, "training": "not in this entry"}),
+    "train_and_validate": (
+        trained,
+        {**validated, "retrain": True, "training": "not in this entry"},
+    ),
     "train_and_validate with its training": (
         partial(trained, training=0.25),
         {**validated, "retrain": True, "training": "0.25"},
@@ -57,11 +62,20 @@ WAYS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(trained, training=0.75, retrain=False),
         {**validated, "retrain": False, "training": "0.75"},
     ),
-    "best_of": (partial(fim.best_of, run, 3, stop=0.5, epsilon=0.5), {"candidates": 3, "stop": "0.5"}),
+    "best_of": (
+        partial(fim.best_of, run, 3, stop=0.5, epsilon=0.5),
+        {"candidates": 3, "stop": "0.5"},
+    ),
     "train_linear": (linear, {"columns": 1, "regularization": "0.1", "steps": 3}),
     "interior_point": (inside, {"mechanism": "MajorityPath", "bits": 8}),
-    "learn_point": (partial(fim.learn_point, VALUES, TRUTHS, bits=8, epsilon=0.5, delta=1e-6), {"bits": 8}),
-    "learn_threshold": (partial(fim.learn_threshold, VALUES, TRUTHS, bits=8, epsilon=0.5), {"bits": 8}),
+    "learn_point": (
+        partial(fim.learn_point, VALUES, TRUTHS, bits=8, epsilon=0.5, delta=1e-6),
+        {"bits": 8},
+    ),
+    "learn_threshold": (
+        partial(fim.learn_threshold, VALUES, TRUTHS, bits=8, epsilon=0.5),
+        {"bits": 8},
+    ),
     "learn_box": (box, {"bits": 8, "columns": 1, "error": "0.5"}),
 }
 # What each costs: ε and ρ, where they are not 1/2 and 1/8; and δ, where it is not 0.
@@ -121,12 +135,15 @@ def test_nothing_is_drawn_and_no_function_is_called_before_the_charge(
     with pytest.raises(LedgerError, match="this would overspend"):
         call(ledger=ledger, dataset="sales")
     assert (ran, ledger.entries) == ([], ())
-    with pytest.raises(AssertionError, match="before the charge"):  # the same call without a ledger does draw
+    # the same call without a ledger does draw
+    with pytest.raises(AssertionError, match="before the charge"):
         call()
 
 
 @every_way
-def test_what_goes_wrong_afterwards_has_been_charged(path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_afterwards_has_been_charged(
+    path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = fim.Ledger.create(path, epsilon=1, delta=1e-5, composition="basic")
     monkeypatch.setattr(Randomness, "of_seed", lambda seed: Untouched())
     with pytest.raises(AssertionError, match="before the charge"):
@@ -142,7 +159,10 @@ def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
         ({"dataset": "sales"}, "dataset goes with ledger"),
         ({"unit": "user"}, "unit goes with ledger: what one entry of your list is"),
         ({"ledger": ledger}, "ledger needs dataset"),
-        ({"ledger": "sales.ledger", "dataset": "sales"}, "ledger must be one that fim.Ledger opened"),
+        (
+            {"ledger": "sales.ledger", "dataset": "sales"},
+            ("ledger must be one that fim.Ledger opened"),
+        ),
         ({**both, "seed": 1}, "seed and ledger contradict each other"),
         ({**both, "unit": "row"}, "unit must be one of basket, user, not 'row'"),
     ):
@@ -153,7 +173,10 @@ def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
 
 @every_way
 def test_a_unit_is_that_of_the_ledger_unless_another_is_said(path: Path, way: str) -> None:
-    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user", composition="basic")
+    call, ledger = (
+        WAYS[way][0],
+        fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user", composition="basic"),
+    )
     call(ledger=ledger, dataset="sales")
     call(ledger=ledger, dataset="sales", unit="user")
     assert [entry.privacy_unit for entry in ledger.entries] == ["user"] * 2
@@ -174,9 +197,13 @@ def test_the_first_charge_decides_whom_the_ledger_protects(path: Path) -> None:
 def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
     call, ledger = (
         WAYS[way][0],
-        fim.Ledger.create(path, epsilon=1, delta=1e-5, neighbors="replace-one", composition="basic"),
+        fim.Ledger.create(
+            path, epsilon=1, delta=1e-5, neighbors="replace-one", composition="basic"
+        ),
     )
-    with pytest.raises(LedgerError, match="is for neighbors 'replace-one', and this release is for 'add-remove'"):
+    with pytest.raises(
+        LedgerError, match=("is for neighbors 'replace-one', and this release is for 'add-remove'")
+    ):
         call(ledger=ledger, dataset="sales")
     assert ran == []
     call(ledger=ledger, dataset="sales", neighbors="replace-one")
@@ -184,20 +211,26 @@ def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
 
 
 def test_the_relation_of_a_mechanism_is_charged(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=2, delta=1e-5, neighbors="replace-one", composition="basic")
+    ledger = fim.Ledger.create(
+        path, epsilon=2, delta=1e-5, neighbors="replace-one", composition="basic"
+    )
     with pytest.raises(LedgerError, match="this release is for 'add-remove'"):
         fim.select([7, 9], fim.Exponential(1), ledger=ledger, dataset="s")
     with pytest.raises(LedgerError, match="this release is for 'add-remove'"):
         fim.interior_point([7], fim.ExponentialInterior(1, 8), ledger=ledger, dataset="s")
     fim.select([7, 9], fim.Exponential(1, "replace-one"), ledger=ledger, dataset="s")
-    fim.interior_point([7], fim.ExponentialInterior(1, 8, "replace-one"), ledger=ledger, dataset="s")
+    fim.interior_point(
+        [7], fim.ExponentialInterior(1, 8, "replace-one"), ledger=ledger, dataset="s"
+    )
     assert [entry.command for entry in ledger.entries] == ["select", "interior_point"]
 
 
 def test_labels_alone_are_no_unit_of_a_ledger(path: Path) -> None:
     ledger = fim.Ledger.create(path, epsilon=1, delta=0)
     with pytest.raises(ParameterError, match=r"^private 'labels' and ledger contradict each other"):
-        fim.learn_threshold([1], [True], bits=8, epsilon=1, private="labels", ledger=ledger, dataset="sales")
+        fim.learn_threshold(
+            [1], [True], bits=8, epsilon=1, private="labels", ledger=ledger, dataset="sales"
+        )
     assert ledger.entries == ()
 
 

@@ -1,4 +1,6 @@
-"""A release as a picture: SVG and matplotlib draw the same, and take no name for anything but text."""
+"""A release as a picture: SVG and matplotlib draw the same, and take no name for anything but
+text.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,22 @@ from fim_private.release.chart import (
 from fim_private.release.release import Itemset, Release
 from fim_private.release.rules import Rules, rules_chart, rules_of
 
-SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
-EVIL = ["<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "\u202eevil", " ", "$\\frac{1}$", "$x"]
+SHOP = (
+    [["bread", "butter", "jam"]] * 300
+    + [["bread", "butter"]] * 400
+    + [["tea"]] * 500
+    + [["bread", "tea"]] * 100
+)
+EVIL = [
+    "<script>alert(1)</script>",
+    '" onload="x',
+    "a & b",
+    "line\nbreak",
+    "\u202eevil",
+    " ",
+    "$\\frac{1}$",
+    "$x",
+]
 SPACE = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "text"}
 letters = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
@@ -66,7 +82,16 @@ def made(**asked: Any) -> Release:
 
 
 def of(*itemsets: Itemset, **changes: Any) -> Release:
-    plain = Release("exponential", (2,), PrivacyCost(1, 0), "replace-one", "basket", True, not itemsets, itemsets)
+    plain = Release(
+        "exponential",
+        (2,),
+        PrivacyCost(1, 0),
+        "replace-one",
+        "basket",
+        True,
+        not itemsets,
+        itemsets,
+    )
     return dataclasses.replace(plain, **changes)
 
 
@@ -181,7 +206,12 @@ def test_svg_is_one_file_that_loads_and_runs_nothing() -> None:
     assert root.attrib["aria-label"] == made(supports=True).chart().title
     tags = {each.tag.removeprefix(SPACE) for each in root.iter()}
     assert tags <= TAGS
-    assert not {name for each in root.iter() for name in each.attrib if name.startswith("on") or "href" in name}
+    assert not {
+        name
+        for each in root.iter()
+        for name in each.attrib
+        if name.startswith("on") or "href" in name
+    }
     assert drawing.count("http") == 1  # the name space
     assert "url(" not in drawing
     assert "@import" not in drawing
@@ -244,17 +274,32 @@ def test_names_are_text_in_matplotlib(name: str, supports: bool, pyplot: Any) ->
 
 def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r'^figures need matplotlib: pip install "fim-private\[figures\]"$'):
+    with pytest.raises(
+        MissingExtraError,
+        match=(
+            r"^figures need matplotlib: pip install "
+            r'"fim-private\[figures\]"$'
+        ),
+    ):
         made().plot()
 
 
 def segments(**asked: Any) -> fim.SegmentedRelease:
     rows = [
-        {"b": n, "i": item, "s": "north" if n % 3 else "<south>"} for n in range(900) for item in ("tea", "jam", "rye")
+        {"b": n, "i": item, "s": "north" if n % 3 else "<south>"}
+        for n in range(900)
+        for item in ("tea", "jam", "rye")
     ]
     frame: Any = importlib.import_module("pandas").DataFrame(rows)
-    columns: dict[str, Any] = {"basket": "b", "item": "i", "by": "s", "segments": ["north", "<south>", "west"]}
-    release = fim.mine(frame, **columns, **{"top": 2, "supports": True, "epsilon": 5, "seed": 1, **asked})
+    columns: dict[str, Any] = {
+        "basket": "b",
+        "item": "i",
+        "by": "s",
+        "segments": ["north", "<south>", "west"],
+    }
+    release = fim.mine(
+        frame, **columns, **{"top": 2, "supports": True, "epsilon": 5, "seed": 1, **asked}
+    )
     assert isinstance(release, fim.SegmentedRelease)
     return release
 
@@ -288,14 +333,18 @@ def test_segments_of_a_least_support_have_a_picture() -> None:
 
 def test_it_draws_on_given_axes_and_segments_in_one_figure() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    release = fim.mine([["a", "b"]] * 500 + [["a", "c"]] * 400, size=2, top=2, supports=True, seed=1)
+    release = fim.mine(
+        [["a", "b"]] * 500 + [["a", "c"]] * 400, size=2, top=2, supports=True, seed=1
+    )
     _, given = pyplot.subplots()
     assert release.plot(given) is given
     assert "95 %" in given.get_xlabel()
     with pytest.raises(fim.ParameterError, match=r"^ax must be axes of matplotlib"):
         release.plot(3)
     sales = pa.table({"items": [["a", "b"]] * 900, "store": ["A", "B", "A"] * 300})
-    both = fim.mine(sales, by="store", segments=["A", "B"], size=2, top=2, supports=True, seed=1).plot()
+    both = fim.mine(
+        sales, by="store", segments=["A", "B"], size=2, top=2, supports=True, seed=1
+    ).plot()
     assert len(both) == 2
     assert both[0].get_xlim() == both[1].get_xlim()
     assert release.to_pandas(lists=True)["itemsets"].tolist()[0] == ["a", "b"]
@@ -320,18 +369,30 @@ def many_rules(count: int) -> Rules:
     ends = {"confidence": (chances - 0.05, chances + 0.05), "lift": (lifts / 1.2, lifts * 1.2)}
     metrics, shares = {"confidence": chances, "lift": lifts}, {"support": chances / 3}
     doubtful = np.arange(count) > count / 2
-    return Rules((*sides,), (*sides[::-1],), shares, metrics, ends | {"support": ends["confidence"]}, doubtful)
+    return Rules(
+        (*sides,),
+        (*sides[::-1],),
+        shares,
+        metrics,
+        ends | {"support": ends["confidence"]},
+        doubtful,
+    )
 
 
 @pytest.mark.parametrize(("count", "least"), [(3, 3), (100, 3)])
-def test_labels_of_rules_hide_nothing_and_those_left_out_are_counted(count: int, least: int) -> None:
+def test_labels_of_rules_hide_nothing_and_those_left_out_are_counted(
+    count: int, least: int
+) -> None:
     drawing = svg(rules_chart(many_rules(count), "basket"))
     boxes, whole = boxes_of(drawing), " ".join(texts(drawing))
     assert least <= len(boxes) <= count
     assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
     assert (f"{count - len(boxes)} of {count} rules have no label" in whole) == (len(boxes) < count)
     assert drawing.count("<circle") == count
-    dots = [(float(one), float(other)) for one, other in re.findall(r'cx="([^"]*)" cy="([^"]*)"', drawing)]
+    dots = [
+        (float(one), float(other))
+        for one, other in re.findall(r'cx="([^"]*)" cy="([^"]*)"', drawing)
+    ]
     assert not [dot for dot in dots for box in boxes if overlap((*dot, *dot), box)]
 
 
@@ -347,8 +408,11 @@ def test_no_letter_is_below_9_points_and_each_title_is_one_line(pyplot: Any) -> 
     release = made(rules=True, seed=None)
     drawing = release.to_svg(rules_of(release))
     root = ElementTree.fromstring(drawing)
-    assert min(float(each.attrib["font-size"]) for each in root.iter(f"{SPACE}text")) >= 12  # px: 9 pt
-    titles = [each.text or "" for each in root.iter(f"{SPACE}text") if each.attrib["class"] == "title"]
+    # px: 9 pt
+    assert min(float(each.attrib["font-size"]) for each in root.iter(f"{SPACE}text")) >= 12
+    titles = [
+        each.text or "" for each in root.iter(f"{SPACE}text") if each.attrib["class"] == "title"
+    ]
     assert len(titles) == 2
     assert max(map(width, titles)) <= TITLE
     for ax in (release.plot(), release.plot_rules()):
@@ -365,14 +429,20 @@ def test_a_title_says_no_more_than_the_numbers_do() -> None:
         Itemset(("z",), 90, (85, 95)),
     )
     released: dict[str, Any] = {"shares": made(supports=True).shares, "sizes": (1, 2)}
-    assert (
-        of(single, second, first, **released).chart().title == "a and b are bought together most, in about 50 baskets"
+    assert of(single, second, first, **released).chart().title == (
+        "a and b are bought together most, in about 50 baskets"
     )
     near = dataclasses.replace(second, interval=(25, 45))
-    assert of(first, near, **released).chart().title == "a and b are bought together in about 50 baskets"
+    assert of(first, near, **released).chart().title == (
+        "a and b are bought together in about 50 baskets"
+    )
     assert of(first, **released).chart().title == "a and b are bought together in about 50 baskets"
-    assert of(single, **released, privacy_unit="user").chart().title == "z is bought by about 90 customers"
-    assert rules_chart(many_rules(3), "user").title == "About 30 % of customers with item 0 also have item 2: lift 1.50"
+    assert of(single, **released, privacy_unit="user").chart().title == (
+        "z is bought by about 90 customers"
+    )
+    assert rules_chart(many_rules(3), "user").title == (
+        "About 30 % of customers with item 0 also have item 2: lift 1.50"
+    )
 
 
 def test_rules_of_no_lift_are_rows_and_endless_lifts_are_counted() -> None:

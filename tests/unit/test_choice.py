@@ -28,13 +28,21 @@ MILLIONTH = Fraction(1, 10**6)
     [
         ({}, "limited-domain", "smallest margin of all that need no product list"),
         ({"size": "1-2", "union": True}, "limited-domain", "smallest margin"),
-        ({"universe_size": 6}, "limited-domain", "smallest margin of all that need no product list"),
+        (
+            {"universe_size": 6},
+            "limited-domain",
+            ("smallest margin of all that need no product list"),
+        ),
         ({"catalogue": ITEMS}, "exponential", "with your catalogue it needs a smaller margin"),
         ({"size": "1-2"}, "levelwise", "least noise and needs no product list"),
         ({"top": 2, "universe_size": 6}, "levelwise", "least noise and needs no product list"),
         ({"top": 2, "catalogue": ITEMS}, "levelwise", "least noise"),
         ({"top": 2, "size": LARGEST_SIZE}, "levelwise", "least noise"),
-        ({"top": 2, "size": LARGEST_SIZE + 1}, "limited-domain", "levelwise finds itemsets of up to 20 items only"),
+        (
+            {"top": 2, "size": LARGEST_SIZE + 1},
+            "limited-domain",
+            ("levelwise finds itemsets of up to 20 items only"),
+        ),
         ({"max_basket": 4}, "limited-domain", "public cap that you gave"),
         ({"max_rank": 50, "catalogue": ITEMS}, "limited-domain", "public cap that you gave"),
     ],
@@ -55,14 +63,23 @@ def test_what_is_chosen_and_why(options: dict[str, Any], mechanism: str, reason:
 @pytest.mark.parametrize("items", [30, 1000, 6000])
 @pytest.mark.parametrize("support", [20, 40, 55])
 @pytest.mark.parametrize("delta", [MILLIONTH, Fraction(1, 10**3)])
-def test_what_is_chosen_finds_an_itemset_more_often(items: int, support: int, delta: Fraction) -> None:
-    """The exact probabilities for one itemset above candidates that nobody bought; under replace-one it takes twice."""
+def test_what_is_chosen_finds_an_itemset_more_often(
+    items: int, support: int, delta: Fraction
+) -> None:
+    """The exact probabilities for one itemset above candidates that nobody bought; under
+    replace-one it takes twice.
+    """
     pairs = items * (items - 1) // 2
     for neighbors, held in (("replace-one", support), ("add-remove", support // 2)):
-        known, unknown = SupportSpectrum.from_supports([held], pairs), SupportSpectrum.from_supports([held])
+        known, unknown = (
+            SupportSpectrum.from_supports([held], pairs),
+            SupportSpectrum.from_supports([held]),
+        )
         listed = Exponential(1.0, neighbors).distribution(known).probabilities[0]
         unlisted = LimitedDomain(1.0, delta, neighbors).distribution(unknown).probabilities[0]
-        better, chance = ("exponential", listed) if listed > unlisted else ("limited-domain", unlisted)
+        better, chance = (
+            ("exponential", listed) if listed > unlisted else ("limited-domain", unlisted)
+        )
         other = min(listed, unlisted)
         # Where they are about as good, or both are certain to fail or to find it, either will do.
         universe = Catalogue(read_catalogue([*range(items)]))
@@ -71,7 +88,9 @@ def test_what_is_chosen_finds_an_itemset_more_often(items: int, support: int, de
 
 
 def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None:
-    """Those of a few itemsets of users; not where a cap or a δ of 0 asks for picks, of which supports need a third."""
+    """Those of a few itemsets of users; not where a cap or a δ of 0 asks for picks, of which
+    supports need a third.
+    """
     visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
     asked: list[tuple[dict[str, Any], str, Fraction]] = [
         ({"top": 3}, "limited-domain", Fraction(1, 10)),

@@ -1,4 +1,6 @@
-"""The table of claims: every verdict is counted from the numbers, so a wrong number turns its row, and only that."""
+"""The table of claims: every verdict is counted from the numbers, so a wrong number turns its row,
+and only that.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def worked() -> Answers:
     found: Answers = {}
     for data, leaders in ((ONE, 1), (TWO, 2)):
         for relation, rate in RATES.items():
-            units = [math.ceil((math.log(10**e / leaders - 1) + math.log(19)) / rate) for e in EXPONENTS]
+            units = [
+                math.ceil((math.log(10**e / leaders - 1) + math.log(19)) / rate) for e in EXPONENTS
+            ]
             found[f"{data}|0.95|{relation}|exponential"] = {"exponents": EXPONENTS, "units": units}
             alone = {"units": [34] * 3, "success with most units": 1.0}
             tied = {"units": [None] * 3, "success with most units": 3e-7}
@@ -28,7 +32,9 @@ def worked() -> Answers:
             for name in ("exponential", "permute-and-flip", "max-of-laplaces"):
                 even = [math.ceil(math.log(10**e) / rate) for e in EXPONENTS]
                 found[f"{ONE}|0.5|{relation}|{name}"] = {"exponents": EXPONENTS, "units": even}
-        found[f"{data}|0.95|replace-one|large-margin"] = {"units": [438 if leaders == 1 else 451] * 3}
+        found[f"{data}|0.95|replace-one|large-margin"] = {
+            "units": [438 if leaders == 1 else 451] * 3
+        }
     found[f"{ONE}|0.5|replace-one|large-margin"] = {"units": [414] * 3}
     for name in ("large-margin", "exponential"):
         found[f"margin|100|{name}"] = {"half": 20, "units": [1, 10], "success": [0.01, 0.4]}
@@ -45,7 +51,10 @@ def itemsets() -> Answers:
         found[f"needs/{size}"] = for_size
     told = [{"exponent": e, "large-margin": error} for e, error in ((6, 1.0), (20, 2.0), (60, 3.0))]
     found["errors/retail/1"] = {"maximum": 500, "large-margin": 3.0, "rows": told}
-    rows = [{"eta": eta, "rank": 1, "kept": 10_000, "draws": 10_000, "exact": 1.0} for eta in (0.5, 0.01)]
+    rows = [
+        {"eta": eta, "rank": 1, "kept": 10_000, "draws": 10_000, "exact": 1.0}
+        for eta in (0.5, 0.01)
+    ]
     found["coverage/retail/1/1.0/1.0/1e-06"] = {"constant": 3.4, "abstain": 1e-9, "rows": rows}
     found["coverage/retail/3/1.0/1.0/1e-06"] = {
         "constant": None,
@@ -53,13 +62,29 @@ def itemsets() -> Answers:
         "rows": [{"eta": 0.5, "rank": None}],
     }
     ratios = ((10.0, 0.3), (30.7, 0.99), (35.0, 1.0), (60.0, 1.0))
-    found["condition/retail/1"] = [{"ratio": ratio, "released": released} for ratio, released in ratios]
+    found["condition/retail/1"] = [
+        {"ratio": ratio, "released": released} for ratio, released in ratios
+    ]
     kinds = {"large-margin": 438, "named-exponential": 745, "limited-domain": 55}
     found["vocabulary/strings/2"] = dict.fromkeys(RATES, kinds)
     found["command/strings"] = [
-        {"mechanism": "large-margin", "options": "--mechanism large-margin", "exit": 0, "answer": "the planted pair"},
-        {"mechanism": "exponential", "options": "--mechanism exponential", "exit": 2, "answer": "Error: a universe"},
-        {"options": "--mechanism exponential --universe-size 9", "exit": 0, "answer": "no named itemset"},
+        {
+            "mechanism": "large-margin",
+            "options": "--mechanism large-margin",
+            "exit": 0,
+            "answer": "the planted pair",
+        },
+        {
+            "mechanism": "exponential",
+            "options": "--mechanism exponential",
+            "exit": 2,
+            "answer": "Error: a universe",
+        },
+        {
+            "options": "--mechanism exponential --universe-size 9",
+            "exit": 0,
+            "answer": "no named itemset",
+        },
     ]
     for command in found["command/strings"]:
         command["planted"] = 700
@@ -78,7 +103,10 @@ def learned() -> Answers:
 def made() -> Answers:
     """Results in which every claim holds."""
     found = {"k": 1, "fnr": 0.0}
-    real = {f"retail/1/{entry}/basket/add-remove/1.0/1e-06": [found] for entry in ("large-margin", "limited-domain")}
+    real = {
+        f"retail/1/{entry}/basket/add-remove/1.0/1e-06": [found]
+        for entry in ("large-margin", "limited-domain")
+    }
     return {
         name: {"answers": answers}
         for name, answers in (
@@ -103,7 +131,9 @@ def each(answers: Answers, start: str) -> list[Any]:
     return [answer for key, answer in answers.items() if key.startswith(start)]
 
 
-def change(start: str, value: Any, *path: Any, study: str = "corollary1") -> Callable[[Answers], None]:
+def change(
+    start: str, value: Any, *path: Any, study: str = "corollary1"
+) -> Callable[[Answers], None]:
     """Return what sets a value in every answer of a study whose key starts so."""
 
     def changed(results: Answers) -> None:
@@ -122,21 +152,45 @@ def without(study: str, start: str) -> Callable[[Answers], None]:
 
 NOT = "NOT confirmed in"
 MUTATIONS = [
-    ("Equation (1)", f"{NOT} 1 of 4", change(f"{TWO}|0.95|add-remove|exp", None, "units", 1, study="examples")),
-    ("The distance", f"{NOT} 2 of 4", change(f"{TWO}|0.95|", 0.5, "success with most units", study="examples")),
-    ("Large margin fails", f"{NOT} 1 of 2", change(f"{TWO}|0.95|replace-one|l", 9, "units", 1, study="examples")),
-    ("Proposition 1", f"{NOT} 1 of 19", change(f"{ONE}|0.5|add-remove|p", 20, "units", 2, study="examples")),
+    (
+        "Equation (1)",
+        f"{NOT} 1 of 4",
+        change(f"{TWO}|0.95|add-remove|exp", None, "units", 1, study="examples"),
+    ),
+    (
+        "The distance",
+        f"{NOT} 2 of 4",
+        change(f"{TWO}|0.95|", 0.5, "success with most units", study="examples"),
+    ),
+    (
+        "Large margin fails",
+        f"{NOT} 1 of 2",
+        change(f"{TWO}|0.95|replace-one|l", 9, "units", 1, study="examples"),
+    ),
+    (
+        "Proposition 1",
+        f"{NOT} 1 of 19",
+        change(f"{ONE}|0.5|add-remove|p", 20, "units", 2, study="examples"),
+    ),
     ("Theorem 1", f"{NOT} 1 of 6", change("margin|100|exp", 0.9, "success", 0, study="examples")),
     ("Theorem 1", "Not tested", without("examples", "margin|")),
     ("Theorem 3", f"{NOT} 1 of 2", change("coverage/retail/1", 9_900, "rows", 1, "kept")),
     ("Corollary 1: for", f"{NOT} 1 of 1", change("coverage/retail/1", None, "constant")),
     ("Corollary 1: that", f"{NOT} 1 of 1", change("errors/", 300.0, "rows", 2, "large-margin")),
     ("It takes", f"{NOT} 1 of 1", change("condition/", 0.99, 3, "released")),
-    ("The exponential mech", f"{NOT} 1 of 4", change("needs/2", [6, 6, 6], "add-remove", "exponential")),
+    (
+        "The exponential mech",
+        f"{NOT} 1 of 4",
+        change("needs/2", [6, 6, 6], "add-remove", "exponential"),
+    ),
     ("You need", f"{NOT} 1 of 3", change("command/", "another pair", 2, "answer")),
     ("(not claimed)", "In 0 of 1", change("retail/1/l", 0.8, 0, "fnr", study="utility")),
     ("Useless", "Not tested", without("pac_learning", "growth|")),
-    ("Corollary 2", f"{NOT} 1 of 1", change("learning|retail|3000", 0.5, "covered", study="pac_learning")),
+    (
+        "Corollary 2",
+        f"{NOT} 1 of 1",
+        change("learning|retail|3000", 0.5, "covered", study="pac_learning"),
+    ),
 ]
 
 
@@ -149,7 +203,9 @@ def test_all_is_confirmed() -> None:
 
 
 @pytest.mark.parametrize(("claim", "said", "mutate"), MUTATIONS)
-def test_a_wrong_number_turns_its_row(claim: str, said: str, mutate: Callable[[Answers], None]) -> None:
+def test_a_wrong_number_turns_its_row(
+    claim: str, said: str, mutate: Callable[[Answers], None]
+) -> None:
     before = found_by(made())
     results = made()
     mutate(results)
@@ -163,7 +219,14 @@ def test_a_wrong_number_turns_its_row(claim: str, said: str, mutate: Callable[[A
 
 
 def verdict(said: str) -> str:
-    return next((word for word in ("Confirmed", "NOT confirmed", "Not tested", "Proved") if said.startswith(word)), "")
+    return next(
+        (
+            word
+            for word in ("Confirmed", "NOT confirmed", "Not tested", "Proved")
+            if said.startswith(word)
+        ),
+        "",
+    )
 
 
 def test_the_constant_of_the_proof() -> None:

@@ -1,4 +1,6 @@
-"""`fim.count`: which itemsets are taken, and how they are counted. (The guarantee: contract/test_given_counts.py.)"""
+"""`fim.count`: which itemsets are taken, and how they are counted. (The guarantee:
+contract/test_given_counts.py.)
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ LABELS: list[Item] = [1, 2, 39, "39", "a", "b", "c"]
 def brute_force(
     baskets: Sequence[Iterable[Item]], units: Sequence[int], itemsets: Sequence[Iterable[Item]]
 ) -> list[int]:
-    """The supports, by the definition: how many units have a basket that contains it. Labels are compared as texts."""
+    """The supports, by the definition: how many units have a basket that contains it. Labels are
+    compared as texts.
+    """
     held = [({*map(str, basket)}, unit) for basket, unit in zip(baskets, units, strict=True)]
     return [len({unit for basket, unit in held if basket >= {*map(str, i)}}) for i in itemsets]
 
@@ -58,7 +62,12 @@ def test_supports_are_those_of_the_definition(data: st.DataObject) -> None:
     other: Item = 39 if data.draw(st.booleans()) else "39"
     forms: list[Item] = [1, 2, other, "a", "b", "c", "nobody's"]
     chosen = data.draw(
-        st.lists(st.sets(st.sampled_from(forms), min_size=1).map(frozenset), min_size=1, max_size=9, unique=True)
+        st.lists(
+            st.sets(st.sampled_from(forms), min_size=1).map(frozenset),
+            min_size=1,
+            max_size=9,
+            unique=True,
+        )
     )
     for by_user in (False, True):
         units = users if by_user else range(len(baskets))
@@ -80,10 +89,16 @@ def test_more_items_than_one_pass_looks_for(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(known_itemsets, "_ITEMS_AT_ONCE", 4)
     rng = np.random.default_rng(5)
     baskets = [rng.choice(12, size=5, replace=False).tolist() for _ in range(300)]
-    itemsets = [set(pair) for pair in combinations(range(12), 2)] + [{i} for i in range(12)] + [{*range(6)}, {0, 5, 9}]
+    itemsets = (
+        [set(pair) for pair in combinations(range(12), 2)]
+        + [{i} for i in range(12)]
+        + [{*range(6)}, {0, 5, 9}]
+    )
     rng.shuffle(itemsets)
     source = LocalSource(read_transactions(baskets))
-    assert supports_of(given_itemsets(itemsets), source) == brute_force(baskets, range(300), itemsets)
+    assert supports_of(given_itemsets(itemsets), source) == brute_force(
+        baskets, range(300), itemsets
+    )
 
 
 def test_a_count_out_of_reach_is_refused() -> None:
@@ -95,7 +110,11 @@ def test_the_release() -> None:
     release = fim.count(BASKETS, THREE, count=False, seed=1)
     assert (release.mechanism, release.size, release.top, release.wanted) == ("count", "1-2", 3, 3)
     assert release.cost == PrivacyCost(1.0, 0.0)
-    assert [itemset.items for itemset in release.itemsets] == [("bread", "butter"), ("jam",), ("tea",)]
+    assert [itemset.items for itemset in release.itemsets] == [
+        ("bread", "butter"),
+        ("jam",),
+        ("tea",),
+    ]
     assert (release.units, release.abstained) == (None, False)
     found = json.loads(release.to_json())
     assert found["noise"] == {"kind": "discrete-laplace", "parameter": "3", "half_width": 9}
@@ -157,7 +176,9 @@ def test_forms_in_files(tmp_path: Path) -> None:
         "no newline.csv": 'milk, tea \n\n  \njam\n"a, b",c',
         "old.csv": 'milk,tea\rjam\r"a, b",c\r',
         "pairs.tsv": "milk\ttea\njam\na, b\tc\n",
-        "release.csv": 'item_1,item_2,support,lower,upper\nmilk,tea,5,1,9\njam,,5,1,9\n"a, b",c,5,,\n,,3,,\n',
+        "release.csv": (
+            'item_1,item_2,support,lower,upper\nmilk,tea,5,1,9\njam,,5,1,9\n"a, b",c,5,,\n,,3,,\n'
+        ),
     }
     for name, text in texts.items():
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" * (name == "old.csv") + text.encode())
@@ -197,10 +218,14 @@ TABLES = {
     "mlxtend_rules.csv": RULES,
     "semicolons.csv": "itemsets;support\n{'milk', 'tea'};1\n['jam'];1\n('a, b', 'c',);1\n",
     "alone.csv": 'itemsets\n"{milk, tea}"\n{jam}\n"{""a, b"", c}"\n',
-    "arules.csv": '"items","support","count"\n"1","{milk,tea}",0.1,5\n"2","{jam}",0.1,5\n"3","{\'a, b\',c}",0.1,5\n',
+    "arules.csv": '"items","support","count"\n"1","{milk,tea}",0.1,5\n"2","{jam}",0.1,5\n"3","{\'a, b\',c}",0.1,5\n',  # noqa: E501
     "no row names.csv": "items,support\n{milk,tea},0.1\n{jam},0.1\n{'a, b',c},0.1\n",
-    "arules.txt": '"items" "support"\n"1" "{milk,tea}" 0.1\n"2" "{jam}" 0.1\n"3" "{\'a, b\',c}" 0.1\n',
-    "write.csv": '"rules" "lift"\n"1" "{milk} => {tea}" 1\n"2" "{} => {jam}" 1\n"3" "{c} => {\'a, b\'}" 1\n',
+    "arules.txt": (
+        '"items" "support"\n"1" "{milk,tea}" 0.1\n"2" "{jam}" 0.1\n"3" "{\'a, b\',c}" 0.1\n'
+    ),
+    "write.csv": (
+        '"rules" "lift"\n"1" "{milk} => {tea}" 1\n"2" "{} => {jam}" 1\n"3" "{c} => {\'a, b\'}" 1\n'
+    ),
     "inspected.csv": "LHS,RHS,lift\n{milk},{tea},1\n{},{jam},1\n{c},{'a, b'},1\n",
     "sets.txt": "{milk, tea}\n{'jam'}\n{\"a, b\", c}\n",
     "sets.csv": "{milk, tea}\n\"['jam']\"\n{'a, b', c}\n",
@@ -215,12 +240,16 @@ def test_tables_of_other_tools(tmp_path: Path, name: str) -> None:
 
 
 def test_tables_of_mlxtend_in_python_and_in_parquet(tmp_path: Path) -> None:
-    table = pa.table({"antecedents": [["milk"], ["tea"], ["c"]], "consequents": [["tea"], ["milk"], ["d", "c"]]})
+    table = pa.table(
+        {"antecedents": [["milk"], ["tea"], ["c"]], "consequents": [["tea"], ["milk"], ["d", "c"]]}
+    )
     pq.write_table(table, tmp_path / "rules.pq")
     texts = pd.DataFrame({"items": ["{milk, tea}", "frozenset({'c', 'd'})"], "support": [0.1, 0.2]})
     for form in (table, table.to_pandas(), pl.from_arrow(table), tmp_path / "rules.pq", texts):
         assert named(form) == [("milk", "tea"), ("c", "d")]
-    with pytest.raises(ParameterError, match="itemset 1 must hold whole numbers and strings, not list"):
+    with pytest.raises(
+        ParameterError, match=("itemset 1 must hold whole numbers and strings, not list")
+    ):
         named(pa.table({"lhs": [[["a"]]], "rhs": [[["b"]]]}))
 
 
@@ -253,10 +282,22 @@ def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, na
     (tmp_path / name).write_text(HEADERS[name])
     ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=1, delta=1e-5)
     spent: dict[str, Any] = {"ledger": ledger, "dataset": "d"}
-    with pytest.raises(DataError, match=r"its first line names columns\. It must have a column itemsets") as caught:
+    with pytest.raises(
+        DataError,
+        match=(
+            r"its first line names columns\. It must have a column "
+            r"itemsets"
+        ),
+    ) as caught:
         fim.count(BASKETS, tmp_path / name, delta=0, **spent)
     assert "\n" not in str(caught.value)
-    with pytest.raises(DataError, match=r"its first line names columns\. It must have a column itemsets"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"its first line names columns\. It must have a column "
+            r"itemsets"
+        ),
+    ):
         fim.mine(BASKETS, known=tmp_path / name, **spent)
     assert ledger.entries == ()
 
@@ -268,13 +309,25 @@ def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, na
         ("p.dat", "tea bags;milk\n", "line 1 has semicolons and spaces"),
         ("p.txt", "tea bags\tmilk\n", "line 1 has tabs and spaces"),
         ("p.fimi", "1 2|3\n", "line 1 has bars and spaces"),
-        ("p.txt", "tea,milk\n", "line 1 has commas, but in such a file white space alone separates items"),
+        (
+            "p.txt",
+            "tea,milk\n",
+            ("line 1 has commas, but in such a file white space alone separates items"),
+        ),
         ("p.csv", "tea,milk\njam;bread\n", "line 2 has semicolons but no commas"),
-        ("p.csv", "itemsets,support\n{a},1,2,3\n", "line 2 has more or fewer fields than the first line names"),
+        (
+            "p.csv",
+            "itemsets,support\n{a},1,2,3\n",
+            ("line 2 has more or fewer fields than the first line names"),
+        ),
         ("p.csv", "rules\nmilk\n", "itemset 1 must be a rule such as {milk} => {bread}"),
         ("p.csv", "itemsets\nmilk\n", "itemset 1 must be a collection of items, not str"),
         ("p.csv", "itemsets\nfrozenset()\n", "itemset 1 is empty"),
-        ("p.csv", "segment,antecedent_1,consequent_1,support\nA,b,c,1\n", "has releases of several segments"),
+        (
+            "p.csv",
+            "segment,antecedent_1,consequent_1,support\nA,b,c,1\n",
+            ("has releases of several segments"),
+        ),
     ],
 )
 @pytest.mark.every_case
@@ -291,10 +344,20 @@ def test_separators_that_are_clear(tmp_path: Path) -> None:
     (tmp_path / "p.txt").write_text("tea\tmilk\n jam \n39 007\n")
     assert named(tmp_path / "p.txt") == [("milk", "tea"), ("jam",), (39, "007")]
     (tmp_path / "p.csv").write_text('tea bags,semi-skimmed milk\n"a|b"\nbread; sliced,c\n')
-    assert named(tmp_path / "p.csv") == [("semi-skimmed milk", "tea bags"), ("a|b",), ("bread; sliced", "c")]
+    assert named(tmp_path / "p.csv") == [
+        ("semi-skimmed milk", "tea bags"),
+        ("a|b",),
+        ("bread; sliced", "c"),
+    ]
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).filter(len), min_size=1, unique=True))
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).filter(len),
+        min_size=1,
+        unique=True,
+    )
+)
 def test_a_set_is_read_as_it_is_printed(items: list[str]) -> None:
     wanted = items
     if all(item.isprintable() and item[0] != "'" for item in items):
@@ -317,7 +380,13 @@ REFUSED: list[tuple[Any, str]] = [
     ([["a", "b"], ["c"], {"b", "a"}], "itemsets: itemset 3 is itemset 1 again; give each once"),
     ([[5, np.int8(5)]], "itemsets: itemset 1 has an item twice; name each item once"),
     *(
-        ([value], f"itemsets: itemset 1 must be a collection of items, not {kind}; write ['bread'] for one item")
+        (
+            [value],
+            (
+                f"itemsets: itemset 1 must be a collection of items, not {kind}; write "
+                f"['bread'] for one item"
+            ),
+        )
         for value, kind in (("bread", "str"), (7, "int"))
     ),
     *(
@@ -325,19 +394,31 @@ REFUSED: list[tuple[Any, str]] = [
         for value in (None, {"a": 1}, b"ab", Oddity(), np.array(5))
     ),
     *(
-        ([[value]], f"itemsets: itemset 1 must hold whole numbers and strings, not {type(value).__name__}")
+        (
+            [[value]],
+            (
+                f"itemsets: itemset 1 must hold whole numbers and strings, not "
+                f"{type(value).__name__}"
+            ),
+        )
         for value in (["a"], 1.0, True, np.timedelta64(1, "s"), None, float("nan"))
     ),
     ([["\udc80"]], "itemsets: itemset 1 holds text that is not valid Unicode"),
     ([range(1001)], "itemsets: itemset 1 has more than 1,000 items"),
     (([n] for n in range(100_001)), "itemsets must be at most 100,000 itemsets"),
-    (pd.DataFrame({"x": [1]}), "itemsets must have a column itemsets or items that holds an itemset in each row"),
+    (
+        pd.DataFrame({"x": [1]}),
+        ("itemsets must have a column itemsets or items that holds an itemset in each row"),
+    ),
     (
         pa.table({"items": ["a", "b"]}),
         "itemsets: itemset 1 must be a collection of items, not str; write ['bread'] for ",
     ),
     *(
-        (value, "itemsets must be a list of itemsets, a release, a frame or the path of a file, not ")
+        (
+            value,
+            ("itemsets must be a list of itemsets, a release, a frame or the path of a file, not "),
+        )
         for value in (None, 5, b"ab", {"a": 1}, object(), np.array(5))
     ),
 ]
@@ -360,16 +441,26 @@ def test_what_is_no_list_of_itemsets_is_refused_in_a_line(number: int) -> None:
         ("commas.csv", "a,b\n,,\n", "itemset 2 is empty"),
         ("twice.csv", "a,b\nb,a\n", "itemset 2 is itemset 1 again"),
         ("repeated.dat", "1 2 1\n", "itemset 1 has an item twice"),
-        ("semicolons.csv", "bread;butter\njam\n", "has semicolons but no commas: separate items by commas, or put "),
+        (
+            "semicolons.csv",
+            "bread;butter\njam\n",
+            ("has semicolons but no commas: separate items by commas, or put "),
+        ),
         ("quote.csv", '"a,b\n', "is not well-formed CSV"),
         ("latin.csv", "caf\xe9,tea\n".encode("latin-1"), "is not UTF-8 text"),
-        ("r.json", '{"itemsets": [{"items": ["a"]}]}', "is no release: load what was saved as .json or .parquet"),
+        (
+            "r.json",
+            '{"itemsets": [{"items": ["a"]}]}',
+            ("is no release: load what was saved as .json or .parquet"),
+        ),
         ("x.json", "{", "is no release"),
         ("p.parquet", "PAR1 but no more", "is truncated, damaged or not of the form its name says"),
         ("p.xlsx", "what", "has no form that can be read"),
     ],
 )
-def test_files_that_are_refused(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
+def test_files_that_are_refused(
+    tmp_path: Path, name: str, content: str | bytes, message: str
+) -> None:
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(DataError) as caught:
         fim.count("no such file", tmp_path / name)
@@ -378,13 +469,19 @@ def test_files_that_are_refused(tmp_path: Path, name: str, content: str | bytes,
 
 
 def test_other_things_that_are_refused(tmp_path: Path) -> None:
-    for source, message in (("", "the path of itemsets is empty"), (tmp_path, "is a folder"), ("no", "not exist")):
+    for source, message in (
+        ("", "the path of itemsets is empty"),
+        (tmp_path, "is a folder"),
+        ("no", "not exist"),
+    ):
         with pytest.raises(DataError, match=message):
             fim.count(BASKETS, source)
     pq.write_table(pa.table({"x": [1]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match="must have a column itemsets or items"):
         fim.count(BASKETS, tmp_path / "t.parquet")
-    with pytest.raises(ParameterError, match="only one of the purchases and itemsets can be standard input"):
+    with pytest.raises(
+        ParameterError, match=("only one of the purchases and itemsets can be standard input")
+    ):
         fim.count("-", "-")
     bad: list[dict[str, Any]] = [*({"epsilon": 0}, {"delta": 1}, {"delta": -1}), {"neighbors": "x"}]
     for wrong in (*bad, {"max_work": 0}, {"seed": "x"}):

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.release.forms import as_it_was, csv_line
 
-TEXTS = st.text(st.sampled_from(list("=+-@'\"\t\r\n,;|a1.＝")) | st.characters(codec="utf-8"), max_size=6)
+TEXTS = st.text(
+    st.sampled_from(list("=+-@'\"\t\r\n,;|a1.＝")) | st.characters(codec="utf-8"), max_size=6
+)
 
 
 @given(st.lists(TEXTS, min_size=2, max_size=4), st.booleans())
@@ -23,16 +25,38 @@ def test_cells_come_back(cells: list[str], safe: bool) -> None:
     assert [[as_it_was(cell) if safe else cell for cell in row] for row in rows] == [cells]
 
 
-RUN = ["=1+1", "+1+1", "-1+1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1", "－tea", "\u200e=1", "\ufeff=1", "-1e5", "-"]
+RUN = [
+    "=1+1",
+    "+1+1",
+    "-1+1",
+    "@sum(a1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "＝1",
+    "－tea",
+    "\u200e=1",
+    "\ufeff=1",
+    "-1e5",
+    "-",
+]
 
 
 @pytest.mark.parametrize("text", RUN)
 def test_text_that_a_spreadsheet_would_run_is_defused(text: str) -> None:
-    assert next(csv.reader(io.StringIO(csv_line([text, 1], spreadsheet_safe=True), newline="")))[0] == f"'{text}"
-    assert next(csv.reader(io.StringIO(csv_line([text, 1], spreadsheet_safe=False), newline="")))[0] == text
+    assert (
+        next(csv.reader(io.StringIO(csv_line([text, 1], spreadsheet_safe=True), newline="")))[0]
+        == f"'{text}"
+    )
+    assert (
+        next(csv.reader(io.StringIO(csv_line([text, 1], spreadsheet_safe=False), newline="")))[0]
+        == text
+    )
 
 
-@pytest.mark.parametrize("cell", ["-1", "+1.5", "tea", "1=1", "'tis", "'-1", "", -1, -1e-20, 1e30, 0.25])
+@pytest.mark.parametrize(
+    "cell", ["-1", "+1.5", "tea", "1=1", "'tis", "'-1", "", -1, -1e-20, 1e30, 0.25]
+)
 def test_other_cells_stay(cell: float | str) -> None:
     assert csv_line([cell, 1], spreadsheet_safe=True) == f"{cell},1\n"
 
@@ -52,5 +76,7 @@ def test_a_release_as_csv_names_the_same_itemsets(tmp_path: Path) -> None:
     assert "\n'=x,@tea,9" in release.to_csv(spreadsheet_safe=False)
     (tmp_path / "release.csv").write_text(table, encoding="utf-8")
     again = fim.count(baskets, tmp_path / "release.csv", count=True, seed=1)
-    assert [{*map(str, one.items or ())} for one in again] == [{*map(str, one.items or ())} for one in release]
+    assert [{*map(str, one.items or ())} for one in again] == [
+        {*map(str, one.items or ())} for one in release
+    ]
     assert again.to_csv() == table

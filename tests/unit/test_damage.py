@@ -1,4 +1,5 @@
-"""Files cut off at each byte, and with each byte changed: an answer, or one line; never another error, or the end.
+"""Files cut off at each byte, and with each byte changed: an answer, or one line; never another
+error, or the end.
 
 What a broken file could end is a process, so each test gives its files to one of its own.
 """
@@ -24,7 +25,10 @@ import fim_private as fim
 from fim_private.errors import DataError, FimPrivateError
 
 LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
-WHERE = {**LONG, "where": "day >= '1970-01-02' or customer is null or order_id > 1 or product = 'a'"}
+WHERE = {
+    **LONG,
+    "where": ("day >= '1970-01-02' or customer is null or order_id > 1 or product = 'a'"),
+}
 OF_LISTS: dict[str, Any] = {"items": "items", "user": "customer", "missing_user": "drop"}
 CSV = b'order_id,product\n1,a\n1,"b ""c"""\n2,\xc3\xa9\n'
 
@@ -49,17 +53,27 @@ for place in range(*places):
             refused += 1
             lines.add(str(error))
 print(json.dumps([read, refused, sorted(lines)]))
-"""
+"""  # noqa: E501
 
 
 def outcomes(
-    path: Path, content: bytes, options: dict[str, Any], step: int, masks: list[int], places: list[int] | None = None
+    path: Path,
+    content: bytes,
+    options: dict[str, Any],
+    step: int,
+    masks: list[int],
+    places: list[int] | None = None,
 ) -> tuple[int, int]:
-    """How many of the damaged files were read, and how many refused, each in one line; places: those of a range."""
+    """How many of the damaged files were read, and how many refused, each in one line; places:
+    those of a range.
+    """
     path.write_bytes(content)
     given = [json.dumps(value) for value in (options, places or [0, len(content), step], masks)]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path), *given], capture_output=True, text=True, timeout=PATIENCE
+        [sys.executable, "-c", PROGRAM, str(path), *given],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     read, refused, lines = json.loads(done.stdout)
@@ -88,7 +102,9 @@ WHOLE: dict[str, tuple[str, bytes, dict[str, Any]]] = {
 @pytest.mark.one_in(4)
 def test_files_that_are_cut_off(form: str, tmp_path: Path) -> None:
     suffix, content, options = WHOLE[form]
-    read, refused = outcomes(tmp_path / f"a{suffix}", content, options, 1 if len(content) < 200 else 37, [0])
+    read, refused = outcomes(
+        tmp_path / f"a{suffix}", content, options, 1 if len(content) < 200 else 37, [0]
+    )
     assert refused
     assert form == "csv" or "stream" in form or not read
 
@@ -96,7 +112,9 @@ def test_files_that_are_cut_off(form: str, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("form", WHOLE)
 def test_files_with_a_byte_changed(form: str, tmp_path: Path) -> None:
-    """Every seventh, or every one of a short file: 7 is prime to the sizes of numbers, each of whose bytes is met."""
+    """Every seventh, or every one of a short file: 7 is prime to the sizes of numbers, each of
+    whose bytes is met.
+    """
     suffix, content, options = WHOLE[form]
     step = 1 if len(content) < 200 else 7
     read, refused = outcomes(tmp_path / f"a{suffix}", content, options, step, [1, 8, 64, 255])
@@ -104,7 +122,8 @@ def test_files_with_a_byte_changed(form: str, tmp_path: Path) -> None:
     assert read
     assert refused
     if form == "parquet with where":
-        # Arrow's Python asks without a guard for what is known of columns: it ended the process (abort).
+        # Arrow's Python asks without a guard for what is known of columns: it ended the process
+        # (abort).
         footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
         outcomes(tmp_path / "a.parquet", content, options, 5, [70, 255], [footer, len(content), 5])
 
@@ -116,7 +135,9 @@ def answer(ask: Any, path: Path, options: dict[str, Any]) -> Any:
         return error
 
 
-@pytest.mark.parametrize("content", [b"a\0b,c\n\0\n", b"\xff\xfe\xfd,a\n", b"\0" * 999, b"a,b\n\xc3\n", b"\xf0\x9f"])
+@pytest.mark.parametrize(
+    "content", [b"a\0b,c\n\0\n", b"\xff\xfe\xfd,a\n", b"\0" * 999, b"a,b\n\xc3\n", b"\xf0\x9f"]
+)
 @pytest.mark.parametrize("suffix", [".csv", ".dat", ".txt", ".spmf", ".tsv"])
 def test_nuls_and_bytes_that_are_no_text(content: bytes, suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{suffix}"
@@ -158,7 +179,9 @@ def test_a_parquet_file_whose_two_schemas_differ(tmp_path: Path) -> None:
     for place in (match.start() for match in re.finditer(rb"item", whole)):
         path.write_bytes(whole[:place] + b"xxxx" + whole[place + 4 :])
         try:
-            assert fim.read_transactions(path, basket="order", item="item").vocabulary.label(0) == "a"
+            assert (
+                fim.read_transactions(path, basket="order", item="item").vocabulary.label(0) == "a"
+            )
         except DataError:
             refused += 1
     assert refused

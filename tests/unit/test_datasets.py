@@ -98,21 +98,36 @@ FORMS: dict[str, Callable[[Path], Any]] = {
 
 
 def same(one: Transactions, two: Transactions) -> bool:
-    arrays = [(one.offsets, two.offsets), (one.items, two.items), (one.unit_offsets, two.unit_offsets)]
-    return labels_of(one.vocabulary) == labels_of(two.vocabulary) and all(np.array_equal(*pair) for pair in arrays)  # type: ignore[arg-type]
+    arrays = [
+        (one.offsets, two.offsets),
+        (one.items, two.items),
+        (one.unit_offsets, two.unit_offsets),
+    ]
+    return labels_of(one.vocabulary) == labels_of(two.vocabulary) and all(
+        np.array_equal(*pair) for pair in arrays
+    )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_release(form: str, tmp_path: Path) -> None:
     release = fim.mine(FORMS[form](tmp_path), **COLUMNS, top=5, supports=True, seed=1, epsilon=50)
     assert release.itemsets
-    assert release.to_json() == fim.mine(SALES, **COLUMNS, top=5, supports=True, seed=1, epsilon=50).to_json()
+    assert (
+        release.to_json()
+        == fim.mine(SALES, **COLUMNS, top=5, supports=True, seed=1, epsilon=50).to_json()
+    )
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "hive", "address", "address with pattern", "dataset"])
+@pytest.mark.parametrize(
+    "form", ["parquet", "csv", "hive", "address", "address with pattern", "dataset"]
+)
 def test_they_are_inspected(form: str, tmp_path: Path) -> None:
     seen = fim.inspect(FORMS[form](tmp_path), **COLUMNS)
-    assert (seen.rows, seen.baskets, seen.users) == (ROWS, len(read_transactions(SALES, **COLUMNS).offsets) - 1, 90)
+    assert (seen.rows, seen.baskets, seen.users) == (
+        ROWS,
+        len(read_transactions(SALES, **COLUMNS).offsets) - 1,
+        90,
+    )
     assert {column.name: column.role for column in seen.columns} == {
         **dict.fromkeys(("year", "country")),
         **{name: role for role, name in COLUMNS.items()},
@@ -122,9 +137,16 @@ def test_they_are_inspected(form: str, tmp_path: Path) -> None:
 
 def test_names_of_folders_are_texts_whatever_the_others_are(tmp_path: Path) -> None:
     # Of pyarrow's own inference one folder would change the type of all.
-    for name, code in (("007", "a"), ("8", "b"), ("x%20y", "c"), ("__HIVE_DEFAULT_PARTITION__", "d")):
+    for name, code in (
+        ("007", "a"),
+        ("8", "b"),
+        ("x%20y", "c"),
+        ("__HIVE_DEFAULT_PARTITION__", "d"),
+    ):
         (tmp_path / f"shelf={name}").mkdir()
-        pyarrow.parquet.write_table(pa.table({"basket": [1], "code": [code]}), tmp_path / f"shelf={name}" / "a.parquet")
+        pyarrow.parquet.write_table(
+            pa.table({"basket": [1], "code": [code]}), tmp_path / f"shelf={name}" / "a.parquet"
+        )
     read = read_transactions(tmp_path, basket="basket", item="shelf")
     assert labels_of(read.vocabulary) == [8, "007", "x y"]
     (tmp_path / "shelf=x%20y" / "a.parquet").unlink()
@@ -137,7 +159,9 @@ def test_only_what_is_needed_has_to_be_alike(tmp_path: Path) -> None:
     pl.from_arrow(SALES.slice(0, 200)).write_parquet(tmp_path / "0.parquet")  # type: ignore[union-attr]
     frame = SALES.slice(200, 200).to_pandas()
     frame.astype({"product": "category", "customer": "category"}).to_parquet(tmp_path / "1.parquet")
-    SALES.slice(400).to_pandas().astype({"year": "str"}).drop(columns="country").to_parquet(tmp_path / "2.parquet")
+    SALES.slice(400).to_pandas().astype({"year": "str"}).drop(columns="country").to_parquet(
+        tmp_path / "2.parquet"
+    )
     assert same(read_transactions(tmp_path, **COLUMNS), read_transactions(SALES, **COLUMNS))
 
 
@@ -158,7 +182,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"0.parquet": {"b": [1], "i": ["x"]}, "1.csv": {"b": [1], "i": ["x"]}},
         "'{}/1.csv' is text, and the first of these files is Parquet",
     ),
-    "damaged": ({"0.parquet": {"b": [1], "i": ["x"]}, "1.parquet": None}, "'{}/1.parquet' is not a Parquet file"),
+    "damaged": (
+        {"0.parquet": {"b": [1], "i": ["x"]}, "1.parquet": None},
+        ("'{}/1.parquet' is not a Parquet file"),
+    ),
     "nothing": ({}, "'{}' is a folder without files"),
 }
 
@@ -196,7 +223,10 @@ def test_items_that_are_columns_have_to_be_in_every_file(tmp_path: Path) -> None
     [
         ("nowhere/*.parquet", "no file fits the pattern 'nowhere/*.parquet'"),
         ("file:///nowhere/at/all", "'file:///nowhere/at/all' does not exist"),
-        ("ftp://host/sales.csv", "'ftp://host/sales.csv' is no address that can be read; those are s3://"),
+        (
+            "ftp://host/sales.csv",
+            ("'ftp://host/sales.csv' is no address that can be read; those are s3://"),
+        ),
     ],
 )
 def test_what_is_not_there(source: str, message: str) -> None:
@@ -230,7 +260,13 @@ def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> No
     assert "secret" not in str(caught.value)
     with store.open_output_stream("bucket/sales/year=2024/2.parquet") as stream:
         stream.write(b"PAR1 no more")
-    with pytest.raises(fim.DataError, match=r"'s3://key:.*/2\.parquet' cannot be read; check the address") as caught:
+    with pytest.raises(
+        fim.DataError,
+        match=(
+            r"'s3://key:.*/2\.parquet' cannot be read; check the "
+            r"address"
+        ),
+    ) as caught:
         read_transactions(source, **COLUMNS)
     assert "secret" not in str(caught.value)
 
@@ -243,7 +279,10 @@ def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> No
         # An @ behind a ?: of a password, or of what is said behind the address.
         ("postgresql://ann:pa:s@s/w?rd@host:5432/shop", "postgresql://***"),
         ("postgresql://db:5432/shop?password=abc@TAIL", "postgresql://***"),
-        ("postgresql://ann@host/shop?password=x&user=b", "postgresql://ann@host/shop?password=***&user=b"),
+        (
+            "postgresql://ann@host/shop?password=x&user=b",
+            "postgresql://ann@host/shop?password=***&user=b",
+        ),
         ("postgresql://?service=shop", "postgresql://?service=shop"),
         ("s3://KEY:SECRET@bucket/a?region=eu", "s3://KEY:***@bucket/a?region=eu"),
         ("postgresql://host/shop?password=x@y", "postgresql://***"),
@@ -263,8 +302,12 @@ def test_relations_of_duckdb_are_read_by_their_columns(tmp_path: Path) -> None:
     relation = duckdb.connect().sql(f"select *, 1 / 0 as unused from '{tmp_path}/a.parquet'")
     assert same(read_transactions(relation, **COLUMNS), read_transactions(SALES, **COLUMNS))
     assert fim.inspect(relation, **COLUMNS).rows == ROWS
-    broken = duckdb.connect().sql("select cast(a as integer) as b, 'x' as i from (values ('1'), ('zoe')) as t(a)")
-    with pytest.raises(fim.DataError, match=r"the relation cannot be read \(ConversionException\)") as caught:
+    broken = duckdb.connect().sql(
+        "select cast(a as integer) as b, 'x' as i from (values ('1'), ('zoe')) as t(a)"
+    )
+    with pytest.raises(
+        fim.DataError, match=r"the relation cannot be read \(ConversionException\)"
+    ) as caught:
         read_transactions(broken, basket="b", item="i")
     assert "zoe" not in str(caught.value)
 
@@ -277,15 +320,22 @@ def test_lists_in_several_files(tmp_path: Path) -> None:
     assert same(read_transactions(tmp_path), read_transactions(pa.table({"items": baskets})))
 
 
-@pytest.mark.parametrize("named", ["sales", "sales/*.parquet", "file://{}/sales/0.parquet", "sqlite:///shop.db"])
-def test_an_output_does_not_overwrite_what_is_read(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "named", ["sales", "sales/*.parquet", "file://{}/sales/0.parquet", "sqlite:///shop.db"]
+)
+def test_an_output_does_not_overwrite_what_is_read(
+    named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from fim_private.cli.writing import destination
 
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "sales" / "0.parquet", {"milk": [1]})
     (tmp_path / "shop.db").touch()
     inside = Path("shop.db") if named.startswith("sqlite") else Path("sales/0.parquet")
-    with pytest.raises(fim.OutputError, match="it is an input"), destination(inside, inputs=[named.format(tmp_path)]):
+    with (
+        pytest.raises(fim.OutputError, match="it is an input"),
+        destination(inside, inputs=[named.format(tmp_path)]),
+    ):
         pass
     with destination(tmp_path / "release.json", inputs=[named.format(tmp_path)]) as output:
         output.send("{}")

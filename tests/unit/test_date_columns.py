@@ -1,4 +1,6 @@
-"""What `inspect` says of columns of times: which there are, how they are written, and the options that read them."""
+"""What `inspect` says of columns of times: which there are, how they are written, and the options
+that read them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from fim_private.reading.columns import suggests_date
 
 START = datetime.datetime(2026, 1, 3, 9, 5, 7)
 WRITTEN = [
-    *("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%y", "%d/%m/%y %H:%M", "%m/%d/%Y %I:%M %p", "%Y/%m/%d"),
+    *(
+        "%d/%m/%Y",
+        "%m/%d/%Y",
+        "%d-%m-%Y",
+        "%m-%d-%y",
+        "%d/%m/%y %H:%M",
+        "%m/%d/%Y %I:%M %p",
+        "%Y/%m/%d",
+    ),
     *("%d %b %Y", "%B %d, %Y", "%d-%b-%y", "%Y%m%d", "%d.%m.%y", "%d/%m/%Y %H:%M:%S"),
 ]
 
@@ -28,19 +38,27 @@ def csv_of(folder: Path, days: list[str], name: str = "date") -> Path:
 
 
 def moments(count: int = 60) -> list[datetime.datetime]:
-    return [START + datetime.timedelta(days=place // 2, minutes=7 * (place // 2)) for place in range(count)]
+    return [
+        START + datetime.timedelta(days=place // 2, minutes=7 * (place // 2))
+        for place in range(count)
+    ]
 
 
 @pytest.mark.parametrize("written", WRITTEN)
 @pytest.mark.one_in(4)
 def test_the_format_that_fits_is_found_and_mines(written: str, tmp_path: Path) -> None:
     path = csv_of(tmp_path, [moment.strftime(written) for moment in moments()])
-    note = f"Column 'date' holds times: time 'date' time_format {written!r} and period 2026-02 read one period."
+    note = (
+        f"Column 'date' holds times: time 'date' time_format {written!r} and period 2026-02 "
+        f"read one period."
+    )
     assert note in fim.inspect(path).notes
     seen = fim.inspect(path, time="date")
     assert seen.options["time_format"] == written
     assert "time_format" in seen.guessed
-    release = fim.mine(path, **seen.options, period="2026-01", size=1, epsilon=9, delta=1e-3, seed=1)
+    release = fim.mine(
+        path, **seen.options, period="2026-01", size=1, epsilon=9, delta=1e-3, seed=1
+    )
     assert release.scope.time_format == written
     seen = fim.inspect(path, where="date >= '2026-01-20'")
     assert seen.options["time_format"] == written
@@ -49,7 +67,10 @@ def test_the_format_that_fits_is_found_and_mines(written: str, tmp_path: Path) -
 @pytest.mark.parametrize("written", ["%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y", "%d.%m.%Y %H:%M"])
 def test_what_need_not_be_said_is_not(written: str, tmp_path: Path) -> None:
     path = csv_of(tmp_path, [moment.strftime(written) for moment in moments()])
-    assert "Column 'date' holds times: time 'date' and period 2026-02 read one period." in fim.inspect(path).notes
+    assert (
+        "Column 'date' holds times: time 'date' and period 2026-02 read one period."
+        in fim.inspect(path).notes
+    )
     assert "time_format" not in fim.inspect(path, time="date").options
 
 
@@ -57,11 +78,17 @@ def test_two_formats_that_fit_are_told_apart_by_all_rows_or_not_at_all(tmp_path:
     alike = ["1/1/2026"] * 400
     path = csv_of(tmp_path, [*alike, "2/1/2026"])
     assert any(
-        "all of them fit '%d/%m/%Y' or '%m/%d/%Y': look which is right" in note for note in fim.inspect(path).notes
+        "all of them fit '%d/%m/%Y' or '%m/%d/%Y': look which is right" in note
+        for note in fim.inspect(path).notes
     )
-    with pytest.raises(fim.DataError, match="column 'date' fits both '%d/%m/%Y' and '%m/%d/%Y': say with time_format"):
+    with pytest.raises(
+        fim.DataError,
+        match=("column 'date' fits both '%d/%m/%Y' and '%m/%d/%Y': say with time_format"),
+    ):
         fim.inspect(path, time="date")
-    assert fim.inspect(path, time="date", time_format="%m/%d/%Y").options["time_format"] == "%m/%d/%Y"
+    assert (
+        fim.inspect(path, time="date", time_format="%m/%d/%Y").options["time_format"] == "%m/%d/%Y"
+    )
     path = csv_of(tmp_path, [*alike, "2/1/2026", "1/13/2026"])
     assert fim.inspect(path, time="date").options["time_format"] == "%m/%d/%Y"
 
@@ -88,12 +115,17 @@ def test_rows_without_a_time_are_told(tmp_path: Path) -> None:
 def test_types_and_values_decide(column: Any, is_found: bool) -> None:
     table = pa.table({"order_id": range(20), "product": ["tea"] * 20, "order_ts": column})
     for source in (table, table.to_pandas()):
-        assert any("Column 'order_ts' holds times" in note for note in fim.inspect(source).notes) is is_found
+        assert (
+            any("Column 'order_ts' holds times" in note for note in fim.inspect(source).notes)
+            is is_found
+        )
 
 
 def test_ids_and_days_of_birth_are_no_times() -> None:
     days = [moment.strftime("%d/%m/%Y") for moment in moments(20)]
-    frame = pd.DataFrame({"order_id": [20260103] * 20, "product": "tea", "date_of_birth": days, "x": days})
+    frame = pd.DataFrame(
+        {"order_id": [20260103] * 20, "product": "tea", "date_of_birth": days, "x": days}
+    )
     notes = " ".join(fim.inspect(frame).notes)
     assert "Column 'x' holds times" in notes
     assert "'order_id'" not in notes
@@ -103,9 +135,41 @@ def test_ids_and_days_of_birth_are_no_times() -> None:
 @pytest.mark.parametrize(
     ("name", "is_date"),
     [
-        *((name, True) for name in ("TRANSACTION_DT", "t_dat", "InvoiceDate", "order_ts", "order_date", "datetime")),
-        *((name, True) for name in ("sold_at", "created_at", "Order Date", "Datum", "TRANS_DT", "day", "orderTime")),
-        *((name, False) for name in ("products", "amounts", "discounts", "cat", "format", "updated_at", "birth_dt")),
+        *(
+            (name, True)
+            for name in (
+                "TRANSACTION_DT",
+                "t_dat",
+                "InvoiceDate",
+                "order_ts",
+                "order_date",
+                "datetime",
+            )
+        ),
+        *(
+            (name, True)
+            for name in (
+                "sold_at",
+                "created_at",
+                "Order Date",
+                "Datum",
+                "TRANS_DT",
+                "day",
+                "orderTime",
+            )
+        ),
+        *(
+            (name, False)
+            for name in (
+                "products",
+                "amounts",
+                "discounts",
+                "cat",
+                "format",
+                "updated_at",
+                "birth_dt",
+            )
+        ),
         *((name, False) for name in ("date_of_birth", "weekday", "receipts", "data", "what", "at")),
     ],
 )

@@ -1,4 +1,6 @@
-"""First contact with files: read as what they are, or refused with the option that says how; never as another form."""
+"""First contact with files: read as what they are, or refused with the option that says how; never
+as another form.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,19 @@ from fim_private.reading.purchases import read_catalogue, read_transactions
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "csv.gz"])
-def test_columns_that_are_named_tell_the_delimiter(delimiter: str, suffix: str, tmp_path: Path) -> None:
+def test_columns_that_are_named_tell_the_delimiter(
+    delimiter: str, suffix: str, tmp_path: Path
+) -> None:
     text = "order_id,day,product\n1,mon,milk\n1,tue,bread\n2,mon,milk\n".replace(",", delimiter)
     content = gzip.compress(text.encode()) if suffix.endswith("gz") else text
     data = read_transactions(written(tmp_path, f"a.{suffix}", content), **LONG)
     assert baskets(data) == TWO
     assert data.read_as is not None
-    assert (data.read_as.form, data.read_as.delimiter, data.read_as.others) == ("long", delimiter, ("day",))
+    assert (data.read_as.form, data.read_as.delimiter, data.read_as.others) == (
+        "long",
+        delimiter,
+        ("day",),
+    )
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
@@ -53,7 +61,8 @@ def test_lines_at_another_delimiter_are_refused(delimiter: str, tmp_path: Path) 
     "lines",
     [
         ["milk / milk / milk;bread / eggs, large", "milk"],  # one line with each
-        ["eggs, large", "eggs, large", "eggs, large", "milk;eggs, large"],  # commas before spaces tell nothing
+        # commas before spaces tell nothing
+        ["eggs, large", "eggs, large", "eggs, large", "milk;eggs, large"],
         ["eggs, large", "eggs, large;bread", "milk"],
         ["milk,bread", "milk,tea", "milk;tea"],  # half as many
         ['"eggs, large";"jam, red"', '"eggs, large"', '"jam, red"'],
@@ -62,7 +71,9 @@ def test_lines_at_another_delimiter_are_refused(delimiter: str, tmp_path: Path) 
 def test_a_delimiter_as_plausible_as_the_comma_is_refused(lines: list[str], tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "\n".join(lines) + "\n")
     refused(path, "say delimiter ';'", "or input_format lines")
-    assert {"milk / milk / milk", "bread / eggs, large"} not in baskets(read_transactions(path, delimiter=","))
+    assert {"milk / milk / milk", "bread / eggs, large"} not in baskets(
+        read_transactions(path, delimiter=",")
+    )
 
 
 def test_bars_are_items_where_spaces_cut(tmp_path: Path) -> None:
@@ -77,12 +88,15 @@ def test_bars_are_items_where_spaces_cut(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "first"),
     [
-        (["milk,bread", "milk,tea", "milk,jam; red", "milk, tea"], {"milk", "bread"}),  # one in three
+        # one in three
+        (["milk,bread", "milk,tea", "milk,jam; red", "milk, tea"], {"milk", "bread"}),
         (['milk,"jam; red"', '"jam; red"', '"a|b", "c;d"'], {"milk", "jam; red"}),  # quoted
         (["eggs, large", "milk, bread"], {"eggs", "large"}),  # nothing else cuts
     ],
 )
-def test_a_rare_or_quoted_other_delimiter_is_an_items(lines: list[str], first: set[Item], tmp_path: Path) -> None:
+def test_a_rare_or_quoted_other_delimiter_is_an_items(
+    lines: list[str], first: set[Item], tmp_path: Path
+) -> None:
     path = written(tmp_path, "a.csv", "\n".join(lines) + "\n")
     assert baskets(read_transactions(path))[0] == first
 
@@ -91,7 +105,10 @@ def test_a_rare_or_quoted_other_delimiter_is_an_items(lines: list[str], first: s
 def test_a_delimiter_may_be_called_by_its_name(name: str, tmp_path: Path) -> None:
     character = {"comma": ",", "semicolon": ";", "pipe": "|"}.get(name, "\t")
     path = written(tmp_path, "a.txt", f"whole milk{character}bread\nwhole milk\n")
-    assert baskets(read_transactions(path, delimiter=name)) == [{"whole milk", "bread"}, {"whole milk"}]
+    assert baskets(read_transactions(path, delimiter=name)) == [
+        {"whole milk", "bread"},
+        {"whole milk"},
+    ]
 
 
 def test_the_line_that_spreadsheets_put_first(tmp_path: Path) -> None:
@@ -107,7 +124,9 @@ def test_line_ends(end: str, size: int, tmp_path: Path, monkeypatch: pytest.Monk
     if end != "\r\r\n":
         text = "order_id,product\n1,milk\n1,bread\n2,milk\n".replace("\n", end)
         assert baskets(read_transactions(written(tmp_path, "t.csv", text), **LONG)) == TWO
-        wide = written(tmp_path, "w.csv", "order_id,Item 1,Item 2\n1,milk,bread\n2,milk\n".replace("\n", end))
+        wide = written(
+            tmp_path, "w.csv", "order_id,Item 1,Item 2\n1,milk,bread\n2,milk\n".replace("\n", end)
+        )
         assert baskets(read_transactions(wide, basket="order_id", input_format="wide")) == TWO
     lines = written(tmp_path, "a.csv", "milk,bread\nmilk\n".replace("\n", end))
     fimi = written(tmp_path, "a.dat", "milk bread\nmilk".replace("\n", end))
@@ -118,9 +137,13 @@ def test_line_ends(end: str, size: int, tmp_path: Path, monkeypatch: pytest.Monk
     assert baskets(read_transactions(fimi)) == TWO
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "cp1252", "latin-1", "utf-16-be"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "cp1252", "latin-1", "utf-16-be"]
+)
 @pytest.mark.parametrize("size", [4, 5, 9, 1 << 21])
-def test_encodings(encoding: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encodings(
+    encoding: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     marked = encoding in ("utf-8-sig", "utf-16", "utf-32")
     said: dict[str, Any] = {} if marked else {"encoding": encoding}
     lines = written(tmp_path, "a.csv", "café,thé\ncafé\n", encoding)
@@ -130,7 +153,9 @@ def test_encodings(encoding: str, size: int, tmp_path: Path, monkeypatch: pytest
     expected = [{"café", "thé"}, {"café"}]
     for path in (table, zipped):
         assert baskets(read_transactions(path, **LONG, **said)) == expected
-    assert baskets(read_transactions(wide, basket="order_id", input_format="wide", **said)) == expected
+    assert (
+        baskets(read_transactions(wide, basket="order_id", input_format="wide", **said)) == expected
+    )
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", size)
     assert baskets(read_transactions(lines, **said)) == expected
 
@@ -147,10 +172,19 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        *(({"delimiter": one}, "delimiter must be one character") for one in (",,", "", "a", "\u00e9", '"', "\n", 5)),
-        *(({"encoding": one}, "encoding must be the name") for one in ("no such", "base64", 5, "a\0b")),
+        *(
+            ({"delimiter": one}, "delimiter must be one character")
+            for one in (",,", "", "a", "\u00e9", '"', "\n", 5)
+        ),
+        *(
+            ({"encoding": one}, "encoding must be the name")
+            for one in ("no such", "base64", 5, "a\0b")
+        ),
         ({"header": "yes"}, "header must be True or False"),
-        ({"input_format": "excel"}, "input_format must be one of long, wide, one-hot, lines, fimi, spmf"),
+        (
+            {"input_format": "excel"},
+            ("input_format must be one of long, wide, one-hot, lines, fimi, spmf"),
+        ),
         ({"basket": 5, "item": "i"}, "basket must be the name of a column"),
         *(
             ({name: ["tea"]}, rf"^{name} must be .*, not a list$")
@@ -167,7 +201,14 @@ def test_what_is_no_dialect(options: dict[str, Any], part: str, tmp_path: Path) 
 def test_a_dialect_is_for_text(tmp_path: Path) -> None:
     table = pa.table({"items": [["a"]]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-    sources = [table, tmp_path / "a.parquet", table.to_pandas(), pl.from_arrow(table), [["a"]], np.eye(2)]
+    sources = [
+        table,
+        tmp_path / "a.parquet",
+        table.to_pandas(),
+        pl.from_arrow(table),
+        [["a"]],
+        np.eye(2),
+    ]
     for source in [*sources, read_transactions([["a"]])]:
         for options in ({"delimiter": ","}, {"encoding": "utf-8"}, {"header": False}):
             with pytest.raises(ParameterError, match=next(iter(options))):
@@ -179,7 +220,10 @@ def test_a_dialect_is_for_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        "Member_number,Date,itemDescription\n1808,21-07-2015,tropical fruit\n1808,21-07-2015,milk\n",
+        (
+            "Member_number,Date,itemDescription\n1808,21-07-2015,tropical "
+            "fruit\n1808,21-07-2015,milk\n"
+        ),
         "InvoiceNo;StockCode;Quantity\n1;22;3\n",
         '"order","article name"\n1,milk\n',
         "order_id,product\n",
@@ -191,8 +235,12 @@ def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: P
     path = written(tmp_path, f"a.{suffix}", content)
     refused(path, "input_format", "basket")
     if content.startswith("Member"):
-        refused(path, "such as basket 'Member_number' and 'Date' together and item='itemDescription'")
-        data = read_transactions(path, basket="Member_number", item="itemDescription", delimiter=",")
+        refused(
+            path, ("such as basket 'Member_number' and 'Date' together and item='itemDescription'")
+        )
+        data = read_transactions(
+            path, basket="Member_number", item="itemDescription", delimiter=","
+        )
         assert baskets(data) == [{"tropical fruit", "milk"}]
 
 
@@ -205,18 +253,32 @@ def test_a_table_without_names(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     data = read_transactions(path, header=False, basket="1", item="2")
     assert baskets(data) == [set(range(order, order + 4)) for order in range(5)]
-    refused(path, "has no column 'order'", "called 1, 2, and so on", header=False, basket="order", item="2")
+    refused(
+        path,
+        "has no column 'order'",
+        "called 1, 2, and so on",
+        header=False,
+        basket="order",
+        item="2",
+    )
     assert read_transactions(path, input_format="lines").baskets == 20
     assert read_transactions(path, header=False, input_format="lines").baskets == 20
     assert read_transactions(path, header=True, input_format="lines").baskets == 19
 
 
 def test_one_hot_text(tmp_path: Path) -> None:
-    for name, content in (("a.csv", "milk,bread,7\n1,1,0\n1,0,0\n"), ("a.dat", "milk bread 7\n1 1 0\n1 0 0\n")):
+    for name, content in (
+        ("a.csv", "milk,bread,7\n1,1,0\n1,0,0\n"),
+        ("a.dat", ("milk bread 7\n1 1 0\n1 0 0\n")),
+    ):
         refused(written(tmp_path, name, content), "input_format one-hot")
     csv = tmp_path / "a.csv"
     assert baskets(read_transactions(csv, input_format="one-hot")) == TWO
-    words = written(tmp_path, "b.csv", "milk;bread;7\nTrue;true;False\nyes;;no\nx;NA;0.0\n,,\n".replace(",", ";"))
+    words = written(
+        tmp_path,
+        "b.csv",
+        "milk;bread;7\nTrue;true;False\nyes;;no\nx;NA;0.0\n,,\n".replace(",", ";"),
+    )
     assert baskets(read_transactions(words, input_format="one-hot")) == [*TWO, {"milk"}, set()]
     seven = written(tmp_path, "c.csv", "milk,7\n1,1\n")
     assert baskets(read_transactions(seven, input_format="one-hot")) == [{"milk", 7}]
@@ -234,12 +296,17 @@ def test_wide_text(tmp_path: Path) -> None:
     refused(path, "'Item 1' to 'Item 3'", "input_format wide")
     assert baskets(read_transactions(path, input_format="wide")) == TWO
     ragged = written(
-        tmp_path, "b.csv", "Transaction;who;Item 1;Item 2\n1;ann;milk\n1;ann;bread;tea\n2;bob\n3;bob;milk\n"
+        tmp_path,
+        "b.csv",
+        ("Transaction;who;Item 1;Item 2\n1;ann;milk\n1;ann;bread;tea\n2;bob\n3;bob;milk\n"),
     )
     data = read_transactions(ragged, input_format="wide", basket="Transaction", user="who")
     assert baskets(data) == [{"milk", "bread", "tea"}, set(), {"milk"}]
     assert data.units == 2
-    assert baskets(read_transactions(ragged, input_format="wide", user="who"))[-2:] == [set(), {"milk"}]
+    assert baskets(read_transactions(ragged, input_format="wide", user="who"))[-2:] == [
+        set(),
+        {"milk"},
+    ]
     long = written(tmp_path, "c.csv", "Transaction;Item 1;Item 2\n1;milk;tea;jam\n")
     refused(long, "more or fewer fields", input_format="wide")
     open_quote = written(tmp_path, "e.csv", 'Transaction,Item 1,Item 2\n1,"milk,bread\n2,tea,jam\n')
@@ -247,7 +314,9 @@ def test_wide_text(tmp_path: Path) -> None:
     others = written(tmp_path, "d.csv", "first,second\nmilk,bread\nmilk,\n")
     assert baskets(read_transactions(others, input_format="wide")) == TWO
     with pytest.raises(ParameterError, match="item does not go with input_format wide"):
-        read_transactions(pa.table({"a": ["x"], "b": ["y"]}), input_format="wide", basket="a", item="b")
+        read_transactions(
+            pa.table({"a": ["x"], "b": ["y"]}), input_format="wide", basket="a", item="b"
+        )
 
 
 @pytest.mark.parametrize(
@@ -266,7 +335,10 @@ def test_sequences_of_spmf(name: str, tmp_path: Path) -> None:
     path = written(tmp_path, name, SPMF)
     refused(path, "input_format spmf", "input_format fimi")
     assert baskets(read_transactions(path, input_format="fimi"))[0] == {1, 2, 3, -1, -2}
-    for source, options in ((path, {"input_format": "spmf"}), (written(tmp_path, "a.spmf", SPMF), {})):
+    for source, options in (
+        (path, {"input_format": "spmf"}),
+        (written(tmp_path, "a.spmf", SPMF), {}),
+    ):
         data = read_transactions(source, **options)  # type: ignore[arg-type]
         assert baskets(data) == [{1, 3}, {2}, {1}, {1, 3}, {4}]
         assert data.unit_offsets is not None
@@ -288,7 +360,13 @@ def test_names_and_comments_of_spmf(tmp_path: Path) -> None:
 
 def test_frames_of_numbers() -> None:
     truth = pd.DataFrame({"milk": [1, 1], "bread": [1, 0]})
-    for frame in (truth, truth.astype(float), truth.astype("uint8"), truth.astype("Int64"), truth.astype(bool)):
+    for frame in (
+        truth,
+        truth.astype(float),
+        truth.astype("uint8"),
+        truth.astype("Int64"),
+        truth.astype(bool),
+    ):
         assert baskets(read_transactions(frame)) == TWO
         assert baskets(read_transactions(pa.Table.from_pandas(frame))) == TWO
     assert baskets(read_transactions(truth.astype(pd.SparseDtype("int64", 0)))) == TWO
@@ -301,13 +379,17 @@ def test_frames_of_numbers() -> None:
 
 
 def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
-    assert "Jane" not in refused(written(tmp_path, "a.csv", "household of Jane Doe,goods,order,item\n"))
+    assert "Jane" not in refused(
+        written(tmp_path, "a.csv", ("household of Jane Doe,goods,order,item\n"))
+    )
     items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
     assert "HIV" not in refused(items, "no column 'u'", user="u")
 
 
 def test_wide_frames() -> None:
-    frame = pd.DataFrame({"Transaction": [1, 2], "Item 1": ["milk", "milk"], "Item 2": ["bread", None]})
+    frame = pd.DataFrame(
+        {"Transaction": [1, 2], "Item 1": ["milk", "milk"], "Item 2": ["bread", None]}
+    )
     mixed = pd.DataFrame({"Item 1": ["a", "b"], "Item 2": [2.0, np.nan]})
     for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
         refused(source, "'Item 1' to 'Item 2'", "input_format wide")
@@ -342,7 +424,10 @@ def test_what_the_system_refuses(number: int | None, said: str) -> None:
     with pytest.raises(DataError) as caught, file_errors(Path("a.csv")):
         raise OSError(number, "") if number else OSError("no thrift")
     assert str(caught.value) == said
-    with pytest.raises(DataError, match="has a column of a type that cannot be read"), file_errors(Path("a.csv")):
+    with (
+        pytest.raises(DataError, match="has a column of a type that cannot be read"),
+        file_errors(Path("a.csv")),
+    ):
         raise pa.ArrowNotImplementedError
     for error in (OSError(errno.ENOMEM, ""), MemoryError(), pa.ArrowMemoryError()):
         with pytest.raises(MemoryError), file_errors(Path("a.csv")):
@@ -400,7 +485,8 @@ def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("form", ["wide", "long"])
 @pytest.mark.parametrize("first", ["1,a,b", "1;a;b", "1|a|b", "1,a;b;c;d", "1,x"])
 def test_the_first_row_decides_nothing(form: str, first: str, tmp_path: Path) -> None:
-    # Without a line of names it is somebody's: whatever is in it, the other rows mean what they mean.
+    # Without a line of names it is somebody's: whatever is in it, the other rows mean what they
+    # mean.
     options: dict[str, Any] = (
         {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
     )
@@ -418,7 +504,9 @@ def test_without_names_or_suffix_the_delimiter_is_asked_for(tmp_path: Path) -> N
     path = written(tmp_path, "a.txt", "1;milk\n")
     with pytest.raises(ParameterError, match="say delimiter"):
         read_transactions(path, header=False, basket="1", item="2")
-    assert baskets(read_transactions(path, header=False, basket="1", item="2", delimiter=";")) == [{"milk"}]
+    assert baskets(read_transactions(path, header=False, basket="1", item="2", delimiter=";")) == [
+        {"milk"}
+    ]
 
 
 def test_a_column_of_nulls_changes_no_label() -> None:
@@ -426,11 +514,22 @@ def test_a_column_of_nulls_changes_no_label() -> None:
     expected = [{39}, {"007"}]
     assert baskets(read_transactions(pa.table(places), input_format="wide")) == expected
     with_one = places | {"Item 2": [None, "x"]}
-    assert baskets(read_transactions(pa.table(with_one), input_format="wide")) == [{39}, {"007", "x"}]
+    assert baskets(read_transactions(pa.table(with_one), input_format="wide")) == [
+        {39},
+        {"007", "x"},
+    ]
     assert baskets(read_transactions(pd.DataFrame(places), input_format="wide")) == expected
 
 
-WORDS = [("WAHR", "FALSCH"), ("ja", "nein"), ("Yes", "No"), ("TRUE", "false"), ("VRAI", "FAUX"), ("x", ""), ("T", "F")]
+WORDS = [
+    ("WAHR", "FALSCH"),
+    ("ja", "nein"),
+    ("Yes", "No"),
+    ("TRUE", "false"),
+    ("VRAI", "FAUX"),
+    ("x", ""),
+    ("T", "F"),
+]
 QUANTITIES = [("3", "0"), ("0.5", "0.0"), ("0,5", "0,00"), ("2e3", "0e3"), ("+1", ""), ("10", "NA")]
 
 
@@ -438,7 +537,9 @@ QUANTITIES = [("3", "0"), ("0.5", "0.0"), ("0,5", "0,00"), ("2e3", "0e3"), ("+1"
 @pytest.mark.every_case
 def test_one_hot_text_is_read_as_people_write_it(yes: str, no: str, tmp_path: Path) -> None:
     rows = [(yes, no, yes), (no, yes, yes), (yes, no, no), (no, no, no)]
-    path = written(tmp_path, "a.csv", "tea;milk;jam\n" + "".join(";".join(row) + "\n" for row in rows * 5))
+    path = written(
+        tmp_path, "a.csv", "tea;milk;jam\n" + "".join(";".join(row) + "\n" for row in rows * 5)
+    )
     refused(path, "input_format one-hot", delimiter=";")
     read = read_transactions(path, delimiter=";", input_format="one-hot")
     assert baskets(read) == [{"tea", "jam"}, {"milk", "jam"}, {"tea"}, set()] * 5
@@ -459,7 +560,9 @@ def test_one_hot_text_is_read_as_people_write_it(yes: str, no: str, tmp_path: Pa
     ],
 )
 @pytest.mark.every_case
-def test_cells_that_are_lists_are_refused_with_what_splits_them(cells: list[str], split: str, tmp_path: Path) -> None:
+def test_cells_that_are_lists_are_refused_with_what_splits_them(
+    cells: list[str], split: str, tmp_path: Path
+) -> None:
     expected = [{"a", "b", "c"}, {"b"}, {"c", "a"}]
     frame = pd.DataFrame({"order": [1, 2, 3], "items": cells})
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -475,10 +578,13 @@ def test_cells_that_are_lists_are_refused_with_what_splits_them(cells: list[str]
 
 
 @pytest.mark.parametrize(
-    "cells", [["eggs, large", "milk", "tea", "jam"], ["milk", "a;b"], ["tea (green)", "milk"], ["1", "2"]]
+    "cells",
+    [["eggs, large", "milk", "tea", "jam"], ["milk", "a;b"], ["tea (green)", "milk"], ["1", "2"]],
 )
 def test_names_with_a_comma_here_and_there_are_items(cells: list[str]) -> None:
-    frame = pd.DataFrame({"order": [n // 3 for n in range(300)], "item": [cells[n % len(cells)] for n in range(300)]})
+    frame = pd.DataFrame(
+        {"order": [n // 3 for n in range(300)], "item": [cells[n % len(cells)] for n in range(300)]}
+    )
     found = set.union(*baskets(read_transactions(frame, basket="order", item="item")))
     assert {*map(str, found)} == {*cells}
 
@@ -514,12 +620,17 @@ def test_limits_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     refused(hot, "has more than 3 columns; write it with one row per item", input_format="one-hot")
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
     monkeypatch.setattr(text, "_LONGEST_LINE", 16)
-    refused(written(tmp_path, "a.dat", "1 " * 40), "has a line of more than 64 MiB; write one basket a line")
+    refused(
+        written(tmp_path, "a.dat", "1 " * 40),
+        ("has a line of more than 64 MiB; write one basket a line"),
+    )
     refused(tmp_path, "is one of several texts, which need columns: name basket and item")
 
 
 def test_what_cannot_be_split(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"order": [1, 2], "number": [1, 2], "list": [["a"], ["b"]], "more": ["a,b", "c,d"]})
+    frame = pd.DataFrame(
+        {"order": [1, 2], "number": [1, 2], "list": [["a"], ["b"]], "more": ["a,b", "c,d"]}
+    )
     table = pa.Table.from_pandas(frame)
     refused(table, "does not hold texts to split", basket="order", item="number", split=",")
     refused(table, "does not hold texts to split", items="list", split=",")
@@ -535,16 +646,33 @@ def test_what_cannot_be_split(tmp_path: Path) -> None:
 
 
 def test_letters_are_folded_one_label_at_a_time(tmp_path: Path) -> None:
-    words = [["Tea", "TEA ", "tea"], ["Stra\u00dfe", "STRASSE"], ["Null", "NONE", "milk"], ["39", "A1", "a1"]]
+    words = [
+        ["Tea", "TEA ", "tea"],
+        ["Stra\u00dfe", "STRASSE"],
+        ["Null", "NONE", "milk"],
+        ["39", "A1", "a1"],
+    ]
     expected: list[set[Item]] = [{"tea"}, {"strasse"}, {"milk"}, {39, "a1"}]
     lines = written(tmp_path, "a.csv", "".join(",".join(row) + "\n" for row in words))
     assert baskets(read_transactions(lines, fold_case=True, input_format="lines")) == expected
-    wide = written(tmp_path, "a.txt", "".join(" ".join(word.strip() for word in row) + "\n" for row in words))
+    wide = written(
+        tmp_path, "a.txt", "".join(" ".join(word.strip() for word in row) + "\n" for row in words)
+    )
     assert baskets(read_transactions(wide, fold_case=True, input_format="fimi")) == expected
     assert baskets(read_transactions(words, fold_case=True)) == expected
     assert baskets(read_transactions(pa.array(words), fold_case=True)) == expected
-    frame = pd.DataFrame({"b": [n for n, row in enumerate(words) for _ in row], "i": [i for row in words for i in row]})
-    for source in (frame, frame.astype({"i": "category"}), frame.astype({"i": "string"}), pl.from_pandas(frame)):
+    frame = pd.DataFrame(
+        {
+            "b": [n for n, row in enumerate(words) for _ in row],
+            "i": [i for row in words for i in row],
+        }
+    )
+    for source in (
+        frame,
+        frame.astype({"i": "category"}),
+        frame.astype({"i": "string"}),
+        pl.from_pandas(frame),
+    ):
         assert baskets(read_transactions(source, basket="b", item="i", fold_case=True)) == expected
     one_hot = pd.DataFrame({"TEA": [True, False], "tea": [True, True], "Milk": [False, True]})
     assert baskets(read_transactions(one_hot, fold_case=True)) == [{"tea"}, {"tea", "milk"}]
@@ -555,7 +683,7 @@ def test_letters_are_folded_one_label_at_a_time(tmp_path: Path) -> None:
 @pytest.mark.every_case
 def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
     rows = [
-        ("a", "b | c", "tea"), ("a | b", "c", "milk"), ("a", "b | c", "jam"), ("a", "", "salt"), (None, "c", "oil"),
+        ("a", "b | c", "tea"), ("a | b", "c", "milk"), ("a", "b | c", "jam"), ("a", "", "salt"), (None, "c", "oil"),  # noqa: E501
         (" a | b", "c", "tea"), ("a|b", "c", "rye"), ("a\\", "b", "oat"), ("a", "\\b", "fig"),
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["customer", "day", "item"])
@@ -568,7 +696,9 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
         source = pl.from_pandas(frame)
     named: Any = {"basket": ["customer", "day"], "item": "item"}
     expected = [{"tea", "jam"}, {"milk", "tea"}, {"rye"}, {"oat"}, {"fig"}]
-    assert sorted(map(sorted, baskets(read_transactions(source, **named)))) == sorted(map(sorted, expected))
+    assert sorted(map(sorted, baskets(read_transactions(source, **named)))) == sorted(
+        map(sorted, expected)
+    )
     refused(source, "without a user", user="customer", **named)
     users = read_transactions(source, user="customer", missing_user="drop", **named)
     assert (users.units, users.baskets) == (4, 5)
@@ -579,31 +709,57 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("a.csv", '"tea,milk"\n"tea"\n"jam,milk,tea"\n', "lists of items, in quotes or brackets: say split ','"),
+        (
+            "a.csv",
+            '"tea,milk"\n"tea"\n"jam,milk,tea"\n',
+            ("lists of items, in quotes or brackets: say split ','"),
+        ),
         ("a.txt", '"green tea;milk"\n"tea;jam"\n', "say split ';'"),
         ("a.csv", "{tea,milk}\n{jam,tea}\n", "say split ','"),
         ("a.csv", "0,1,3,0\n2,0,0,1\n0,0,1,1\n", "say input_format one-hot, and turn off header"),
-        ("a.dat", "0 1 3 0\n2 0 0 1\n0 0 1 1\n", "say input_format one-hot, delimiter ' ', and turn off header"),
+        (
+            "a.dat",
+            "0 1 3 0\n2 0 0 1\n0 0 1 1\n",
+            ("say input_format one-hot, delimiter ' ', and turn off header"),
+        ),
         ("a.csv", "n,y,n,y\ny,y,n,n\nn,n,n,y\n", "looks like a matrix"),
-        ("a.csv", "rep,n,y,n,?\ndem,y,y,?,n\nrep,n,n,n,y\n", "looks like a matrix with a value in every column"),
+        (
+            "a.csv",
+            "rep,n,y,n,?\ndem,y,y,?,n\nrep,n,n,n,y\n",
+            ("looks like a matrix with a value in every column"),
+        ),
         ("a.csv", "@relation shop\n@attribute milk {t}\n@data\nt\n", "is ARFF, the format of Weka"),
         ("a.txt", "% shop\n@RELATION shop\n@DATA\nt\n", "is ARFF, the format of Weka"),
         ("a.arff", "@relation shop\n", "is ARFF, the format of Weka"),
-        ("a.txt", "@CONVERTED_FROM_TEXT\n@ITEM=1=tea\n1 2\n" + "2 3\n" * 300, "is in SPMF's format"),
+        (
+            "a.txt",
+            "@CONVERTED_FROM_TEXT\n@ITEM=1=tea\n1 2\n" + "2 3\n" * 300,
+            ("is in SPMF's format"),
+        ),
         ("a.tab", "tea\tmilk\nd\td\n\tclass\n1\t0\n", "is a table of Orange"),
         ("a.tab", "tea\tmilk\ndiscrete\tcontinuous\n\n1\t0\n", "is a table of Orange"),
         ("a.dat", "1::1193::5\n1::661::3\n", "'::' between its values"),
         ("a.csv", "a::b\nb::c::d\n", "'::' between its values"),
         ("a.csv", "milk=2,tea=1\nmilk=1\n", "has quantities behind its items"),
         ("a.txt", "+1 3:1 7:1\n-1 2:1 7:1\n", "has quantities behind its items"),
-        ("a.txt", '"1" "tea" "milk"\n"2" "tea"\n', "begin with their number, as R writes row names"),
-        ("a.csv", '"","x"\n"1","tea"\n"2","milk"\n', "begin with their number, as R writes row names"),
+        (
+            "a.txt",
+            '"1" "tea" "milk"\n"2" "tea"\n',
+            ("begin with their number, as R writes row names"),
+        ),
+        (
+            "a.csv",
+            '"","x"\n"1","tea"\n"2","milk"\n',
+            ("begin with their number, as R writes row names"),
+        ),
         ("a.csv", "sep=;\nmilk;tea\njam\n", "separated by ';'"),
         ("a.csv", "sep=,\nmilk,tea\njam\n", "a first line that names the delimiter"),
     ],
 )
 @pytest.mark.every_case
-def test_what_is_no_basket_per_line_is_called_by_its_name(name: str, content: str, reason: str, tmp_path: Path) -> None:
+def test_what_is_no_basket_per_line_is_called_by_its_name(
+    name: str, content: str, reason: str, tmp_path: Path
+) -> None:
     path = written(tmp_path, name, content)
     shown = refused(path, reason)
     assert "tea" not in shown
@@ -632,7 +788,9 @@ def test_what_is_no_basket_per_line_is_called_by_its_name(name: str, content: st
 @pytest.mark.every_case
 def test_small_baskets_are_no_other_format(content: str, tmp_path: Path) -> None:
     suffix = ".csv" if "," in content else ".tab" if "\t" in content else ".txt"
-    assert read_transactions(written(tmp_path, f"a{suffix}", content)).baskets == content.count("\n")
+    assert read_transactions(written(tmp_path, f"a{suffix}", content)).baskets == content.count(
+        "\n"
+    )
 
 
 R_LINES = '"whole milk" "tea"\n"tea"\n"5"" nails" tea\n'
@@ -651,17 +809,38 @@ def test_items_in_quotes_between_spaces(tmp_path: Path) -> None:
     assert as_they_are[0] == {'"whole', 'milk"', '"tea"'}
     later = "1 2\n" * 300
     opened = written(tmp_path, "b.txt", later + '"whole milk\n3" 4\n' + later)
-    assert baskets(read_transactions(opened))[299:303] == [{1, 2}, {'"whole', "milk"}, {'3"', 4}, {1, 2}]
-    refused(written(tmp_path, "c.txt", '"whole milk","tea"\n"tea"\n"jam","tea"\n'), "say delimiter ','")
+    assert baskets(read_transactions(opened))[299:303] == [
+        {1, 2},
+        {'"whole', "milk"},
+        {'3"', 4},
+        {1, 2},
+    ]
+    refused(
+        written(tmp_path, "c.txt", '"whole milk","tea"\n"tea"\n"jam","tea"\n'), "say delimiter ','"
+    )
 
 
 @pytest.mark.parametrize("delimiter", [" ", ","])
 @pytest.mark.every_case
 def test_quotes_in_one_line_change_no_other(delimiter: str, tmp_path: Path) -> None:
-    odd = ["a\u00a0b", "c\u3000d", "e\x1cf", "g\x85h", "i\vj", "k\fl", 'm"n', "'o", "p\tq", " r ", "s''t"]
+    odd = [
+        "a\u00a0b",
+        "c\u3000d",
+        "e\x1cf",
+        "g\x85h",
+        "i\vj",
+        "k\fl",
+        'm"n',
+        "'o",
+        "p\tq",
+        " r ",
+        "s''t",
+    ]
     for item in odd:
         line = f"{item}{delimiter}x\n"
-        alone = baskets(read_transactions(written(tmp_path, "a.csv", "x\n" + line), delimiter=delimiter))
+        alone = baskets(
+            read_transactions(written(tmp_path, "a.csv", "x\n" + line), delimiter=delimiter)
+        )
         quoted = written(tmp_path, "b.csv", f'"y y"{delimiter}"z"\n"v"\n{line}')
         assert baskets(read_transactions(quoted, delimiter=delimiter))[2] == alone[1]
 

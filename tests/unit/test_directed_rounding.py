@@ -1,4 +1,6 @@
-"""Directed rounding of decimals: never on the wrong side, and by one place at most, seen at few digits."""
+"""Directed rounding of decimals: never on the wrong side, and by one place at most, seen at few
+digits.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ VALUES = st.integers(1, 9999).map(lambda n: Decimal(n).scaleb(-3))
 
 
 @pytest.mark.parametrize(
-    ("bound", "true"), [(exp, PRECISE.exp), (ln, PRECISE.ln), (sqrt, PRECISE.sqrt)], ids=["exp", "ln", "sqrt"]
+    ("bound", "true"),
+    [(exp, PRECISE.exp), (ln, PRECISE.ln), (sqrt, PRECISE.sqrt)],
+    ids=["exp", "ln", "sqrt"],
 )
 @given(x=VALUES)
 @example(x=Decimal(1))

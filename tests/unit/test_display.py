@@ -1,4 +1,6 @@
-"""What objects show of themselves in a session and in a notebook, and what of a sequence they have."""
+"""What objects show of themselves in a session and in a notebook, and what of a sequence they
+have.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,16 @@ def rules() -> Any:
 
 
 def of(*itemsets: Itemset, **changes: Any) -> Release:
-    plain = Release("exponential", (2,), PrivacyCost(1, 0), "replace-one", "basket", True, not itemsets, itemsets)
+    plain = Release(
+        "exponential",
+        (2,),
+        PrivacyCost(1, 0),
+        "replace-one",
+        "basket",
+        True,
+        not itemsets,
+        itemsets,
+    )
     return dataclasses.replace(plain, **changes)
 
 
@@ -96,7 +107,9 @@ def test_html_is_a_table_of_some_rows() -> None:
 EVIL = ["<script>alert(1)</script>", "a\nb", "\x1b[2J", "\u202eevil", "&amp;", '"><b>']
 
 
-@pytest.mark.parametrize("thing", [mined(), nothing(), fim.plan(units=1000), fim.plan(typical_basket=5)])
+@pytest.mark.parametrize(
+    "thing", [mined(), nothing(), fim.plan(units=1000), fim.plan(typical_basket=5)]
+)
 def test_repr_is_a_few_lines_and_no_dump_of_fields(thing: Any) -> None:
     assert len(thing) == len(list(thing))
     assert bool(thing) is (thing is not nothing())
@@ -123,7 +136,9 @@ def test_names_are_text_wherever_a_notebook_shows_them(label: str) -> None:
 
 
 def test_quarto_and_streamlit_show_a_release_as_a_table() -> None:
-    """Quarto takes Markdown; Streamlit's st.html takes HTML, and its st.dataframe what to_pandas() returns."""
+    """Quarto takes Markdown; Streamlit's st.html takes HTML, and its st.dataframe what to_pandas()
+    returns.
+    """
     shown = mined()
     assert shown._repr_markdown_() == shown.to_markdown()
     assert "| --- |" in shown._repr_markdown_()
@@ -161,7 +176,10 @@ def test_a_release_shows_supports_shares_and_the_guarantee() -> None:
     assert (
         last
         == mined().guarantee
-        == "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and benchmarks only."
+        == (
+            "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and "
+            "benchmarks only."
+        )
     )
     assert mined().columns == ("itemset", "support", "share", "95 % interval")
 
@@ -171,7 +189,9 @@ SLICED = ("bread, sliced", "milk")
 
 def sliced(rules: bool = True) -> Release:
     baskets = [SLICED] * 700 + [("milk", "tea")] * 400 + [("a {b}", "tea")] * 300
-    return fim.mine(baskets, top=2, rules=rules, epsilon=5, catalogue=["milk", "tea", *SLICED], seed=1)
+    return fim.mine(
+        baskets, top=2, rules=rules, epsilon=5, catalogue=["milk", "tea", *SLICED], seed=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +205,9 @@ def sliced(rules: bool = True) -> Release:
     ],
 )
 @pytest.mark.every_case
-def test_items_that_look_like_several_are_quoted_in_a_set(items: tuple[Any, ...], shown: str) -> None:
+def test_items_that_look_like_several_are_quoted_in_a_set(
+    items: tuple[Any, ...], shown: str
+) -> None:
     assert in_braces(items) == shown
 
 
@@ -196,7 +218,12 @@ def test_items_with_commas_are_quoted_in_every_form() -> None:
     assert shown in str(release)
     assert shown in render_table(release, Screen(), rules=made)
     assert '{"bread, sliced"} → {milk}' in render_table(release, Screen(), rules=made)
-    for markup in (release._repr_html_(), release.to_svg(made), page(release, made), release.rules()._repr_html_()):
+    for markup in (
+        release._repr_html_(),
+        release.to_svg(made),
+        page(release, made),
+        release.rules()._repr_html_(),
+    ):
         assert "&quot;bread, sliced&quot;" in markup
         assert "bread, sliced" not in markup.replace("&quot;bread, sliced&quot;", "")
     assert '"bread, sliced" and milk are bought together' in html.unescape(release.to_svg())
@@ -246,7 +273,13 @@ def test_a_release_is_a_sequence_of_its_itemsets() -> None:
 
 @pytest.mark.parametrize("item", ["milk", b"milk", 39, None, 2.5])
 def test_an_item_is_no_itemset(item: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^itemset must be a collection of items such as \{'milk', 'tea'\}, not "):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^itemset must be a collection of items such as "
+            r"\{'milk', 'tea'\}, not "
+        ),
+    ):
         item in mined()  # noqa: B015
 
 

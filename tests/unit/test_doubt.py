@@ -1,4 +1,6 @@
-"""Which itemsets are marked as doubtful, and how far picks fall short: what a release says, and whether it holds."""
+"""Which itemsets are marked as doubtful, and how far picks fall short: what a release says, and
+whether it holds.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ from fim_private.counting.source import LocalSource
 from fim_private.dp.cost import PrivacyCost
 from fim_private.levelwise.discovery import CandidatePool, Level
 from fim_private.levelwise.levelwise import Counted, doubtful
-from fim_private.mechanisms import Exponential, LargeMargin, LimitedDomain, MaxOfLaplaces, PermuteAndFlip, TightMargin
+from fim_private.mechanisms import (
+    Exponential,
+    LargeMargin,
+    LimitedDomain,
+    MaxOfLaplaces,
+    PermuteAndFlip,
+    TightMargin,
+)
 from fim_private.mechanisms.top_k import shortfall
 from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
@@ -37,14 +46,23 @@ def pairs(*estimates: float, deviation: float = 10.0) -> Counted:
 
 
 def counted_of(pool: CandidatePool, deviation: float) -> Counted:
-    """A pool of which nothing was clear after the first count, and no prediction took noise away."""
+    """A pool of which nothing was clear after the first count, and no prediction took noise
+    away.
+    """
     noise = np.full(len(pool), deviation)
     return Counted(pool, noise, noise, np.zeros(len(pool), dtype=np.bool_))
 
 
-def levels(items: float, pair: float, *, deviation: float = 0.0, weighed: float = 0.0) -> dict[int, Level]:
-    """Nine items and the pairs of the first with all others. Items and pairs up to these weights were lost."""
-    nine, eight = sets(*((n,) for n in range(9)), size=1), sets(*((0, n) for n in range(1, 9)), size=2)
+def levels(
+    items: float, pair: float, *, deviation: float = 0.0, weighed: float = 0.0
+) -> dict[int, Level]:
+    """Nine items and the pairs of the first with all others. Items and pairs up to these weights
+    were lost.
+    """
+    nine, eight = (
+        sets(*((n,) for n in range(9)), size=1),
+        sets(*((0, n) for n in range(1, 9)), size=2),
+    )
     return {
         1: Level(nine, np.array([1000.0] * 9), deviation, lost=items),
         2: Level(eight, np.array([100.0] * 7 + [50.0]), deviation, weighed, lost=pair),
@@ -55,19 +73,42 @@ def first_pool(found: dict[int, Level], *sizes: int) -> CandidatePool:
     return CandidatePool.of_levels(found, sizes, [99] * len(sizes))
 
 
-def marks(counted: Counted, chosen: list[int], found: dict[int, Level], *, union: bool = False) -> list[bool]:
+def marks(
+    counted: Counted, chosen: list[int], found: dict[int, Level], *, union: bool = False
+) -> list[bool]:
     pool = first_pool(found, *(own.shape[1] for own in counted.pool.sets))
-    return list(doubtful(counted, np.array(chosen, dtype=np.intp), found, pool, union=union).tolist())
+    return list(
+        doubtful(counted, np.array(chosen, dtype=np.intp), found, pool, union=union).tolist()
+    )
 
 
-SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400 + [["jam", "tea"]] * 380 + [["jam", "rye"]] * 370
+SHOP = (
+    [["milk", "tea"]] * 700
+    + [["bread", "milk"]] * 400
+    + [["jam", "tea"]] * 380
+    + [["jam", "rye"]] * 370
+)
 LISTED = ["milk", "tea", "bread", "jam", "rye"]
 ASKED: list[dict[str, Any]] = [
     {"size": 2, "top": 3, "epsilon": 0.5},
     {"size": 2, "top": 3, "rules": True, "epsilon": 0.5},
     {"size": "1-2", "min_support": 0.2},
-    {"size": 2, "top": 3, "supports": True, "mechanism": "exponential", "catalogue": LISTED, "epsilon": 0.5},
-    {"size": 2, "top": 3, "supports": False, "mechanism": "exponential", "catalogue": LISTED, "epsilon": 0.5},
+    {
+        "size": 2,
+        "top": 3,
+        "supports": True,
+        "mechanism": "exponential",
+        "catalogue": LISTED,
+        "epsilon": 0.5,
+    },
+    {
+        "size": 2,
+        "top": 3,
+        "supports": False,
+        "mechanism": "exponential",
+        "catalogue": LISTED,
+        "epsilon": 0.5,
+    },
     {"size": 2, "supports": True, "mechanism": "exponential", "catalogue": LISTED},
 ]
 
@@ -110,7 +151,11 @@ LITTLE_LOST = levels(1.0, 1.0)
 
 def test_what_leads_the_rest_by_less_than_the_noise_of_two_counts_is_doubtful() -> None:
     edge = 100 + math.sqrt(2) * 1.96 * 10
-    assert marks(pairs(500, edge + 0.1, edge - 0.1, 100), [0, 1, 2], LITTLE_LOST) == [False, False, True]
+    assert marks(pairs(500, edge + 0.1, edge - 0.1, 100), [0, 1, 2], LITTLE_LOST) == [
+        False,
+        False,
+        True,
+    ]
     # Nothing was left out, or only what is far below.
     assert marks(pairs(500, 130, 120), [0, 1, 2], LITTLE_LOST) == [False, False, False]
     assert marks(pairs(500, 130, -1e3), [0, 1], LITTLE_LOST) == [False, False]
@@ -118,12 +163,16 @@ def test_what_leads_the_rest_by_less_than_the_noise_of_two_counts_is_doubtful() 
 
 
 def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
-    """Pairs up to a weight of 50 were lost, and a weight of 1 stands for 5 units here: one of 249 may be among them."""
+    """Pairs up to a weight of 50 were lost, and a weight of 1 stands for 5 units here: one of 249
+    may be among them.
+    """
     found = levels(1.0, 50.0)
     counted = pairs(*[500.0] * 7, 249.0)
     everything = [*range(8)]
     assert marks(counted, everything, found) == [False] * 7 + [True]
-    more = counted_of(CandidatePool(counted.pool.sets, np.where(np.arange(8) == 7, 270.0, 500.0)), 10.0)
+    more = counted_of(
+        CandidatePool(counted.pool.sets, np.where(np.arange(8) == 7, 270.0, 500.0)), 10.0
+    )
     assert marks(more, everything, found) == [False] * 8
     noisier = {size: replace(level, deviation=10.0) for size, level in found.items()}
     assert marks(more, everything, noisier) == [False] * 7 + [True]
@@ -131,7 +180,8 @@ def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
     assert marks(counted, everything, nothing_lost) == [False] * 8
 
 
-CORNER_SHOP = replace(read_transactions("datasets/corner_shop.parquet"), read_as=None)  # no word of its customers
+# no word of its customers
+CORNER_SHOP = replace(read_transactions("datasets/corner_shop.parquet"), read_as=None)
 
 
 def least_sought(sizes: tuple[int, ...], top: int) -> int:
@@ -158,7 +208,9 @@ def true_supports(release: fim.Release) -> list[int]:
     ],
 )
 @pytest.mark.one_in(4)
-def test_what_is_not_marked_is_among_the_most_frequent(asked: dict[str, Any], least_sure: float) -> None:
+def test_what_is_not_marked_is_among_the_most_frequent(
+    asked: dict[str, Any], least_sure: float
+) -> None:
     cut = least_sought((2,), asked["top"])
     sure, right, all_, wrong_and_marked = 0, 0, 0, 0
     for seed in range(12):
@@ -181,7 +233,10 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
     assert 0 < len(marked) < 20
     table = render_table(release, Screen())
     assert sum(" ? " in line for line in table.splitlines() if line.startswith("│")) == len(marked)
-    legend = "? may not be among the 20 most frequent: what was left out may have as much, because of the noise."
+    legend = (
+        "? may not be among the 20 most frequent: what was left out may have as much, "
+        "because of the noise."
+    )
     assert legend in table
     assert legend in repr(release)
     told = [itemset["doubtful"] for itemset in json.loads(release.to_json())["itemsets"]]
@@ -192,17 +247,35 @@ def test_marks_are_told_in_the_table_in_json_and_in_python() -> None:
 # -------------------- of many things that are alike none is sure, and few stand out from the noise
 
 _CHANCE = np.random.default_rng(5)
-ALIKE = [[f"item {n}" for n in basket] for basket in _CHANCE.integers(0, 40, size=(3000, 4)).tolist()]
+ALIKE = [
+    [f"item {n}" for n in basket] for basket in _CHANCE.integers(0, 40, size=(3000, 4)).tolist()
+]
 OF_CUSTOMERS = pa.Table.from_pylist(
     [
-        {"who": f"u{n}", "order": n, "shop": f"shop {n % 2}", "day": f"2026-0{1 + n % 2}-03", "item": item}
+        {
+            "who": f"u{n}",
+            "order": n,
+            "shop": f"shop {n % 2}",
+            "day": f"2026-0{1 + n % 2}-03",
+            "item": item,
+        }
         for n, basket in enumerate(ALIKE)
         for item in basket
     ]
 )
 BY_CUSTOMER: dict[str, Any] = {"user": "who", "basket": "order", "item": "item"}
-OF_SHOPS: dict[str, Any] = {"by": "shop", "segments": ["shop 0", "shop 1"], "basket": "order", "item": "item"}
-OF_MONTHS: dict[str, Any] = {"time": "day", "periods": "2026-01,2026-02", "basket": "order", "item": "item"}
+OF_SHOPS: dict[str, Any] = {
+    "by": "shop",
+    "segments": ["shop 0", "shop 1"],
+    "basket": "order",
+    "item": "item",
+}
+OF_MONTHS: dict[str, Any] = {
+    "time": "day",
+    "periods": "2026-01,2026-02",
+    "basket": "order",
+    "item": "item",
+}
 ASKED_OF_ALIKE = {
     "baskets": (ALIKE, {"supports": True}),
     "customers": (OF_CUSTOMERS, {**BY_CUSTOMER, "supports": True}),
@@ -215,7 +288,9 @@ ASKED_OF_ALIKE = {
 
 def releases_of_alike(name: str, **more: Any) -> list[fim.Release]:
     data, asked = ASKED_OF_ALIKE[name]
-    made = fim.mine(data, **{"size": 2, "top": 50, "epsilon": 1, "delta": 1e-6, "seed": 3, **asked, **more})
+    made = fim.mine(
+        data, **{"size": 2, "top": 50, "epsilon": 1, "delta": 1e-6, "seed": 3, **asked, **more}
+    )
     return [made] if isinstance(made, fim.Release) else [*made.values()]
 
 
@@ -240,7 +315,9 @@ def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> Non
     counted = fim.count(ALIKE, pairs_asked, epsilon=0.1, delta=1e-6, seed=1)
     assert len(counted) == 2
     assert any(itemset.interval is not None and itemset.interval[0] == 0 for itemset in counted)
-    known = fim.mine(ALIKE, size=2, top=50, epsilon=1, delta=1e-6, seed=3, supports=True, known=pairs_asked[1:])
+    known = fim.mine(
+        ALIKE, size=2, top=50, epsilon=1, delta=1e-6, seed=3, supports=True, known=pairs_asked[1:]
+    )
     assert {"item 0", "nothing"} not in known
     assert [itemset.items for itemset in known.known] == [("item 0", "nothing")]
 
@@ -249,36 +326,53 @@ def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> Non
     ("marks", "changes", "title"),
     [
         ([True] * 46, {}, "46 candidates: none is sure to be among the 50 most frequent"),
-        ([False] * 12 + [True] * 34, {}, "46 candidates: 12 are sure to be among the 50 most frequent"),
+        (
+            [False] * 12 + [True] * 34,
+            {},
+            ("46 candidates: 12 are sure to be among the 50 most frequent"),
+        ),
         ([False, True], {}, "2 candidates: 1 is sure to be among the 50 most frequent"),
         ([True], {}, "1 candidate: it is not sure to be among the 50 most frequent"),
         ([True], {"top": 1}, "1 candidate: it is not sure to be the most frequent"),
-        ([True] * 3, {"sizes": (1, 2)}, "3 candidates: none is sure to be among the 50 most frequent of its size"),
+        (
+            [True] * 3,
+            {"sizes": (1, 2)},
+            ("3 candidates: none is sure to be among the 50 most frequent of its size"),
+        ),
         ([False] * 46, {}, "46 of the 50 most frequent pairs, by noisy count"),
         ([False] * 50, {}, "The 50 most frequent pairs, by noisy count"),
     ],
 )
 @pytest.mark.every_case
-def test_a_title_claims_no_more_than_is_sure(marks: list[bool], changes: dict[str, Any], title: str) -> None:
+def test_a_title_claims_no_more_than_is_sure(
+    marks: list[bool], changes: dict[str, Any], title: str
+) -> None:
     itemsets = tuple(fim.Itemset((f"a{n:02}", "b"), doubtful=mark) for n, mark in enumerate(marks))
     cost = PrivacyCost(1, 1e-6)
-    release = fim.Release("levelwise", (2,), cost, "add-remove", "basket", True, False, itemsets, top=50)
+    release = fim.Release(
+        "levelwise", (2,), cost, "add-remove", "basket", True, False, itemsets, top=50
+    )
     assert replace(release, **changes).title == title
 
 
 def test_picks_say_that_chance_decides_and_how_far() -> None:
-    assert fim.mine(CORNER_SHOP, neighbors="replace-one", seed=1).shortfall == 25  # 2 (ln 10,000 + ln 20)
+    # 2 (ln 10,000 + ln 20)
+    assert fim.mine(CORNER_SHOP, neighbors="replace-one", seed=1).shortfall == 25
     one = fim.mine(CORNER_SHOP, seed=1)
     assert one.shortfall == 13  # half as much: every support moves the same way
     assert one.certainty == (
-        "Chosen at random: the more support an itemset has, the likelier it is chosen. With 95 % probability, nothing "
+        "Chosen at random: the more support an itemset has, the likelier it is chosen. With 95 % "
+        "probability, nothing "
         "that was left out leads one of these by more than 13 baskets.",
     )
-    assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == ("Nothing that was left out has more support.",)
+    assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == (
+        ("Nothing that was left out has more support."),
+    )
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9)
     assert chosen.shortfall is None
     assert chosen.certainty == (
-        "Chosen at random: the more support an itemset has, the likelier it is chosen. So chance decides between near "
+        "Chosen at random: the more support an itemset has, the likelier it is chosen. So chance "
+        "decides between near "
         "ties.",
     )
     assert fim.count(CORNER_SHOP, [["bananas"]]).certainty == ()
@@ -286,16 +380,31 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
 
 
 MANY = 500
-KNOWN = [Exponential(1.0), PermuteAndFlip(0.5), MaxOfLaplaces(1.0), LimitedDomain(1.0, 1e-3, max_rank=MANY)]
-UNKNOWN = [LimitedDomain(1.0, 1e-3, max_rank=MANY), TightMargin(1.0, 1e-3, max_rank=MANY), LargeMargin(1.0, 1e-3)]
+KNOWN = [
+    Exponential(1.0),
+    PermuteAndFlip(0.5),
+    MaxOfLaplaces(1.0),
+    LimitedDomain(1.0, 1e-3, max_rank=MANY),
+]
+UNKNOWN = [
+    LimitedDomain(1.0, 1e-3, max_rank=MANY),
+    TightMargin(1.0, 1e-3, max_rank=MANY),
+    LargeMargin(1.0, 1e-3),
+]
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(
-    ("mechanism", "known"), [*((one, True) for one in KNOWN), *((one, False) for one in UNKNOWN)], ids=str
+    ("mechanism", "known"),
+    [*((one, True) for one in KNOWN), *((one, False) for one in UNKNOWN)],
+    ids=str,
 )
-def test_nothing_that_was_passed_over_has_much_more(mechanism: Any, known: bool, neighbors: str) -> None:
-    """The worst case: one leader, and all others tied far enough below. Exactly, from the output distribution."""
+def test_nothing_that_was_passed_over_has_much_more(
+    mechanism: Any, known: bool, neighbors: str
+) -> None:
+    """The worst case: one leader, and all others tied far enough below. Exactly, from the output
+    distribution.
+    """
     changed = type(mechanism)(**{**vars(mechanism), "neighbors": neighbors})
     candidates = MANY if known else None
     far = shortfall(changed, candidates, 1)
@@ -307,7 +416,8 @@ def test_nothing_that_was_passed_over_has_much_more(mechanism: Any, known: bool,
         return float(outcomes.probabilities[outcomes.levels == 5000 - distance].sum())
 
     assert passed_over(far + 1) <= 0.05
-    # It is no idle bound, but where large-margin and tight-margin abstain or find the leader by its margin.
+    # It is no idle bound, but where large-margin and tight-margin abstain or find the leader by its
+    # margin.
     if not isinstance(changed, LargeMargin | TightMargin):
         assert passed_over(max(far // 2 - 5, 1)) > 0.05
 

@@ -1,4 +1,6 @@
-"""The messages of errors: which words of them are parameters, and that nothing else is taken for one."""
+"""The messages of errors: which words of them are parameters, and that nothing else is taken for
+one.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,23 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.cli.commands import as_typed
-from fim_private.errors import DataError, FimPrivateError, MissingExtraError, ParameterError, parameter
+from fim_private.errors import (
+    DataError,
+    FimPrivateError,
+    MissingExtraError,
+    ParameterError,
+    parameter,
+)
 
 MARKED = f"{parameter('max_rank')} goes with {parameter('size')}"
-FAMILY = [FimPrivateError, ParameterError, DataError, fim.WorkLimitError, fim.OutputError, MissingExtraError]
+FAMILY = [
+    FimPrivateError,
+    ParameterError,
+    DataError,
+    fim.WorkLimitError,
+    fim.OutputError,
+    MissingExtraError,
+]
 
 
 @pytest.mark.parametrize("kind", FAMILY)
@@ -35,7 +50,12 @@ def test_a_marked_word_is_spelled_by_whoever_shows_it(kind: type[FimPrivateError
 
 
 def test_names_of_mlxtend_lead_to_ours() -> None:
-    ours = {"max_len": "size='1-3'", "use_colnames": "leave it out", "metric": "min_lift", "min_threshold": "rules"}
+    ours = {
+        "max_len": "size='1-3'",
+        "use_colnames": "leave it out",
+        "metric": "min_lift",
+        "min_threshold": "rules",
+    }
     for name, words in ours.items():
         calls: tuple[Any, ...] = partial(fim.mine, [["tea"]]), fim.mine([["tea"]], seed=1).rules
         for call in calls:
@@ -63,7 +83,11 @@ def test_the_fields_of_a_struct_are_never_respelled(field: str) -> None:
     shown = f"struct<{field}: int64>".encode("unicode_escape").decode()
     table = pa.table({"max_rank": struct, "items": [["tea"]]})
     none: dict[str, Any] = {}
-    for source, options in ((table.select(["max_rank"]), none), (table, {"user": "max_rank"}), (struct, none)):
+    for source, options in (
+        (table.select(["max_rank"]), none),
+        (table, {"user": "max_rank"}),
+        (struct, none),
+    ):
         with pytest.raises(DataError) as caught:
             fim.read_transactions(source, **options)
         assert shown in str(caught.value)

@@ -1,4 +1,6 @@
-"""The small files that the README's commands read come from the corner shop, by scripts/make_examples.py."""
+"""The small files that the README's commands read come from the corner shop, by
+scripts/make_examples.py.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ FILES = ("sales.csv.gz", "catalogue.csv", "pairs.csv")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examples")
     script = REPOSITORY / "scripts" / "make_examples.py"
-    subprocess.run([sys.executable, str(script), "--output", str(folder)], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, str(script), "--output", str(folder)], check=True, capture_output=True
+    )
     return folder
 
 

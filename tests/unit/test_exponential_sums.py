@@ -1,4 +1,6 @@
-"""Sums over all values of noise in closed form: against the same sums term by term, for noise of any width."""
+"""Sums over all values of noise in closed form: against the same sums term by term, for noise of
+any width.
+"""
 
 from __future__ import annotations
 
@@ -30,25 +32,34 @@ CLOSE = Decimal("1e-40")
 
 
 terms = st.dictionaries(
-    st.integers(-3, 3), st.tuples(st.integers(0, 40), st.fractions(-2, 2).map(lambda x: Decimal(float(x)))), max_size=4
+    st.integers(-3, 3),
+    st.tuples(st.integers(0, 40), st.fractions(-2, 2).map(lambda x: Decimal(float(x)))),
+    max_size=4,
 )
 
 
 @settings(max_examples=40)
 @given(one=terms, two=terms, first=st.integers(-5, 5), count=st.integers(1, 20))
-def test_a_total_is_the_sum_of_what_the_terms_are(one: Terms, two: Terms, first: int, count: int) -> None:
+def test_a_total_is_the_sum_of_what_the_terms_are(
+    one: Terms, two: Terms, first: int, count: int
+) -> None:
     rate = Fraction(3, 100)
     with localcontext(DIGITS):
         sums = Exponentials(rate)
 
         def value(of: Terms, x: int) -> Decimal:
             exponents = ((c, rate * (p + 20 + g * x)) for g, (p, c) in of.items())
-            return sum((c * (-Decimal(e.numerator) / Decimal(e.denominator)).exp() for c, e in exponents), Decimal(0))
+            return sum(
+                (c * (-Decimal(e.numerator) / Decimal(e.denominator)).exp() for c, e in exponents),
+                Decimal(0),
+            )
 
         # Raised, so that all exponents are at least 0 here.
         raised = {g: (p + 80, c) for g, (p, c) in sums.times(one, two).items()}
         found = sums.total(raised, Stretch(first, first + count - 1))
-        right = sum((value(one, x) * value(two, x) for x in range(first, first + count)), Decimal(0))
+        right = sum(
+            (value(one, x) * value(two, x) for x in range(first, first + count)), Decimal(0)
+        )
         assert abs(found - right * decay(rate, 40)) < CLOSE
 
 
@@ -58,12 +69,18 @@ def stops_term_by_term(search: Search) -> Stops:
     with localcontext(DIGITS):
         if isinstance(noise, OneSidedSteps):
             reach = int(FAR / noise.shared_rate)
-            shared = {-k: (1 - decay(noise.shared_rate, 1)) * decay(noise.shared_rate, k) for k in range(reach)}
+            shared = {
+                -k: (1 - decay(noise.shared_rate, 1)) * decay(noise.shared_rate, k)
+                for k in range(reach)
+            }
         else:
             assert isinstance(noise, TwoSidedSteps)
             reach = int(FAR * max(noise.maximum_scale, noise.shared_scale))
             scales = noise.maximum_scale, noise.shared_scale
-            z, g = ([laplace_tail(b, k) - laplace_tail(b, k + 1) for k in range(-reach, reach + 1)] for b in scales)
+            z, g = (
+                [laplace_tail(b, k) - laplace_tail(b, k + 1) for k in range(-reach, reach + 1)]
+                for b in scales
+            )
             shared = {}
             for i, one in enumerate(z):
                 for j, two in enumerate(g):
@@ -89,7 +106,9 @@ def test_where_a_search_stops_is_summed_to_its_end(supports: list[int]) -> None:
     spectrum = SupportSpectrum.from_supports([support for support in supports if support])
     tight = TightMargin(2.0, 1e-3, max_rank=6)
     one_sided = tight.search(spectrum)
-    two_sided = Search(spectrum, lambda rank: 20 + rank // 2, 4, TwoSidedSteps(*map(Fraction, (1, 2, 4))))
+    two_sided = Search(
+        spectrum, lambda rank: 20 + rank // 2, 4, TwoSidedSteps(*map(Fraction, (1, 2, 4)))
+    )
     for search in (one_sided, two_sided):
         found, right = ranks(search), stops_term_by_term(search)
         assert found.keys() == right.keys()
@@ -98,11 +117,15 @@ def test_where_a_search_stops_is_summed_to_its_end(supports: list[int]) -> None:
 
 
 def test_noise_of_any_width_takes_as_long() -> None:
-    """At ε = 1e-6 the noise has half a billion values: the probabilities still are those of ε = 1, scaled."""
+    """At ε = 1e-6 the noise has half a billion values: the probabilities still are those of ε = 1,
+    scaled.
+    """
     found = {}
     for scale in (10**3, 10**6):
         mechanism = LargeMargin(Fraction(1, scale), 1e-6, max_rank=5)
-        search = mechanism.search(SupportSpectrum.from_supports([420 * scale, 5 * scale, 5 * scale, 3 * scale]))
+        search = mechanism.search(
+            SupportSpectrum.from_supports([420 * scale, 5 * scale, 5 * scale, 3 * scale])
+        )
         stops = ranks(search)
         with localcontext(DIGITS):
             assert abs(sum(stops.values(), Decimal(0)) - 1) < CLOSE
@@ -111,7 +134,9 @@ def test_noise_of_any_width_takes_as_long() -> None:
 
 
 @pytest.mark.parametrize("levels", [((0, 1), (4, 2)), ((0, 3), (1, 1), (30, 4)), ((0, 2),)])
-def test_who_has_the_highest_noisy_support_is_summed_to_its_end(levels: tuple[tuple[int, int], ...]) -> None:
+def test_who_has_the_highest_noisy_support_is_summed_to_its_end(
+    levels: tuple[tuple[int, int], ...],
+) -> None:
     """P(Z_i is the highest, a uniform number ordering equal ones): Σ_v over how many tie."""
     scale = Fraction(5, 2)
     found = highest_shares(scale, levels)
@@ -127,7 +152,8 @@ def test_who_has_the_highest_noisy_support_is_summed_to_its_end(levels: tuple[tu
                         here = laplace_tail(scale, v + d) - laplace_tail(scale, v + d + 1)
                         below = 1 - laplace_tail(scale, v + d)
                         ties = [
-                            (ties[k] if k < len(ties) else 0) * below + (ties[k - 1] * here if k else 0)
+                            (ties[k] if k < len(ties) else 0) * below
+                            + (ties[k - 1] * here if k else 0)
                             for k in range(len(ties) + 1)
                         ]
                 right[place] += sum((tie / (k + 1) for k, tie in enumerate(ties)), Decimal(0))

@@ -1,4 +1,6 @@
-"""Forms of files: JSON Lines, workbooks of Excel, bzip2; and what is refused: other forms, titles, damaged text."""
+"""Forms of files: JSON Lines, workbooks of Excel, bzip2; and what is refused: other forms, titles,
+damaged text.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,14 @@ LISTS = '{"items": ["milk", "bread"]}\n{"items": ["milk"]}\n'
 SHEET: Rows = {1: ["order_id", "product"], 2: [1, "milk"], 3: [1, "bread"], 4: [2, "milk"]}
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.jsonl.gz", "a.jsonl.bz2", "a.txt", "a.csv", "a.txt.gz", ""])
+@pytest.mark.parametrize(
+    "name", ["a.jsonl", "a.ndjson", "a.jsonl.gz", "a.jsonl.bz2", "a.txt", "a.csv", "a.txt.gz", ""]
+)
 def test_json_lines_are_read_whatever_they_are_called(name: str, tmp_path: Path) -> None:
     content = LISTS.encode()
-    packed = {"gz": gzip.compress(content), "bz2": bz2.compress(content)}.get(name.rpartition(".")[2], content)
+    packed = {"gz": gzip.compress(content), "bz2": bz2.compress(content)}.get(
+        name.rpartition(".")[2], content
+    )
     path = written(tmp_path, name or "baskets", packed)
     said: dict[str, Any] = {} if name else {"input_format": "jsonl"}
     data = fim.read_transactions(path, **said)
@@ -43,8 +49,14 @@ def test_json_lines_are_read_whatever_they_are_called(name: str, tmp_path: Path)
 
 
 def test_one_object_an_item(tmp_path: Path) -> None:
-    rows = [{"who": "u", "order_id": 1, "product": "milk"}, {"order_id": 1.0, "product": "bread", "who": "u"}]
-    rows += [{"order_id": 2, "product": "milk", "who": None, "more": {"deep": [[1]]}}, {"order_id": 3, "product": None}]
+    rows = [
+        {"who": "u", "order_id": 1, "product": "milk"},
+        {"order_id": 1.0, "product": "bread", "who": "u"},
+    ]
+    rows += [
+        {"order_id": 2, "product": "milk", "who": None, "more": {"deep": [[1]]}},
+        {"order_id": 3, "product": None},
+    ]
     path = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))
     assert baskets(fim.read_transactions(path, **LONG)) == [*TWO, set()]
     data = fim.read_transactions(path, user="who", missing_user="drop", **LONG)
@@ -52,14 +64,43 @@ def test_one_object_an_item(tmp_path: Path) -> None:
     assert baskets(fim.read_transactions(path, where="order_id > 1", **LONG)) == [{"milk"}, set()]
     assert baskets(fim.read_transactions(str(tmp_path / "*.jsonl"), **LONG)) == [*TWO, set()]
     assert (
-        len(fim.read_catalogue(written(tmp_path, "b.jsonl", '{"item": "milk", "price": 1}\n{"item": "bread"}\n'))) == 2
+        len(
+            fim.read_catalogue(
+                written(tmp_path, "b.jsonl", ('{"item": "milk", "price": 1}\n{"item": "bread"}\n'))
+            )
+        )
+        == 2
     )
 
 
 def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Path) -> None:
-    values: list[Any] = ["tea", 39, "39", 39.0, 1.5, True, None, "2024-01-02", "2024-01-02 00:00:00", "", 2**70, "007"]
+    values: list[Any] = [
+        "tea",
+        39,
+        "39",
+        39.0,
+        1.5,
+        True,
+        None,
+        "2024-01-02",
+        "2024-01-02 00:00:00",
+        "",
+        2**70,
+        "007",
+    ]
     lines = [json.dumps({"items": [value]}) for value in values]
-    expected = [{"tea"}, {39}, {39}, {39}, {"1.5"}, {"true"}, set(), {"2024-01-02"}, {"2024-01-02 00:00:00"}, set()]
+    expected = [
+        {"tea"},
+        {39},
+        {39},
+        {39},
+        {"1.5"},
+        {"true"},
+        set(),
+        {"2024-01-02"},
+        {"2024-01-02 00:00:00"},
+        set(),
+    ]
     expected += [{str(2**70)}, {"007"}]
     together = baskets(fim.read_transactions(written(tmp_path, "a.jsonl", "\n".join(lines))))
     assert together == expected
@@ -68,7 +109,13 @@ def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Pat
 
 
 def test_no_block_decides_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = ['{"n": 1, "items": null}', '{"items": ["milk"]}', "", '{"items": [39], "n": "x"}', '{"new": 1}']
+    lines = [
+        '{"n": 1, "items": null}',
+        '{"items": ["milk"]}',
+        "",
+        '{"items": [39], "n": "x"}',
+        '{"new": 1}',
+    ]
     path = written(tmp_path, "a.jsonl", '{"items": ["tea"]}\n' + "\n".join(lines))
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
     assert baskets(fim.read_transactions(path)) == [{"tea"}, set(), {"milk"}, {39}, set()]
@@ -82,7 +129,10 @@ def test_no_block_decides_for_the_next(tmp_path: Path, monkeypatch: pytest.Monke
     [
         ('{"items": [["milk"]]}\n', "is nested deeper than one list of items"),
         ('{"order": {"items": ["milk"]}}\n', "no list column"),
-        ('{"items": ' + "[" * 100_000 + "]" * 100_000 + "}\n", "is nested deeper than one list of items"),
+        (
+            '{"items": ' + "[" * 100_000 + "]" * 100_000 + "}\n",
+            ("is nested deeper than one list of items"),
+        ),
         ('{"items": ["milk"]}\n{"items": "bread"}\n', "both lists and single values"),
         ('{"items": ["milk"]}\n{"items": ["bread"\n', "a line that is no object of JSON"),
         ('{"items": ["\\ud800"]}\n', "an escape that is no character"),
@@ -96,7 +146,12 @@ def test_what_is_no_line_of_json(text: str, part: str, tmp_path: Path) -> None:
 
 def test_what_is_said_of_json_lines(tmp_path: Path) -> None:
     path = written(tmp_path, "a.jsonl", LISTS)
-    said: list[dict[str, Any]] = [{"delimiter": ","}, {"header": True}, {"skip_rows": 1}, {"input_format": "lines"}]
+    said: list[dict[str, Any]] = [
+        {"delimiter": ","},
+        {"header": True},
+        {"skip_rows": 1},
+        {"input_format": "lines"},
+    ]
     for options in said:
         with pytest.raises(fim.ParameterError, match=next(iter(options))):
             fim.read_transactions(path, **options)
@@ -124,7 +179,11 @@ def test_a_workbook(tmp_path: Path) -> None:
     data = fim.read_transactions(path, **LONG)
     assert baskets(data) == [{"milk", 39}, {"007"}]
     assert str(data.read_as) == "Excel, one item per row: basket 'order_id', item 'product'"
-    for where, found in (("day > '2024-01-02'", {39}), ("price = 2", {"007"}), ("paid = true", {"milk"})):
+    for where, found in (
+        ("day > '2024-01-02'", {39}),
+        ("price = 2", {"007"}),
+        ("paid = true", {"milk"}),
+    ):
         assert baskets(fim.read_transactions(path, where=where, **LONG)) == [found]
     days = fim.read_transactions(path, basket="order_id", item="day")
     assert baskets(days)[0] == {"2024-01-02", "2024-01-03 12:30:00"}
@@ -137,15 +196,23 @@ def test_a_workbook(tmp_path: Path) -> None:
 
 def test_forms_of_a_workbook(tmp_path: Path) -> None:
     wide = written(
-        tmp_path, "w.xlsx", workbook({1: ["order_id", "Item 1", "Item 2"], 2: [1, "milk", "bread"], 3: [2, "milk"]})
+        tmp_path,
+        "w.xlsx",
+        workbook({1: ["order_id", "Item 1", "Item 2"], 2: [1, "milk", "bread"], 3: [2, "milk"]}),
     )
     assert baskets(fim.read_transactions(wide, input_format="wide")) == TWO
-    hot = written(tmp_path, "h.xlsx", workbook({1: ["milk", "bread", 7], 2: [1, True, None], 3: [1, False, 0]}))
+    hot = written(
+        tmp_path,
+        "h.xlsx",
+        workbook({1: ["milk", "bread", 7], 2: [1, True, None], 3: [1, False, 0]}),
+    )
     assert baskets(fim.read_transactions(hot, input_format="one-hot")) == TWO
     for path, options in ((wide, {"input_format": "wide"}), (hot, {"input_format": "one-hot"})):
         assert dict(fim.inspect(path).options).items() >= options.items()
     refused(wide, "is a table: name its columns with basket and item")
-    assert "Jane" not in refused(written(tmp_path, "n.xlsx", workbook({1: ["Jane Doe", "milk"], 2: ["Jo", "tea"]})))
+    assert "Jane" not in refused(
+        written(tmp_path, "n.xlsx", workbook({1: ["Jane Doe", "milk"], 2: ["Jo", "tea"]}))
+    )
 
 
 def test_sheets(tmp_path: Path) -> None:
@@ -153,7 +220,12 @@ def test_sheets(tmp_path: Path) -> None:
     assert baskets(fim.read_transactions(path, **LONG)) == TWO
     hidden = written(tmp_path, "b.xlsx", workbook({1: ["a"]}, SHEET, hidden=[1]))
     assert baskets(fim.read_transactions(hidden, **LONG)) == TWO
-    refused(written(tmp_path, "c.xlsx", workbook(SHEET, SHEET)), "several sheets that are not empty", "CSV", **LONG)
+    refused(
+        written(tmp_path, "c.xlsx", workbook(SHEET, SHEET)),
+        ("several sheets that are not empty"),
+        "CSV",
+        **LONG,
+    )
     refused(written(tmp_path, "d.xlsx", workbook({})), "is empty", **LONG)
     refused(path, "has no column 'product name'", basket="order_id", item="product name")
     with pytest.raises(fim.ParameterError, match="delimiter"):
@@ -162,11 +234,25 @@ def test_sheets(tmp_path: Path) -> None:
 
 def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> None:
     """The reader would end the process: 2 kB that ask for 550 GB, and a long text in many cells."""
-    corner = '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
-    loose = "<row>" + "<c><v>1</v></c>" * 1000 + "</row>" + "<row/>" * 100_000 + "<row><c><v>1</v></c></row>"
+    corner = (
+        '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c '
+        'r="XFD1048576"><v>1</v></c></row>'
+    )
+    loose = (
+        "<row>"
+        + "<c><v>1</v></c>" * 1000
+        + "</row>"
+        + "<row/>" * 100_000
+        + "<row><c><v>1</v></c></row>"
+    )
     repeated = "<row>" + '<c t="s"><v>0</v></c>' * 10_000 + "</row>"
     for number, content in enumerate(
-        [workbook(corner), workbook(loose), workbook(repeated, strings=["x" * 30_000]), workbook(" " * 30_000_000)]
+        [
+            workbook(corner),
+            workbook(loose),
+            workbook(repeated, strings=["x" * 30_000]),
+            workbook(" " * 30_000_000),
+        ]
     ):
         path = written(tmp_path, f"{number}.xlsx", content)
         assert len(content) < 200_000
@@ -188,12 +274,16 @@ def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> N
     ],
 )
 def test_places_that_no_sheet_has(cell: str, tmp_path: Path) -> None:
-    """What the reader might take for the last corner of a sheet, and for which it would end the process."""
+    """What the reader might take for the last corner of a sheet, and for which it would end the
+    process.
+    """
     path = written(tmp_path, "a.xlsx", workbook(f'<row r="1">{cell}<c r="B1"><v>2</v></c></row>'))
     refused(path, "is no workbook that can be read", **LONG)
 
 
-def test_the_reader_of_workbooks_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_reader_of_workbooks_that_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     path = written(tmp_path, "a.xlsx", workbook(SHEET))
     for ask in (fim.mine, fim.inspect):
@@ -203,10 +293,18 @@ def test_the_reader_of_workbooks_that_is_missing_is_named(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("name", ["a.csv.bz2", "a.csv", "a.tsv.bz2"])
 def test_bzip2_is_read_as_gzip_is(name: str, tmp_path: Path) -> None:
-    packed = bz2.compress(ROWS[:20].encode()) + bz2.compress(ROWS[20:].encode())  # as pbzip2 writes it
+    # as pbzip2 writes it
+    packed = bz2.compress(ROWS[:20].encode()) + bz2.compress(ROWS[20:].encode())
     path = written(tmp_path, name, packed)
     assert baskets(fim.read_transactions(path, **LONG)) == TWO
-    assert baskets(fim.read_transactions(written(tmp_path, "a.dat.bz2", bz2.compress(b"milk bread\nmilk\n")))) == TWO
+    assert (
+        baskets(
+            fim.read_transactions(
+                written(tmp_path, "a.dat.bz2", bz2.compress(b"milk bread\nmilk\n"))
+            )
+        )
+        == TWO
+    )
     refused(written(tmp_path, "b.dat.bz2", packed[:-20]), "is truncated, damaged")
     refused(written(tmp_path, "c.dat.bz2", "milk\n"), "is truncated, damaged")
     assert fim.inspect(path).baskets == 2
@@ -217,7 +315,13 @@ TITLES: dict[str, str | bytes] = {
     "b.csv": 'Sales,,\n"of 2024",,\norder_id,day,product\n1,x,milk\n1,x,bread\n2,x,milk\n',
     "d.tsv": "Sales\nof 2024\norder_id\tproduct\n1\tmilk\n1\tbread\n2\tmilk\n",
     "f.xlsx": workbook(
-        {1: ["Sales of 2024"], 3: ["order_id", "product"], 4: [1, "milk"], 5: [1, "bread"], 6: [2, "milk"]}
+        {
+            1: ["Sales of 2024"],
+            3: ["order_id", "product"],
+            4: [1, "milk"],
+            5: [1, "bread"],
+            6: [2, "milk"],
+        }
     ),
 }
 
@@ -241,14 +345,20 @@ def test_titles_of_other_forms(tmp_path: Path) -> None:
     hot = written(tmp_path, "h.csv", "Sales\nmilk,bread,tea\n1,1,0\n1,0,0\n")
     refused(hot, "say skip_rows 1", input_format="one-hot")
     assert baskets(fim.read_transactions(hot, input_format="one-hot", skip_rows=1)) == TWO
-    for name, text in (("l.csv", "# a list\nmilk,bread\nmilk\n"), ("l.dat", "# a list\nmilk bread\nmilk\n")):
+    for name, text in (
+        ("l.csv", "# a list\nmilk,bread\nmilk\n"),
+        ("l.dat", ("# a list\nmilk bread\nmilk\n")),
+    ):
         path = written(tmp_path, name, text)
         assert baskets(fim.read_transactions(path, skip_rows=1)) == TWO
         assert baskets(fim.read_transactions(path, skip_rows=1, header=True)) == TWO[1:]
     sequences = written(tmp_path, "s.spmf", "a title\n1 -1 2 -1 -2\n")
     assert baskets(fim.read_transactions(sequences, skip_rows=1)) == [{1}, {2}]
     lines = "\n".join(f"title {n}" for n in range(9)) + "\nsep=;\n" + ROWS.replace(",", ";")
-    assert baskets(fim.read_transactions(written(tmp_path, "n.csv", lines), skip_rows=9, **LONG)) == TWO
+    assert (
+        baskets(fim.read_transactions(written(tmp_path, "n.csv", lines), skip_rows=9, **LONG))
+        == TWO
+    )
     (tmp_path / "many").mkdir()
     for number in range(2):
         written(tmp_path / "many", f"{number}.csv", "Sales\n" + ROWS)
@@ -256,7 +366,9 @@ def test_titles_of_other_forms(tmp_path: Path) -> None:
     columns = written(tmp_path, "c.csv", "order,item\n1,a;b;c;d\n2,e;f;g;h\n")
     refused(columns, "has no column 'itm'", basket="order", item="itm")  # no title
     for rows in (-1, 10_001, True, "2", 1.5):
-        with pytest.raises(fim.ParameterError, match="skip_rows must be a whole number from 0 to 10000"):
+        with pytest.raises(
+            fim.ParameterError, match=("skip_rows must be a whole number from 0 to 10000")
+        ):
             fim.read_transactions(wide, skip_rows=rows)  # type: ignore[arg-type]
     with pytest.raises(fim.ParameterError, match="skip_rows"):
         fim.read_transactions([["milk"]], skip_rows=1)
@@ -274,7 +386,10 @@ def test_lines_are_left_out_wherever_blocks_end(
 
 
 def test_the_last_rows_are_shown(tmp_path: Path) -> None:
-    assert fim.inspect(written(tmp_path, "a.csv", ROWS + "Total,3\n")).last_rows == (("2", "milk"), ("Total", "3"))
+    assert fim.inspect(written(tmp_path, "a.csv", ROWS + "Total,3\n")).last_rows == (
+        ("2", "milk"),
+        ("Total", "3"),
+    )
     lines = written(tmp_path, "b.csv", "milk,bread\nmilk,tea\n\nTotal,3,2\n")
     assert fim.inspect(lines).last_rows == ((), ("2", "3", "Total"))
 
@@ -290,8 +405,14 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a.xml": ('<?xml version="1.0"?>\n<sales/>\n', "is XML, which is not read: save as CSV"),
     "a.csv": ("<!DOCTYPE html><html></html>\n", "is HTML, which is not read: save as CSV"),
     "a.zip": (b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive, which is not read: save as CSV"),
-    "c.csv.gz": (gzip.compress(b"PK\x03\x04" + b"\0" * 60), "is a ZIP archive, which is not read: save as CSV"),
-    "a.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60, "is an old Office file, such as .xls"),
+    "c.csv.gz": (
+        gzip.compress(b"PK\x03\x04" + b"\0" * 60),
+        ("is a ZIP archive, which is not read: save as CSV"),
+    ),
+    "a.xls": (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60,
+        ("is an old Office file, such as .xls"),
+    ),
     "a.pdf": (b"%PDF-1.7\n", "is PDF, which is not read: save as CSV"),
     "a.txt": (b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database (which sqlite:/// reads)"),
     "bad.xlsx": (workbook(SHEET)[:-20], "is a ZIP archive"),
@@ -303,10 +424,14 @@ BAD: dict[str, tuple[str | bytes, str]] = {
 }
 GOOD: dict[str, str | bytes] = {
     "a.jsonl": LISTS * 400,
-    "b.jsonl.bz2": bz2.compress(b"".join(b'{"order_id": %d, "product": "milk"}\n' % n for n in range(900))),
+    "b.jsonl.bz2": bz2.compress(
+        b"".join(b'{"order_id": %d, "product": "milk"}\n' % n for n in range(900))
+    ),
     "baskets.txt": LISTS * 400,
     "a.csv": _BASKETS,
-    "d.csv": "day;customer;order;item\n" + "".join(f"x;u{n % 40};{n};milk\n" for n in range(90)) + "x;;7;tea\n",
+    "d.csv": "day;customer;order;item\n"
+    + "".join(f"x;u{n % 40};{n};milk\n" for n in range(90))
+    + "x;;7;tea\n",
     "e.csv": "Transaction,Item 1,Item 2\n1,milk,bread\n2,milk\n",
     "f.csv": "milk1,milk2,milk3\n1,1,0\n0,1,1\n",
     "-h.csv": ROWS,
@@ -318,7 +443,9 @@ GOOD: dict[str, str | bytes] = {
 }
 
 
-def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int, str, str]:
     """The exit code of a command, what it printed, and what it said."""
     monkeypatch.setattr(sys, "argv", ["fim-private", *words])
     code = run()

@@ -1,4 +1,6 @@
-"""Gaussian differential privacy: every μ keeps its promise, by equation (G) as it is printed, and is the best."""
+"""Gaussian differential privacy: every μ keeps its promise, by equation (G) as it is printed, and
+is the best.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,20 @@ from fim_private.errors import ParameterError
 
 PRECISE = Context(prec=120, Emin=-999_999_999, Emax=999_999_999)
 EXPONENTS = st.integers(-9, 7)
-EPSILONS = st.builds(lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), EXPONENTS)
+EPSILONS = st.builds(
+    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), EXPONENTS
+)
 DELTAS = st.builds(
-    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e, st.integers(1000, 9999), st.integers(-300, -1)
+    lambda digits, e: Fraction(digits, 1000) * Fraction(10) ** e,
+    st.integers(1000, 9999),
+    st.integers(-300, -1),
 )
 
 
 def delta_bounds(epsilon: Fraction, mu: Fraction) -> tuple[Decimal, Decimal]:
-    """Bound Q(ε/μ - μ/2) - e^ε Q(ε/μ + μ/2) as printed, for an ε up to 10^8: the digits that cancel are few."""
+    """Bound Q(ε/μ - μ/2) - e^ε Q(ε/μ + μ/2) as printed, for an ε up to 10^8: the digits that cancel
+    are few.
+    """
     growth = PRECISE.exp(PRECISE.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
     near, far = normal_tail_bounds(epsilon / mu - mu / 2), normal_tail_bounds(epsilon / mu + mu / 2)
     return (
@@ -41,12 +49,20 @@ def decimal(value: Fraction) -> Decimal:
 def test_mu_is_certified_and_the_best(epsilon: Fraction, delta: Fraction) -> None:
     mu = gdp_mu(epsilon, delta)
     lower, upper = delta_bounds(epsilon, mu)
-    slack = PRECISE.multiply(decimal(delta), Decimal("1e-25"))  # the bounds of the tails have 40 digits
+    # the bounds of the tails have 40 digits
+    slack = PRECISE.multiply(decimal(delta), Decimal("1e-25"))
     assert PRECISE.subtract(upper, lower) < slack
     assert lower <= decimal(delta)
-    assert lower <= decimal(gdp_delta_upper(epsilon, mu)) <= PRECISE.multiply(upper, Decimal("1.00000000000000000001"))
-    assert mu**2 / 2 > zcdp_rho(epsilon, delta)  # μ-GDP is (μ²/2)-zCDP: what that route proves is proved here too
-    assert delta_bounds(epsilon, mu * (1 + Fraction(1, 10**11)))[0] > PRECISE.add(decimal(delta), slack)
+    assert (
+        lower
+        <= decimal(gdp_delta_upper(epsilon, mu))
+        <= PRECISE.multiply(upper, Decimal("1.00000000000000000001"))
+    )
+    # μ-GDP is (μ²/2)-zCDP: what that route proves is proved here too
+    assert mu**2 / 2 > zcdp_rho(epsilon, delta)
+    assert delta_bounds(epsilon, mu * (1 + Fraction(1, 10**11)))[0] > PRECISE.add(
+        decimal(delta), slack
+    )
     assert len(Context(prec=400).create_decimal(decimal(mu)).normalize().as_tuple().digits) <= 12
 
 
@@ -80,15 +96,21 @@ def test_a_delta_of_next_to_nothing_stays_a_short_fraction(epsilon: str, mu: str
         (Fraction(1), 1 - Fraction(1, 10**1000), 23.1335881546),
     ],
 )
-def test_mu_at_chosen_places_and_the_ends_of_its_range(epsilon: Fraction, delta: Fraction, mu: float) -> None:
+def test_mu_at_chosen_places_and_the_ends_of_its_range(
+    epsilon: Fraction, delta: Fraction, mu: float
+) -> None:
     # Each checked against mpmath at 120 digits when it was written down.
     found = gdp_mu(epsilon, delta)
     assert math.isclose(found, mu, rel_tol=1e-15)
     assert gdp_delta_upper(epsilon, found) <= delta
-    assert gdp_delta_upper(epsilon, found * (1 + Fraction(1, 10**11))) > min(delta, 1 - Fraction(1, 10**30))
+    assert gdp_delta_upper(epsilon, found * (1 + Fraction(1, 10**11))) > min(
+        delta, 1 - Fraction(1, 10**30)
+    )
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "1")])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "1")]
+)
 def test_mu_refuses_what_is_out_of_range(epsilon: str, delta: str) -> None:
     with pytest.raises(ParameterError, match=r"must (lie between|be a number above 0)"):
         gdp_mu(Fraction(epsilon), Fraction(delta))

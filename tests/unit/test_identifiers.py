@@ -32,7 +32,9 @@ def units(data: Transactions) -> list[list[tuple[Any, ...]]]:
 
 @pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint64"])
 def test_no_two_integers_are_one(kind: str) -> None:
-    """Dense and unsorted, over more than the positive range of the type where it is a narrow one."""
+    """Dense and unsorted, over more than the positive range of the type where it is a narrow
+    one.
+    """
     limits = np.iinfo(kind)
     for low in (int(limits.min), max(int(limits.min), -100), int(limits.max) - 200):
         ids = np.array([low + step for step in range(201)], dtype=kind)
@@ -41,7 +43,9 @@ def test_no_two_integers_are_one(kind: str) -> None:
 
 
 def shop(baskets: Sequence[Sequence[Any]]) -> Transactions:
-    return read_transactions(pa.table({"user": ["X"] * len(baskets), "items": pa.array(baskets)}), user="user")
+    return read_transactions(
+        pa.table({"user": ["X"] * len(baskets), "items": pa.array(baskets)}), user="user"
+    )
 
 
 def texts(capped: Transactions) -> list[tuple[str, ...]]:
@@ -58,12 +62,16 @@ def test_which_baskets_count_follows_from_what_is_in_them() -> None:
         assert len(chosen) == count
         assert texts(shop(baskets[::-1]).capped(3, count)) == chosen
         assert texts(shop([*baskets, *baskets, []]).capped(3, count)) == chosen
-        assert texts(shop([[int(item) for item in basket] for basket in baskets]).capped(3, count)) == chosen
+        assert (
+            texts(shop([[int(item) for item in basket] for basket in baskets]).capped(3, count))
+            == chosen
+        )
     mixed = [[39], ["39"], [39, "40"], ["39", 40]]  # a number and its text are one item
     frame = pd.DataFrame({"user": "X", "items": mixed})
     for count in (1, 2):
         kept = [
-            sorted(units(read_transactions(f, user="user").capped(2, count))[0], key=repr) for f in (frame, frame[::-1])
+            sorted(units(read_transactions(f, user="user").capped(2, count))[0], key=repr)
+            for f in (frame, frame[::-1])
         ]
         assert kept[0] == kept[1]
         assert len(kept[0]) == count
@@ -72,7 +80,9 @@ def test_which_baskets_count_follows_from_what_is_in_them() -> None:
 
 
 def test_no_item_is_left_out_of_every_long_history() -> None:
-    """What is drawn differs from user to user, so that a cap thins the supports and hides none of them."""
+    """What is drawn differs from user to user, so that a cap thins the supports and hides none of
+    them.
+    """
     items = [f"item {number}" for number in range(10)]
     table = pa.table(
         {
@@ -81,31 +91,48 @@ def test_no_item_is_left_out_of_every_long_history() -> None:
         }
     )
     capped = read_transactions(table, user="user").capped(2, 1)
-    kept = Counter(item for unit in units(capped) for basket in unit for item in basket if item in items)
+    kept = Counter(
+        item for unit in units(capped) for basket in unit for item in basket if item in items
+    )
     assert sum(kept.values()) == 300
-    assert min(kept[item] for item in items) >= 10  # 30 expected; below 10 with a probability of 1e-6 for each
+    # 30 expected; below 10 with a probability of 1e-6 for each
+    assert min(kept[item] for item in items) >= 10
 
 
 def test_python_objects_in_polars_are_refused() -> None:
     ids = pl.Series(["".join(["an", "n"]), "".join(["an", "n"])], dtype=pl.Object)
     frame = pl.DataFrame({"user": ids, "items": [["a"], ["b"]], "other": ids})
-    with pytest.raises(DataError, match=r"^column 'user' of the frame holds Python objects; cast it"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"^column 'user' of the frame holds Python objects; cast "
+            r"it"
+        ),
+    ):
         read_transactions(frame, user="user")
     assert read_transactions(frame).baskets == 2  # a column nobody asked for does no harm
 
 
 def test_other_users_long_histories_do_not_merge_my_baskets() -> None:
-    """Whose baskets are no more than the cap keeps them all, whoever has more: sums of hashes would merge some."""
-    pair = [["x1855520", "x325780"], ["x3740198", "x2342109"]]  # their labels' 64-bit hashes have the same sum
+    """Whose baskets are no more than the cap keeps them all, whoever has more: sums of hashes would
+    merge some.
+    """
+    # their labels' 64-bit hashes have the same sum
+    pair = [["x1855520", "x325780"], ["x3740198", "x2342109"]]
     users = [user for user in range(20) for _ in pair]
     for last in (2, 3):
         visits = pa.table(
-            {"user": [*users, *[99] * last], "items": pa.array([*pair * 20, *[["a"], ["b"], ["c"]][:last]])}
+            {
+                "user": [*users, *[99] * last],
+                "items": pa.array([*pair * 20, *[["a"], ["b"], ["c"]][:last]]),
+            }
         )
         capped = units(read_transactions(visits, user="user").capped(5, 2))
         assert all(sorted(map(sorted, unit)) == sorted(map(sorted, pair)) for unit in capped[:20])
         assert len(capped[20]) == 2
-        alone = read_transactions(pa.table({"user": ["X"] * 2, "items": pa.array(pair)}), user="user").capped(5, 1)
+        alone = read_transactions(
+            pa.table({"user": ["X"] * 2, "items": pa.array(pair)}), user="user"
+        ).capped(5, 1)
         assert len(units(alone)[0]) == 1
 
 

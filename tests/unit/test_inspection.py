@@ -31,7 +31,13 @@ def test_a_table_of_which_nothing_is_said(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES)
     seen = fim.inspect(path)
     assert (seen.read_as.form, seen.read_as.delimiter) == ("long", ";")
-    assert [column.name for column in seen.columns] == ["Member_number", "Date", "order_id", "itemDescription", "price"]
+    assert [column.name for column in seen.columns] == [
+        "Member_number",
+        "Date",
+        "order_id",
+        "itemDescription",
+        "price",
+    ]
     assert [column.role for column in seen.columns] == ["user", None, "basket", "item", None]
     assert seen.columns[3].examples == ("milk", "bread", "tea")
     assert (seen.rows, seen.baskets, seen.users, seen.items, seen.empty_baskets) == (5, 2, 2, 2, 0)
@@ -56,10 +62,22 @@ def test_what_is_said_is_not_guessed(tmp_path: Path) -> None:
     [
         ("lines.csv", "milk,bread\nmilk\n\n", {}),
         ("lines.csv", "milk|bread\nmilk\n\n", {"delimiter": "|"}),
-        ("lines.csv", "milk|bread\nmilk|café\n".encode("cp1252"), {"delimiter": "|", "encoding": "cp1252"}),
-        ("w.csv", "Order,Item 1,Item 2\n1,milk,bread\n2,milk\n", {"input_format": "wide", "basket": "Order"}),
+        (
+            "lines.csv",
+            "milk|bread\nmilk|café\n".encode("cp1252"),
+            {"delimiter": "|", "encoding": "cp1252"},
+        ),
+        (
+            "w.csv",
+            "Order,Item 1,Item 2\n1,milk,bread\n2,milk\n",
+            {"input_format": "wide", "basket": "Order"},
+        ),
         ("hot.csv", "milk;bread\n1;1\n1;0\n", {"input_format": "one-hot"}),
-        ("hot.csv", "order_id,milk,bread\n5,1,1\n6,1,0\n", {"input_format": "one-hot", "basket": "order_id"}),
+        (
+            "hot.csv",
+            "order_id,milk,bread\n5,1,1\n6,1,0\n",
+            {"input_format": "one-hot", "basket": "order_id"},
+        ),
         ("s.txt", "1 3 -1 2 -1 -2\n4 -1 -2\n", {"input_format": "spmf"}),
         ("f.dat.gz", gzip.compress(b"1 2\n3\n", mtime=0), {}),
         ("sales", SALES, None),
@@ -77,18 +95,30 @@ def test_the_options_it_names_are_those_that_read_it(
     assert (data.baskets, len(data.vocabulary)) == (seen.baskets, seen.items)
     again = fim.inspect(path, **seen.options)
     assert again.guessed == ()
-    assert again.to_dict() | {"guessed": [], "notes": []} == seen.to_dict() | {"guessed": [], "notes": []}
+    assert again.to_dict() | {"guessed": [], "notes": []} == seen.to_dict() | {
+        "guessed": [],
+        "notes": [],
+    }
 
 
 def test_in_memory(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"customer": [1, 1, 2], "invoice": [1, 1, 2], "product": ["milk", "bread", "milk"]})
+    frame = pd.DataFrame(
+        {"customer": [1, 1, 2], "invoice": [1, 1, 2], "product": ["milk", "bread", "milk"]}
+    )
     pyarrow.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
-    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), tmp_path / "a.parquet"):
+    for source in (
+        frame,
+        pl.from_pandas(frame),
+        pa.Table.from_pandas(frame),
+        tmp_path / "a.parquet",
+    ):
         seen = fim.inspect(source)
         assert dict(seen.options) == {"user": "customer", "basket": "invoice", "item": "product"}
         assert (seen.rows, seen.baskets, seen.users, seen.items) == (3, 2, 2, 2)
         assert seen.columns[2].examples == ("milk", "bread")
-    assert command_for(fim.inspect(frame)) == "fim.mine(data, user='customer', basket='invoice', item='product')"
+    assert command_for(fim.inspect(frame)) == (
+        "fim.mine(data, user='customer', basket='invoice', item='product')"
+    )
     lists = pd.DataFrame({"items": [["milk", "bread"], []]})
     seen = fim.inspect(lists)
     assert seen.columns[0].examples == ("{milk, bread}", "{}")
@@ -103,7 +133,12 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
     shown = render_inspection(seen, Screen())
     assert shown.startswith("For your eyes only")
     assert "\x1b" not in shown
-    for part in ("2 users", "itemDescription", "To mine it: fim-private mine", "--missing-user 'drop' leaves them out"):
+    for part in (
+        "2 users",
+        "itemDescription",
+        "To mine it: fim-private mine",
+        ("--missing-user 'drop' leaves them out"),
+    ):
         assert part in shown
     found = json.loads(json.dumps(seen.to_dict()))
     assert found["private"] is False
@@ -115,10 +150,18 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
 
 
 def test_customers_that_nobody_named() -> None:
-    frame = pd.DataFrame({"Member_number": [1, 1, 2], "order_id": [1, 1, 2], "product": ["milk", "bread", "milk"]})
+    frame = pd.DataFrame(
+        {"Member_number": [1, 1, 2], "order_id": [1, 1, 2], "product": ["milk", "bread", "milk"]}
+    )
     columns: dict[str, Any] = {"basket": "order_id", "item": "product"}
     for asked in (partial(fim.mine, frame), partial(fim.count, frame, [["milk"]])):
-        with pytest.warns(fim.PrivacyWarning, match=r"^column 'Member_number' looks like customers.* user 'Member_num"):
+        with pytest.warns(
+            fim.PrivacyWarning,
+            match=(
+                r"^column 'Member_number' looks like "
+                r"customers.* user 'Member_num"
+            ),
+        ):
             asked(**columns)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -134,7 +177,11 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
     whom = ", and user='customer_id' to protect each customer, not only each basket"
     cases: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
         (LIKE, {}, f"basket='order_id' and item='product'{whom}"),
-        (LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]}, {}, f"basket='order_id' and item='product'{whom}"),
+        (
+            LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]},
+            {},
+            (f"basket='order_id' and item='product'{whom}"),
+        ),
         (LIKE | {"gift": [True, False, True]}, {}, f"basket='order_id' and item='product'{whom}"),
         (LIKE, {"user": "customer_id"}, "basket='order_id' and item='product'"),
         (LIKE, {"basket": "order_id"}, f"item='product'{whom}"),
@@ -142,7 +189,8 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
         (
             {"date": ["mon"], "customer": [1], "sku": ["tea"]},
             {},
-            "basket 'customer' and 'date' together and item='sku', and user='customer' to protect each customer, "
+            "basket 'customer' and 'date' together and item='sku', and user='customer' to "
+            "protect each customer, "
             "not only each basket",
         ),
     )
@@ -152,24 +200,37 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
         assert str(caught.value).endswith(f": give {words}")
     path = tmp_path / "a.parquet"
     pyarrow.parquet.write_table(pa.table(LIKE), path)
-    with pytest.raises(fim.DataError, match="give basket='order_id' and item='product', and user='customer_id'"):
+    with pytest.raises(
+        fim.DataError, match=("give basket='order_id' and item='product', and user='customer_id'")
+    ):
         fim.mine(path)
     # Truth values, and items that are called so, are a table of items still.
     assert fim.read_transactions(of({"order": [True], "product": [False]})).baskets == 1
-    assert fim.read_transactions(of({"order": [1, 0], "product": [0, 1]}), input_format="one-hot").baskets == 2
+    assert (
+        fim.read_transactions(
+            of({"order": [1, 0], "product": [0, 1]}), input_format="one-hot"
+        ).baskets
+        == 2
+    )
 
 
 VISITS = "customer,date,product,price\n" + "".join(
-    f"C{n % 50},2011-01-{n % 28 + 1:02d},{item},{n}\n" for n in range(600) for item in ("Tea", "milk", "TEA ")
+    f"C{n % 50},2011-01-{n % 28 + 1:02d},{item},{n}\n"
+    for n in range(600)
+    for item in ("Tea", "milk", "TEA ")
 )
-LISTS = "order,items\n" + "".join(f"{n},\"a, b, c\"\n{n + 1000},\"['a', 'b']\"\n" for n in range(300))
+LISTS = "order,items\n" + "".join(
+    f"{n},\"a, b, c\"\n{n + 1000},\"['a', 'b']\"\n" for n in range(300)
+)
 LINES = "line_id,customer,date,product\n" + "".join(
     f"{n},C{n % 50},2011-01-{n % 28 + 1:02d},i{n % 3}\n" for n in range(500)
 )
 PIECES = "tea,milk,jam\n" + "3,0,1\n0,2,2\n1.5,0,0\n" * 40
 
 
-@pytest.mark.parametrize("content", [VISITS, LISTS, LINES, PIECES], ids=["visits", "lists", "lines", "n"])
+@pytest.mark.parametrize(
+    "content", [VISITS, LISTS, LINES, PIECES], ids=["visits", "lists", "lines", "n"]
+)
 @pytest.mark.every_case
 def test_what_it_suggests_runs_and_what_it_refuses_is_refused(content: str, tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", content)
@@ -192,7 +253,11 @@ def refused_alike(source: Any, **options: Any) -> None:
 
 def _words(name: str, value: Any) -> list[str]:
     option = f"--{name.replace('_', '-')}"
-    return [option] if value is True else [w for each in np.atleast_1d(value).tolist() for w in (option, each)]
+    return (
+        [option]
+        if value is True
+        else [w for each in np.atleast_1d(value).tolist() for w in (option, each)]
+    )
 
 
 def test_a_customer_and_a_day_are_a_visit(tmp_path: Path) -> None:
@@ -218,13 +283,27 @@ def test_twins_are_offered_to_be_one(tmp_path: Path) -> None:
     ("content", "options", "advice"),
     [
         (LINES, {"basket": "line_id", "item": "product"}, "basket 'customer' and basket 'date'"),
-        (LINES.replace("date", "order"), {"basket": "line_id", "item": "product"}, "basket 'order', it seems"),
-        (LINES.replace("date", "x"), {"basket": "line_id", "item": "product"}, "basket 'customer'."),
-        ("tea\nmilk\njam\n" * 9, {"input_format": "lines"}, "say what is between them with delimiter"),
+        (
+            LINES.replace("date", "order"),
+            {"basket": "line_id", "item": "product"},
+            "basket 'order', it seems",
+        ),
+        (
+            LINES.replace("date", "x"),
+            {"basket": "line_id", "item": "product"},
+            "basket 'customer'.",
+        ),
+        (
+            "tea\nmilk\njam\n" * 9,
+            {"input_format": "lines"},
+            ("say what is between them with delimiter"),
+        ),
     ],
 )
 @pytest.mark.every_case
-def test_baskets_of_one_item_are_what_it_says_first(content: str, options: Any, advice: str, tmp_path: Path) -> None:
+def test_baskets_of_one_item_are_what_it_says_first(
+    content: str, options: Any, advice: str, tmp_path: Path
+) -> None:
     seen = fim.inspect(written(tmp_path, "a.csv", content), **options)
     assert seen.notes[0].startswith("Every basket has one item, so no two items are ever together.")
     assert advice in seen.notes[0]
@@ -243,7 +322,9 @@ def test_numbers_that_are_never_0_are_not_guessed_to_be_quantities(tmp_path: Pat
 def test_the_command_for_lists_protects_customers_where_a_column_looks_like_them() -> None:
     import pandas as pd
 
-    lists = pd.DataFrame({"customer_id": [1, 1, 2, None], "items": [["tea", "milk"], ["tea"], ["jam"], ["jam"]]})
+    lists = pd.DataFrame(
+        {"customer_id": [1, 1, 2, None], "items": [["tea", "milk"], ["tea"], ["jam"], ["jam"]]}
+    )
     seen = fim.inspect(lists)
     assert seen.options == {"user": "customer_id", "missing_user": "drop"}
     assert seen.users == 2
@@ -258,7 +339,9 @@ RETURNS = (
 
 
 def notes_on_returns(path: Path, **options: Any) -> list[str]:
-    return [note for note in fim.inspect(path, **options).notes if "returns and cancellations" in note]
+    return [
+        note for note in fim.inspect(path, **options).notes if "returns and cancellations" in note
+    ]
 
 
 def test_cancellations_are_seen_with_what_leaves_them_out(tmp_path: Path) -> None:
@@ -270,7 +353,9 @@ def test_cancellations_are_seen_with_what_leaves_them_out(tmp_path: Path) -> Non
     seen = fim.inspect(path, where="Quantity > 0")
     assert (seen.baskets, seen.rows) == (2, 3)
     assert notes_on_returns(path, where="Quantity > 0") == []
-    assert '--where "Quantity > 0"' in render_inspection(fim.inspect(path), Screen()).replace("\n", " ")
+    assert '--where "Quantity > 0"' in render_inspection(fim.inspect(path), Screen()).replace(
+        "\n", " "
+    )
 
 
 def test_cancellations_in_other_sources(tmp_path: Path) -> None:
@@ -323,7 +408,9 @@ def test_customers_who_are_missing_here_and_there_are_left_out(tmp_path: Path) -
 
 
 def test_columns_are_listed_if_their_roles_cannot_be_guessed(tmp_path: Path) -> None:
-    rows = "".join(f"2024-01-{1 + n % 28};{n // 2};vara {n % 5};{n % 3 + 1},50\n" for n in range(60))
+    rows = "".join(
+        f"2024-01-{1 + n % 28};{n // 2};vara {n % 5};{n % 3 + 1},50\n" for n in range(60)
+    )
     listed = "'Datum', 'Kvitto', 'Vara', 'Pris'"
     path = written(tmp_path, "a.csv", "Datum;Kvitto;Vara;Pris\n" + rows)
     with pytest.raises(fim.DataError, match="name its columns with basket and item") as caught:
@@ -357,11 +444,16 @@ def test_an_encoding_is_guessed_only_if_the_text_cannot_be_decoded(tmp_path: Pat
     [
         # A wide table with a row that is too long is neither a one-hot table nor lines.
         ("Order,Item 1,Item 2\n1,milk,bread\n2,milk,tea,jam\n", "more or fewer fields"),
-        ("order_id;tea;milk\n" + "1;1;0\n2;0;1\n" * 20 + "3;1;1;1\n4;0;0\n", "line 42 has 4 fields"),
+        (
+            "order_id;tea;milk\n" + "1;1;0\n2;0;1\n" * 20 + "3;1;1;1\n4;0;0\n",
+            ("line 42 has 4 fields"),
+        ),
         ('order_id,product\n1,milk\n1,"tea\n2,jam\n', "check its double quotes"),
     ],
 )
 @pytest.mark.every_case
-def test_a_refusal_is_not_replaced_by_another_reading(content: str, reason: str, tmp_path: Path) -> None:
+def test_a_refusal_is_not_replaced_by_another_reading(
+    content: str, reason: str, tmp_path: Path
+) -> None:
     with pytest.raises(fim.DataError, match=reason):
         fim.inspect(written(tmp_path, "a.csv", content))

@@ -1,4 +1,6 @@
-"""What is an integer in print is that integer: one rule for users, baskets, items and segments, in every source."""
+"""What is an integer in print is that integer: one rule for users, baskets, items and segments, in
+every source.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_arrow_as_python(value: object, printed: Item) -> None:
 
 
 def forms(texts: list[str], folder: Path) -> Iterator[Any]:
-    """A row per item of user, basket and item: each text is all three, in every form that has texts."""
+    """A row per item of user, basket and item: each text is all three, in every form that has
+    texts.
+    """
     table = pa.table(dict.fromkeys("ubi", texts))
     yield table
     yield pa.table({name: pa.array(texts).dictionary_encode() for name in "ubi"})
@@ -81,9 +85,13 @@ def forms(texts: list[str], folder: Path) -> Iterator[Any]:
     yield table.to_pandas().astype(object)
     yield table.to_pandas().astype("category")
     yield pl.from_arrow(table)
-    (folder / "a.csv").write_text("u,b,i\n" + "".join(f'"{text}","{text}","{text}"\n' for text in texts))
+    (folder / "a.csv").write_text(
+        "u,b,i\n" + "".join(f'"{text}","{text}","{text}"\n' for text in texts)
+    )
     yield folder / "a.csv"
-    (folder / "a.jsonl").write_text("".join(f'{{"u": "{t}", "b": "{t}", "i": "{t}"}}\n' for t in texts))
+    (folder / "a.jsonl").write_text(
+        "".join(f'{{"u": "{t}", "b": "{t}", "i": "{t}"}}\n' for t in texts)
+    )
     yield folder / "a.jsonl"
     with closing(sqlite3.connect(folder / "a.sqlite")) as connection:
         table.to_pandas().to_sql("t", connection, index=False)
@@ -104,7 +112,9 @@ def test_every_source_has_the_rule(tmp_path: Path) -> None:
 def test_a_customer_is_one_in_a_column_of_objects() -> None:
     """Of 600 customers, each once with a number and once with its text, there were 1,199."""
     mixed = [number if place else str(number) for place in (0, 1) for number in range(600)]
-    frame = pd.DataFrame({"customer": pd.Series(mixed, dtype=object), "item": "tea", "day": range(1200)})
+    frame = pd.DataFrame(
+        {"customer": pd.Series(mixed, dtype=object), "item": "tea", "day": range(1200)}
+    )
     assert read_transactions(frame, user="customer", basket="day", item="item").units == 600
 
 
@@ -121,7 +131,14 @@ def test_a_month_with_gaps_and_one_without(tmp_path: Path) -> None:
 
 
 def test_parts_of_a_name_follow_the_rule() -> None:
-    frame = pd.DataFrame({"c": [1, "1.0", 1.0, "01"], "d": ["x"] * 4, "a": [5, "5.0", 5.0, 5], "b": ["2.0", 2, "2", 2]})
+    frame = pd.DataFrame(
+        {
+            "c": [1, "1.0", 1.0, "01"],
+            "d": ["x"] * 4,
+            "a": [5, "5.0", 5.0, 5],
+            "b": ["2.0", 2, "2", 2],
+        }
+    )
     for source in (frame, pa.table({name: [*map(str, column)] for name, column in frame.items()})):
         data = read_transactions(source, basket=["c", "d"], item=["a", "b"])
         assert data.baskets == 2
@@ -146,16 +163,28 @@ def test_lists_of_items_follow_the_rule(tmp_path: Path) -> None:
 def test_segments_follow_the_rule() -> None:
     table = pa.table({"b": range(4), "i": ["x"] * 4, "store": ["1.0", "1", "2", "01"]})
     released = fim.mine(
-        table, basket="b", item="i", by="store", segments=["1", "2.0"], epsilon=1.0, delta=1e-6, seed=1, size=1
+        table,
+        basket="b",
+        item="i",
+        by="store",
+        segments=["1", "2.0"],
+        epsilon=1.0,
+        delta=1e-6,
+        seed=1,
+        size=1,
     )
     assert [*released] == ["1", "2"]
     with pytest.raises(fim.ParameterError, match="names a segment twice"):
-        fim.mine(table, basket="b", item="i", by="store", segments=["1", "1.0"], epsilon=1.0, delta=1e-6)
+        fim.mine(
+            table, basket="b", item="i", by="store", segments=["1", "1.0"], epsilon=1.0, delta=1e-6
+        )
 
 
 def test_no_two_items_print_alike() -> None:
     numbers = [22423, 10**18, 10**17, -(10**18), 2**62]
-    table = pa.table({"b": [1] * 10, "i": [*map(str, numbers), *(f"{number}.0" for number in numbers)]})
+    table = pa.table(
+        {"b": [1] * 10, "i": [*map(str, numbers), *(f"{number}.0" for number in numbers)]}
+    )
     wide = pa.table({"n": numbers, "t": [*map(str, numbers)]})
     readings: list[tuple[pa.Table, dict[str, Any]]] = [
         (table, {"basket": "b", "item": "i"}),
@@ -171,7 +200,18 @@ def test_no_two_items_print_alike() -> None:
 # -------------------- tables of 0 and 1
 
 ROW_NUMBERS = (
-    *("Unnamed: 0", "index", "X", "rownames", "Row ID", "S.No", "#", "__index_level_0__", "level_0", "row_number"),
+    *(
+        "Unnamed: 0",
+        "index",
+        "X",
+        "rownames",
+        "Row ID",
+        "S.No",
+        "#",
+        "__index_level_0__",
+        "level_0",
+        "row_number",
+    ),
     *("Sr. No.", "rowid", "id", "No."),
 )
 
@@ -181,7 +221,12 @@ def test_row_numbers_are_no_item(name: str, tmp_path: Path) -> None:
     lines = [f'"{name}",tea,milk', *(f"{row},{row % 2},1" for row in range(1, 9))]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     frame = pd.read_csv(tmp_path / "a.csv")
-    for source in (tmp_path / "a.csv", frame, frame.astype(object), pa.table(frame.to_dict("list"))):
+    for source in (
+        tmp_path / "a.csv",
+        frame,
+        frame.astype(object),
+        pa.table(frame.to_dict("list")),
+    ):
         with pytest.raises(fim.DataError, match="called like an id") as error:
             read_transactions(source, input_format="one-hot")
         assert repr(name) in str(error.value)
@@ -223,17 +268,30 @@ def test_a_question_mark_is_no_value_in_a_table_of_0_and_1() -> None:
     text = "tea,milk\n1,?\n?,1\n0,1\n"
     frame = pd.read_csv(io.StringIO(text))
     for source in (frame, pa.table(frame.to_dict("list"))):
-        baskets = [set(basket) for [basket] in units_of(read_transactions(source, input_format="one-hot"))]
+        baskets = [
+            set(basket) for [basket] in units_of(read_transactions(source, input_format="one-hot"))
+        ]
         assert baskets == [{"tea"}, {"milk"}, {"milk"}]
     assert labels_of(read_transactions([["?", "tea"]]).vocabulary) == ["?", "tea"]
 
 
 @pytest.mark.parametrize(
-    "values", [[True, False, None], [1, 0, None], [1.0, 0.0, float("nan")], ["yes", "no", ""], [True, "no", 0]]
+    "values",
+    [
+        [True, False, None],
+        [1, 0, None],
+        [1.0, 0.0, float("nan")],
+        ["yes", "no", ""],
+        [True, "no", 0],
+    ],
 )
 def test_objects_of_any_kind_say_what_their_texts_say(values: list[object]) -> None:
-    frame = pd.DataFrame({"tea": pd.Series(values, dtype=object), "milk": pd.Series([True] * 3, dtype=object)})
-    baskets = [set(basket) for [basket] in units_of(read_transactions(frame, input_format="one-hot"))]
+    frame = pd.DataFrame(
+        {"tea": pd.Series(values, dtype=object), "milk": pd.Series([True] * 3, dtype=object)}
+    )
+    baskets = [
+        set(basket) for [basket] in units_of(read_transactions(frame, input_format="one-hot"))
+    ]
     assert baskets == [{"tea", "milk"}, {"milk"}, {"milk"}]
     wrong = frame.assign(tea=pd.Series([True, "perhaps", None], dtype=object))
     with pytest.raises(fim.DataError, match="a column of the frame"):

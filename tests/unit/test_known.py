@@ -1,4 +1,6 @@
-"""Itemsets that are known from an earlier release: each gets its support, and their items need not be found."""
+"""Itemsets that are known from an earlier release: each gets its support, and their items need not
+be found.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, item_thre
 from fim_private.reading.labels import mixed_vocabulary
 
 BUDGET: dict[str, Any] = {"size": 2, "epsilon": 1.0, "delta": 1e-6}
-ROWS = [("tea", "milk")] * 3000 + [("jam", "toast")] * 2000 + [("salt", "pepper")] * 30 + [("oil",)] * 500
+ROWS = (
+    [("tea", "milk")] * 3000
+    + [("jam", "toast")] * 2000
+    + [("salt", "pepper")] * 30
+    + [("oil",)] * 500
+)
 
 
 def test_each_known_itemset_has_its_support_in_a_release() -> None:
@@ -37,7 +44,13 @@ def test_each_known_itemset_has_its_support_in_a_release() -> None:
 def test_an_item_that_is_not_known_still_needs_the_threshold() -> None:
     """And one that is known needs none, whoever has it."""
     recipe = Recipe.of(
-        (2,), 5, union=False, by_user=False, epsilon=BUDGET["epsilon"], neighbors="add-remove", listed=False
+        (2,),
+        5,
+        union=False,
+        by_user=False,
+        epsilon=BUDGET["epsilon"],
+        neighbors="add-remove",
+        listed=False,
     )
     budget = GaussianBudget(BUDGET["epsilon"], "add-remove")
     delta = BUDGET["delta"]
@@ -51,10 +64,14 @@ def test_an_item_that_is_not_known_still_needs_the_threshold() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 "fim_private.levelwise.discovery.noisy_sums",
-                lambda sums, *_, weight=weight: np.where(np.arange(len(sums)) < 2, -(10**9), weight),
+                lambda sums, *_, weight=weight: np.where(
+                    np.arange(len(sums)) < 2, -(10**9), weight
+                ),
             )
             randomness = Randomness.of_seed(1)
-            found, level = found_items(items, budget, recipe, delta, randomness, listed=2, known={0, 1})
+            found, level = found_items(
+                items, budget, recipe, delta, randomness, listed=2, known={0, 1}
+            )
         assert {*found.tolist()} == named
         assert len(level.sets) == len(named)
     assert threshold > 3 * GRID
@@ -68,7 +85,9 @@ def test_a_saved_release_is_known_on_the_command_line(tmp_path: Path) -> None:
     columns = ("--basket", "basket", "--item", "item", "--top", "2")
     first = run(tmp_path, "mine", "sales.csv", *columns, "--output", "week1.json")
     assert first.returncode == 0, first.stderr
-    done = run(tmp_path, "mine", "sales.csv", *columns, "--known", "week1.json", "--output", "week2.json")
+    done = run(
+        tmp_path, "mine", "sales.csv", *columns, "--known", "week1.json", "--output", "week2.json"
+    )
     assert done.returncode == 0, done.stderr
     values = json.loads((tmp_path / "week2.json").read_text())
     assert values["known_from"] == {"itemsets": 2, "source": "week1.json"}
@@ -83,7 +102,10 @@ def test_a_saved_release_is_known_on_the_command_line(tmp_path: Path) -> None:
     ("asked", "said"),
     [
         ({"min_support": 5}, "known goes with top, not with min_support"),
-        ({"mechanism": "limited-domain"}, "known goes with mechanism levelwise, not limited-domain"),
+        (
+            {"mechanism": "limited-domain"},
+            ("known goes with mechanism levelwise, not limited-domain"),
+        ),
         ({"exclude": ["tea"]}, "known has no itemset whose items may all be released"),
         ({"known": []}, "known must hold at least one itemset"),
         ({"known": ["tea"]}, "known: itemset 1 must be a collection of items, not str"),
@@ -109,7 +131,14 @@ def test_known_itemsets_of_a_list_and_of_numbers_that_are_texts() -> None:
     found = fim.mine(rows, top=1, known=[("3", "4")], rules=True, seed=1, **BUDGET)
     assert [one.items for one in found.known] == [(3, 4)]
     assert found.known[0].support == pytest.approx(2000, abs=300)
-    listed = fim.mine(rows, top=1, known=[("3", "4"), ("3", "9")], catalogue=["1", "2", "3", "4"], seed=1, **BUDGET)
+    listed = fim.mine(
+        rows,
+        top=1,
+        known=[("3", "4"), ("3", "9")],
+        catalogue=["1", "2", "3", "4"],
+        seed=1,
+        **BUDGET,
+    )
     assert [one.items for one in listed.known] == [(3, 4)]
     with_parts = fim.mine(rows, top=1, catalogue=["1", "2", "3", "4"], rules=True, seed=1, **BUDGET)
     assert {one.items: one.support for one in with_parts.parts} == {

@@ -23,13 +23,23 @@ import pytest
 import fim_private as fim
 
 SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500
-SALES = pa.table({"order": [1, 1, 2, 3] * 40, "item": ["a", "b", "a", "c"] * 40, "who": ["u", None, "v", "u"] * 40})
+SALES = pa.table(
+    {
+        "order": [1, 1, 2, 3] * 40,
+        "item": ["a", "b", "a", "c"] * 40,
+        "who": ["u", None, "v", "u"] * 40,
+    }
+)
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="what a process holds is read from /proc")
+linux = pytest.mark.skipif(
+    sys.platform != "linux", reason=("what a process holds is read from /proc")
+)
 
 
 def asked(folder: Path) -> list[Callable[[], object]]:
-    """Small runs of all kinds: releases, counts, reads and files, with a ledger and without, and refusals."""
+    """Small runs of all kinds: releases, counts, reads and files, with a ledger and without, and
+    refusals.
+    """
     pyarrow.parquet.write_table(SALES, folder / "a.parquet")
     pyarrow.feather.write_feather(SALES, folder / "a.arrow")
     (folder / "a.csv").write_text("order,item\n1,a\n1,b\n2,a\n")
@@ -39,7 +49,8 @@ def asked(folder: Path) -> list[Callable[[], object]]:
     (folder / "b.parquet").write_bytes((folder / "a.parquet").read_bytes()[:-20])
     (folder / "b.json").write_text('{"schema": 1}')
     ledger = folder / "a.ledger"
-    # Large enough for all runs but one kind; its entries are read each time, so it is made anew now and then.
+    # Large enough for all runs but one kind; its entries are read each time, so it is made anew now
+    # and then.
     opened = count()
 
     def fresh() -> fim.Ledger:
@@ -66,7 +77,8 @@ def asked(folder: Path) -> list[Callable[[], object]]:
         lambda: fim.read_transactions(folder / "b.csv", **long),
         lambda: fim.read_transactions(folder / "b.dat.gz"),
         lambda: fim.read_transactions(folder / "b.parquet", **long),
-        lambda: fim.read_transactions(folder / "a.parquet", **long, user="who"),  # rows without a user
+        # rows without a user
+        lambda: fim.read_transactions(folder / "a.parquet", **long, user="who"),
         lambda: fim.read_transactions(folder / "none.csv"),
         lambda: fim.mine(SHOP, size=2, max_work=1, mechanism="exponential", universe_size=100),
         lambda: fim.mine(SHOP, max_memory=1),
@@ -84,7 +96,9 @@ def run(runs: Iterator[Callable[[], object]], number: int) -> None:
 
 
 def held() -> tuple[int, set[str], int, set[str]]:
-    """Kilobytes of this process, what its open files are, how many threads it has, and what it left where it may."""
+    """Kilobytes of this process, what its open files are, how many threads it has, and what it left
+    where it may.
+    """
     gc.collect()
     pa.default_memory_pool().release_unused()
     status = Path("/proc/self/status").read_text()

@@ -1,4 +1,6 @@
-"""The studies of private learners: RecConcave against the paper's steps, point for point, and a histogram's score."""
+"""The studies of private learners: RecConcave against the paper's steps, point for point, and a
+histogram's score.
+"""
 
 from __future__ import annotations
 
@@ -53,17 +55,26 @@ def slow(qualities: list[int], promise: float, share: float, levels: int, base: 
         unit = 1 << power
         taken: list[tuple[set[int], float]] = []
         for offset in (0, 4 * unit):
-            best = {first: max(qualities[first : first + 8 * unit]) for first in range(offset, last + 1, 8 * unit)}
+            best = {
+                first: max(qualities[first : first + 8 * unit])
+                for first in range(offset, last + 1, 8 * unit)
+            }
             first, *others = sorted(best, key=lambda start: -best[start]) or [last + 1]
-            clears = released(best[first] - best[others[0]], BUDGET) if others else float(bool(best))
-            taken.append(({z for z in range(first, first + 8 * unit) if z <= last and z % unit == 0}, clears))
+            clears = (
+                released(best[first] - best[others[0]], BUDGET) if others else float(bool(best))
+            )
+            taken.append(
+                ({z for z in range(first, first + 8 * unit) if z <= last and z % unit == 0}, clears)
+            )
         (first_set, one), (second_set, two) = taken
         for points, weight in (
             (first_set | second_set, one * two),
             (first_set, one * (1 - two)),
             (second_set, (1 - one) * two),
         ):
-            for point, share_of in softmax({z: qualities[z] for z in points}, BUDGET.point).items() if points else ():
+            for point, share_of in (
+                softmax({z: qualities[z] for z in points}, BUDGET.point).items() if points else ()
+            ):
                 found[point] = found.get(point, 0.0) + chance * weight * share_of
     return found
 
@@ -86,15 +97,20 @@ def test_the_law_is_that_of_the_steps(values: list[int], share: float, levels: i
         quality = Peaked.of_values(sorted(values), 63)
         found = rec_concave.law(quality, len(values) / 2, share, levels, BUDGET)
         expected = slow(qualities_of(values, 63), len(values) / 2, share, levels, 3)
-        # Where several intervals are tied for the best, which of them is taken is not said; then δ is all there is.
+        # Where several intervals are tied for the best, which of them is taken is not said; then δ
+        # is all there is.
         assert math.fsum(found.values()) == pytest.approx(math.fsum(expected.values()), abs=1e-9)
         tied = math.fsum(abs(found.get(z, 0) - expected.get(z, 0)) for z in range(64)) / 2
         assert tied <= (2 * BUDGET.delta if levels else 0) + 1e-9
         if not levels:
             return
         low, high = min(values), max(values)
-        within = rec_concave.law(quality, len(values) / 2, share, levels, BUDGET, within=(low, high))
-        assert math.fsum(within.values()) == pytest.approx(math.fsum(p for z, p in found.items() if low <= z <= high))
+        within = rec_concave.law(
+            quality, len(values) / 2, share, levels, BUDGET, within=(low, high)
+        )
+        assert math.fsum(within.values()) == pytest.approx(
+            math.fsum(p for z, p in found.items() if low <= z <= high)
+        )
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
@@ -106,21 +122,31 @@ def test_a_margin_of_sensitivity_1_breaks_delta(epsilon: float) -> None:
 
 
 def test_one_value_moves_the_score_of_a_histogram_no_more_than_is_said() -> None:
-    # All data of three training values in two bins, and of two validation values, with any noise on the counts.
+    # All data of three training values in two bins, and of two validation values, with any noise on
+    # the counts.
     n, m, bins = 3, 2, 2
 
     def density(counts: tuple[int, ...]) -> learners.Cells:
-        return np.repeat(np.clip(np.array(counts, dtype=float), 0, n) * bins / n, learners.BINS[-1] // bins)
+        return np.repeat(
+            np.clip(np.array(counts, dtype=float), 0, n) * bins / n, learners.BINS[-1] // bins
+        )
 
     fine = learners.BINS[-1]
-    places = [np.bincount(np.array(pair) * (fine // bins), minlength=fine).astype(float) for pair in ((0, 0), (0, 1))]
+    places = [
+        np.bincount(np.array(pair) * (fine // bins), minlength=fine).astype(float)
+        for pair in ((0, 0), (0, 1))
+    ]
     most = 0.0
     for noise in range(-4, 5):
         for one, two in combinations_with_replacement(range(n + 1), 2):
             if two - one != 1:
                 continue
             first, second = (density((c + noise, n - c - noise)) for c in (one, two))
-            most = max(most, *(abs(learners.score(first, v) - learners.score(second, v)) for v in places))
+            most = max(
+                most, *(abs(learners.score(first, v) - learners.score(second, v)) for v in places)
+            )
     assert 2 * bins / n < most <= 4 * bins / n
     steep = density((n, 0))
-    assert abs(learners.score(steep, places[0]) - learners.score(steep, places[1])) == pytest.approx(2 * bins / m)
+    assert abs(
+        learners.score(steep, places[0]) - learners.score(steep, places[1])
+    ) == pytest.approx(2 * bins / m)

@@ -1,4 +1,6 @@
-"""The ledger: exact sums that never exceed the limit, what it refuses, what it notices, and what crashes cannot do."""
+"""The ledger: exact sums that never exceed the limit, what it refuses, what it notices, and what
+crashes cannot do.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,13 @@ BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
 
 
-def charge(epsilon: Any = 1, delta: Any = 0, rho: Any = None, zcdp_delta: Any = None, **changes: Any) -> Charge:
+def charge(
+    epsilon: Any = 1, delta: Any = 0, rho: Any = None, zcdp_delta: Any = None, **changes: Any
+) -> Charge:
     exact = Fraction(by_digits(epsilon))
-    concentrated = ZcdpCost(exact**2 / 2 if rho is None else rho, delta if zcdp_delta is None else zcdp_delta)
+    concentrated = ZcdpCost(
+        exact**2 / 2 if rho is None else rho, delta if zcdp_delta is None else zcdp_delta
+    )
     values: dict[str, Any] = {"command": "mine", "dataset": "sales", "privacy_unit": "basket"}
     values |= {"neighbors": "replace-one", "parameters": {"size": 2}, **changes}
     return Charge(cost=PrivacyCost(epsilon, delta), zcdp=concentrated, **values)
@@ -82,7 +88,8 @@ def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
     with pytest.raises(fim.LedgerError) as raised:
         other.charge(charge(1, 1e-6))
     assert raised.value.spelled(lambda name: f"--{name}").endswith(
-        "epsilon 0.5 and delta 9e-06 are left, and it takes epsilon 1 and delta 1e-06; ask with a smaller --epsilon"
+        "epsilon 0.5 and delta 9e-06 are left, and it takes epsilon 1 and delta 1e-06; ask with "
+        "a smaller --epsilon"
     )
     assert len(other.entries) == 1
 
@@ -90,13 +97,15 @@ def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
 def test_what_zcdp_allows_follows_from_the_limit(path: Path) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
     limit = ledger.statement().limit
-    # The whole is δ/2-approximately ρ-zCDP, and so (ε, δ)-private: mixtures, and the conversion of what is left.
+    # The whole is δ/2-approximately ρ-zCDP, and so (ε, δ)-private: mixtures, and the conversion of
+    # what is left.
     naming = limit["zcdp_delta"]
     assert naming == Fraction(1, 200_000)
     assert zcdp_epsilon(limit["rho"], (Fraction(1, 10**5) - naming) / (1 - naming)) <= 3
     each = limit["rho"] / 4
     for _ in range(4):
-        ledger.charge(charge(1, 1e-6, rho=each, zcdp_delta=Fraction(1, 10**6)))  # ε adds up to 4: not what counts
+        # ε adds up to 4: not what counts
+        ledger.charge(charge(1, 1e-6, rho=each, zcdp_delta=Fraction(1, 10**6)))
     assert ledger.left.rho == 0
     with pytest.raises(fim.LedgerError, match="nothing is left, and it takes rho"):
         ledger.charge(charge(1, 0, rho=Fraction(1, 10**17)))
@@ -117,14 +126,20 @@ class Sequences(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "sales.ledger"
         self.composition = random.choice(["basic", "zcdp"])
-        self.ledger = fim.Ledger.create(self.path, epsilon=2, delta=3e-6, composition=self.composition)
+        self.ledger = fim.Ledger.create(
+            self.path, epsilon=2, delta=3e-6, composition=self.composition
+        )
         self.taken: list[tuple[Fraction, Fraction, Fraction]] = []
         self.copies: list[tuple[Path, int]] = []
 
-    def sums(self, more: tuple[Fraction, Fraction, Fraction] | None = None) -> tuple[Fraction, Fraction]:
+    def sums(
+        self, more: tuple[Fraction, Fraction, Fraction] | None = None
+    ) -> tuple[Fraction, Fraction]:
         rows = [*self.taken, *([more] if more else [])]
         place = 0 if self.composition == "basic" else 2
-        return sum((row[place] for row in rows), Fraction(0)), sum((row[1] for row in rows), Fraction(0))
+        return sum((row[place] for row in rows), Fraction(0)), sum(
+            (row[1] for row in rows), Fraction(0)
+        )
 
     @property
     def limit(self) -> tuple[Fraction, Fraction]:
@@ -174,7 +189,9 @@ class Sequences(RuleBasedStateMachine):
     @invariant()
     def within_the_limit(self) -> None:
         """What the file says is what was taken, and within the limit."""
-        costs = [(entry.cost.epsilon, entry.cost.delta, entry.zcdp.rho) for entry in self.ledger.entries]
+        costs = [
+            (entry.cost.epsilon, entry.cost.delta, entry.zcdp.rho) for entry in self.ledger.entries
+        ]
         assert costs == self.taken
         assert all(a <= b for a, b in zip(self.sums(), self.limit, strict=True))
 
@@ -190,9 +207,18 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"dataset": "shop"}, "is the budget of the data set 'sales', not of 'shop'; if they are the same people"),
-        ({"privacy_unit": "user"}, "protects baskets, and this release protects users; ask without user"),
-        ({"neighbors": "add-remove"}, "is for neighbors 'replace-one', and this release is for 'add-remove'"),
+        (
+            {"dataset": "shop"},
+            ("is the budget of the data set 'sales', not of 'shop'; if they are the same people"),
+        ),
+        (
+            {"privacy_unit": "user"},
+            ("protects baskets, and this release protects users; ask without user"),
+        ),
+        (
+            {"neighbors": "add-remove"},
+            ("is for neighbors 'replace-one', and this release is for 'add-remove'"),
+        ),
     ],
 )
 @pytest.mark.parametrize("bound", ["at creation", "by the first release"])
@@ -200,7 +226,9 @@ def test_it_is_bound_to_one_data_set_unit_and_relation(
     path: Path, changes: dict[str, str], says: str, bound: str
 ) -> None:
     terms: dict[str, Any] = (
-        {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"} if bound == "at creation" else {}
+        {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"}
+        if bound == "at creation"
+        else {}
     )
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **terms)
     if bound != "at creation":
@@ -213,38 +241,51 @@ def test_it_is_bound_to_one_data_set_unit_and_relation(
 def test_it_is_bound_to_the_columns_that_named_the_unit_first(path: Path) -> None:
     import pyarrow as pa
 
-    shop = pa.table({"who": range(650), "city": ["Bonn"] * 650, "visit": range(650), "items": BASKETS})
+    shop = pa.table(
+        {"who": range(650), "city": ["Bonn"] * 650, "visit": range(650), "items": BASKETS}
+    )
     ledger = fim.Ledger.create(path, epsilon=9, delta=1e-4)
     asked: dict[str, Any] = {"dataset": "sales", "epsilon": 0.5}
     fim.mine(shop, user="who", ledger=ledger, **asked)
     for refusing in (
         lambda: fim.mine(shop, user="city", ledger=ledger, **asked),
         lambda: fim.count(shop, [["jam"]], user="city", ledger=fim.Ledger(path), **asked),
-        lambda: fim.vote(shop, lambda block: ["jam"], user="city", ledger=fim.Ledger(path), **asked),
+        lambda: fim.vote(
+            shop, lambda block: ["jam"], user="city", ledger=fim.Ledger(path), **asked
+        ),
         lambda: fim.mine(fim.read_transactions(shop, user="city"), ledger=ledger, **asked),
     ):
         with pytest.raises(fim.LedgerError) as raised:
             refusing()
         assert str(raised.value).endswith(
-            "protects users named by 'who', and this release names them by 'city'. Give user 'who', or "
+            "protects users named by 'who', and this release names them by 'city'. Give user "
+            "'who', or "
             "another ledger, or say allow_other_unit if both name the same users"
         )
     assert len(ledger.entries) == 1
     fim.count(shop, [["jam"]], user="who", ledger=ledger, **asked)
     fim.mine(shop, user="city", ledger=fim.Ledger(path, allow_other_unit=True), **asked)
     assert [entry.unit_columns for entry in ledger.entries] == [("who",), ("who",), ("city",)]
-    with pytest.raises(fim.LedgerError, match="named by 'who'"):  # it was allowed for that one alone
+    # it was allowed for that one alone
+    with pytest.raises(fim.LedgerError, match="named by 'who'"):
         fim.mine(shop, user="city", ledger=ledger, **asked)
-    assert ledger.statement().protected.startswith("It is about one user, with all their baskets (named by 'who'), ")
+    assert ledger.statement().protected.startswith(
+        "It is about one user, with all their baskets (named by 'who'), "
+    )
     assert ledger.statement().to_dict()["unit_columns"] == ["who"]
 
 
-def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_held_to_them(ledger: fim.Ledger) -> None:
+def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_held_to_them(
+    ledger: fim.Ledger,
+) -> None:
     ledger.charge(charge(0.1))
     ledger.charge(charge(0.1, unit_columns=("customer", "date")))
     ledger.charge(charge(0.1, unit_columns=("date", "customer")))
     ledger.charge(charge(0.1))
-    with pytest.raises(fim.LedgerError, match="named by 'customer' and 'date', and this release names them by 'order'"):
+    with pytest.raises(
+        fim.LedgerError,
+        match=("named by 'customer' and 'date', and this release names them by 'order'"),
+    ):
         ledger.charge(charge(0.1, unit_columns=("order",)))
 
 
@@ -267,7 +308,9 @@ def test_terms_are_checked(path: Path) -> None:
     assert not path.exists()
 
 
-def test_creating_leaves_one_file_or_none_and_replaces_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_creating_leaves_one_file_or_none_and_replaces_none(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fim.Ledger.create(path, epsilon=1, delta=0)
     before = path.read_bytes()
     with pytest.raises(fim.LedgerError, match="there is such a file already"):
@@ -303,7 +346,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str = "anot
 
 
 EDITS = [
-    """UPDATE entries SET record = replace(record, '"epsilon":"1"', '"epsilon":"0"') WHERE number = 2""",
+    """UPDATE entries SET record = replace(record, '"epsilon":"1"', '"epsilon":"0"') WHERE number = 2""",  # noqa: E501
     "UPDATE entries SET hash = lower(hex(zeroblob(32))) WHERE number = 2",
     "DELETE FROM entries WHERE number = 1",
     "DELETE FROM entries WHERE number = 2",
@@ -338,7 +381,9 @@ def test_an_edit_between_them_gains_nothing_here_and_is_noticed_when_all_is_veri
     for _ in range(3):
         ledger.charge(charge(1, 1e-6))
     cheap = ledger.entries[1].record().replace('"epsilon":"1"', '"epsilon":"0"')
-    edited(path, f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2")
+    edited(
+        path, (f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2")
+    )
     assert fim.Ledger(path).left.epsilon == 0
     with pytest.raises(fim.LedgerError, match="nothing is left"):
         fim.Ledger(path).charge(charge(1e-3))
@@ -361,7 +406,9 @@ def test_opening_and_charging_read_what_is_new_and_no_more(
     monkeypatch.setattr(Entry, "read", watched)
     fim.Ledger(path).charge(charge(Fraction(1, 3)))
     assert {json.loads(text)["number"] for text in texts} == {1}
-    monkeypatch.setattr(storage, "entries", lambda connection, after=0: pytest.fail("read all") if not after else ())
+    monkeypatch.setattr(
+        storage, "entries", lambda connection, after=0: pytest.fail("read all") if not after else ()
+    )
     assert fim.Ledger(path).left.epsilon == 3 - Fraction(50, 70) - Fraction(1, 3)
 
 
@@ -379,7 +426,10 @@ def test_what_another_added_is_verified(
         elsewhere(there, tmp_path)
         for _ in range(2):
             other.charge(charge(0.5))
-    edited(path, """UPDATE entries SET record = replace(record, '"epsilon":"1/2"', '"epsilon":"0"') WHERE number = 4""")
+    edited(
+        path,
+        """UPDATE entries SET record = replace(record, '"epsilon":"1/2"', '"epsilon":"0"') WHERE number = 4""",  # noqa: E501
+    )
     with pytest.raises(fim.LedgerError, match="damaged"):
         ledger.charge(charge(0.5))
     assert "damaged" in refused(path)
@@ -422,13 +472,18 @@ OLD_ENTRY = (
 def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
     storage.create(path, OLD_TERMS)
     entry = OLD_ENTRY % hashed(OLD_TERMS)
-    edited(path, "PRAGMA user_version = 1", f"INSERT INTO entries VALUES (1, '{entry}', '{hashed(entry)}')")
+    edited(
+        path,
+        "PRAGMA user_version = 1",
+        (f"INSERT INTO entries VALUES (1, '{entry}', '{hashed(entry)}')"),
+    )
     ledger = fim.Ledger(path)
     assert (ledger.left.epsilon, ledger.entries[0].unit_columns) == (Fraction(5, 2), None)
     assert ledger.charge(charge(0.5, privacy_unit="user", unit_columns=("customer",))).entry == 2
     assert ledger.statement(verify=True).unit_columns == ("customer",)
     with sqlite3.connect(path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)  # an older program cannot read it any more
+        # an older program cannot read it any more
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
     connection.close()
 
 
@@ -438,10 +493,21 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 @pytest.mark.parametrize(
     "statements",
     [
-        ["CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = new.number; END"],
+        [
+            (
+                "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = "
+                "new.number; END"
+            )
+        ],
         ["INSERT INTO entries VALUES (0, 'x', 'y')"],
-        ["DROP TABLE entries", f"CREATE VIEW entries AS {HANGS} SELECT i AS number, '' AS record, '' AS hash FROM n"],
-        ["ALTER TABLE entries RENAME TO kept", "CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1"],
+        [
+            "DROP TABLE entries",
+            (f"CREATE VIEW entries AS {HANGS} SELECT i AS number, '' AS record, '' AS hash FROM n"),
+        ],
+        [
+            "ALTER TABLE entries RENAME TO kept",
+            ("CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1"),
+        ],
         ["CREATE INDEX i ON entries (hash)"],
         [f"DROP TABLE terms; {storage._TABLES[0].replace('CHECK (one = 1)', 'CHECK (one > 0)')}"],
     ],
@@ -451,7 +517,9 @@ def test_a_schema_that_is_not_the_two_tables_is_refused(
     ledger: fim.Ledger, path: Path, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger.charge(charge(0.5))
-    for statement in "; ".join(statements).split("; ") if "TRIGGER" not in statements[0] else statements:
+    for statement in (
+        "; ".join(statements).split("; ") if "TRIGGER" not in statements[0] else statements
+    ):
         edited(path, statement)
     assert "does not hold the two tables of a ledger, and nothing else" in refused(path)
     monkeypatch.setattr(LocalSource, "spectrum", None)  # is never come to
@@ -460,7 +528,10 @@ def test_a_schema_that_is_not_the_two_tables_is_refused(
 
 
 def test_what_is_written_is_read_back_before_it_counts(ledger: fim.Ledger, path: Path) -> None:
-    forgets = "CREATE TEMP TRIGGER t AFTER INSERT ON main.entries BEGIN DELETE FROM entries WHERE number = 1; END"
+    forgets = (
+        "CREATE TEMP TRIGGER t AFTER INSERT ON main.entries BEGIN DELETE FROM entries "
+        "WHERE number = 1; END"
+    )
     with storage.opened(path, writes=True) as connection:
         connection.execute(forgets)
         with pytest.raises(fim.LedgerError, match="does not keep what is written"):
@@ -469,14 +540,19 @@ def test_what_is_written_is_read_back_before_it_counts(ledger: fim.Ledger, path:
 
 
 def test_reading_takes_a_limited_number_of_steps(ledger: fim.Ledger, path: Path) -> None:
-    with pytest.raises(fim.LedgerError, match="more steps than any ledger does"), storage.opened(path) as connection:
+    with (
+        pytest.raises(fim.LedgerError, match="more steps than any ledger does"),
+        storage.opened(path) as connection,
+    ):
         connection.execute(f"{HANGS} SELECT count(*) FROM n").fetchone()
     assert ledger.charge(charge()).entry == 1
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o777])
 @pytest.mark.every_case
-def test_a_new_ledger_is_readable_by_its_owner_only(path: Path, mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_ledger_is_readable_by_its_owner_only(
+    path: Path, mask: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     modes: list[int] = []
     write_new = storage._write_new
 
@@ -493,7 +569,8 @@ def test_a_new_ledger_is_readable_by_its_owner_only(path: Path, mask: int, monke
             modes += [each.stat().st_mode & 0o777 for each in path.parent.glob("sales.ledger*")]
     finally:
         os.umask(before)
-    assert len(modes) == 5  # while it is made under two names, and it, its log and the log's index while it is written
+    # while it is made under two names, and it, its log and the log's index while it is written
+    assert len(modes) == 5
     assert {*modes} == {0o600}
 
 
@@ -514,7 +591,9 @@ def test_what_the_chain_alone_does_not_show_is_noticed_where_it_was_used(
         ledger.charge(charge(1, 1e-6))
         cheap = ledger.entries[-1].record().replace('"epsilon":"1"', '"epsilon":"1/1000"')
         statement = (
-            statement.replace("{cheap}", cheap).replace("{hash}", hashed(cheap)) if ledger.entries[1:] else statement
+            statement.replace("{cheap}", cheap).replace("{hash}", hashed(cheap))
+            if ledger.entries[1:]
+            else statement
         )
     edited(path, statement)
     assert "is not what it was when it was last used here" in refused(path)
@@ -536,7 +615,10 @@ def test_a_copy_put_back_is_noticed_by_who_has_it_open_even_without_a_home(
     assert fim.Ledger(path).entries == ()  # what cannot be noticed
 
 
-NO_SUMS = '{"entries": 1, "hash": "%s", "verified": {"terms": "", "first": "", "unit_columns": null, "reaches": %s}}'
+NO_SUMS = (
+    '{"entries": 1, "hash": "%s", "verified": {"terms": "", "first": "", "unit_columns": '
+    'null, "reaches": %s}}'
+)
 
 
 @pytest.mark.parametrize(
@@ -587,7 +669,10 @@ def test_a_copy_of_a_ledger_that_was_renewed_is_never_charged_again(
     shutil.copy(path, tmp_path / "new")
     for place in (path, tmp_path / "elsewhere.ledger"):
         shutil.copy(tmp_path / "copy", place)
-        assert "is an older copy of a ledger that was renewed, and takes no more charges" in refused(place)
+        assert (
+            "is an older copy of a ledger that was renewed, and takes no more charges"
+            in refused(place)
+        )
     with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
         ledger.charge(charge())  # it was open all the time
     with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
@@ -612,14 +697,19 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
     for call in (old.charge, old.check):
         with pytest.raises(fim.LedgerError, match="' was renewed, and takes no more charges"):
             call(charge(0.1))
-    with pytest.raises(fim.LedgerError, match="was renewed already; renew the ledger that followed it"):
+    with pytest.raises(
+        fim.LedgerError, match=("was renewed already; renew the ledger that followed it")
+    ):
         renewed(aside)
     said = old.statement(verify=True)
     assert len(said.entries) == 1
     assert said.left.epsilon == 0
     assert said.more_like_last() == 0
     shown = " ".join(render_statement(said, Screen()).split())
-    assert "It was renewed, and takes no more charges: they go to the ledger that followed it." in shown
+    assert (
+        "It was renewed, and takes no more charges: they go to the ledger that followed it."
+        in shown
+    )
     assert "may have an ε of up to" not in shown
     assert aside.read_bytes() == before
     shutil.copy(aside, path)
@@ -662,32 +752,52 @@ def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
     assert renewed(path).entries == ()
 
 
-PROMISE: dict[str, Any] = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "per": "month"}
+PROMISE: dict[str, Any] = {
+    "dataset": "sales",
+    "neighbors": "add-remove",
+    "unit": "user",
+    "per": "month",
+}
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        *({"dataset": "returns"}, {"neighbors": "replace-one"}, {"per": "week"}, {"unit": "user", "per": None}),
+        *(
+            {"dataset": "returns"},
+            {"neighbors": "replace-one"},
+            {"per": "week"},
+            {"unit": "user", "per": None},
+        ),
         {"unit": "basket", "per": None},
     ],
     ids=str,
 )
 @pytest.mark.every_case
-def test_only_the_same_promise_adds_up_with_the_ledger_before(path: Path, other: dict[str, Any]) -> None:
+def test_only_the_same_promise_adds_up_with_the_ledger_before(
+    path: Path, other: dict[str, Any]
+) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **PROMISE)
     span = Span("sold_at", ("order_id",), "month", "2026-11")
     ledger.charge(charge(neighbors="add-remove", privacy_unit="user", span=span))
     same = renewed(path)  # what is left out stays as it was
-    assert {name: same.statement().to_dict()[name] for name in ("dataset", "neighbors", "privacy_unit", "per")} == {
+    assert {
+        name: same.statement().to_dict()[name]
+        for name in ("dataset", "neighbors", "privacy_unit", "per")
+    } == {
         "dataset": "sales",
         "neighbors": "add-remove",
         "privacy_unit": "user",
         "per": "month",
     }
     [note] = same.statement().notes
-    assert "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times is protected by both" in note
-    said = renewed(path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other).statement()
+    assert (
+        "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times is "
+        "protected by both"
+    ) in note
+    said = renewed(
+        path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other
+    ).statement()
     assert set(said.to_dict()["renewed"]) == {"file", "id", "time"}
     assert "The ledger before it, 'sales.ledger.2', promised something else" in said.notes[0]
     assert "together" not in said.notes[0]
@@ -706,8 +816,14 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "text": (lambda path: path.write_text("hello\n" * 1000), "damaged, or no ledger"),
     "database": (lambda path: edited(path, "CREATE TABLE t (x)"), "is no ledger"),
     "truncated": (lambda path: path.write_bytes(a_ledger(path).read_bytes()[:5000]), "damaged"),
-    "newer": (lambda path: edited(a_ledger(path), "PRAGMA user_version = 4"), "made by a newer fim-private"),
-    "hard link": (lambda path: path.with_name("other").hardlink_to(a_ledger(path)), "has several names"),
+    "newer": (
+        lambda path: edited(a_ledger(path), "PRAGMA user_version = 4"),
+        ("made by a newer fim-private"),
+    ),
+    "hard link": (
+        lambda path: path.with_name("other").hardlink_to(a_ledger(path)),
+        ("has several names"),
+    ),
     "folder": (lambda path: path.mkdir(), "is a folder or a device"),
     "fifo": (lambda path: os.mkfifo(path), "is a folder or a device"),
     "link in a circle": (lambda path: path.symlink_to(path), "links"),
@@ -715,7 +831,9 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize(("make", "says"), WRONG_FILES.values(), ids=WRONG_FILES)
-def test_what_is_no_ledger_is_refused_and_left_as_it_is(path: Path, make: Callable[[Path], object], says: str) -> None:
+def test_what_is_no_ledger_is_refused_and_left_as_it_is(
+    path: Path, make: Callable[[Path], object], says: str
+) -> None:
     make(path)
     before = path.read_bytes() if path.is_file() else None
     assert says in refused(path)
@@ -742,11 +860,17 @@ def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> No
 def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     release = fim.mine(BASKETS, ledger=ledger, dataset="sales", epsilon=0.5, delta=1e-6)
     assert release.charged == Charged("sales", 1, ledger.left)
-    counted = fim.count(BASKETS, [["bread"], ["jam"]], ledger=ledger, dataset="sales", epsilon=0.25, delta=0)
+    counted = fim.count(
+        BASKETS, [["bread"], ["jam"]], ledger=ledger, dataset="sales", epsilon=0.25, delta=0
+    )
     first, second = ledger.entries
     assert (first.command, first.cost, first.dataset) == ("mine", release.cost, "sales")
     assert first.parameters == {"mechanism": "limited-domain", "size": 2, "top": 1}
-    assert (second.command, second.cost, second.parameters) == ("count", counted.cost, {"itemsets": 2})
+    assert (second.command, second.cost, second.parameters) == (
+        "count",
+        counted.cost,
+        {"itemsets": 2},
+    )
     assert ledger.left.epsilon == Fraction(9, 4)
     assert json.loads(counted.to_json())["ledger"] == {
         "dataset": "sales",
@@ -773,7 +897,9 @@ def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
         ({"delta": 0, "catalogue": ["bread", "butter", "jam"]}, Fraction(1, 2), 0),
     ],
 )
-def test_what_a_release_spends_in_zcdp(path: Path, asked: dict[str, Any], rho: Fraction, delta: float) -> None:
+def test_what_a_release_spends_in_zcdp(
+    path: Path, asked: dict[str, Any], rho: Fraction, delta: float
+) -> None:
     import pyarrow as pa
 
     data = pa.table({"who": range(len(BASKETS)), "items": BASKETS}) if "user" in asked else BASKETS
@@ -795,7 +921,9 @@ def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
     assert release.noise is not None
     noise = release.noise
     assert noise.of_units is not None
-    assert ledger.entries[1].zcdp == ZcdpCost((1 / noise.of_units + 50 / (4 * noise.parameter)) / 2, 0)
+    assert ledger.entries[1].zcdp == ZcdpCost(
+        (1 / noise.of_units + 50 / (4 * noise.parameter)) / 2, 0
+    )
 
 
 def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) -> None:
@@ -803,9 +931,18 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
         raise AssertionError("it was read")
         yield []
 
-    terms: dict[str, Any] = {"epsilon": 3, "delta": 1e-5, "dataset": "sales", "neighbors": "add-remove"}
+    terms: dict[str, Any] = {
+        "epsilon": 3,
+        "delta": 1e-5,
+        "dataset": "sales",
+        "neighbors": "add-remove",
+    }
     bound = fim.Ledger.create(Path(ledger.statement().name).with_name("bound"), **terms)
-    asked: tuple[dict[str, Any], ...] = ({"epsilon": 3.5}, {"delta": 1e-3}, {"neighbors": "replace-one"})
+    asked: tuple[dict[str, Any], ...] = (
+        {"epsilon": 3.5},
+        {"delta": 1e-3},
+        {"neighbors": "replace-one"},
+    )
     for ask in (*asked, {"dataset": "other"}):
         with pytest.raises(fim.LedgerError):
             fim.mine(baskets(), **{"ledger": bound, "dataset": "sales", **ask})
@@ -818,12 +955,17 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
         ({"seed": 1}, "seed and ledger contradict each other"),
         ({"dataset": None}, "ledger needs dataset"),
         ({"ledger": None}, "dataset goes with ledger"),
-        ({"ledger": "sales.ledger"}, "ledger must be one that fim.Ledger opened, not 'sales.ledger'"),
+        (
+            {"ledger": "sales.ledger"},
+            ("ledger must be one that fim.Ledger opened, not 'sales.ledger'"),
+        ),
         ({"user": "customer"}, "user"),  # lists have no columns
     ],
 )
 @pytest.mark.parametrize("command", ["mine", "count"])
-def test_a_wrong_parameter_costs_nothing(ledger: fim.Ledger, wrong: dict[str, Any], says: str, command: str) -> None:
+def test_a_wrong_parameter_costs_nothing(
+    ledger: fim.Ledger, wrong: dict[str, Any], says: str, command: str
+) -> None:
     given = {"ledger": ledger, "dataset": "sales", **wrong}
     with pytest.raises(fim.FimPrivateError, match=says):
         fim.mine(BASKETS, **given) if command == "mine" else fim.count(BASKETS, [["jam"]], **given)
@@ -834,13 +976,22 @@ def test_an_abstention_costs_and_so_does_a_count_that_is_given_up(ledger: fim.Le
     assert not fim.mine([], ledger=ledger, dataset="sales")
     assert len(ledger.entries) == 1
     with pytest.raises(fim.WorkLimitError):
-        fim.mine([list(map(str, range(60)))] * 3, size=5, max_work=10, ledger=ledger, dataset="sales")
+        fim.mine(
+            [list(map(str, range(60)))] * 3, size=5, max_work=10, ledger=ledger, dataset="sales"
+        )
     assert len(ledger.entries) == 2
 
 
 def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_path: Path) -> None:
-    (tmp_path / "clinic.csv").write_text("visit,drug\n" + "".join(f"{n},antiretroviral\n" for n in range(500)))
-    source: dict[str, Any] = {"basket": "visit", "item": "drug", "ledger": ledger, "dataset": "sales"}
+    (tmp_path / "clinic.csv").write_text(
+        "visit,drug\n" + "".join(f"{n},antiretroviral\n" for n in range(500))
+    )
+    source: dict[str, Any] = {
+        "basket": "visit",
+        "item": "drug",
+        "ledger": ledger,
+        "dataset": "sales",
+    }
     fim.mine(tmp_path / "clinic.csv", size=1, catalogue=["antiretroviral", "other"], **source)
     fim.count(tmp_path / "clinic.csv", [["antiretroviral"]], **source)
     kept = path.read_bytes()
@@ -851,36 +1002,67 @@ def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_
 
 def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Path) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
-    shop = pd.DataFrame({"visit": range(600), "drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"})
+    shop = pd.DataFrame(
+        {"visit": range(600), "drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"}
+    )
     where = "doctor = 'Smith'"
-    asked: dict[str, Any] = {"basket": "visit", "item": "drug", "time": "day", "period": "2026-W46", "where": where}
+    asked: dict[str, Any] = {
+        "basket": "visit",
+        "item": "drug",
+        "time": "day",
+        "period": "2026-W46",
+        "where": where,
+    }
     fim.mine(shop, size=1, **asked, ledger=ledger, dataset="sales")
     [entry] = ledger.entries
     assert entry.parameters["where"] == where
     assert entry.span == Span("day", ("visit",), None, "2026-W46")
     assert entry.unit_columns == ("visit",)
-    said = (REPOSITORY / "docs" / "side-channels.md").read_text().partition("## Who should see a ledger")[2]
-    for told in ("the text of `--where`", "the period", "the column of `--time`", "a privacy officer"):
+    said = (
+        (REPOSITORY / "docs" / "side-channels.md")
+        .read_text()
+        .partition("## Who should see a ledger")[2]
+    )
+    for told in (
+        "the text of `--where`",
+        "the period",
+        "the column of `--time`",
+        "a privacy officer",
+    ):
         assert told in said
 
 
 def test_the_pages_say_that_the_limit_does_not_cover_a_late_row() -> None:
-    pages = {name: (REPOSITORY / "docs" / name).read_text() for name in ("ledger.md", "weekly-job.md", "privacy.md")}
+    pages = {
+        name: (REPOSITORY / "docs" / name).read_text()
+        for name in ("ledger.md", "weekly-job.md", "privacy.md")
+    }
     assert "It does not cover a basket that a late row moves." in pages["ledger.md"]
     assert "the limit does not cover" in pages["weekly-job.md"]
     assert "The limit does not cover such a basket." in pages["privacy.md"]
     for said in pages.values():
         words = " ".join(said.lower().split())
-        assert "freeze the rows of a week before its release" in words or "rows that are frozen" in words
+        assert (
+            "freeze the rows of a week before its release" in words
+            or "rows that are frozen" in words
+        )
         assert "arrival" in words
 
 
 @pytest.mark.parametrize(("time", "moves"), [("sold", True), ("arrived", False)])
 @pytest.mark.every_case
-def test_a_late_row_moves_a_basket_by_the_day_of_sale_and_not_by_the_day_of_arrival(time: str, moves: bool) -> None:
-    """What the pages advise: by the day of arrival no basket is in two periods, whatever comes later."""
-    rows = pd.DataFrame({"order": range(200), "item": "tea", "sold": "2026-11-09", "arrived": "2026-11-09"})
-    late = pd.DataFrame({"order": [0], "item": ["jam"], "sold": ["2026-11-08"], "arrived": ["2026-11-10"]})
+def test_a_late_row_moves_a_basket_by_the_day_of_sale_and_not_by_the_day_of_arrival(
+    time: str, moves: bool
+) -> None:
+    """What the pages advise: by the day of arrival no basket is in two periods, whatever comes
+    later.
+    """
+    rows = pd.DataFrame(
+        {"order": range(200), "item": "tea", "sold": "2026-11-09", "arrived": "2026-11-09"}
+    )
+    late = pd.DataFrame(
+        {"order": [0], "item": ["jam"], "sold": ["2026-11-08"], "arrived": ["2026-11-10"]}
+    )
 
     def baskets(table: pd.DataFrame, period: str) -> int:
         asked: dict[str, Any] = {"basket": "order", "item": "item", "time": time, "period": period}
@@ -921,18 +1103,24 @@ def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:
     return found == {1, 2}
 
 
-def test_it_is_charged_before_anything_is_computed(ledger: fim.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_charged_before_anything_is_computed(
+    ledger: fim.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert charges_first(monkeypatch, ledger)
 
 
-def test_that_test_catches_who_charges_late(ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_test_catches_who_charges_late(
+    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with LateLedger(path) as late:
         assert not charges_first(monkeypatch, late)
     monkeypatch.setattr(engines, "pending_charge", lambda *_, **__: None)
     assert not charges_first(monkeypatch, ledger)
 
 
-def test_a_release_that_cannot_be_charged_is_not_made(ledger: fim.Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_cannot_be_charged_is_not_made(
+    ledger: fim.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*arguments: Any) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
@@ -953,7 +1141,9 @@ def worker(*arguments: object) -> subprocess.Popen[str]:
 
 
 def states(mode: str, path: Path, step: int) -> Counter[str]:
-    """How many entries and releases there are, killed at every step-th line: "entries releases", how often."""
+    """How many entries and releases there are, killed at every step-th line: "entries releases",
+    how often.
+    """
     process = worker(mode, path, path.with_name("released"), step)
     told, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
@@ -961,7 +1151,12 @@ def states(mode: str, path: Path, step: int) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    "step", [61, pytest.param(5, marks=pytest.mark.full), pytest.param(1, marks=[pytest.mark.full, pytest.mark.rare])]
+    "step",
+    [
+        61,
+        pytest.param(5, marks=pytest.mark.full),
+        pytest.param(1, marks=[pytest.mark.full, pytest.mark.rare]),
+    ],
 )
 def test_killed_anywhere_it_has_charged_what_was_released(path: Path, step: int) -> None:
     found = states("every-line", path, step)
@@ -979,7 +1174,9 @@ def test_that_test_catches_a_ledger_that_charges_late(path: Path) -> None:
     ("processes", "kills", "charges"),
     [(6, 20, 20), pytest.param(50, 200, 40, marks=pytest.mark.full, id="50 processes, 200 kills")],
 )
-def test_parallel_processes_and_kills_never_overspend(path: Path, processes: int, kills: int, charges: int) -> None:
+def test_parallel_processes_and_kills_never_overspend(
+    path: Path, processes: int, kills: int, charges: int
+) -> None:
     ledger = fim.Ledger.create(path, epsilon=1000, delta=0.5, composition="basic")
     log = path.with_name("released")
     log.touch()
@@ -1074,7 +1271,11 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
     assert created("pure", epsilon=3, delta=0).composition == "basic"
     assert created("asked", epsilon=3, delta=1e-5, composition="basic").composition == "basic"
     of_rho = created("rho", rho=0.21, delta=1e-5)
-    assert (of_rho.composition, of_rho.rho, of_rho.zcdp_delta) == ("zcdp", Fraction(21, 100), Fraction(1, 200_000))
+    assert (of_rho.composition, of_rho.rho, of_rho.zcdp_delta) == (
+        "zcdp",
+        Fraction(21, 100),
+        Fraction(1, 200_000),
+    )
     # The ε that is stated is one that follows, and hardly more than what would do.
     left = (of_rho.delta - of_rho.zcdp_delta) / (1 - of_rho.zcdp_delta)
     assert of_rho.epsilon == zcdp_epsilon(of_rho.rho, left)
@@ -1083,19 +1284,29 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
         ({"delta": 1e-5}, "give epsilon or rho, one of them"),
         ({"epsilon": 3, "rho": 1, "delta": 1e-5}, "give epsilon or rho, one of them"),
         ({"rho": 1, "delta": 0}, "rho needs a delta of at least 1e-299"),
-        ({"rho": 1, "delta": 1e-5, "composition": "basic"}, "rho is of zCDP: leave out composition basic"),
+        (
+            {"rho": 1, "delta": 1e-5, "composition": "basic"},
+            ("rho is of zCDP: leave out composition basic"),
+        ),
         ({"rho": 0, "delta": 1e-5}, "rho must be a number above 0"),
-        ({"rho": 1 + Fraction(1, 3**3000), "delta": 1e-5}, "rho has more than 1,000 digits as a fraction"),
+        (
+            {"rho": 1 + Fraction(1, 3**3000), "delta": 1e-5},
+            ("rho has more than 1,000 digits as a fraction"),
+        ),
     ):
         with pytest.raises(ParameterError, match=f"^{says}"):
             created("wrong", **limit)
         assert not path.with_name("wrong").exists()
 
 
-# What a week's release asks for, and how many weeks ε = 3 and δ = 1e-5 last. Basic composition allows three of each.
+# What a week's release asks for, and how many weeks ε = 3 and δ = 1e-5 last. Basic composition
+# allows three of each.
 WEEKLY: dict[str, tuple[Callable[..., Any], int]] = {
     "the ten most frequent pairs": (lambda **to: fim.mine(BASKETS, top=10, **to), 7),
-    "counts of known pairs": (lambda **to: fim.count(BASKETS, [["bread", f"{n}"] for n in range(50)], **to), 7),
+    "counts of known pairs": (
+        lambda **to: fim.count(BASKETS, [["bread", f"{n}"] for n in range(50)], **to),
+        7,
+    ),
 }
 
 
@@ -1149,14 +1360,29 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
 
     rows = [(n, item, f"2026-11-{16 + n % 14:02}") for n in range(400) for item in ("tea", "milk")]
     sales = pd.DataFrame(rows, columns=["order", "item", "day"])
-    asked: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "dataset": "sales", "top": 3}
+    asked: dict[str, Any] = {
+        "basket": "order",
+        "item": "item",
+        "time": "day",
+        "dataset": "sales",
+        "top": 3,
+    }
     fim.Ledger.create(path, epsilon=9, delta=1e-5)
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W48", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked | {"top": 4})
-    again: list[dict[str, Any]] = [{"period": "2026-W47"}, {"period": "week", "periods": "2026-W47..2026-W49"}]
+    again: list[dict[str, Any]] = [
+        {"period": "2026-W47"},
+        {"period": "week", "periods": "2026-W47..2026-W49"},
+    ]
     for period in again:
-        with pytest.raises(fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1 of .* with again"):
+        with pytest.raises(
+            fim.LedgerError,
+            match=(
+                r"the same request and 2026-W47 before: entry "
+                r"1 of .* with again"
+            ),
+        ):
             fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
     assert len(fim.Ledger(path).statement().entries) == 3
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
@@ -1164,14 +1390,25 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
 
 
 def test_many_periods_fit_a_ledger_that_has_many(path: Path) -> None:
-    """What was asked before is looked up in one pass: a pass for each period took more steps than a ledger may."""
+    """What was asked before is looked up in one pass: a pass for each period took more steps than a
+    ledger may.
+    """
     days = [f"{2024 + n // 336}-{1 + n // 28 % 12:02}-{1 + n % 28:02}" for n in range(900)]
     span = Span("day", ("order",))
     charges = [
-        replace(CHARGE, privacy_unit="basket", neighbors="add-remove", span=replace(span, period=day)) for day in days
+        replace(
+            CHARGE, privacy_unit="basket", neighbors="add-remove", span=replace(span, period=day)
+        )
+        for day in days
     ]
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="basket")
     ledger.charge(*charges)
-    with pytest.raises(fim.LedgerError, match=r"the same request and 2024-01-01 before: entry 1 of"):
+    with pytest.raises(
+        fim.LedgerError,
+        match=(
+            r"the same request and 2024-01-01 before: entry 1 "
+            r"of"
+        ),
+    ):
         ledger.check(*charges)
     ledger.check(*(replace(one, command="count") for one in charges))

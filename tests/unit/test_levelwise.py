@@ -1,4 +1,6 @@
-"""Levelwise: the recipe, candidates, shrinkage, the threshold of items, the two counts, whole runs and supports."""
+"""Levelwise: the recipe, candidates, shrinkage, the threshold of items, the two counts, whole runs
+and supports.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ ONE = Fraction(1)
 MILLIONTH = Fraction(1, 10**6)
 RELATIONS = ["replace-one", "add-remove"]
 
-# ---------------------------------------------------------------------------------------------- recipe
+# -------------------- recipe
 
 some_sizes = st.tuples(st.integers(1, LARGEST_SIZE), st.integers(0, 6)).map(
     lambda drawn: tuple(range(drawn[0], min(drawn[0] + drawn[1], LARGEST_SIZE) + 1))
@@ -74,9 +76,20 @@ RECIPES = {"baskets": partial(Recipe.of, by_user=False), "users": partial(Recipe
 @example("users", (LARGEST_SIZE,), 100_000, False, 1e-9, "replace-one", False)
 @example("users", tuple(range(1, LARGEST_SIZE + 1)), 100_000, True, 1e-9, "replace-one", True)
 def test_the_parts_of_a_recipe_are_the_whole(
-    units: str, sizes: tuple[int, ...], count: int, union: bool, epsilon: float, neighbors: str, listed: bool
+    units: str,
+    sizes: tuple[int, ...],
+    count: int,
+    union: bool,
+    epsilon: float,
+    neighbors: str,
+    listed: bool,
 ) -> None:
-    given: dict[str, Any] = {"union": union, "epsilon": Fraction(epsilon), "neighbors": neighbors, "listed": listed}
+    given: dict[str, Any] = {
+        "union": union,
+        "epsilon": Fraction(epsilon),
+        "neighbors": neighbors,
+        "listed": listed,
+    }
     recipe = RECIPES[units](sizes, count, **given)
     parts = [recipe.items, *recipe.levels, recipe.first, recipe.histogram, recipe.second]
     assert sum(parts) == 1
@@ -95,11 +108,13 @@ def test_the_parts_of_a_recipe_are_the_whole(
         assert recipe.most_items <= (3 * count + 20 if sizes == (1,) else 150)
 
 
-# ------------------------------------------------------------------------------------------ candidates
+# -------------------- candidates
 
 families = st.integers(1, 4).flatmap(
     lambda size: st.lists(
-        st.lists(st.integers(0, 7), min_size=size, max_size=size, unique=True).map(lambda row: tuple(sorted(row))),
+        st.lists(st.integers(0, 7), min_size=size, max_size=size, unique=True).map(
+            lambda row: tuple(sorted(row))
+        ),
         unique=True,
         max_size=40,
     ).map(lambda rows: np.array(rows, dtype=np.int32).reshape(-1, size))
@@ -126,19 +141,28 @@ def test_pairs_have_their_places() -> None:
         assert pairs_of(cells).tolist() == [[0, b], [1, b], [b // 2, b], [b - 1, b]]
 
 
-@given(st.lists(st.frozensets(st.integers(0, 9), min_size=1, max_size=5), min_size=1), st.integers(1, 4))
-def test_no_family_with_all_subsets_has_more_of_a_size(tops: list[frozenset[int]], first: int) -> None:
-    closed = {s for top in tops for r in range(first, len(top) + 1) for s in combinations(sorted(top), r)}
+@given(
+    st.lists(st.frozensets(st.integers(0, 9), min_size=1, max_size=5), min_size=1),
+    st.integers(1, 4),
+)
+def test_no_family_with_all_subsets_has_more_of_a_size(
+    tops: list[frozenset[int]], first: int
+) -> None:
+    closed = {
+        s for top in tops for r in range(first, len(top) + 1) for s in combinations(sorted(top), r)
+    }
     sizes = tuple(range(first, max([first, *map(len, closed)]) + 1))
     for size, many in Counter(map(len, closed)).items():
         assert many <= most_of_size(len(closed), sizes, size)
 
 
-# ------------------------------------------------------------------------------------------- shrinkage
+# -------------------- shrinkage
 
 
 def noisy_family(random: np.random.Generator, n: int, sigma: float) -> tuple[Any, Any, Any]:
-    """True weights that follow the model, with a factor of variance 0.04 of their own, the noisy ones, and a hint."""
+    """True weights that follow the model, with a factor of variance 0.04 of their own, the noisy
+    ones, and a hint.
+    """
     hint = random.normal(0, 1, n)
     true = np.exp(4 + 0.8 * hint) * (1 + 0.2 * random.normal(0, 1, n))
     return true, true + random.normal(0, sigma, n), hint[:, None]
@@ -167,17 +191,23 @@ def test_deviations_say_how_far_estimates_are_off() -> None:
 
 
 def test_of_nothing_nothing_stands_out() -> None:
-    """Of noise alone an estimate is twice its deviation once in 20 times; the noise itself is once in 44."""
+    """Of noise alone an estimate is twice its deviation once in 20 times; the noise itself is once
+    in 44.
+    """
     random = np.random.default_rng(10)
     shown = 0
     for _ in range(200):
-        estimates, deviations = shrunken(random.normal(0, 5, 30), 25.0, random.normal(0, 1, (30, 2)))
+        estimates, deviations = shrunken(
+            random.normal(0, 5, 30), 25.0, random.normal(0, 1, (30, 2))
+        )
         shown += int((estimates >= 2 * deviations).sum())
     assert shown / (200 * 30) < 0.065, shown
 
 
 def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> None:
-    """With two values of the hint there are two predictions, so each half of the weights goes towards its own."""
+    """With two values of the hint there are two predictions, so each half of the weights goes
+    towards its own.
+    """
     random = np.random.default_rng(8)
     hint = np.repeat([0.0, 3.0], 100)
     noisy = np.exp(2 + hint) + random.normal(0, 5, 200)
@@ -187,11 +217,14 @@ def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> 
         factor = np.polyfit(y, moved, 1)[0]
         assert 0 <= factor < 1
         prediction = (moved[0] - factor * y[0]) / (1 - factor)
-        assert np.all((np.minimum(y, prediction) - 1e-6 <= moved) & (moved <= np.maximum(y, prediction) + 1e-6))
+        assert np.all(
+            (np.minimum(y, prediction) - 1e-6 <= moved)
+            & (moved <= np.maximum(y, prediction) + 1e-6)
+        )
         assert prediction == pytest.approx(math.exp(2 + hint[half][0]), rel=0.25)
 
 
-# ------------------------------------------------------------------------------------ threshold of items
+# -------------------- threshold of items
 
 
 @pytest.mark.parametrize(
@@ -208,7 +241,9 @@ def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> 
     ],
 )
 def test_thresholds_of_reference(sigma: float, delta: Fraction, most: int, right: float) -> None:
-    """Computed elsewhere with many digits. Two steps of the grid, and as much as σ and T were rounded, are allowed."""
+    """Computed elsewhere with many digits. Two steps of the grid, and as much as σ and T were
+    rounded, are allowed.
+    """
     found = item_threshold(Fraction(str(sigma)) ** 2, delta, most) / GRID
     assert abs(found - right) <= 2 / GRID + 5e-5 + 5e-7 * 8
 
@@ -220,20 +255,28 @@ FLOATS = 1e-9
 
 
 def threshold_of(sigma: float, delta: float, most: int) -> float:
-    """The threshold in units, less the half step of the grid by which rounded noise may reach it early."""
+    """The threshold in units, less the half step of the grid by which rounded noise may reach it
+    early.
+    """
     return (item_threshold(Fraction(sigma) ** 2, Fraction(delta), most) - 0.5) / GRID
 
 
 def equal_weights_threshold(sigma: float, delta: float, most: int) -> float:
-    """What one item of weight 1 needs, or as many as there may be of equal weights: no others are thought of."""
+    """What one item of weight 1 needs, or as many as there may be of equal weights: no others are
+    thought of.
+    """
     return max(1 / math.sqrt(t) - sigma * NormalDist().inv_cdf(delta / t) for t in (1, most))
 
 
 @given(some_sigmas, some_deltas, st.sampled_from([1, 2, 3, 7, 30, 150, 1000]))
 @example(0.5, 0.01, 1000)
 @example(1.0, 5e-7, 150)
-def test_no_weights_of_one_unit_are_named_more_often_than_promised(sigma: float, delta: float, most: int) -> None:
-    assert laws.likeliest_alone(sigma, threshold_of(sigma, delta, most), most) <= delta * (1 + FLOATS)
+def test_no_weights_of_one_unit_are_named_more_often_than_promised(
+    sigma: float, delta: float, most: int
+) -> None:
+    assert laws.likeliest_alone(sigma, threshold_of(sigma, delta, most), most) <= delta * (
+        1 + FLOATS
+    )
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 30])
@@ -249,7 +292,12 @@ def test_nor_are_those_that_climb_as_far_as_they_can(sigma: float, most: int) ->
             return -math.log(float(laws.named_alone(squares / squares.sum(), sigma, threshold)))
 
         for spread in (0.1, 2.0, 8.0):
-            climbed = minimize(missed, generator.normal(0, spread, most), method="L-BFGS-B", options={"maxiter": 60})
+            climbed = minimize(
+                missed,
+                generator.normal(0, spread, most),
+                method="L-BFGS-B",
+                options={"maxiter": 60},
+            )
             assert math.exp(-climbed.fun) <= delta * (1 + FLOATS)
 
 
@@ -257,26 +305,38 @@ def test_nor_are_those_that_climb_as_far_as_they_can(sigma: float, most: int) ->
 @example(0.5, 0.05, 1000)
 @example(1.0, 1e-7, 150)
 @example(1.9, 1e-3, 150)
-def test_the_threshold_is_the_least_that_the_theorem_allows(sigma: float, delta: float, most: int) -> None:
+def test_the_threshold_is_the_least_that_the_theorem_allows(
+    sigma: float, delta: float, most: int
+) -> None:
     found = threshold_of(sigma, delta, most)
 
     def named(threshold: float) -> float:
         one, spread = (t * float(ndtr((1 / math.sqrt(t) - threshold) / sigma)) for t in (1, most))
-        # Where small noise makes what lies between convex, one heavy item may come beside the others.
-        return max(one, spread) if most == 1 or threshold - 1 <= sigma**2 - 2 / GRID else one + max(one, spread)
+        # Where small noise makes what lies between convex, one heavy item may come beside the
+        # others.
+        return (
+            max(one, spread)
+            if most == 1 or threshold - 1 <= sigma**2 - 2 / GRID
+            else one + max(one, spread)
+        )
 
     assert found >= equal_weights_threshold(sigma, delta, most) - 1e-9 * found
     lower = found - 3 / GRID - 1e-9 * found
     assert named(lower) >= delta * (1 - FLOATS)
 
 
-@pytest.mark.parametrize(("sigma", "delta", "most"), [(0.5, 0.01, 1000), (1.0, 5e-7, 150), (2.0, 1e-12, 30)])
+@pytest.mark.parametrize(
+    ("sigma", "delta", "most"), [(0.5, 0.01, 1000), (1.0, 5e-7, 150), (2.0, 1e-12, 30)]
+)
 def test_the_threshold_of_equal_weights_is_too_low(sigma: float, delta: float, most: int) -> None:
     """A mutant, which the search above has to see."""
-    assert laws.likeliest_alone(sigma, equal_weights_threshold(sigma, delta, most), most) > 1.19 * delta
+    assert (
+        laws.likeliest_alone(sigma, equal_weights_threshold(sigma, delta, most), most)
+        > 1.19 * delta
+    )
 
 
-# -------------------------------------------------------------------------------------------- two counts
+# -------------------- two counts
 
 
 @dataclass(frozen=True)
@@ -301,7 +361,9 @@ def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
 
 @pytest.mark.parametrize("k", [*range(1, 41), 100, 999, 1000, 20_010])
 def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -> None:
-    """Unit m of k holds m candidates. So each bin has as many units as numbers in it, and their mean in `held`."""
+    """Unit m of k holds m candidates. So each bin has as many units as numbers in it, and their
+    mean in `held`.
+    """
     found = held_by(np.r_[5, np.ones(k, dtype=np.int64)])  # five units hold none: in no bin
     many = np.round(found.units).astype(int)
     assert many.sum() == k
@@ -312,7 +374,7 @@ def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -
     assert len(many) <= 13 * math.log2(k + 1) + 1
 
 
-# -------------------------------------------------------------------------------------------- whole runs
+# -------------------- whole runs
 
 SHOP = [
     *([["a", "b", "c"]] * 3000),
@@ -336,7 +398,13 @@ def names(release: fim.Release) -> list[Any]:
 def test_what_stands_out_is_found() -> None:
     assert {*names(mined(size=1, top=3))} == {("a",), ("b",), ("c",)}
     assert names(mined(size=2, top=1)) == [("a", "b")]
-    assert {*names(mined(size=2, top=5))} == {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("c", "d")}
+    assert {*names(mined(size=2, top=5))} == {
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+        ("d", "e"),
+        ("c", "d"),
+    }
     assert names(mined(size=3, top=5)) == [("a", "b", "c")]
 
 
@@ -372,7 +440,9 @@ def test_over_a_catalogue_items_need_no_threshold_and_those_that_nobody_bought_c
     assert mined(baskets, size=2, top=3).abstained
     listed = mined(baskets, size=2, top=3, catalogue=["a", "b", "c", "d", "never"])
     assert names(listed)[0] == ("a", "b")
-    everything = mined(baskets, size=1, top=10, catalogue=["a", "b", "c", "d", "never"], keep_all=True)
+    everything = mined(
+        baskets, size=1, top=10, catalogue=["a", "b", "c", "d", "never"], keep_all=True
+    )
     assert {*names(everything)} == {("a",), ("b",), ("c",), ("d",), ("never",)}
     dropped = mined(SHOP, size=2, top=5, catalogue=["d", "e", "c"], keep_all=True)
     assert {*chain(*names(dropped))} <= {"c", "d", "e"}
@@ -380,7 +450,10 @@ def test_over_a_catalogue_items_need_no_threshold_and_those_that_nobody_bought_c
 
 def test_a_user_counts_once() -> None:
     visits = pa.table(
-        {"customer": [*range(700)] * 2 + [700] * 5000, "items": [["milk", "tea"]] * 1400 + [["jam", "rye"]] * 5000}
+        {
+            "customer": [*range(700)] * 2 + [700] * 5000,
+            "items": [["milk", "tea"]] * 1400 + [["jam", "rye"]] * 5000,
+        }
     )
     release = mined(visits, user="customer", size=2, top=5, supports=True)
     assert release.privacy_unit == "user"
@@ -394,12 +467,14 @@ def test_a_user_counts_once() -> None:
     assert mined(apart, user="customer", size=2, top=5, supports=True).abstained
 
 
-# ------------------------------------------------------------------------------------------------- costs
+# -------------------- costs
 
 
 @dataclass
 class Drawn:
-    """What a run drew: the variances of its noise, in units squared; the weights' squared norms, and of how many."""
+    """What a run drew: the variances of its noise, in units squared; the weights' squared norms,
+    and of how many.
+    """
 
     variances: list[Fraction] = field(default_factory=list)
     bounds: list[int] = field(default_factory=list)
@@ -441,30 +516,44 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
-@pytest.mark.parametrize(("size", "union"), [("1", False), ("2", False), ("1-3", True), ("2-3", False)])
-def test_the_noise_of_all_steps_costs_what_was_allowed(drawn: Drawn, neighbors: str, size: str, union: bool) -> None:
-    """Σ Δ²/σ² <= μ², with Δ² from the weights that units were given and σ² from the noise that was drawn."""
+@pytest.mark.parametrize(
+    ("size", "union"), [("1", False), ("2", False), ("1-3", True), ("2-3", False)]
+)
+def test_the_noise_of_all_steps_costs_what_was_allowed(
+    drawn: Drawn, neighbors: str, size: str, union: bool
+) -> None:
+    """Σ Δ²/σ² <= μ², with Δ² from the weights that units were given and σ² from the noise that was
+    drawn.
+    """
     release = mined(top=3, supports=False, neighbors=neighbors, size=size, union=union)
     # Items, levels, first count; the histogram, which has weights of 1 in one bin; second count.
     squared = [*drawn.bounds[:-1], 1, drawn.bounds[-1]]
     most = [*drawn.candidates[:-1], 2, drawn.candidates[-1]]
     change = 1 if neighbors == "add-remove" else 2
-    for share, bound, k, variance in zip(release.shares, squared, most, drawn.variances, strict=True):
+    for share, bound, k, variance in zip(
+        release.shares, squared, most, drawn.variances, strict=True
+    ):
         # No weight is above 1, so with few candidates their number bounds a change too.
         assert min(change * bound, k) / variance == share.mu_squared
 
 
-# ---------------------------------------------------------------------------------------------- supports
+# -------------------- supports
 
 
 def allocation(**options: Any) -> BudgetAllocation:
-    asked = {"neighbors": "add-remove", "sizes": (2,), "top": 4, "supports_share": Fraction(15, 100), **options}
+    asked = {
+        "neighbors": "add-remove",
+        "sizes": (2,),
+        "top": 4,
+        "supports_share": Fraction(15, 100),
+        **options,
+    }
     made = allocate(MiningOptions(registry.spec_named("levelwise"), ONE, MILLIONTH, **asked))
     assert isinstance(made, BudgetAllocation)
     return made
 
 
-# --------------------------------------------------------------------------------------------- real data
+# -------------------- real data
 
 RECALL = [
     ("retail", {"size": 2, "neighbors": "add-remove"}, 96),
@@ -478,7 +567,9 @@ RECALL = [
 @pytest.mark.parametrize(("name", "options", "least"), RECALL, ids=str)
 @pytest.mark.full
 def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: int) -> None:
-    """How many of the hundred most frequent ones are found, in the mean of 20 runs; with supports two fewer at most."""
+    """How many of the hundred most frequent ones are found, in the mean of 20 runs; with supports
+    two fewer at most.
+    """
     transactions = read_transactions(real_data(f"{name}.parquet"))
     sizes = range(1, 4) if options.get("union") else 2
     spectrum = LocalSource(transactions).spectrum(sizes)
@@ -489,12 +580,21 @@ def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: in
             break
     means = []
     for share in (None, Fraction(15, 100)):
-        asked: dict[str, Any] = {"top": 100, "union": bool(options.get("union")), "supports_share": share}
-        asked |= {"neighbors": options["neighbors"], "sizes": tuple(sizes) if isinstance(sizes, range) else (2,)}
+        asked: dict[str, Any] = {
+            "top": 100,
+            "union": bool(options.get("union")),
+            "supports_share": share,
+        }
+        asked |= {
+            "neighbors": options["neighbors"],
+            "sizes": tuple(sizes) if isinstance(sizes, range) else (2,),
+        }
         [selection] = allocation(**asked).selections
         randomness = Randomness.seeded(2024)
         source = LocalSource(transactions)
-        runs = [Counter(one.support for one in selection.find(source, randomness)) for _ in range(20)]
+        runs = [
+            Counter(one.support for one in selection.find(source, randomness)) for _ in range(20)
+        ]
         means.append(sum((found & supports).total() for found in runs) / len(runs))
     assert means[0] >= least
     assert means[1] >= means[0] - 2

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.learning import linear
-from fim_private.learning.linear import ONE, LinearClassifier, linear_sensitivity, train_linear, unit_rows
+from fim_private.learning.linear import (
+    ONE,
+    LinearClassifier,
+    linear_sensitivity,
+    train_linear,
+    unit_rows,
+)
 
 Signed = NDArray[np.int64]
 
@@ -26,15 +32,23 @@ def as_rows(rows: Any) -> Signed:
     return unit_rows(rows, center=0, scale=1)
 
 
-def apart(here: Signed, there: Signed, strength: Fraction, steps: int, least: int = 1) -> tuple[int, int]:
-    """How far apart the weights are, in steps of the grid: the square of the length, and the sum."""
-    pairs = zip(*(linear.descend(rows, strength, steps, least) for rows in (here, there)), strict=True)
+def apart(
+    here: Signed, there: Signed, strength: Fraction, steps: int, least: int = 1
+) -> tuple[int, int]:
+    """How far apart the weights are, in steps of the grid: the square of the length, and the
+    sum.
+    """
+    pairs = zip(
+        *(linear.descend(rows, strength, steps, least) for rows in (here, there)), strict=True
+    )
     moves = [abs(w - v) for w, v in pairs]
     return sum(move * move for move in moves), sum(moves)
 
 
 coordinates = st.floats(-1, 1, allow_subnormal=False)
-strengths = st.sampled_from([Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 7), Fraction(8), Fraction(1000)])
+strengths = st.sampled_from(
+    [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 7), Fraction(8), Fraction(1000)]
+)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -49,50 +63,72 @@ strengths = st.sampled_from([Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 
 def test_a_row_moves_the_weights_by_no_more_than_the_bound(
     relation: str, rows: Any, other: Any, least: int | None, strength: Fraction, steps: int
 ) -> None:
-    """One more, of a public number of rows at least; or another in the first one's place, also of their number."""
+    """One more, of a public number of rows at least; or another in the first one's place, also of
+    their number.
+    """
     replaced = relation == "replace-one" and rows
-    here, there = as_rows(np.reshape(rows, (-1, 3))), as_rows([*(rows[1:] if replaced else rows), other])
+    here, there = (
+        as_rows(np.reshape(rows, (-1, 3))),
+        as_rows([*(rows[1:] if replaced else rows), other]),
+    )
     least = least or (len(rows) if replaced else 7)
     square, total = apart(here, there, strength, steps, least)
-    bound = linear_sensitivity(least, 3, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    bound = linear_sensitivity(least, 3, regularization=strength, steps=steps) * (
+        1 << linear.grid_bits(strength)
+    )
     assert square <= bound * bound
     assert total * total <= 3 * bound * bound
 
 
 def against_the_rest() -> tuple[Signed, Signed]:
-    """Many rows say (1, 1, 1, 1); one says nearly the opposite, and leans to one side or to the other."""
+    """Many rows say (1, 1, 1, 1); one says nearly the opposite, and leans to one side or to the
+    other.
+    """
     along, across = np.full(4, 0.5), np.array([0.5, 0.5, -0.5, -0.5])
     rest = [along] * 1500
-    return as_rows([*rest, -0.4 * along + 0.9165 * across]), as_rows([*rest, -0.4 * along - 0.9165 * across])
+    return as_rows([*rest, -0.4 * along + 0.9165 * across]), as_rows(
+        [*rest, -0.4 * along - 0.9165 * across]
+    )
 
 
 def test_a_row_more_and_the_number_of_rows_in_the_place_of_the_least() -> None:
     rows, _ = against_the_rest()
     strength, steps, least = Fraction(1, 200), 300, 1500
-    bound = linear_sensitivity(least, 4, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    bound = linear_sensitivity(least, 4, regularization=strength, steps=steps) * (
+        1 << linear.grid_bits(strength)
+    )
 
     def share(number: int, taken: int) -> float:
         one_more = np.vstack([rows[:number], rows[-1:]])
         return math.sqrt(apart(rows[:number], one_more, strength, steps, taken)[0]) / float(bound)
 
     assert 0.35 < max(share(number, least) for number in (0, 30, 1000, 1500)) < 0.4
-    # With n for the larger of both, how far a row moves the weights would follow from what is private.
+    # With n for the larger of both, how far a row moves the weights would follow from what is
+    # private.
     assert share(30, 1) > 8
 
 
 def hard_case() -> tuple[float, float]:
-    """The share of the bound that this takes, and the share that the sum of its changes takes of the noise's scale."""
+    """The share of the bound that this takes, and the share that the sum of its changes takes of
+    the noise's scale.
+    """
     here, there = against_the_rest()
     strength, steps = Fraction(1, 200), 300
-    length = linear_sensitivity(*here.shape, regularization=strength, steps=steps) * (1 << linear.grid_bits(strength))
+    length = linear_sensitivity(*here.shape, regularization=strength, steps=steps) * (
+        1 << linear.grid_bits(strength)
+    )
     noise = linear.noisy([0] * 4, len(here), strength, Fraction(1), steps, Recorded())
-    assert noise.weights == tuple(Fraction(place, 1 << linear.grid_bits(strength)) for place in range(4))
+    assert noise.weights == tuple(
+        Fraction(place, 1 << linear.grid_bits(strength)) for place in range(4)
+    )
     square, total = apart(here, there, strength, steps)
     return math.sqrt(square) / float(length), total / float(Recorded.scales[-1])
 
 
 class Recorded(Randomness):
-    """Stands for randomness where `linear.discrete_laplace` notes its scale, and gives 0, 1, 2, …"""
+    """Stands for randomness where `linear.discrete_laplace` notes its scale, and gives 0, 1, 2,
+    …
+    """
 
     scales: list[Fraction] = []  # noqa: RUF012 - of all
 
@@ -116,8 +152,11 @@ def test_the_bound_and_the_noise_are_nearly_reached() -> None:
 
 @pytest.mark.usefixtures("known_noise")
 @pytest.mark.parametrize("noise", [-(10**6), -7, 0, 9])
-def test_a_number_of_rows_that_is_bought_and_what_it_leaves(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # ε = 2: a twentieth buys the number, which one row changes by 1, and the noise on the weights is that of the rest.
+def test_a_number_of_rows_that_is_bought_and_what_it_leaves(
+    noise: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # ε = 2: a twentieth buys the number, which one row changes by 1, and the noise on the weights
+    # is that of the rest.
     bought: list[Fraction] = []
 
     def counted(scale: Fraction, *, randomness: Randomness) -> int:
@@ -131,32 +170,46 @@ def test_a_number_of_rows_that_is_bought_and_what_it_leaves(noise: int, monkeypa
     least = max(1, 40 + noise)
 
     def scale(epsilon: Fraction) -> float:
-        return float(linear_sensitivity(least, 3, **options) * (1 << linear.grid_bits(Fraction(1, 10))) / epsilon)
+        return float(
+            linear_sensitivity(least, 3, **options)
+            * (1 << linear.grid_bits(Fraction(1, 10)))
+            / epsilon
+        )
 
     model = train_linear(rows, labels, epsilon=2, **options)
     assert bought == [10]
-    assert float(Recorded.scales[-1]) == pytest.approx(math.sqrt(3) * scale(Fraction(19, 10)), rel=1e-3)
+    assert float(Recorded.scales[-1]) == pytest.approx(
+        math.sqrt(3) * scale(Fraction(19, 10)), rel=1e-3
+    )
     weights = linear.descend(rows * labels[:, None], Fraction(1, 10), 9, least)
     grid = 1 << linear.grid_bits(Fraction(1, 10))
     assert model.weights == tuple(Fraction(w + place, grid) for place, w in enumerate(weights))
     # Where the number is public nothing is bought, under either relation.
     for relation in ("add-remove", "replace-one"):
-        assert train_linear(rows, labels, epsilon=2, least_rows=least, neighbors=relation, **options) == model
-        assert float(Recorded.scales[-1]) == pytest.approx(math.sqrt(3) * scale(Fraction(2)), rel=1e-3)
+        assert (
+            train_linear(rows, labels, epsilon=2, least_rows=least, neighbors=relation, **options)
+            == model
+        )
+        assert float(Recorded.scales[-1]) == pytest.approx(
+            math.sqrt(3) * scale(Fraction(2)), rel=1e-3
+        )
     train_linear(rows, labels, epsilon=2, neighbors="replace-one", **options)
     assert bought == [10]
 
 
 def spent_with_a_bought_number(divided_by_n: bool) -> float:
-    """The largest log-ratio of a number that is bought and of weights, over ε, of a row more of up to three rows.
+    """The largest log-ratio of a number that is bought and of weights, over ε, of a row more of up
+    to three rows.
 
-    Both are noise of a known law: that of the number has the scale 20/ε, cut below 1; that of a weight, in steps, the
-    scale that `noisy` takes. divided_by_n: a mutant, whose steps divide by the number of rows alone.
+    Both are noise of a known law: that of the number has the scale 20/ε, cut below 1; that of a
+    weight, in steps, the scale that `noisy` takes. divided_by_n: a mutant, whose steps divide by
+    the number of rows alone.
     """
     epsilon, strength, steps = 1.0, Fraction(1, 2), 12
     kinds = as_rows([(1.0, 0.0), (-1.0, 0.0), (0.6, 0.8), (0.0, -1.0)])
     law = {n: np.exp(-epsilon / 20 * np.abs(np.arange(-2000, 2001) - n)) for n in range(5)}
-    numbers = {n: np.concatenate([[p[:2002].sum()], p[2002:]]) / p.sum() for n, p in law.items()}  # of 1 and less, 2, …
+    # of 1 and less, 2, …
+    numbers = {n: np.concatenate([[p[:2002].sum()], p[2002:]]) / p.sum() for n, p in law.items()}
     worst = 0.0
     for least in (1, 2, 3, 7, 40):
         taken = 1 if divided_by_n else least
@@ -182,7 +235,9 @@ def test_a_bought_number_and_the_weights_together_are_within_epsilon() -> None:
 def test_that_case_sees_half_a_bound_and_a_forgotten_root(monkeypatch: pytest.MonkeyPatch) -> None:
     original, root = linear.linear_sensitivity, linear._root
     with monkeypatch.context() as patch:  # 1/(λn), as for a row that is left out
-        patch.setattr(linear, "linear_sensitivity", lambda *given, **options: original(*given, **options) / 2)
+        patch.setattr(
+            linear, "linear_sensitivity", lambda *given, **options: original(*given, **options) / 2
+        )
         assert hard_case()[1] > 1.4
     with monkeypatch.context() as patch:  # no √d between a length and a sum
         patch.setattr(linear, "_root", lambda _: Fraction(1))
@@ -191,21 +246,34 @@ def test_that_case_sees_half_a_bound_and_a_forgotten_root(monkeypatch: pytest.Mo
 
 
 def test_the_bound_by_its_formula() -> None:
-    for n, d, strength, steps in ((1000, 10, Fraction(1), 3), (7, 1, Fraction(1, 1000), 100), (10**6, 50, 0.01, 10**6)):
+    for n, d, strength, steps in (
+        (1000, 10, Fraction(1), 3),
+        (7, 1, Fraction(1, 1000), 100),
+        (10**6, 50, 0.01, 10**6),
+    ):
         exact = Fraction(strength) if isinstance(strength, Fraction) else Fraction(str(strength))
         kept = Fraction(1, 4) / (Fraction(1, 4) + exact)
-        each = 2 / n + 2**-29 + math.sqrt(d) * 2.0 ** -linear.grid_bits(exact) * float(exact + Fraction(1, 4))
+        each = (
+            2 / n
+            + 2**-29
+            + math.sqrt(d) * 2.0 ** -linear.grid_bits(exact) * float(exact + Fraction(1, 4))
+        )
         right = each * (1 - float(kept) ** steps) / float(exact)
         found = linear_sensitivity(n, d, regularization=strength, steps=steps)
         assert float(found) == pytest.approx(right, rel=1e-9)
         assert found >= Fraction(2, n) * (1 - kept ** min(steps, 100)) / exact
-    assert [linear.grid_bits(Fraction(x)) for x in (1000, 1, Fraction(1, 2), Fraction(1, 1000))] == [41, 41, 40, 31]
+    assert [
+        linear.grid_bits(Fraction(x)) for x in (1000, 1, Fraction(1, 2), Fraction(1, 1000))
+    ] == [41, 41, 40, 31]
 
 
 def exact_slope(margin: Fraction) -> Fraction:
     """The line between the table's points, cut at both ends, in steps of 2^-30."""
     table, _ = linear._table()
-    place = min(max(margin * 64 + linear.CELLS, Fraction(0)), Fraction(2 * linear.CELLS) - Fraction(1, 10**9))
+    place = min(
+        max(margin * 64 + linear.CELLS, Fraction(0)),
+        Fraction(2 * linear.CELLS) - Fraction(1, 10**9),
+    )
     cell = math.floor(place)
     return int(table[cell]) - (place - cell) * int(table[cell] - table[cell + 1])
 
@@ -241,7 +309,9 @@ def python_weights(signed: Signed, strength: Fraction, steps: int) -> list[int]:
     for _ in range(steps):
         pull = [0] * len(weights)
         for row in rows:
-            margin = min(max(sum(x * w for x, w in zip(row, weights, strict=True)), -reach), reach - 1)
+            margin = min(
+                max(sum(x * w for x, w in zip(row, weights, strict=True)), -reach), reach - 1
+            )
             cell, rest = divmod(margin + reach, 1 << shift)
             fall, dropped = int(table[cell] - table[cell + 1]), max(shift - 40, 0)
             slope = int(table[cell]) - (fall * (rest >> dropped) >> shift - dropped)
@@ -258,8 +328,12 @@ def random_rows(count: int, columns: int, seed: int) -> Signed:
     return as_rows(generator.normal(size=(count, columns)) * 0.5)
 
 
-@pytest.mark.parametrize("strength", [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 3), Fraction(1000)], ids=str)
-def test_descent_by_python_s_own_numbers(strength: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "strength", [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 3), Fraction(1000)], ids=str
+)
+def test_descent_by_python_s_own_numbers(
+    strength: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
     largest = as_rows([[1.0, 0.0]] * 3)  # where weights are largest no number overflows
     assert linear.descend(largest, strength, 30) == python_weights(largest, strength, 30)
     assert 1 << 20 + linear.grid_bits(strength) <= strength * (1 << 61)
@@ -268,11 +342,15 @@ def test_descent_by_python_s_own_numbers(strength: Fraction, monkeypatch: pytest
     assert found == python_weights(signed, strength, 12)
     monkeypatch.setattr(linear, "_BLOCK", 4)
     assert linear.descend(signed, strength, 12) == found
-    assert linear.descend(signed[::-1], strength, 12) == found  # sums are exact: their order does not matter
+    # sums are exact: their order does not matter
+    assert linear.descend(signed[::-1], strength, 12) == found
 
 
 def slow_ramp(weights: tuple[Fraction, ...], rows: Signed, labels: list[int]) -> Fraction:
-    margins = [sum((w * Fraction(x, ONE) for w, x in zip(weights, r, strict=True)), Fraction(0)) for r in rows.tolist()]
+    margins = [
+        sum((w * Fraction(x, ONE) for w, x in zip(weights, r, strict=True)), Fraction(0))
+        for r in rows.tolist()
+    ]
     cut = [
         min(max((1 + label * margin) / 2, Fraction(0)), Fraction(1))
         for label, margin in zip(labels, margins, strict=True)
@@ -285,7 +363,11 @@ small = st.fractions(min_value=-3, max_value=3, max_denominator=1 << 20).map(
 )
 
 
-@given(weights=st.tuples(small, small), factor=st.sampled_from([1, 2**20, 2**60]), seed=st.integers(0, 99))
+@given(
+    weights=st.tuples(small, small),
+    factor=st.sampled_from([1, 2**20, 2**60]),
+    seed=st.integers(0, 99),
+)
 def test_ramp_scores_by_definition(weights: tuple[Fraction, ...], factor: int, seed: int) -> None:
     rows, labels = random_rows(5, 2, seed), [1, -1, -1, 1, 1]
     model = LinearClassifier(tuple(weight * factor for weight in weights))
@@ -294,13 +376,24 @@ def test_ramp_scores_by_definition(weights: tuple[Fraction, ...], factor: int, s
     assert model.margins(rows) == pytest.approx(rows / ONE @ floats, rel=1e-9, abs=1e-9 * factor)
 
 
-@given(weights=st.tuples(small, small), other=st.tuples(small, small), least=st.integers(1, 9), seed=st.integers(0, 99))
-def test_a_ramp_score_moves_by_half_the_length_and_by_one_of_m(weights: Any, other: Any, least: int, seed: int) -> None:
+@given(
+    weights=st.tuples(small, small),
+    other=st.tuples(small, small),
+    least=st.integers(1, 9),
+    seed=st.integers(0, 99),
+)
+def test_a_ramp_score_moves_by_half_the_length_and_by_one_of_m(
+    weights: Any, other: Any, least: int, seed: int
+) -> None:
     rows, labels = random_rows(6, 2, seed), [1, -1, 1, 1, -1, 1]
-    scores = [LinearClassifier(weights).ramp_score(rows[:m], labels[:m], least_rows=least) for m in range(7)]
+    scores = [
+        LinearClassifier(weights).ramp_score(rows[:m], labels[:m], least_rows=least)
+        for m in range(7)
+    ]
     assert all(abs(one - two) <= Fraction(1, least) for one, two in itertools.pairwise(scores))
     assert scores[6] == slow_ramp(weights, rows, labels) * Fraction(6, max(6, least))
-    for m, score in enumerate(scores):  # and however many there are, weights move it by half of their length
+    # and however many there are, weights move it by half of their length
+    for m, score in enumerate(scores):
         change = LinearClassifier(other).ramp_score(rows[:m], labels[:m], least_rows=least) - score
         assert 4 * change * change <= sum((w - v) ** 2 for w, v in zip(weights, other, strict=True))
     replaced = rows.copy()
@@ -314,7 +407,9 @@ wild = st.one_of(st.floats(allow_nan=False, allow_infinity=False), coordinates)
 
 @given(rows=st.lists(st.tuples(wild, wild, wild), min_size=1, max_size=5))
 @example(rows=[(1.0, 1.0, 1.0), (-1e308, 1e308, 1e-308)])
-def test_a_row_is_made_of_that_row_alone_and_no_longer_than_1(rows: list[tuple[float, ...]]) -> None:
+def test_a_row_is_made_of_that_row_alone_and_no_longer_than_1(
+    rows: list[tuple[float, ...]],
+) -> None:
     options: dict[str, Any] = {"center": [0.25, 0, -3], "scale": [1, 0.5, 1e-300]}
     found = unit_rows(rows, **options)
     assert found.dtype == np.int64
@@ -336,15 +431,36 @@ NONE = np.empty((0, 2), dtype=int)
         ({"steps": 0}, "steps must be a whole number of at least 1, not 0"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"seed": "a"}, "seed must be a whole number, not 'a'"),
-        ({"rows": NONE, "labels": [], "neighbors": "replace-one"}, "rows must hold at least one number"),
+        (
+            {"rows": NONE, "labels": [], "neighbors": "replace-one"},
+            ("rows must hold at least one number"),
+        ),
         ({"least_rows": 0}, "least_rows must be a whole number of at least 1, not 0"),
         ({"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
-        ({"rows": [[0.5, 0], [0, 77]]}, r"rows must be whole numbers, in steps of 2\^-20, not of the type 'float64'"),
-        ({"rows": [[ONE, 1], [0, 0]]}, r"rows must have a length of at most 1, which is 2\^20 steps: unit_rows"),
+        (
+            {"rows": [[0.5, 0], [0, 77]]},
+            (
+                r"rows must be whole numbers, in steps of 2\^-20, not of "
+                r"the type 'float64'"
+            ),
+        ),
+        (
+            {"rows": [[ONE, 1], [0, 0]]},
+            (
+                r"rows must have a length of at most 1, which is 2\^20 "
+                r"steps: unit_rows"
+            ),
+        ),
         ({"rows": [[-(2**63), 0], [0, 0]]}, "rows must have a length of at most 1"),
         # Squares that would come to 2^64, which is 0 in 64 bits.
-        ({"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]}, "rows must have at most 4,194,304 col"),
-        ({"rows": np.ma.masked_array([[1, 0]], mask=True)}, "rows must be an array without a mask: none may be"),
+        (
+            {"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]},
+            ("rows must have at most 4,194,304 col"),
+        ),
+        (
+            {"rows": np.ma.masked_array([[1, 0]], mask=True)},
+            ("rows must be an array without a mask: none may be"),
+        ),
         ({"labels": [1]}, "labels must be as many as rows: one for each"),
         ({"labels": [1, 0]}, "labels must be -1 or 1, whole numbers"),
     ],
@@ -358,12 +474,20 @@ def test_what_train_linear_refuses(changed: dict[str, Any], message: str) -> Non
 
 def test_the_bound_and_scores_refuse_the_same() -> None:
     for given_, message in (((0, 1), "rows"), ((1, 0), "columns"), ((1.5, 1), "rows")):
-        with pytest.raises(ParameterError, match=f"^{message} must be a whole number of at least 1"):
+        with pytest.raises(
+            ParameterError, match=(f"^{message} must be a whole number of at least 1")
+        ):
             linear_sensitivity(*given_, regularization=1, steps=1)
     with pytest.raises(ParameterError, match=r"^columns must be at most 4,194,304, not 4194305$"):
         linear_sensitivity(1, (1 << 22) + 1, regularization=1, steps=1)
     model = train_linear(**TRAIN)
-    with pytest.raises(ParameterError, match=r"^rows must have as many columns as those that it was trained on$"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^rows must have as many columns as those that it "
+            r"was trained on$"
+        ),
+    ):
         model.margins([[1]])
     with pytest.raises(ParameterError, match=r"^labels must be as many as rows"):
         model.ramp_score([[1, 1]], [1, 1])

@@ -1,4 +1,6 @@
-"""How much memory a read may take: what would take more is refused while it is read, in one line."""
+"""How much memory a read may take: what would take more is refused while it is read, in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,18 @@ def gzipped(path: Path, piece: bytes, size: int) -> Path:
 
 
 def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """The same purchases, a few megabytes each, in every kind of source; and what describes them."""
+    """The same purchases, a few megabytes each, in every kind of source; and what describes
+    them.
+    """
     numbers = np.arange(MANY)
     table = pa.table({"order": numbers // 3, "item": numbers % 100})
-    lists = pa.table({"items": pa.ListArray.from_arrays(np.arange(0, MANY + 1, 3, dtype=np.int32), numbers % 100)})
+    lists = pa.table(
+        {
+            "items": pa.ListArray.from_arrays(
+                np.arange(0, MANY + 1, 3, dtype=np.int32), numbers % 100
+            )
+        }
+    )
     pyarrow.parquet.write_table(table, folder / "long.parquet")
     pyarrow.parquet.write_table(lists, folder / "lists.parquet")
     with pa.ipc.new_stream(str(folder / "long.arrows"), table.schema) as writer:
@@ -66,12 +76,20 @@ def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
 
 
 @pytest.mark.full
-def test_every_kind_of_source_is_held_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kind_of_source_is_held_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("LONG_ROWS", "LIST_ROWS", "ENTRIES"):
         monkeypatch.setattr(chunk_sizes, name, 1_000)
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 1 << 14)
     for name, (source, options) in sources(tmp_path).items():
-        with pytest.raises(MemoryLimitError, match=r"takes more than max_memory = 1 MB: read fewer rows or columns"):
+        with pytest.raises(
+            MemoryLimitError,
+            match=(
+                r"takes more than max_memory = 1 MB: read "
+                r"fewer rows or columns"
+            ),
+        ):
             pytest.fail(f"{name}: {fim.read_transactions(source, **options, max_memory='1MB')}")
     for name, (source, options) in sources(tmp_path).items():
         assert len(fim.read_transactions(source, **options, max_memory="1GB").items), name
@@ -84,7 +102,10 @@ def test_little_gzip_of_much_text(piece: bytes, tmp_path: Path) -> None:
     for form in ("lines", "fimi", "spmf", "wide"):
         with pytest.raises(fim.FimPrivateError) as caught:
             fim.read_transactions(
-                path, input_format=form, delimiter="," if form == "lines" else None, max_memory="30MB"
+                path,
+                input_format=form,
+                delimiter="," if form == "lines" else None,
+                max_memory="30MB",
             )
         assert "\n" not in str(caught.value)
     for read in (fim.read_catalogue, given_itemsets):
@@ -100,7 +121,10 @@ def test_what_is_no_size(size: Any) -> None:
         lambda: fim.read_transactions([["a"]], max_memory=size),
         lambda: fim.inspect([["a"]], max_memory=size),
     ):
-        with pytest.raises(ParameterError, match="max_memory must be a size such as '4GB' or '500MB', or a number of"):
+        with pytest.raises(
+            ParameterError,
+            match=("max_memory must be a size such as '4GB' or '500MB', or a number of"),
+        ):
             ask()
 
 
@@ -117,7 +141,13 @@ def test_unless_given_it_is_a_part_of_the_machine() -> None:
     found = MemoryLimit.of(None)
     assert machine is not None
     assert found.most == machine * 4 // 5
-    with pytest.raises(MemoryLimitError, match=r"GB, four fifths of what this machine has: read fewer"):
+    with pytest.raises(
+        MemoryLimitError,
+        match=(
+            r"GB, four fifths of what this machine has: read "
+            r"fewer"
+        ),
+    ):
         found.check(machine)
 
 
@@ -137,7 +167,10 @@ def test_the_command_line_says_one_line_and_writes_nothing(
     monkeypatch.setattr("resource.setrlimit", lambda *_: None)  # it would stay
     (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
     (tmp_path / "pairs.csv").write_text("1,2\n")
-    said = "Error: to read and count these data takes more than --max-memory = 100 kB: read fewer rows or columns"
+    said = (
+        "Error: to read and count these data takes more than --max-memory = 100 kB: read "
+        "fewer rows or columns"
+    )
     for command in (["mine"], ["count", "--itemsets", "pairs.csv"], ["inspect"]):
         words = ["fim-private", *command, "a.dat", "--max-memory", "100kB", "--output", "out.json"]
         monkeypatch.setattr(sys, "argv", words)

@@ -23,9 +23,20 @@ from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
 from fim_private.request.budget import BudgetAllocation, Share
-from fim_private.request.supports import CONFIDENCE, UNITS_CONFIDENCE, MinSupport, SupportNoise, UnitCount
+from fim_private.request.supports import (
+    CONFIDENCE,
+    UNITS_CONFIDENCE,
+    MinSupport,
+    SupportNoise,
+    UnitCount,
+)
 
-BASKETS = [["bread", "butter"]] * 6000 + [["bread", "jam"]] * 2500 + [["tea"]] * 1400 + [["tea", "jam"]] * 100
+BASKETS = (
+    [["bread", "butter"]] * 6000
+    + [["bread", "jam"]] * 2500
+    + [["tea"]] * 1400
+    + [["tea", "jam"]] * 100
+)
 CATALOGUE = ["bread", "butter", "jam", "tea", "caviar"]
 DATA = read_transactions(BASKETS)
 TWO_PER_CENT = Fraction(2, 100)
@@ -40,7 +51,10 @@ def mined(data: Any = DATA, **asked: Any) -> fim.Release:
 @pytest.mark.parametrize(
     ("value", "share", "count"),
     [
-        *((value, TWO_PER_CENT, None) for value in (0.02, "0.02", ".02", "2e-2", "2%", " 2 % ", Decimal("0.02"))),
+        *(
+            (value, TWO_PER_CENT, None)
+            for value in (0.02, "0.02", ".02", "2e-2", "2%", " 2 % ", Decimal("0.02"))
+        ),
         *((value, TWO_PER_CENT, None) for value in (np.float64(0.02), np.float32(0.02))),
         ("0.5%", Fraction(5, 1000), None),
         (Fraction(1, 3), Fraction(1, 3), None),
@@ -54,8 +68,39 @@ def test_shares_and_numbers_of_units(value: Any, share: Fraction | None, count: 
 
 
 WRONG: list[Any] = [
-    *(0, 0.0, 1.0, -0.1, -5, 1.5, 500.0, "0", "0%", "100%", "150 %", "-2%", "", "x", "1_0", "1e3", "nan", "٢%", "0x1"),
-    *(Decimal(500), Decimal("nan"), "x" * 10**6, np.bool_(True), True, None, float("nan"), float("inf"), [0.02], 1j),
+    *(
+        0,
+        0.0,
+        1.0,
+        -0.1,
+        -5,
+        1.5,
+        500.0,
+        "0",
+        "0%",
+        "100%",
+        "150 %",
+        "-2%",
+        "",
+        "x",
+        "1_0",
+        "1e3",
+        "nan",
+        "٢%",
+        "0x1",
+    ),
+    *(
+        Decimal(500),
+        Decimal("nan"),
+        "x" * 10**6,
+        np.bool_(True),
+        True,
+        None,
+        float("nan"),
+        float("inf"),
+        [0.02],
+        1j,
+    ),
     *(10**18, "9" * 50, "0." + "9" * 60, Fraction(3, 2)),
 ]
 
@@ -63,7 +108,11 @@ WRONG: list[Any] = [
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])
 def test_what_is_neither(value: Any) -> None:
     with pytest.raises(
-        ParameterError, match=r"^min_support must be a share above 0 and below 1, such as 0\.02 or '2%',"
+        ParameterError,
+        match=(
+            r"^min_support must be a share above 0 and below 1, such as 0\.02 "
+            r"or '2%',"
+        ),
     ) as caught:
         MinSupport.of(value)
     assert len(str(caught.value)) < 240
@@ -80,18 +129,26 @@ def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
     assert not share.is_certain(99, UnitCount(1000))
     assert MinSupport(count=5).is_certain(5, None)
     assert share.confidence(UnitCount(1000, noise)) == Fraction(96, 100)
-    assert share.confidence(UnitCount(1000)) == MinSupport(count=5).confidence(UnitCount(1000, noise)) == CONFIDENCE
+    assert (
+        share.confidence(UnitCount(1000))
+        == MinSupport(count=5).confidence(UnitCount(1000, noise))
+        == CONFIDENCE
+    )
     assert not MinSupport(count=5).is_certain(4, None)
 
 
 MANY = 2000
 
 
-def released(support: int, least: MinSupport, budget: Share, units: UnitCount | None, seed: int) -> Any:
+def released(
+    support: int, least: MinSupport, budget: Share, units: UnitCount | None, seed: int
+) -> Any:
     """What comes out of so many itemsets with this support, none of which is part of another."""
     cost = PrivacyCost(1, 0)
     allocation = BudgetAllocation((), (budget,), cost, min_support=least)
-    return allocation.published([Found((n,), support) for n in range(MANY)], Randomness.seeded(seed), units).itemsets
+    return allocation.published(
+        [Found((n,), support) for n in range(MANY)], Randomness.seeded(seed), units
+    ).itemsets
 
 
 # Of the noise of so many supports at a time, σ is about 60.
@@ -126,19 +183,25 @@ def test_the_promise_of_a_number_of_units(budget: Share) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("part", [Fraction(1, 50), Fraction(9, 10)], ids=str)
 def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction) -> None:
-    """Marks and thresholds follow from the number that came with the supports: the one before is far off here."""
+    """Marks and thresholds follow from the number that came with the supports: the one before is
+    far off here.
+    """
     units, runs = 10_000, 60
     noise = BUDGETS[2].noise(MANY, two=True)
     assert noise.of_units is not None
     least = MinSupport(share=part)
-    allocation = BudgetAllocation((), (BUDGETS[2],), PrivacyCost(1, 0), two_normals=True, min_support=least)
+    allocation = BudgetAllocation(
+        (), (BUDGETS[2],), PrivacyCost(1, 0), two_normals=True, min_support=least
+    )
     sigma = math.sqrt(noise.parameter + (Fraction(1, 2) - part) ** 2 * noise.of_units)
     wrong: dict[str, list[float]] = {"sure": [], "sure by a tenth less": [], "missed": []}
     for seed in range(runs):
 
         def published(support: int, seed: int = seed) -> tuple[Any, Any]:
             found = [Found((n,), support) for n in range(MANY)]
-            made = allocation.published(found, Randomness.seeded(seed), UnitCount(3), true_units=units)
+            made = allocation.published(
+                found, Randomness.seeded(seed), UnitCount(3), true_units=units
+            )
             return made.itemsets, made.units
 
         edge = int(part * units)
@@ -151,7 +214,9 @@ def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction)
         wrong["missed"].append(1 - len(high) / MANY)
         nearly, _ = published(edge + math.ceil(0.2 * sigma))
         wrong["sure by a tenth less"].append(sum(not one.doubtful for one in nearly) / MANY)
-    means = {name: (np.mean(each), 3.5 * np.std(each) / math.sqrt(runs)) for name, each in wrong.items()}
+    means = {
+        name: (np.mean(each), 3.5 * np.std(each) / math.sqrt(runs)) for name, each in wrong.items()
+    }
     for name in ("sure", "missed"):
         assert means[name][0] <= 0.025 + means[name][1], name
     assert means["sure"][0] > 0.015
@@ -159,16 +224,25 @@ def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction)
 
 
 def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
-    """What is released has a noisy support of at least the threshold, and so has what is said of it."""
+    """What is released has a noisy support of at least the threshold, and so has what is said of
+    it.
+    """
     least = MinSupport(count=100)
     share = Share(*SUPPORTS, epsilon=Exact(Fraction(1, 5)))
     allocation = BudgetAllocation((), (share,), PrivacyCost(1, 0), min_support=least)
-    found = [Found(("a",), 100), Found(("a", "b"), 100), Found(("a", "b", "c"), 95), Found(("d",), 2)]
+    found = [
+        Found(("a",), 100),
+        Found(("a", "b"), 100),
+        Found(("a", "b", "c"), 95),
+        Found(("d",), 2),
+    ]
     sizes = set()
     for seed in range(60):
         itemsets = allocation.published(found, Randomness.seeded(seed)).itemsets
         assert all(itemset.support is not None and itemset.support >= 100 for itemset in itemsets)
-        assert [itemset.support for itemset in itemsets] == sorted((i.support or 0 for i in itemsets), reverse=True)
+        assert [itemset.support for itemset in itemsets] == sorted(
+            (i.support or 0 for i in itemsets), reverse=True
+        )
         sizes.add(len(itemsets))
     assert sizes >= {0, 1, 2, 3}
 
@@ -184,7 +258,10 @@ def test_what_is_frequent_is_found_and_nothing_else() -> None:
     assert release.threshold is not None
     assert release.units_interval is not None
     assert not any(itemset.doubtful for itemset in release)
-    assert all(itemset.interval is not None and itemset.interval[0] >= release.threshold for itemset in release)
+    assert all(
+        itemset.interval is not None and itemset.interval[0] >= release.threshold
+        for itemset in release
+    )
     replaced = mined(epsilon=5, neighbors="replace-one")
     assert (replaced.threshold, replaced.units, replaced.units_interval) == (2000, 10_000, None)
     assert {itemset.items for itemset in replaced} == set(found)
@@ -206,14 +283,19 @@ def test_all_of_the_budget_is_spent_and_no_more(asked: dict[str, Any], neighbors
     release = mined(neighbors=neighbors, **asked)
     assert sum(share.fraction for share in release.shares) == 1
     names = ("epsilon", "rho", "mu_squared")
-    whole = {name: sum((getattr(s, name) or 0 for s in release.shares), Fraction(0)) for name in names}
+    whole = {
+        name: sum((getattr(s, name) or 0 for s in release.shares), Fraction(0)) for name in names
+    }
     if "rho" in asked:
         assert whole["rho"] + whole["mu_squared"] / 2 == Fraction(3, 10)
         assert release.zcdp is not None
     elif whole["epsilon"]:
         assert whole["epsilon"] == 1
     assert release.has_supports
-    assert all(itemset.support is not None and itemset.support >= (release.threshold or 0) for itemset in release)
+    assert all(
+        itemset.support is not None and itemset.support >= (release.threshold or 0)
+        for itemset in release
+    )
     assert all(itemset.doubtful is not None for itemset in release)
     if release.mechanism == "levelwise":
         supports = [share for share in release.shares if share.purpose == "supports"]
@@ -228,7 +310,9 @@ def test_picks_are_looked_at_again() -> None:
     assert mined(mechanism="limited-domain").top == 100
     capped = mined(min_support=0.1, top=2, epsilon=5)
     assert (capped.capped, len(capped)) == (True, 2)
-    assert "Only 2 were looked at, which is the limit. Others may have as much" in " ".join(capped.certainty)
+    assert "Only 2 were looked at, which is the limit. Others may have as much" in " ".join(
+        capped.certainty
+    )
     assert "Others may have as much, but were not found." in " ".join(mined(epsilon=5).certainty)
     few = mined(delta=0, catalogue=CATALOGUE)
     assert few.mechanism == "permute-and-flip"
@@ -250,36 +334,57 @@ def test_what_goes_with_it() -> None:
 
 def test_the_table_says_what_is_certain() -> None:
     shown = " ".join(render_table(mined(epsilon=5, neighbors="replace-one"), Screen()).split())
-    assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000)" in shown
-    assert "Of itemsets below 20 % of all baskets (2,000), at most 2.5 % come out unmarked (without ?), on" in shown
+    assert (
+        "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000)"
+    ) in shown
+    assert (
+        "Of itemsets below 20 % of all baskets (2,000), at most 2.5 % come out unmarked "
+        "(without ?), on"
+    ) in shown
     near = " ".join(render_table(mined(seed=2, min_support=2600, epsilon=0.5), Screen()).split())
-    assert "? may have less than 2,600 baskets, because of the noise. Of itemsets below 2,600 baskets, at" in near
+    assert (
+        "? may have less than 2,600 baskets, because of the noise. Of itemsets below 2,600 "
+        "baskets, at"
+    ) in near
     assert "of 1,000 asked for" not in near
     assert "% for counting candidates" in near
-    nothing = " ".join(render_table(mined(min_support=0.99, neighbors="replace-one"), Screen()).split())
-    assert (
-        "No itemset of 1 to 2 items was found with a noisy support of at least 99 % of all baskets (9,900)." in nothing
+    nothing = " ".join(
+        render_table(mined(min_support=0.99, neighbors="replace-one"), Screen()).split()
     )
+    assert (
+        "No itemset of 1 to 2 items was found with a noisy support of at least 99 % of all "
+        "baskets (9,900)."
+    ) in nothing
     assert "Try a smaller minimum support, a larger budget, or more baskets." in nothing
     noisy = mined(epsilon=5)
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
 
 
 # 300 items, each in 900 of 9,000 baskets. To ask for 905 is to ask for more than any of them has.
-JUST_BELOW = read_transactions([[f"item {own * 10 + basket % 10}" for own in range(30)] for basket in range(9_000)])
+JUST_BELOW = read_transactions(
+    [[f"item {own * 10 + basket % 10}" for own in range(30)] for basket in range(9_000)]
+)
 
 
 @pytest.mark.parametrize(
     ("asked", "seeds"),
     [
         ({"min_support": 905}, 12),
-        *(pytest.param({"min_support": 905, "neighbors": name}, 60, marks=pytest.mark.full) for name in RELATIONS),
-        *(pytest.param({"min_support": 0.1006, "neighbors": name}, 60, marks=pytest.mark.full) for name in RELATIONS),
+        *(
+            pytest.param({"min_support": 905, "neighbors": name}, 60, marks=pytest.mark.full)
+            for name in RELATIONS
+        ),
+        *(
+            pytest.param({"min_support": 0.1006, "neighbors": name}, 60, marks=pytest.mark.full)
+            for name in RELATIONS
+        ),
     ],
     ids=str,
 )
 @pytest.mark.every_case
-def test_of_itemsets_below_the_least_support_few_come_out_unmarked(asked: dict[str, Any], seeds: int) -> None:
+def test_of_itemsets_below_the_least_support_few_come_out_unmarked(
+    asked: dict[str, Any], seeds: int
+) -> None:
     """And of those that are shown unmarked, here, none has as much: nothing is claimed of them."""
     releases = [mined(JUST_BELOW, size=1, **asked | {"seed": seed}) for seed in range(seeds)]
     unmarked = sum(itemset.doubtful is False for release in releases for itemset in release)
@@ -294,7 +399,12 @@ def test_of_itemsets_below_the_least_support_few_come_out_unmarked(asked: dict[s
 
 @pytest.mark.parametrize(
     ("share", "written"),
-    [(Fraction(2, 3), "66.6666 %"), (Fraction(1, 3), "33.3333 %"), (0.02, "2 %"), (0.0123, "1.23 %")],
+    [
+        (Fraction(2, 3), "66.6666 %"),
+        (Fraction(1, 3), "33.3333 %"),
+        (0.02, "2 %"),
+        (0.0123, "1.23 %"),
+    ],
 )
 @pytest.mark.every_case
 def test_a_share_is_never_written_as_more_than_was_asked_for(share: Any, written: str) -> None:
@@ -304,7 +414,9 @@ def test_a_share_is_never_written_as_more_than_was_asked_for(share: Any, written
 
 
 def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:
-    """With little budget, or under replace-one, the items take more: the sets must still be counted."""
+    """With little budget, or under replace-one, the items take more: the sets must still be
+    counted.
+    """
     asked = itertools.product(
         [(2,), (1, 2), (2, 3), tuple(range(1, 21))],
         ["1e-6", ".3", ".5", "1", "1e6"],
@@ -312,20 +424,34 @@ def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_ste
         [False, True],
     )
     for sizes, epsilon, neighbors, listed in asked:
-        recipe = ThresholdRecipe.of(sizes, by_user=True, epsilon=Fraction(epsilon), neighbors=neighbors, listed=listed)
-        parts = [recipe.items, recipe.item_count, *recipe.levels, recipe.set_count, 2 * recipe.histogram]
+        recipe = ThresholdRecipe.of(
+            sizes, by_user=True, epsilon=Fraction(epsilon), neighbors=neighbors, listed=listed
+        )
+        parts = [
+            recipe.items,
+            recipe.item_count,
+            *recipe.levels,
+            recipe.set_count,
+            2 * recipe.histogram,
+        ]
         assert sum(parts) == 1
         assert min(parts) > 0
         assert min(recipe.item_count, recipe.set_count) > Fraction(4, 100)
 
 
-@pytest.mark.parametrize(("share", "size", "least"), [(0.05, "1-3", 0.9), (0.02, "1-3", 0.9), (0.02, "2", 0.85)])
+@pytest.mark.parametrize(
+    ("share", "size", "least"), [(0.05, "1-3", 0.9), (0.02, "1-3", 0.9), (0.02, "2", 0.85)]
+)
 def test_most_of_what_reaches_the_threshold_is_found(share: float, size: str, least: float) -> None:
     """Of the corner shop, at ε = 1: and nearly all that is released does reach it."""
     shop = read_transactions(REPOSITORY / "datasets" / "corner_shop.parquet")
     threshold = math.ceil(Fraction(str(share)) * shop.units)
     first, last = int(size[0]), int(size[-1])
-    true = {tuple(items) for n in range(first, last + 1) for items, _ in list_itemsets(shop, n, threshold, shop.units)}
+    true = {
+        tuple(items)
+        for n in range(first, last + 1)
+        for items, _ in list_itemsets(shop, n, threshold, shop.units)
+    }
     recall, precision, sure = [], [], []
     for seed in range(3):
         release = fim.mine(shop, min_support=share, size=size, seed=seed)

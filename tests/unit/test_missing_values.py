@@ -38,7 +38,9 @@ def forms(rows: list[tuple[str, str, str]], folder: Path) -> Iterator[Any]:
     yield pl.from_arrow(table)
     (folder / "a.csv").write_text("u,b,i\n" + "".join(f'"{u}","{b}","{i}"\n' for u, b, i in rows))
     yield folder / "a.csv"
-    lists = table.append_column("l", pa.array([[item] for item in table["i"].to_pylist()])).drop_columns(["i"])
+    lists = table.append_column(
+        "l", pa.array([[item] for item in table["i"].to_pylist()])
+    ).drop_columns(["i"])
     yield lists
     yield lists.to_pandas()
 
@@ -57,10 +59,15 @@ def test_one_rule_in_every_form(blank: str, tmp_path: Path) -> None:
     for source in forms(rows, tmp_path):
         columns = LONG
         if "l" in getattr(source, "columns", ()) or "l" in getattr(source, "column_names", ()):
-            columns = {name: column for name, column in LONG.items() if name != "item"} | {"items": "l"}
+            columns = {name: column for name, column in LONG.items() if name != "item"} | {
+                "items": "l"
+            }
         data = read_transactions(source, **columns)
         found = {frozenset(frozenset(map(str, basket)) for basket in unit) for unit in units(data)}
-        assert found == {frozenset({frozenset({"tea"})}), frozenset({frozenset({"tea"} | seven)})}, type(source)
+        assert found == {
+            frozenset({frozenset({"tea"})}),
+            frozenset({frozenset({"tea"} | seven)}),
+        }, type(source)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "NULL", "NA", " nan"])
@@ -92,7 +99,9 @@ def test_python_and_arrow_agree() -> None:
         assert present(values).to_pylist() == expected
         assert present(values.slice(5)).to_pylist() == expected[5:]
         # One at a time: whether a column has others to be changed makes no difference.
-        assert [present(values.slice(place, 1)).to_pylist()[0] for place in range(len(texts))] == expected
+        assert [
+            present(values.slice(place, 1)).to_pylist()[0] for place in range(len(texts))
+        ] == expected
     raw = [text.encode() for text in texts]
     bare = [None if is_missing(value) else value.strip() for value in raw]
     for kind in (pa.binary(), pa.large_binary()):

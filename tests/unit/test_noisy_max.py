@@ -19,7 +19,9 @@ WORD = 1 << 64
 
 
 class Chosen:
-    """A source of bytes that gives the words it was built with, then zeros: V = word / 2**64, exactly."""
+    """A source of bytes that gives the words it was built with, then zeros: V = word / 2**64,
+    exactly.
+    """
 
     def __init__(self, words: list[int]) -> None:
         self._bytes = b"".join(word.to_bytes(8, "little") for word in words)
@@ -52,12 +54,16 @@ def arrival(mechanism: PermuteAndFlip, distance: int, count: int, word: int) -> 
 
 
 def noisy_support(mechanism: MaxOfLaplaces, distance: int, count: int, word: int) -> Decimal:
-    """The highest of count noisy supports, with a uniform number to order ties: where its tail is 1 - V**(1/count)."""
+    """The highest of count noisy supports, with a uniform number to order ties: where its tail is 1
+    - V**(1/count).
+    """
     scale = decimal(mechanism.scale)
 
     def tail(k: int) -> Decimal:
         unit = (-1 / scale).exp()
-        return (-k / scale).exp() / (1 + unit) if k > 0 else 1 - ((k - 1) / scale).exp() / (1 + unit)
+        return (
+            (-k / scale).exp() / (1 + unit) if k > 0 else 1 - ((k - 1) / scale).exp() / (1 + unit)
+        )
 
     above = complement(word, count)
     low, high = -(1 << 20), 1 << 20  # tail(low) > above >= tail(high)
@@ -100,12 +106,24 @@ def critical_word(rate: Fraction, distance: int, count: int, time: float, factor
     first=st.integers(1, WORD - 1),
     factor=st.floats(0.2, 5.0),
 )
-@example(epsilon=Fraction(1, 10), leaders=1, log_chance=36.6, log_count=0, first=WORD // 2, factor=0.9)
-@example(epsilon=Fraction(1, 10), leaders=1, log_chance=36.6, log_count=0, first=WORD // 3, factor=0.99)
+@example(
+    epsilon=Fraction(1, 10), leaders=1, log_chance=36.6, log_count=0, first=WORD // 2, factor=0.9
+)
+@example(
+    epsilon=Fraction(1, 10), leaders=1, log_chance=36.6, log_count=0, first=WORD // 3, factor=0.99
+)
 def test_select_decides_exactly(
-    make: Any, epsilon: Fraction, leaders: int, log_chance: float, log_count: int, first: int, factor: float
+    make: Any,
+    epsilon: Fraction,
+    leaders: int,
+    log_chance: float,
+    log_count: int,
+    first: int,
+    factor: float,
 ) -> None:
-    """Two levels that win about as often: the second from so far below that only a V next to 1 lets it win."""
+    """Two levels that win about as often: the second from so far below that only a V next to 1 lets
+    it win.
+    """
     mechanism = make(epsilon, "add-remove")
     count = 10**log_count
     with localcontext() as context:
@@ -119,7 +137,9 @@ def test_select_decides_exactly(
 
 @pytest.mark.parametrize("make", [PermuteAndFlip, MaxOfLaplaces])
 def test_the_last_of_a_word_s_digits_count(make: Any) -> None:
-    """At ε = 0.1 a level 366 below wins once in 2^53: by words that round to one double, V = 1 - 2^-53 or 1."""
+    """At ε = 0.1 a level 366 below wins once in 2^53: by words that round to one double, V = 1 -
+    2^-53 or 1.
+    """
     mechanism = make(Fraction(1, 10), "add-remove")
     levels = [(367, 1), (1, 1)]
     first = WORD // 2
@@ -144,4 +164,7 @@ def test_a_level_of_more_candidates_than_doubles_reach(make: Any) -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1), Fraction(10**9)])
 def test_a_level_further_below_than_doubles_reach(make: Any, epsilon: Fraction) -> None:
     for distance in (1 << 899, 1 << 900, 10**400, 10**30_000):
-        assert chosen_level(make(epsilon), [(distance + 1, 1), (1, 10**60)], [WORD // 2, WORD - 1]) == distance + 1
+        assert (
+            chosen_level(make(epsilon), [(distance + 1, 1), (1, 10**60)], [WORD // 2, WORD - 1])
+            == distance + 1
+        )

@@ -1,4 +1,6 @@
-"""The certified bounds of the normal tail hold the true value and are tight: another formula, and known values."""
+"""The certified bounds of the normal tail hold the true value and are tight: another formula, and
+known values.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ KNOWN = {
     "1000": "2.29064614654549841064310908113818131679298776e-217151",
 }
 ANY_SIZE = st.one_of(
-    st.fractions(-50, 50), st.builds(lambda x, e: x * Fraction(10) ** e, st.fractions(-10, 10), st.integers(-30, 5))
+    st.fractions(-50, 50),
+    st.builds(lambda x, e: x * Fraction(10) ** e, st.fractions(-10, 10), st.integers(-30, 5)),
 )
 
 

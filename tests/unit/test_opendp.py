@@ -41,7 +41,9 @@ def contrib() -> Iterator[None]:
     GLOBAL_FEATURES.update(before)
 
 
-@pytest.mark.parametrize("mechanism", [LargeMargin(), LargeMargin(neighbors="add-remove"), Exponential(1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism", [LargeMargin(), LargeMargin(neighbors="add-remove"), Exponential(1.0)], ids=repr
+)
 def test_it_chooses(mechanism: Any) -> None:
     choose = measurement(mechanism)
     assert [choose(CLEAR), choose([-5]), choose([0, 0, -(2**63), 2**63 - 1])] == [1, 0, 3]
@@ -93,13 +95,22 @@ def test_map() -> None:
 
 def test_map_with_sensitivity_counts_steps() -> None:
     choose = measurement(Exponential(0.25), sensitivity=5)
-    assert [choose.map(distance) for distance in (0, 1, 5, 6, 10, 11)] == [0.0, 0.25, 0.25, 0.5, 0.5, 0.75]
+    assert [choose.map(distance) for distance in (0, 1, 5, 6, 10, 11)] == [
+        0.0,
+        0.25,
+        0.25,
+        0.5,
+        0.5,
+        0.75,
+    ]
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.7, 1, 1.1])
 def test_one_step_costs_the_very_double(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     run = []
-    monkeypatch.setattr(fim_private.opendp, "choose_index", lambda scores, mechanism, _: run.append(mechanism))
+    monkeypatch.setattr(
+        fim_private.opendp, "choose_index", lambda scores, mechanism, _: run.append(mechanism)
+    )
     choose = measurement(LargeMargin(epsilon, 1e-6))
     choose(CLEAR)
     assert choose.map(1) == (float(epsilon), 1e-6)
@@ -128,20 +139,26 @@ def exact_group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> Fractio
     steps=st.integers(0, 12),
 )
 @example(epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**6), steps=12)
-def test_group_delta_is_rounded_up_and_little(epsilon: Fraction, delta: Fraction, steps: int) -> None:
+def test_group_delta_is_rounded_up_and_little(
+    epsilon: Fraction, delta: Fraction, steps: int
+) -> None:
     exact, rounded = exact_group_delta(epsilon, delta, steps), group_delta(epsilon, delta, steps)
     assert min(exact, Fraction(1)) <= rounded <= 1
     assert rounded <= exact * (1 + Fraction(1, 10**11))
 
 
-@pytest.mark.parametrize(("epsilon", "steps"), [(10**9, 2), (1, 10**18), (10**9, 10**18), (Fraction(1, 10**9), 10**14)])
+@pytest.mark.parametrize(
+    ("epsilon", "steps"), [(10**9, 2), (1, 10**18), (10**9, 10**18), (Fraction(1, 10**9), 10**14)]
+)
 def test_group_delta_beyond_all_doubles_is_1(epsilon: int | Fraction, steps: int) -> None:
     assert group_delta(Fraction(epsilon), Fraction(1, 10**300), steps) == 1.0
 
 
 def composition(choose: Any, d_mids: list[Any]) -> Any:
     make = getattr(dp.c, "make_adaptive_composition", None) or dp.c.make_sequential_composition
-    return make(choose.input_domain, choose.input_metric, choose.output_measure, d_in=1, d_mids=d_mids)
+    return make(
+        choose.input_domain, choose.input_metric, choose.output_measure, d_in=1, d_mids=d_mids
+    )
 
 
 def test_the_budget_is_kept() -> None:
@@ -208,6 +225,10 @@ try:
 except FimPrivateError as error:
     print(type(error).__name__, isinstance(error, ImportError), error)
 """
-    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE)
-    assert done.stdout == 'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
+    done = subprocess.run(
+        [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert done.stdout == (
+        'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
+    )
     assert issubclass(MissingExtraError, FimPrivateError)

@@ -1,5 +1,5 @@
-"""What is shown fits the screen. A file is written whole or not at all, and an unwritable one is known before anything
-is spent."""
+"""What is shown fits the screen. A file is written whole or not at all, and an unwritable one is
+known before anything is spent."""
 
 from __future__ import annotations
 
@@ -66,16 +66,32 @@ def test_what_a_screen_cannot_show_is_escaped_before_a_table_is_laid_out(encodin
     assert r"{..., \u03c0}" in "".join(others)
 
 
-WORDS = ["anticonstitutionnellement", "of", "any", "replacing", "{semi-skimmed", "milk,", "tea", "bags}"]
+WORDS = [
+    "anticonstitutionnellement",
+    "of",
+    "any",
+    "replacing",
+    "{semi-skimmed",
+    "milk,",
+    "tea",
+    "bags}",
+]
 WORDS += ["8,690", "1e-06"]
 
 
 def wide_table(columns: int) -> Table:
     table = Table()
     for place in range(columns):
-        table.add_column("head\nline" if place % 2 else "title", justify="right" if place % 2 else "left")
+        table.add_column(
+            "head\nline" if place % 2 else "title", justify="right" if place % 2 else "left"
+        )
     for row in range(4):
-        table.add_row(*(Text(" ".join(WORDS[(row + place) % 5 :][: 1 + place % 4])) for place in range(columns)))
+        table.add_row(
+            *(
+                Text(" ".join(WORDS[(row + place) % 5 :][: 1 + place % 4]))
+                for place in range(columns)
+            )
+        )
     return table
 
 
@@ -120,10 +136,14 @@ def test_what_is_to_be_copied_is_left_as_one_line(monkeypatch: pytest.MonkeyPatc
     assert plain(Screen(colour=True).render([Text(command, no_wrap=True)])) == command + "\n"
 
 
-@pytest.mark.parametrize(("used", "verdict"), [(0.5e-6, "every guarantee holds"), (2e-6, "A GUARANTEE IS BROKEN")])
+@pytest.mark.parametrize(
+    ("used", "verdict"), [(0.5e-6, "every guarantee holds"), (2e-6, "A GUARANTEE IS BROKEN")]
+)
 def test_the_verdict_of_an_audit(used: float, verdict: str) -> None:
     finding = Finding("whole", 1.0, 1e-6, used, (2, 0), (1, 1), "")
-    text = render_audit([AuditReport("distance", 1.0, 1e-6, "add-remove", finding, (), 1)], Screen())
+    text = render_audit(
+        [AuditReport("distance", 1.0, 1e-6, "add-remove", finding, (), 1)], Screen()
+    )
     assert text.startswith(f"distance (ε = 1, δ = 1e-06, add-remove): {verdict}\n")
     assert "│ guarantee │" in text
     assert ("e-06 ! │" in text) is (used > 1e-6)
@@ -150,9 +170,13 @@ def fail_halfway(path: Path, error: BaseException) -> None:
         raise error
 
 
-@pytest.mark.parametrize("error", [DataError("no such column"), KeyboardInterrupt(), SystemExit(1), RuntimeError()])
+@pytest.mark.parametrize(
+    "error", [DataError("no such column"), KeyboardInterrupt(), SystemExit(1), RuntimeError()]
+)
 @pytest.mark.parametrize("existing", [True, False])
-def test_nothing_is_left_behind_on_failure(tmp_path: Path, existing: bool, error: BaseException) -> None:
+def test_nothing_is_left_behind_on_failure(
+    tmp_path: Path, existing: bool, error: BaseException
+) -> None:
     path = tmp_path / "release.json"
     if existing:
         path.write_text("old")
@@ -171,7 +195,10 @@ def entered(path: Path) -> bool:
 def test_a_folder_fails_at_once(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="it is a folder; give output a file name"):
         entered(tmp_path)
-    with pytest.raises(OutputError, match="it is a folder; give figure a file name"), staged(tmp_path, given="figure"):
+    with (
+        pytest.raises(OutputError, match="it is a folder; give figure a file name"),
+        staged(tmp_path, given="figure"),
+    ):
         pytest.fail("it was opened")
 
 
@@ -188,7 +215,13 @@ def test_what_may_not_be_written_or_searched_fails_at_once(
 
     # Whoever runs the tests may be root, who may write anything: so the system's answer is made up.
     monkeypatch.setattr(os, refused, refuse)
-    with pytest.raises(OutputError, match=r"cannot write .*: permission denied; choose another output$"):
+    with pytest.raises(
+        OutputError,
+        match=(
+            r"cannot write .*: permission denied; choose another "
+            r"output$"
+        ),
+    ):
         entered(path)
     monkeypatch.undo()
     assert names(tmp_path) == []
@@ -246,12 +279,15 @@ from fim_private.whole_files import staged
 Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL) if sys.argv[2] == "killed" else input()
 with staged(Path(sys.argv[1])) as write:
     write("half of it")
-"""
+"""  # noqa: E501
 
 
 def test_what_a_killed_process_leaves_is_removed_and_nobody_elses(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path / "other.json")]
-    options: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, "stdin": subprocess.PIPE}
+    options: dict[str, Any] = {
+        "env": {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        "stdin": subprocess.PIPE,
+    }
     with subprocess.Popen([*command, "alive"], **options) as alive:
         deadline = time.monotonic() + PATIENCE
         while not names(tmp_path) and time.monotonic() < deadline:
@@ -267,12 +303,18 @@ def test_what_a_killed_process_leaves_is_removed_and_nobody_elses(tmp_path: Path
         alive.kill()
 
 
-def test_it_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done: list[str] = []
     replace, sync = Path.replace, os.fsync
 
     def synced(handle: int) -> None:
-        done.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else f"{os.fstat(handle).st_size} bytes")
+        done.append(
+            "folder"
+            if stat.S_ISDIR(os.fstat(handle).st_mode)
+            else f"{os.fstat(handle).st_size} bytes"
+        )
         sync(handle)
 
     def renamed(part: Path, place: Path) -> Path:
@@ -286,7 +328,9 @@ def test_it_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_a_new_file_has_the_permissions_that_new_files_have(tmp_path: Path, mask: int, mode: int) -> None:
+def test_a_new_file_has_the_permissions_that_new_files_have(
+    tmp_path: Path, mask: int, mode: int
+) -> None:
     before = os.umask(mask)
     try:
         write(tmp_path / "release.json", "text")
@@ -310,7 +354,10 @@ def test_a_link_keeps_its_place_and_a_file_its_permissions(tmp_path: Path) -> No
 def test_a_full_device_is_an_output_error() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    with pytest.raises(OutputError, match=r"cannot write '?/dev/full"), staged(Path("/dev/full")) as write:
+    with (
+        pytest.raises(OutputError, match=r"cannot write '?/dev/full"),
+        staged(Path("/dev/full")) as write,
+    ):
         write("text")
 
 

@@ -104,7 +104,11 @@ def test_each_figure_is_the_least_that_succeeds(
         outcomes = mechanism.distribution(SupportSpectrum(levels, universe_size=candidates))
         return float(outcomes.probabilities[outcomes.levels == base + lead].sum())
 
-    figures = [(1, found.support, 0), (1, found.margin, 10_000), (min(10, candidates or 10), found.margin_tied, 10_000)]
+    figures = [
+        (1, found.support, 0),
+        (1, found.margin, 10_000),
+        (min(10, candidates or 10), found.margin_tied, 10_000),
+    ]
     for leaders, lead, base in figures:
         if lead is None:
             assert chance(leaders, 10**6, base) < confidence
@@ -112,7 +116,9 @@ def test_each_figure_is_the_least_that_succeeds(
             assert chance(leaders, lead, base) >= confidence
             assert lead == 1 or chance(leaders, lead - 1, base) < confidence
     assert found.support is not None
-    assert found.regret == pytest.approx(found.support * (1 - chance(1, found.support, 0)), abs=1e-9)
+    assert found.regret == pytest.approx(
+        found.support * (1 - chance(1, found.support, 0)), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", AR])
@@ -132,7 +138,12 @@ def test_what_is_not_known_is_missing() -> None:
     found = plan(units=1000, max_rank=100)
     for name in ("exponential", "permute-and-flip", "max-of-laplaces", "choosing"):
         mechanism = of(found, name)
-        assert mechanism.required_support is mechanism.required_margin is mechanism.expected_regret is None
+        assert (
+            mechanism.required_support
+            is mechanism.required_margin
+            is mechanism.expected_regret
+            is None
+        )
         assert mechanism.feasible is False
         assert mechanism.missing == mechanism.needs
     assert of(found, "exponential").needs == ("catalogue of all items",)
@@ -154,7 +165,10 @@ def test_caps_on_baskets_bound_the_itemsets_of_a_unit() -> None:
 
 
 def test_too_few_units_are_told_plainly() -> None:
-    for neighbors, units, enough, epsilon in (("add-remove", 15, 25, 2), ("replace-one", 20, 51, 4)):
+    for neighbors, units, enough, epsilon in (
+        ("add-remove", 15, 25, 2),
+        ("replace-one", 20, 51, 4),
+    ):
         found = plan(units=units, max_rank=1000, neighbors=neighbors)
         assert not any(mechanism.feasible for mechanism in found.mechanisms)
         assert found.reason.startswith(f"No mechanism will do: {units} units are too few")
@@ -191,7 +205,12 @@ def test_more_privacy_and_more_confidence_take_more(
     for harder in (
         plan(epsilon=epsilon, delta=delta, confidence=confidence, **given_),
         plan(epsilon=epsilon * factor, delta=delta / factor, confidence=confidence, **given_),
-        plan(epsilon=epsilon * factor, delta=delta, confidence=min(confidence * factor, 0.95), **given_),
+        plan(
+            epsilon=epsilon * factor,
+            delta=delta,
+            confidence=min(confidence * factor, 0.95),
+            **given_,
+        ),
     ):
         for easy, hard in zip(base.mechanisms, harder.mechanisms, strict=True):
             assert easy.required_support <= hard.required_support
@@ -213,9 +232,15 @@ def test_far_parameters_of_a_plan_are_no_trouble(epsilon: float, delta: float) -
     [
         ({"units": 0}, "units must be a whole number of at least 1, not 0"),
         ({"size": None}, "size must be a whole number of at least 1, not None"),
-        ({"size": 3, "universe_size": 2}, "universe_size has 2 items, too few for an itemset of size 3"),
+        (
+            {"size": 3, "universe_size": 2},
+            ("universe_size has 2 items, too few for an itemset of size 3"),
+        ),
         ({"size": 3, "max_basket": 2}, "max_basket must be at least the size 3, not 2"),
-        ({"max_baskets": 5}, "max_baskets goes with max_basket: how many baskets of a unit count at most"),
+        (
+            {"max_baskets": 5},
+            ("max_baskets goes with max_basket: how many baskets of a unit count at most"),
+        ),
         ({"max_rank": 10**400}, "max_rank must be at most 1e30 to be planned for"),
         ({"confidence": 1.0}, "confidence must be a number above 0 and below 1, not 1.0"),
         ({"confidence": float("nan")}, "confidence must be a number above 0 and below 1, not nan"),
@@ -224,9 +249,15 @@ def test_far_parameters_of_a_plan_are_no_trouble(epsilon: float, delta: float) -
         ({"top": 0}, "top must be a whole number of at least 1, not 0"),
         ({"top": []}, "top must hold at least one number"),
         ({"top": 100_001}, "top must be at most 100,000, not 100001"),
-        ({"typical_basket": float("nan")}, "typical_basket must be a number of items from 1 to 1,000,000, not nan"),
+        (
+            {"typical_basket": float("nan")},
+            ("typical_basket must be a number of items from 1 to 1,000,000, not nan"),
+        ),
         ({"union": True}, "union goes with several sizes: whether all of them are ranked together"),
-        ({"size": "4-2"}, "size must be a whole number of at least 1, or a range such as 2-4, not '4-2'"),
+        (
+            {"size": "4-2"},
+            ("size must be a whole number of at least 1, or a range such as 2-4, not '4-2'"),
+        ),
         ({"neighbors": "near"}, "neighbors must be one of replace-one, add-remove, not 'near'"),
     ],
 )
@@ -246,7 +277,10 @@ def test_a_grid_is_one_plan_for_each_epsilon() -> None:
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("units", [None, 1, 100_000])
 def test_the_tables(units: int | None, ascii_only: bool) -> None:
-    one, many = plan(units=units, max_rank=100), plan(top=(10, 100), typical_basket=10, units=units, supports=True)
+    one, many = (
+        plan(units=units, max_rank=100),
+        plan(top=(10, 100), typical_basket=10, units=units, supports=True),
+    )
     texts = [render_plan(found, Screen(ascii_only=ascii_only)) for found in (one, many)]
     for found, text in zip((one, many), texts, strict=True):
         assert text.isascii() == ascii_only
@@ -260,21 +294,29 @@ def test_the_tables(units: int | None, ascii_only: bool) -> None:
     assert f"{of(many, 'limited-domain', 100).required_support:,}" in texts[1]
     assert "exponential (catalogue of all items)" in texts[1]
     assert "noise of" in texts[1]
-    assert "noise of" not in render_plan(plan(top=(10, 100), typical_basket=10, supports=False), Screen())
+    assert "noise of" not in render_plan(
+        plan(top=(10, 100), typical_basket=10, supports=False), Screen()
+    )
 
 
 def test_the_margin_in_the_documents_is_the_planners() -> None:
     root = Path(__file__).resolve().parents[2]
-    one, two, tenth = (f"{prospects(LargeMargin(e, 1e-6), CONFIDENCE).margin:,}" for e in (1.0, 2.0, 0.1))
+    one, two, tenth = (
+        f"{prospects(LargeMargin(e, 1e-6), CONFIDENCE).margin:,}" for e in (1.0, 2.0, 0.1)
+    )
     documents = [root / "docs" / "privacy.md", root / "docs" / "expect.md"]
-    privacy, expect = (" ".join(document.read_text(encoding="utf-8").split()) for document in documents)
+    privacy, expect = (
+        " ".join(document.read_text(encoding="utf-8").split()) for document in documents
+    )
     assert f"leads by {one} units at ε = 1, δ = 10⁻⁶ ({two} at ε = 2, {tenth} at ε = 0.1" in privacy
     assert f"`large-margin` needs {one}:" in expect
 
 
 def test_the_table_of_the_documents_is_the_planners() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([a-z-]+) \| \(ε, [δ0]\) \|[^|]*\|[^|]*\|(.*)\|$", text, flags=re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([a-z-]+) \| \(ε, [δ0]\) \|[^|]*\|[^|]*\|(.*)\|$", text, flags=re.MULTILINE
+    )
     assert [name for name, _ in rows] == list(NAMES)
     plans = {}
     for neighbors in ("add-remove", "replace-one"):
@@ -286,7 +328,9 @@ def test_the_table_of_the_documents_is_the_planners() -> None:
         for neighbors in ("add-remove", "replace-one"):
             each = plans[neighbors, 50 if name == "choosing" else None][name]
             figures += [each.required_support, each.required_margin, each.required_margin_tied]
-        assert [cell.strip() for cell in shown.split("|")] == ["never" if f is None else f"{f:,}" for f in figures]
+        assert [cell.strip() for cell in shown.split("|")] == [
+            "never" if f is None else f"{f:,}" for f in figures
+        ]
 
 
 NAMES_OF_MANY = ["exponential", "limited-domain", "choosing", "levelwise"]
@@ -307,8 +351,15 @@ def test_every_mechanism_for_many_is_planned_and_one_recommended_for_each_top() 
         assert (one.item_support is None) == (one.step is None) == (one.name != "levelwise")
     for top, name in zip(found.top, found.recommended, strict=True):
         assert found.best(top) == of(found, name, top)
-        least = min(max(m.required_support or 0, m.required_margin or 0) for m in found.mechanisms if m.top == top)
-        assert max(found.best(top).required_support or 0, found.best(top).required_margin or 0) == least
+        least = min(
+            max(m.required_support or 0, m.required_margin or 0)
+            for m in found.mechanisms
+            if m.top == top
+        )
+        assert (
+            max(found.best(top).required_support or 0, found.best(top).required_margin or 0)
+            == least
+        )
         assert name in found.reason
 
 
@@ -317,13 +368,20 @@ def test_the_noise_of_levelwise_does_not_grow_with_their_number_as_that_of_picks
     assert found.recommended == ("limited-domain", "levelwise")
     few, many = (of(found, "limited-domain", top).required_support or 0 for top in found.tops)
     assert many / few == pytest.approx(math.sqrt(10), rel=0.05)
-    assert of(found, "levelwise", 100).required_support <= of(found, "levelwise", 10).required_support  # type: ignore[operator]
+    assert (
+        of(found, "levelwise", 100).required_support <= of(found, "levelwise", 10).required_support
+    )  # type: ignore[operator]
 
 
 def test_longer_baskets_and_more_privacy_take_more_of_levelwise() -> None:
     base: dict[str, Any] = {"top": 50, "typical_basket": 8.0, "size": "2-3", "neighbors": AR}
     own = of(plan(**base), "levelwise", 50)
-    for harder in ({"typical_basket": 20.0}, {"epsilon": 0.5}, {"neighbors": "replace-one"}, {"confidence": 0.99}):
+    for harder in (
+        {"typical_basket": 20.0},
+        {"epsilon": 0.5},
+        {"neighbors": "replace-one"},
+        {"confidence": 0.99},
+    ):
         hard = of(plan(**base | harder), "levelwise", 50)
         assert hard.required_support > own.required_support  # type: ignore[operator]
         assert hard.item_support > own.item_support  # type: ignore[operator]
@@ -334,11 +392,14 @@ def test_longer_baskets_and_more_privacy_take_more_of_levelwise() -> None:
 @pytest.mark.parametrize("union", [False, True])
 def test_supports_take_their_part_and_say_how_far_off_they_are(union: bool) -> None:
     asked: dict[str, Any] = {"top": 30, "size": "1-3", "union": union, **FOR_MANY}
-    bare, noisy = plan(supports=False, **asked), plan(**asked)  # supports come unless they are left out
+    # supports come unless they are left out
+    bare, noisy = plan(supports=False, **asked), plan(**asked)
     for one, other in zip(bare.mechanisms, noisy.mechanisms, strict=True):
         assert other.required_support > one.required_support
     baskets = [[f"{i}", f"{j}", "x"] for i in range(6) for j in range(6, 12)] * 5000
-    release = fim.mine(baskets, top=30, size="1-3", union=union, mechanism="levelwise", supports=True, seed=1)
+    release = fim.mine(
+        baskets, top=30, size="1-3", union=union, mechanism="levelwise", supports=True, seed=1
+    )
     assert release.noise is not None
     planned = of(noisy, "levelwise", 30).half_width
     assert planned == pytest.approx(
@@ -348,7 +409,11 @@ def test_supports_take_their_part_and_say_how_far_off_they_are(union: bool) -> N
 
 def test_of_many_what_is_not_known_is_missing() -> None:
     found = plan(top=10, units=100)
-    assert [one.name for one in found.mechanisms if one.missing] == ["exponential", "choosing", "levelwise"]
+    assert [one.name for one in found.mechanisms if one.missing] == [
+        "exponential",
+        "choosing",
+        "levelwise",
+    ]
     assert of(found, "levelwise", 10).missing == ("items of a typical basket",)
     assert of(found, "levelwise", 10).feasible is False
     assert "100 units are too few for the top 10" in found.reason
@@ -371,8 +436,12 @@ def test_what_is_drawn() -> None:
     curves = plan_curves(GRID)
     specs = registry.single().values()
     listless = [spec for spec in specs if spec.universe is UniverseNeed.UNKNOWN]
-    assert set(curves) == {spec.name for spec in listless if spec.basket_cap is not BasketCap.NEEDED}
-    assert [supports[0] for _, supports in curves.values()] == sorted((s[0] for _, s in curves.values()), reverse=True)
+    assert set(curves) == {
+        spec.name for spec in listless if spec.basket_cap is not BasketCap.NEEDED
+    }
+    assert [supports[0] for _, supports in curves.values()] == sorted(
+        (s[0] for _, s in curves.values()), reverse=True
+    )
     for name, (epsilons, supports) in curves.items():
         assert epsilons == [0.5, 1.0, 2.0]
         planned = sorted(GRID, key=lambda one: one.epsilon)
@@ -384,7 +453,9 @@ def test_what_is_drawn() -> None:
     assert tops["levelwise"] == ([10, 50, 100], supports)
 
 
-@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")]
+)
 @pytest.mark.one_in(3)
 def test_the_file(tmp_path: Path, suffix: str, start: bytes) -> None:
     target = tmp_path / f"plan{suffix}"
@@ -398,7 +469,12 @@ def test_the_file(tmp_path: Path, suffix: str, start: bytes) -> None:
     assert target.stat().st_size > 1000
     draw_plan_figure(plan(typical_basket=10, units=10_000), tmp_path / "top.svg")
     drawn = (tmp_path / "top.svg").read_text(encoding="utf-8")
-    for words in ("itemsets asked for", "units that must have the itemset", "levelwise (estimate)", "% of all units"):
+    for words in (
+        "itemsets asked for",
+        "units that must have the itemset",
+        "levelwise (estimate)",
+        "% of all units",
+    ):
         assert words in drawn
 
 
@@ -411,7 +487,9 @@ def test_the_file(tmp_path: Path, suffix: str, start: bytes) -> None:
         (GRID, "folder.png", r"cannot write .*: it is a folder; give figure a file name"),
     ],
 )
-def test_what_cannot_be_drawn(tmp_path: Path, plans: tuple[Plan, ...], name: str, message: str) -> None:
+def test_what_cannot_be_drawn(
+    tmp_path: Path, plans: tuple[Plan, ...], name: str, message: str
+) -> None:
     (tmp_path / "folder.png").mkdir()
     with pytest.raises((ParameterError, OutputError), match=message):
         draw_plan_figure(plans, tmp_path / name)
@@ -423,7 +501,13 @@ def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(MissingExtraError, match=r'^figures need matplotlib: pip install "fim-private\[figures\]"$'):
+    with pytest.raises(
+        MissingExtraError,
+        match=(
+            r"^figures need matplotlib: pip install "
+            r'"fim-private\[figures\]"$'
+        ),
+    ):
         draw_plan_figure(GRID, tmp_path / "plan.png")
     assert not list(tmp_path.iterdir())
 
@@ -443,7 +527,9 @@ CASES = [
 
 # How far off the plan may be: levelwise is estimated.
 @pytest.mark.full
-@pytest.mark.parametrize(("mechanism", "epsilon", "factor"), [("levelwise", 0.25, 1.5), ("limited-domain", 1.0, 1.1)])
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon", "factor"), [("levelwise", 0.25, 1.5), ("limited-domain", 1.0, 1.1)]
+)
 def test_what_is_planned_is_what_it_takes(mechanism: str, epsilon: float, factor: float) -> None:
     above: list[float] = []
     below: list[float] = []
@@ -451,20 +537,35 @@ def test_what_is_planned_is_what_it_takes(mechanism: str, epsilon: float, factor
         path: Path = CORNER_SHOP if name == CORNER_SHOP.name else real_data(name)
         data = fim.read_transactions(path)
         assert np.diff(data.offsets).mean() == pytest.approx(items, abs=0.06)
-        exact = fim.mine(data, size=size, top=TOP, epsilon=1e6, mechanism="limited-domain", supports=True, seed=1)
+        exact = fim.mine(
+            data, size=size, top=TOP, epsilon=1e6, mechanism="limited-domain", supports=True, seed=1
+        )
         found = Counter[object]()
         for seed in range(RUNS):
-            release = fim.mine(data, size=size, top=TOP, epsilon=epsilon, mechanism=mechanism, seed=seed)
+            release = fim.mine(
+                data, size=size, top=TOP, epsilon=epsilon, mechanism=mechanism, seed=seed
+            )
             found.update(one.items for one in release.itemsets)
         rates = [(one.support or 0, found[one.items] / RUNS) for one in exact.itemsets]
-        asked: dict[str, Any] = {"top": TOP, "size": size, "typical_basket": items, "epsilon": epsilon}
-        likely, even = (of(plan(**asked, confidence=confidence), mechanism) for confidence in (0.95, 0.5))
+        asked: dict[str, Any] = {
+            "top": TOP,
+            "size": size,
+            "typical_basket": items,
+            "epsilon": epsilon,
+        }
+        likely, even = (
+            of(plan(**asked, confidence=confidence), mechanism) for confidence in (0.95, 0.5)
+        )
         assert likely.required_support is not None
         assert likely.required_margin is not None
         assert even.required_support is not None
         # Those that race with the next below the top need a margin above it as well.
         race = rates[-1][0] + (likely.required_margin if mechanism == "levelwise" else 0)
-        above += [rate for support, rate in rates if support >= factor * max(likely.required_support, race)]
+        above += [
+            rate
+            for support, rate in rates
+            if support >= factor * max(likely.required_support, race)
+        ]
         below += [rate for support, rate in rates if support <= even.required_support / factor]
     assert len(above) >= 30
     assert len(below) >= 25

@@ -1,4 +1,6 @@
-"""Other systems, as far as they can be played here: without what only Unix has, with Windows' files and consoles."""
+"""Other systems, as far as they can be played here: without what only Unix has, with Windows' files
+and consoles.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from fim_private.whole_files import staged
 
 SHOP = REPOSITORY / "datasets" / "corner_shop.parquet"
 
-# What Windows has not. There nobody removes, renames or replaces a file that is open, and a folder cannot be opened.
+# What Windows has not. There nobody removes, renames or replaces a file that is open, and a folder
+# cannot be opened.
 WINDOWS = """
 import os, signal, sys
 for name in ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty"):
@@ -55,7 +58,7 @@ def open_file(path, *how, **more):
     return opened(path, *how, **more)
 
 os.open = open_file
-"""
+"""  # noqa: E501
 RUN = """
 from fim_private.cli import main
 for words in COMMANDS:
@@ -72,14 +75,23 @@ COMMANDS = [
     "audit --mechanism distance --trials 0",
     "inspect shop.parquet",
     "budget create sales.ledger --epsilon 5 --delta 1e-5",
-    *["mine shop.parquet --top 5 --rules --ledger sales.ledger --dataset sales --output a.json --report a.html"] * 2,
+    *[
+        (
+            "mine shop.parquet --top 5 --rules --ledger sales.ledger --dataset sales --output "
+            "a.json "
+            "--report a.html"
+        )
+    ]
+    * 2,
     "budget show sales.ledger --verify",
     "show a.json --rules",
     "mine shop.parquet --top 5 --count",
 ]
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="files that are open are seen in /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/fd").is_dir(), reason=("files that are open are seen in /proc")
+)
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 @pytest.mark.one_in(2)
 def test_nothing_of_linux_is_needed(tmp_path: Path, encoding: str) -> None:
@@ -89,9 +101,20 @@ def test_nothing_of_linux_is_needed(tmp_path: Path, encoding: str) -> None:
         (tmp_path / name).write_bytes(b"left by a killed process, or not yet written")
     os.utime(tmp_path / names[0], (0, 0))
     code = f"{WINDOWS}\nCOMMANDS = {COMMANDS!r}\n{RUN}"
-    env = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "HOME": str(tmp_path), "COLUMNS": "100"}
+    env = {
+        **os.environ,
+        "PYTHONIOENCODING": encoding,
+        "PYTHONUTF8": "0",
+        "HOME": str(tmp_path),
+        "COLUMNS": "100",
+    }
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, timeout=PATIENCE, check=False
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
     )
     said = done.stderr.decode(encoding)
     assert "Traceback" not in said, said
@@ -100,11 +123,18 @@ def test_nothing_of_linux_is_needed(tmp_path: Path, encoding: str) -> None:
     assert ended == [f"exit 0 {words}" for words in COMMANDS], said
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["itemsets"]
     assert "ρ" in (tmp_path / "a.html").read_text(encoding="utf-8")
-    left = {path.name for path in tmp_path.iterdir() if path.suffix in (".part", ".ledger", ".json", ".html")}
-    assert left == {names[1], "sales.ledger", "a.json", "a.html"}  # one that is old goes, and one that is new stays
+    left = {
+        path.name
+        for path in tmp_path.iterdir()
+        if path.suffix in (".part", ".ledger", ".json", ".html")
+    }
+    # one that is old goes, and one that is new stays
+    assert left == {names[1], "sales.ledger", "a.json", "a.html"}
 
 
-def test_a_file_that_another_program_has_open_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_another_program_has_open_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refused: list[Path] = []
     replace = Path.replace
 

@@ -54,29 +54,65 @@ def test_delta_means_its_decimal_digits(delta: float) -> None:
 
 def test_what_is_out_of_all_use() -> None:
     for value in (1e-10, Fraction(10**12)):
-        with pytest.raises(ParameterError, match=r"^epsilon must lie between 1e-09 and 1e\+09, not "):
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r"^epsilon must lie between 1e-09 and 1e\+09, "
+                r"not "
+            ),
+        ):
             exact_epsilon(value)
     with pytest.raises(ParameterError, match=r"^delta must lie between 1e-300 and 1, not "):
         exact_delta(1e-301)
 
 
-BAD_NUMBERS = [0, 0.0, -0.0, -1, -1e-9, float("nan"), float("inf"), float("-inf"), "1", None, 1j, [1], True]
+BAD_NUMBERS = [
+    0,
+    0.0,
+    -0.0,
+    -1,
+    -1e-9,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    "1",
+    None,
+    1j,
+    [1],
+    True,
+]
 
 
 @pytest.mark.parametrize("value", BAD_NUMBERS)
 def test_bad_epsilon_and_rho(value: Any) -> None:
     for name, exact in (("epsilon", exact_epsilon), ("rho", exact_rho)):
-        with pytest.raises(ParameterError, match=rf"^{name} must be a number above 0, not .*$") as caught:
+        with pytest.raises(
+            ParameterError, match=rf"^{name} must be a number above 0, not .*$"
+        ) as caught:
             exact(value)
         assert str(caught.value).endswith(shown(value))
 
 
-@pytest.mark.parametrize("value", [*(bad for bad in BAD_NUMBERS if bad not in (0, None)), None, 1, pd.DataFrame()])
+@pytest.mark.parametrize(
+    "value", [*(bad for bad in BAD_NUMBERS if bad not in (0, None)), None, 1, pd.DataFrame()]
+)
 def test_bad_delta_or_zero(value: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^delta must be 0 or a number above 0 and below 1, not .*$") as caught:
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^delta must be 0 or a number above 0 and below 1, "
+            r"not .*$"
+        ),
+    ) as caught:
         exact_delta_or_zero(value)
     assert str(caught.value).endswith(shown(value))
-    with pytest.raises(ParameterError, match=r"^delta must be a number above 0 and below 1, not .*$"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^delta must be a number above 0 and below 1, not "
+            r".*$"
+        ),
+    ):
         exact_delta(value)
 
 
@@ -84,14 +120,27 @@ def test_bad_delta_or_zero(value: Any) -> None:
 @pytest.mark.parametrize("divisor", [1, 3])
 def test_a_number_beyond_floats_is_shown_briefly(digits: int, divisor: int) -> None:
     value = Fraction(10**digits, divisor) if divisor > 1 else 10**digits
-    with pytest.raises(ParameterError, match=r"^epsilon must lie between 1e-09 and 1e\+09, not [13]\.[03]*e\+\d+$"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^epsilon must lie between 1e-09 and 1e\+09, not "
+            r"[13]\.[03]*e\+\d+$"
+        ),
+    ):
         exact_epsilon(value)
-    with pytest.raises(ParameterError, match=r"^delta must be a number above 0 and below 1, not .{,60}$"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^delta must be a number above 0 and below 1, not "
+            r".{,60}$"
+        ),
+    ):
         exact_delta(value)
 
 
 @pytest.mark.parametrize(
-    "value", [0.1, np.float64(0.1), np.float32(0.1), np.float16(0.1), np.longdouble("0.1"), Decimal("0.1")]
+    "value",
+    [0.1, np.float64(0.1), np.float32(0.1), np.float16(0.1), np.longdouble("0.1"), Decimal("0.1")],
 )
 def test_numbers_of_any_kind(value: Any) -> None:
     assert exact_epsilon(value) == exact_delta(value) == Exact(value) == Fraction(1, 10)
@@ -104,7 +153,9 @@ def test_flags(value: Any) -> None:
     assert flag("union", value) is bool(value)
 
 
-@pytest.mark.parametrize("value", [0, 1, "no", None, np.array([True]), [], pd.DataFrame({"a": [1]})])
+@pytest.mark.parametrize(
+    "value", [0, 1, "no", None, np.array([True]), [], pd.DataFrame({"a": [1]})]
+)
 def test_no_flags(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^union must be True or False, not .{,60}$"):
         flag("union", value)
@@ -112,7 +163,13 @@ def test_no_flags(value: Any) -> None:
 
 @pytest.mark.parametrize("value", ["", "add/remove", "REPLACE-ONE", None, 1, []])
 def test_bad_neighbors(value: Any) -> None:
-    with pytest.raises(ParameterError, match=r"^neighbors must be one of replace-one, add-remove, not "):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^neighbors must be one of replace-one, "
+            r"add-remove, not "
+        ),
+    ):
         exact_neighbors(value)
 
 
@@ -123,7 +180,9 @@ def test_positive_integer(value: Any) -> None:
     assert type(result) is int
 
 
-@pytest.mark.parametrize("value", [0, -1, True, False, 1.0, "1", None, np.int64(0), np.float64(2), np.True_])
+@pytest.mark.parametrize(
+    "value", [0, -1, True, False, 1.0, "1", None, np.int64(0), np.float64(2), np.True_]
+)
 def test_not_a_positive_integer(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^size must be a whole number of at least 1, not "):
         positive_integer("size", value)
@@ -155,9 +214,15 @@ def test_a_budget_s_parts_are_the_whole() -> None:
     assert sum(parts) == Exact(1.0)
     assert copy.deepcopy(parts) == pickle.loads(pickle.dumps(parts)) == parts
     assert f"{Exact(0.25):g} {Exact(1e-6)}" == "0.25 1e-06"
-    assert (at_most(1.0000004), at_most(parts[0] * 2), rounded_down(parts[0] * 2)) == ("1.0000004", "0.666666", 2 / 3)
+    assert (at_most(1.0000004), at_most(parts[0] * 2), rounded_down(parts[0] * 2)) == (
+        "1.0000004",
+        "0.666666",
+        2 / 3,
+    )
     assert rounded_down(Fraction(1, 10)) == 0.1
     assert repr(PrivacyCost(1.0, 1e-6)) == "PrivacyCost(epsilon=1.0, delta=1e-06)"
     assert PrivacyCost(1.0, 1e-6) == PrivacyCost(Fraction(1), Fraction(1, 10**6))
-    assert {PrivacyCost(1.0, 1e-6), PrivacyCost(Fraction(1), Fraction(1, 10**6))} == {PrivacyCost(1, 1e-6)}
+    assert {PrivacyCost(1.0, 1e-6), PrivacyCost(Fraction(1), Fraction(1, 10**6))} == {
+        PrivacyCost(1, 1e-6)
+    }
     assert Exact(0.1) != "0.1"

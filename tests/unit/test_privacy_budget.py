@@ -1,4 +1,6 @@
-"""Budgets as (ε, δ) and as ρ: what each composition makes of them, and conversions that are never optimistic."""
+"""Budgets as (ε, δ) and as ρ: what each composition makes of them, and conversions that are never
+optimistic.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +44,21 @@ DELTAS = st.one_of(
 
 
 @given(RHOS, DELTAS)
-def test_the_epsilon_of_a_rho_is_certified_and_nearly_the_best(rho: Fraction, delta: Fraction) -> None:
+def test_the_epsilon_of_a_rho_is_certified_and_nearly_the_best(
+    rho: Fraction, delta: Fraction
+) -> None:
     epsilon = zcdp_epsilon(rho, delta)
     assert epsilon >= Fraction(1, 10**9)
-    assert zcdp_rho(epsilon, delta) >= rho * (1 - Fraction(1, 10**10))  # which is certified by itself
+    # which is certified by itself
+    assert zcdp_rho(epsilon, delta) >= rho * (1 - Fraction(1, 10**10))
     if epsilon > Fraction(1, 10**9):
         assert zcdp_rho(max(epsilon * (1 - Fraction(1, 10**9)), Fraction(1, 10**9)), delta) <= rho
 
 
 @given(RHOS, DELTAS)
-def test_the_epsilon_of_normal_noise_is_certified_and_nearly_the_best(rho: Fraction, delta: Fraction) -> None:
+def test_the_epsilon_of_normal_noise_is_certified_and_nearly_the_best(
+    rho: Fraction, delta: Fraction
+) -> None:
     epsilon = gdp_epsilon(2 * rho, delta)
     assert Fraction(1, 10**9) <= epsilon <= zcdp_epsilon(rho, delta) * (1 + Fraction(1, 10**10))
     assert gdp_delta_upper(epsilon, root_above(2 * rho)) <= delta
@@ -62,17 +69,28 @@ def test_the_epsilon_of_normal_noise_is_certified_and_nearly_the_best(rho: Fract
         )
 
 
-@pytest.mark.parametrize(("rho", "delta"), [("0.1", "1e-6"), ("0.0241", "1e-6"), ("3", "1e-10"), ("0.5", "0.2")])
+@pytest.mark.parametrize(
+    ("rho", "delta"), [("0.1", "1e-6"), ("0.0241", "1e-6"), ("3", "1e-10"), ("0.5", "0.2")]
+)
 def test_the_epsilon_of_a_rho_against_an_oracle(rho: str, delta: str) -> None:
     epsilon = zcdp_epsilon(Fraction(rho), Fraction(delta))
-    assert selection_oracles.zcdp_delta(Fraction(rho), float(epsilon)) == pytest.approx(float(delta), rel=1e-6)
+    assert selection_oracles.zcdp_delta(Fraction(rho), float(epsilon)) == pytest.approx(
+        float(delta), rel=1e-6
+    )
     normal = gdp_epsilon(2 * Fraction(rho), Fraction(delta))
     mu = Fraction(math.sqrt(2 * float(Fraction(rho))))
     assert float(levelwise_laws.gaussian_delta(normal, mu)) == pytest.approx(float(delta), rel=1e-7)
 
 
-@given(st.floats(1e-9, 1e3), st.floats(1e-200, 0.9), st.fractions(0, Fraction(9, 10)), st.fractions(Fraction(1, 9), 1))
-def test_an_epsilon_is_split_by_delta(epsilon: float, delta: float, part: Fraction, share: Fraction) -> None:
+@given(
+    st.floats(1e-9, 1e3),
+    st.floats(1e-200, 0.9),
+    st.fractions(0, Fraction(9, 10)),
+    st.fractions(Fraction(1, 9), 1),
+)
+def test_an_epsilon_is_split_by_delta(
+    epsilon: float, delta: float, part: Fraction, share: Fraction
+) -> None:
     budget = PrivacyBudget.of(epsilon, delta, None, otherwise=1.0)
     naming = budget.naming(part)
     assert naming == part * budget.delta
@@ -99,23 +117,38 @@ def test_a_rho_is_spent_whole(rho: Fraction, delta: float, share: Fraction) -> N
     for named in (naming, Fraction(0)):
         left = budget.conversion(named)
         assert named + (1 - named) * left == budget.delta
-        assert budget.cost(named, normal=False) == PrivacyCost(zcdp_epsilon(rho, left), budget.delta)
-        assert budget.cost(named, normal=True) == PrivacyCost(gdp_epsilon(2 * rho, left), budget.delta)
+        assert budget.cost(named, normal=False) == PrivacyCost(
+            zcdp_epsilon(rho, left), budget.delta
+        )
+        assert budget.cost(named, normal=True) == PrivacyCost(
+            gdp_epsilon(2 * rho, left), budget.delta
+        )
 
 
 def test_epsilon_is_as_it_was_unless_given() -> None:
     assert PrivacyBudget.of(None, 1e-6, None, otherwise=1.0).epsilon == 1
-    assert PrivacyBudget.of(0.5, 0, None, otherwise=1.0) == PrivacyBudget(Fraction(1, 2), Fraction(0))
+    assert PrivacyBudget.of(0.5, 0, None, otherwise=1.0) == PrivacyBudget(
+        Fraction(1, 2), Fraction(0)
+    )
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 0.1, "epsilon": 1.0}, "give epsilon or rho, not both"),
-    ({"rho": 0.1, "delta": 0}, "delta must be above 0 with rho: the epsilon that follows from rho is stated at"),
-    *(({"rho": wrong}, f"rho must be a number above 0, not {wrong!r}") for wrong in (0, -1, "x", True, float("nan"))),
+    (
+        {"rho": 0.1, "delta": 0},
+        ("delta must be above 0 with rho: the epsilon that follows from rho is stated at"),
+    ),
+    *(
+        ({"rho": wrong}, f"rho must be a number above 0, not {wrong!r}")
+        for wrong in (0, -1, "x", True, float("nan"))
+    ),
     ({"rho": 1e-19}, "rho must lie between 1e-18 and 1e+08, not 1e-19"),
     ({"rho": 1e9}, "rho must lie between 1e-18 and 1e+08, not 1000000000.0"),
     ({"rho": 0.1, "delta": 1}, "delta must be 0 or a number above 0 and below 1, not 1"),
-    ({"rho": 1e-18, "top": 100, "mechanism": "limited-domain"}, "rho leaves next to nothing for each itemset; raise "),
+    (
+        {"rho": 1e-18, "top": 100, "mechanism": "limited-domain"},
+        ("rho leaves next to nothing for each itemset; raise "),
+    ),
 ]
 
 
@@ -133,7 +166,12 @@ ASKED: dict[str, dict[str, Any]] = {
     "one": {},
     "several": {"top": 3, "supports": True},
     "sizes": {"top": 3, "size": "1-3", "union": True},
-    "catalogue and supports": {"top": 3, "catalogue": CATALOGUE, "mechanism": "exponential", "supports": True},
+    "catalogue and supports": {
+        "top": 3,
+        "catalogue": CATALOGUE,
+        "mechanism": "exponential",
+        "supports": True,
+    },
     "levelwise over a catalogue": {"top": 3, "catalogue": CATALOGUE, "supports": True},
     "pure": {"top": 2, "catalogue": CATALOGUE, "mechanism": "permute-and-flip"},
     "margin": {"mechanism": "large-margin", "top": 2, "size": "1-2"},
@@ -147,7 +185,9 @@ def test_the_parts_are_rho(asked: dict[str, Any], neighbors: str) -> None:
     release = fim.mine(BASKETS, rho=0.3, neighbors=neighbors, seed=1, **asked)
     assert release.zcdp is not None
     assert release.rho == release.zcdp.rho == Fraction(3, 10)
-    rhos = [share.rho if share.mu_squared is None else share.mu_squared / 2 for share in release.shares]
+    rhos = [
+        share.rho if share.mu_squared is None else share.mu_squared / 2 for share in release.shares
+    ]
     assert sum(rho or 0 for rho in rhos) == Fraction(3, 10)
     assert all(share.epsilon is None for share in release.shares)
     listed = "catalogue" in asked
@@ -170,7 +210,9 @@ def test_what_is_purely_private_says_so() -> None:
     assert one.cost == PrivacyCost(2, 0)
     flipped = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="permute-and-flip", seed=1)
     assert flipped.cost == PrivacyCost(1, 0)
-    noisy = fim.mine(BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", supports=True, seed=1)
+    noisy = fim.mine(
+        BASKETS, rho=0.5, catalogue=CATALOGUE, mechanism="exponential", supports=True, seed=1
+    )
     assert noisy.cost.delta == Fraction(1, 10**6)
     limited = fim.mine(BASKETS, rho=0.125, mechanism="limited-domain", seed=1)
     assert limited.cost == PrivacyCost(1, Fraction(1, 2 * 10**6))
@@ -181,8 +223,18 @@ def test_every_mechanism_takes_a_rho(mechanism: str) -> None:
     more: dict[str, Any] = {"max_basket": 3} if mechanism == "choosing" else {}
     if registry.spec_named(mechanism).universe.name != "UNKNOWN":
         more = {"catalogue": CATALOGUE}
-    for neighbors, kind in (("add-remove", NoiseKind.TWO_NORMALS), ("replace-one", NoiseKind.GAUSSIAN)):
-        asked = {"rho": 1, "mechanism": mechanism, "top": 2, "supports": True, "keep_all": True, **more}
+    for neighbors, kind in (
+        ("add-remove", NoiseKind.TWO_NORMALS),
+        ("replace-one", NoiseKind.GAUSSIAN),
+    ):
+        asked = {
+            "rho": 1,
+            "mechanism": mechanism,
+            "top": 2,
+            "supports": True,
+            "keep_all": True,
+            **more,
+        }
         release = fim.mine(BASKETS, neighbors=neighbors, **asked)
         assert release.rho == 1
         assert release.noise is None or release.noise.kind is kind
@@ -193,7 +245,9 @@ def test_counts_spend_a_rho() -> None:
     assert release.zcdp == ZcdpCost(0.05, 0)
     assert release.noise is not None
     assert release.noise == SupportNoise.with_units(TENTH, 2)
-    replaced = fim.count(BASKETS, [["bread"], ["tea", "jam"]], rho=0.05, neighbors="replace-one").noise
+    replaced = fim.count(
+        BASKETS, [["bread"], ["tea", "jam"]], rho=0.05, neighbors="replace-one"
+    ).noise
     assert replaced == SupportNoise.for_mu_squared(TENTH, 2)
     assert release.cost == PrivacyCost(gdp_epsilon(TENTH, Fraction(1, 10**6)), 1e-6)
     assert release.shares[0].mu_squared == TENTH
@@ -202,14 +256,17 @@ def test_counts_spend_a_rho() -> None:
 def test_the_guarantee_says_what_adds_up() -> None:
     shown = " ".join(render_table(fim.mine(BASKETS, rho=0.1, top=3), Screen()).split())
     assert "This follows from 5e-07-approximately ρ-zCDP with ρ = 0.1, which adds up" in shown
-    pure = render_table(fim.mine(BASKETS, rho=0.1, catalogue=CATALOGUE, mechanism="exponential"), Screen())
+    pure = render_table(
+        fim.mine(BASKETS, rho=0.1, catalogue=CATALOGUE, mechanism="exponential"), Screen()
+    )
     assert "This follows from ρ-zCDP with ρ = 0.1" in " ".join(pure.split())
     assert "zCDP" not in render_table(fim.mine(BASKETS), Screen())
 
 
 def test_the_advice_is_about_rho() -> None:
     few = fim.mine(BASKETS, rho=0.02, top=9, mechanism="limited-domain", supports=False)
-    assert "To find more: fim.mine(..., rho=0.1)" in render_table(few, Screen())  # ρ = 0.2 is an ε above 3
+    # ρ = 0.2 is an ε above 3
+    assert "To find more: fim.mine(..., rho=0.1)" in render_table(few, Screen())
     for mechanism in ("levelwise", "limited-domain", "large-margin"):
         nothing = render_table(fim.mine(BASKETS[:9], rho=0.1, top=2, mechanism=mechanism), Screen())
         assert "epsilon=" not in nothing

@@ -28,7 +28,9 @@ with writing.progress_bar("Working") as show:
 @pytest.mark.every_case
 def test_what_is_written_meanwhile_goes_where_it_would(quiet: bool) -> None:
     lines = f"from fim_private.cli.writing import silence\nsilence({quiet})\n{LINES}"
-    seen = on_terminal([sys.executable, "-c", lines], stdout=False, env={**os.environ, "TERM": "xterm"})
+    seen = on_terminal(
+        [sys.executable, "-c", lines], stdout=False, env={**os.environ, "TERM": "xterm"}
+    )
     assert (seen.stdout, seen.returncode) == ("kept\n", 0)
     assert "kept" not in seen.screen
     assert ("Working" in seen.screen) is not quiet
@@ -36,7 +38,9 @@ def test_what_is_written_meanwhile_goes_where_it_would(quiet: bool) -> None:
 
 
 def test_nothing_is_shown_where_there_is_no_terminal() -> None:
-    done = subprocess.run([sys.executable, "-c", LINES], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LINES], capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
     assert (done.stdout, done.stderr) == ("kept\n", "")
 
 

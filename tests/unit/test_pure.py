@@ -23,7 +23,9 @@ PURE = ("exponential", "permute-and-flip", "max-of-laplaces")
 
 
 def mined(**options: Any) -> fim.Release:
-    release: fim.Release = fim.mine(BASKETS, **{"delta": 0, "catalogue": CATALOGUE, "seed": 1, **options})
+    release: fim.Release = fim.mine(
+        BASKETS, **{"delta": 0, "catalogue": CATALOGUE, "seed": 1, **options}
+    )
     return release
 
 
@@ -40,10 +42,16 @@ def test_auto_takes_one_that_spends_none(top: int) -> None:
 @pytest.mark.parametrize("size", [2, "1-3"])
 def test_auto_takes_the_one_that_needs_least(size: int | str) -> None:
     """Of all that spend no delta, by what the planner says each needs."""
-    planned = {one.name: one for one in plan(universe_size=5, size=2, delta=0).mechanisms if not one.missing}
+    planned = {
+        one.name: one
+        for one in plan(universe_size=5, size=2, delta=0).mechanisms
+        if not one.missing
+    }
     assert set(planned) == set(PURE)
     name = mined(size=size, top=2).mechanism
-    assert planned[name].required_support == min(one.required_support or 0 for one in planned.values())
+    assert planned[name].required_support == min(
+        one.required_support or 0 for one in planned.values()
+    )
 
 
 @pytest.mark.parametrize("mechanism", registry.purely_private())
@@ -54,7 +62,8 @@ def test_the_budget_is_epsilon_alone(mechanism: str, supports: bool) -> None:
     assert [share.delta for share in release.shares] == [0] * len(release.shares)
     assert sum(share.epsilon or 0 for share in release.shares) == Fraction(7, 10)
     if not supports:
-        assert {share.epsilon for share in release.shares} == {Fraction(7, 20)}  # of two sizes, alike
+        # of two sizes, alike
+        assert {share.epsilon for share in release.shares} == {Fraction(7, 20)}
     assert all(share.rho is None and share.mu_squared is None for share in release.shares)
     if supports:
         assert release.noise is not None
@@ -66,12 +75,15 @@ def test_the_budget_is_epsilon_alone(mechanism: str, supports: bool) -> None:
 
 def test_the_guarantee_has_no_exception() -> None:
     shown = render_table(fim.mine(BASKETS, delta=0, catalogue=CATALOGUE), Screen())
-    assert "Guarantee (permute-and-flip, ε = 1, δ = 0): adding or removing any one basket changes the" in shown
+    assert (
+        "Guarantee (permute-and-flip, ε = 1, δ = 0): adding or removing any one basket changes the"
+    ) in shown
     assert shown.rstrip().endswith("by at most a factor e^1 = 2.72.")
 
 
 NO_LIST = (
-    r"^delta must be above 0 without a public list of all items. Give a catalogue, or a delta far below 1 / \(number "
+    r"^delta must be above 0 without a public list of all items. Give a catalogue, or a delta "
+    r"far below 1 / \(number "
     r"of baskets, or of users\)$"
 )
 
@@ -94,7 +106,8 @@ def test_without_a_list_a_delta_is_needed(options: dict[str, Any]) -> None:
 def test_what_spends_delta_needs_one(mechanism: str) -> None:
     caps: dict[str, Any] = {"max_basket": 3} if mechanism == "choosing" else {}
     line = (
-        rf"^delta must be above 0 for {mechanism}, which spends it; with 0 take exponential, permute-and-flip or max-of"
+        rf"^delta must be above 0 for {mechanism}, which spends it; with 0 take exponential, "
+        rf"permute-and-flip or max-of"
     )
     with pytest.raises(ParameterError, match=line):
         fim.mine("no such file", delta=0, catalogue=CATALOGUE, mechanism=mechanism, **caps)
@@ -111,7 +124,13 @@ def test_plan_without_delta() -> None:
     top = plan(top=(1, 20), universe_size=1000, delta=0, supports=True, typical_basket=5)
     assert top.recommended == ("permute-and-flip", "permute-and-flip")
     assert {one.name for one in top.mechanisms if not one.missing} == set(PURE)
-    with pytest.raises(ParameterError, match=r"^delta must be above 0 without a public list .* Give universe_size"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^delta must be above 0 without a public list .* "
+            r"Give universe_size"
+        ),
+    ):
         plan(delta=0)
 
 

@@ -1,4 +1,6 @@
-"""quantiles: the law it draws from, by brute force over all points, held to its guarantee, and how far off it is."""
+"""quantiles: the law it draws from, by brute force over all points, held to its guarantee, and how
+far off it is.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def law(values: Sequence[int], levels: int, low: int, high: int, rate: float) ->
         return {(): 1.0}
     if low == high:
         return {(low,) * (2**levels - 1): 1.0}
-    weights = [math.exp(-rate * abs(sum(v < z for v in values) - sum(v > z for v in values))) for z in range(low, high)]
+    weights = [
+        math.exp(-rate * abs(sum(v < z for v in values) - sum(v > z for v in values)))
+        for z in range(low, high)
+    ]
     found: Law = {}
     for z, weight in zip(range(low, high), weights, strict=True):
         left = law([v for v in values if v < z], levels - 1, low, z, rate)
@@ -61,7 +66,9 @@ def rate_of(epsilon: float, levels: int, neighbors: str) -> float:
     return epsilon / levels / (4 if neighbors == "replace-one" else 2)
 
 
-def drawn(values: Sequence[int], draws: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Counter[Any]:
+def drawn(
+    values: Sequence[int], draws: int, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> Counter[Any]:
     stream = Randomness.seeded(7)
     monkeypatch.setattr(Randomness, "of_seed", lambda seed: stream)
     return Counter(tuple(quantiles(values, low=0, high=POINTS, **options)) for _ in range(draws))
@@ -83,7 +90,8 @@ def test_it_draws_from_the_law(
     monkeypatch.setattr(points, "_TIE_BITS", bits)
     epsilon = 8.0 if neighbors == "replace-one" else 4.0  # the same rate
     right, wrong = (
-        law_with_lots(values, levels, POINTS, rate_of(e, levels, neighbors), bits) for e in (epsilon, 1.3 * epsilon)
+        law_with_lots(values, levels, POINTS, rate_of(e, levels, neighbors), bits)
+        for e in (epsilon, 1.3 * epsilon)
     )
     assert oracles.detects(right, wrong, DRAWS, level=LEVEL) > POWER
     counts = drawn(values, DRAWS, monkeypatch, levels=levels, epsilon=epsilon, neighbors=neighbors)
@@ -91,15 +99,24 @@ def test_it_draws_from_the_law(
 
 
 def neighbouring(number: int, neighbors: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Every pair of data with so many values, of four points, that differ in one value; or that has one value more."""
+    """Every pair of data with so many values, of four points, that differ in one value; or that has
+    one value more.
+    """
     for rest in combinations_with_replacement(range(POINTS), number - (neighbors == "replace-one")):
         if neighbors == "add-remove":
             yield from ((rest, (*rest, value)) for value in range(POINTS))
         else:
-            yield from (((*rest, one), (*rest, two)) for one in range(POINTS) for two in range(POINTS) if one != two)
+            yield from (
+                ((*rest, one), (*rest, two))
+                for one in range(POINTS)
+                for two in range(POINTS)
+                if one != two
+            )
 
 
-def log_ratio(number: int, levels: int, neighbors: str, rate: float, of: Callable[..., Law] = law) -> float:
+def log_ratio(
+    number: int, levels: int, neighbors: str, rate: float, of: Callable[..., Law] = law
+) -> float:
     """The largest |ln(P / P')| of any result, over all neighbours."""
     laws: dict[tuple[int, ...], Law] = {}
 
@@ -116,11 +133,18 @@ def log_ratio(number: int, levels: int, neighbors: str, rate: float, of: Callabl
     )
 
 
-AUDITED = [("replace-one", 1, 0.62), ("replace-one", 2, 0.53), ("add-remove", 1, 0.905), ("add-remove", 2, 0.77)]
+AUDITED = [
+    ("replace-one", 1, 0.62),
+    ("replace-one", 2, 0.53),
+    ("add-remove", 1, 0.905),
+    ("add-remove", 2, 0.77),
+]
 
 
 @pytest.mark.parametrize(("neighbors", "levels", "used"), AUDITED)
-def test_all_neighbours_are_within_epsilon_and_a_wrong_rate_is_caught(neighbors: str, levels: int, used: float) -> None:
+def test_all_neighbours_are_within_epsilon_and_a_wrong_rate_is_caught(
+    neighbors: str, levels: int, used: float
+) -> None:
     rate = rate_of(1.0, levels, neighbors)
     assert log_ratio(6, levels, neighbors, rate) == pytest.approx(used, abs=0.005)
     assert log_ratio(6, levels, neighbors, 2 * rate) > 1  # a mutant: twice the rate
@@ -128,8 +152,11 @@ def test_all_neighbours_are_within_epsilon_and_a_wrong_rate_is_caught(neighbors:
 
 def test_the_rate_is_that_of_the_theorem() -> None:
     for neighbors, levels in product(NEIGHBORS, (1, 2, 5)):
-        assert float(points._rate(1.5, levels, neighbors)) == pytest.approx(rate_of(1.5, levels, neighbors))
-    # What the audit above would say of the rate of the other relation: half the noise that replace-one needs.
+        assert float(points._rate(1.5, levels, neighbors)) == pytest.approx(
+            rate_of(1.5, levels, neighbors)
+        )
+    # What the audit above would say of the rate of the other relation: half the noise that
+    # replace-one needs.
     assert log_ratio(6, 1, "replace-one", float(points._rate(1, 1, "add-remove"))) > 1
 
 
@@ -142,21 +169,29 @@ def test_ties_by_lot_keep_the_guarantee() -> None:
 
 
 @given(st.lists(st.integers(-5, 9)), st.integers(-5, 0), st.integers(1, 10))
-def test_pieces_cut_the_domain_where_the_score_changes(values: list[int], low: int, high: int) -> None:
+def test_pieces_cut_the_domain_where_the_score_changes(
+    values: list[int], low: int, high: int
+) -> None:
     inside = sorted(v for v in values if low <= v < high)
     cut = Pieces.of(inside, low, high)
     points = [
         (start + step, below, above)
-        for start, length, below, above in zip(cut.starts, cut.lengths, cut.below, cut.above, strict=True)
+        for start, length, below, above in zip(
+            cut.starts, cut.lengths, cut.below, cut.above, strict=True
+        )
         for step in range(length)
     ]
-    expected = [(z, sum(v < z for v in inside), sum(v > z for v in inside)) for z in range(low, high)]
+    expected = [
+        (z, sum(v < z for v in inside), sum(v > z for v in inside)) for z in range(low, high)
+    ]
     assert points == expected
     assert len(cut.starts) <= 2 * len(inside) + 1
 
 
 @pytest.mark.parametrize("spare", [-3, 40])
-def test_far_pieces_are_drawn_as_exactly_as_near_ones(monkeypatch: pytest.MonkeyPatch, spare: int) -> None:
+def test_far_pieces_are_drawn_as_exactly_as_near_ones(
+    monkeypatch: pytest.MonkeyPatch, spare: int
+) -> None:
     monkeypatch.setattr(points, "_SPARE", spare)  # with -3 all but the nearest two are far
     cut = Pieces.of([3, 5, 5, 6, 9], 0, 12)
     distances = [abs(below - above) for below, above in zip(cut.below, cut.above, strict=True)]
@@ -180,16 +215,28 @@ def test_a_domain_of_2_to_the_64() -> None:
     prices = [199 + 10 * number for number in range(3_000)]
     found = quantiles(prices, levels=2, low=0, high=2**64, epsilon=2.0, seed=1)
     assert all(abs(value - (199 + 10 * 750 * k)) < 900 for k, value in enumerate(found, 1))
-    assert quantiles(np.array(prices, dtype=np.uint64), levels=2, low=0, high=2**64, epsilon=2.0, seed=1) == found
-    assert len(quantiles([], levels=3, low=0, high=1000, epsilon=1.0, seed=1)) == 7  # their number is not public
+    assert (
+        quantiles(
+            np.array(prices, dtype=np.uint64), levels=2, low=0, high=2**64, epsilon=2.0, seed=1
+        )
+        == found
+    )
+    # their number is not public
+    assert len(quantiles([], levels=3, low=0, high=1000, epsilon=1.0, seed=1)) == 7
 
 
 def test_what_lies_outside_counts_at_the_end_and_ties_are_parted() -> None:
-    assert quantiles([-5] * 200 + [80] * 200, levels=1, low=0, high=10, epsilon=20.0, seed=1)[0] in range(10)
+    assert quantiles([-5] * 200 + [80] * 200, levels=1, low=0, high=10, epsilon=20.0, seed=1)[
+        0
+    ] in range(10)
     assert quantiles([80] * 400, levels=1, low=0, high=10, epsilon=5.0, seed=1) == [9]
-    # Of 400, 300 and 300 the middle is a 2, and the upper quarter a 3: only if the twos are on both sides.
+    # Of 400, 300 and 300 the middle is a 2, and the upper quarter a 3: only if the twos are on both
+    # sides.
     tied = [1] * 400 + [2] * 300 + [3] * 300
-    assert all(quantiles(tied, levels=2, low=0, high=100, epsilon=4.0, seed=s) == [1, 2, 3] for s in range(10))
+    assert all(
+        quantiles(tied, levels=2, low=0, high=100, epsilon=4.0, seed=s) == [1, 2, 3]
+        for s in range(10)
+    )
 
 
 GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
@@ -205,11 +252,23 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([], {"neighbors": "replace-one"}, "values must hold at least one number"),
         ([1, 2], {"low": 0.5}, "low must be a whole number, not 0.5"),
         ([1, 2], {"epsilon": 0}, "epsilon must be a number above 0, not 0"),
-        ([1, 2], {"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
+        (
+            [1, 2],
+            {"neighbors": "all"},
+            ("neighbors must be one of replace-one, add-remove, not 'all'"),
+        ),
         ([1, 2.5], {}, "values must be whole numbers, not float"),
         (np.array([1.0]), {}, "values must be whole numbers, not float64"),
-        (pd.DataFrame({0: [900], 1: [5]}), {}, "values must be a list or an array of one dimension, not of 2"),
-        (np.ma.masked_array([1]), {}, "values must be an array without a mask: none may be missing"),
+        (
+            pd.DataFrame({0: [900], 1: [5]}),
+            {},
+            ("values must be a list or an array of one dimension, not of 2"),
+        ),
+        (
+            np.ma.masked_array([1]),
+            {},
+            ("values must be an array without a mask: none may be missing"),
+        ),
         ("12", {}, "values must be a list or an array, not str"),
     ],
 )

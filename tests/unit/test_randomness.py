@@ -1,4 +1,6 @@
-"""The samplers as programs: sources, seeds, refinement, sizes. Their distributions: tests/statistical."""
+"""The samplers as programs: sources, seeds, refinement, sizes. Their distributions:
+tests/statistical.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ def test_the_seeded_stream_is_pinned() -> None:
 
 
 def test_below_rejects_what_is_too_large() -> None:
-    assert Randomness(Script(bytes([0xFF, 0x20]))).below(5) == 1  # 0xFF >> 5 = 7 is rejected, 0x20 >> 5 = 1
+    # 0xFF >> 5 = 7 is rejected, 0x20 >> 5 = 1
+    assert Randomness(Script(bytes([0xFF, 0x20]))).below(5) == 1
     assert Randomness(Script(b"")).below(1) == 0
 
 
@@ -87,7 +90,8 @@ def test_a_uniform_real_keeps_its_digits_when_refined() -> None:
 
 @pytest.mark.parametrize("more", [b"\x00", b"\xfe"])
 def test_a_choice_that_the_first_digits_leave_open_is_refined(more: bytes) -> None:
-    # Two equal weights and u = 0.0111… for 98 digits: below the border by less than the digits show.
+    # Two equal weights and u = 0.0111… for 98 digits: below the border by less than the digits
+    # show.
     source = Script(b"\xff" * 12 + b"\x7f" + more * 13)
     assert choose_level([0, 0], [1, 1], Fraction(1), randomness=Randomness(source)) == 0
     assert not source.content  # it did ask for more
@@ -97,8 +101,12 @@ def test_a_choice_that_the_first_digits_leave_open_is_refined(more: bytes) -> No
 
 def test_a_choice_among_astronomic_multiplicities_is_decided_exactly() -> None:
     randomness = Randomness.seeded(11)
-    # 10**60 itemsets at distance 277: 10**60 e^-138.5 = 0.71 of a single leader. A level of none is never chosen.
-    draws = [choose_level([0, 277, 280], [1, 10**60, 0], Fraction(1, 2), randomness=randomness) for _ in range(4000)]
+    # 10**60 itemsets at distance 277: 10**60 e^-138.5 = 0.71 of a single leader. A level of none is
+    # never chosen.
+    draws = [
+        choose_level([0, 277, 280], [1, 10**60, 0], Fraction(1, 2), randomness=randomness)
+        for _ in range(4000)
+    ]
     expected = 1 / (1 + 1e60 * np.exp(-138.5))
     assert set(draws) == {0, 1}
     assert abs(1 - np.mean(draws) - expected) < 4 * np.sqrt(expected * (1 - expected) / 4000)
@@ -112,7 +120,9 @@ def test_large_scales_take_the_integer_path() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_fork_has_no_random_bytes_in_stock() -> None:
-    """Two processes of one origin that drew the same noise would take it off each other's releases."""
+    """Two processes of one origin that drew the same noise would take it off each other's
+    releases.
+    """
     program = """
 import os
 from fim_private.dp.noise import Randomness
@@ -125,5 +135,7 @@ for _ in range(2):
     os.wait()
 os.write(1, b"%x\\n" % randomness.bits(256))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, timeout=PATIENCE
+    )
     assert len({*done.stdout.split()}) == 3

@@ -28,11 +28,14 @@ rises = st.lists(st.integers(0, 12), min_size=40, max_size=40)
 def test_what_surely_never_stops_is_what_the_search_finds(
     noise: StepNoise, supports: list[int], least: int, rises: list[int], seed: int
 ) -> None:
-    if isinstance(noise, TwoSidedSteps):  # whose search relies on thresholds that rise as they do in Algorithm 1
+    # whose search relies on thresholds that rise as they do in Algorithm 1
+    if isinstance(noise, TwoSidedSteps):
         thresholds = [least + int(30 * rank**0.5) for rank in range(40)]
     else:
         thresholds = list(accumulate(rises, initial=least))
-    search = Search(SupportSpectrum.from_supports(supports), lambda rank: thresholds[rank - 1], 39, noise)
+    search = Search(
+        SupportSpectrum.from_supports(supports), lambda rank: thresholds[rank - 1], 39, noise
+    )
 
     class Plain(Search):
         def _surely_never_stops(self, uniform: float, shared: int) -> bool:
@@ -40,7 +43,9 @@ def test_what_surely_never_stops_is_what_the_search_finds(
 
     plain = Plain(search.spectrum, search.threshold, search.last_rank, search.noise)
     for each in range(20):
-        assert search.draw(Randomness.seeded(seed + each)) == plain.draw(Randomness.seeded(seed + each))
+        assert search.draw(Randomness.seeded(seed + each)) == plain.draw(
+            Randomness.seeded(seed + each)
+        )
 
 
 def test_some_are_found_without_looking_at_each_rank(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,14 +62,20 @@ def test_some_are_found_without_looking_at_each_rank(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("last", [1, 2, 7, 8, 9, 10**6, 10**400])
 def test_segments_share_their_thresholds_and_nothing_else(last: int) -> None:
     steps = [1, 2, 3, 7, 8, 500, 10**5, 10**300]
-    search = Search(SupportSpectrum([]), lambda rank: sum(rank >= step for step in steps), last, NOISES[0])
+    search = Search(
+        SupportSpectrum([]), lambda rank: sum(rank >= step for step in steps), last, NOISES[0]
+    )
     firsts = [step for step in steps if step <= last]
     lasts = [*(step - 1 for step in firsts[1:]), last]
-    assert list(search.segments(Run(1, last, 0))) == [Run(one, two, 0) for one, two in zip(firsts, lasts, strict=True)]
+    assert list(search.segments(Run(1, last, 0))) == [
+        Run(one, two, 0) for one, two in zip(firsts, lasts, strict=True)
+    ]
 
 
 def test_the_threshold_of_a_rank_of_thousands_of_digits() -> None:
-    """By decimals it takes no more digits than that of any other rank, and gives what doubles give."""
+    """By decimals it takes no more digits than that of any other rank, and gives what doubles
+    give.
+    """
     rank = 10**6000 + 1
     precise = margins._precise_threshold(Fraction(1), Fraction(1, 10**6), rank)
     assert precise == LargeMargin(1.0, 1e-6).integer_threshold(rank)

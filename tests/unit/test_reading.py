@@ -39,7 +39,9 @@ def file(folder: Path, name: str, content: bytes | str) -> Path:
 
 
 def message(error: type[FimPrivateError], source: Any, *parts: str, **options: Any) -> str:
-    """Read, and return the error's message, which is one line, holds the parts, and gives no secret away."""
+    """Read, and return the error's message, which is one line, holds the parts, and gives no secret
+    away.
+    """
     with pytest.raises(error) as caught:
         read_transactions(source, **options)
     shown = str(caught.value)
@@ -54,7 +56,9 @@ def message(error: type[FimPrivateError], source: Any, *parts: str, **options: A
 # Every form against every other
 
 
-def check_same(written: dict[str, Callable[..., Any]], given: list[list[Item]], folder: Path) -> None:
+def check_same(
+    written: dict[str, Callable[..., Any]], given: list[list[Item]], folder: Path
+) -> None:
     expected = [set(basket) for basket in given]
     for name, writer in written.items():
         source, options = writer(given, folder)
@@ -77,7 +81,9 @@ def test_a_form_gives_the_baskets(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_chunks_make_no_difference(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_make_no_difference(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for size in ("LIST_ROWS", "LONG_ROWS", "ONE_HOT_CELLS", "ENTRIES"):
         monkeypatch.setattr(chunk_sizes, size, 2)
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 100 if "long" in name else 5)
@@ -94,7 +100,10 @@ def test_chunks_make_no_difference(name: str, tmp_path: Path, monkeypatch: pytes
         (pa.array(["39", "x"], pa.string_view()), {39, "x"}),
         (pa.array([2**32 - 1, None], pa.uint32()), {2**32 - 1}),
         (pa.array([5, 2**64 - 1], pa.uint64()), {5, str(2**64 - 1)}),
-        (pa.array([1.0, -0.0, 2.5, None, float("nan"), 1e20, float("inf")]), {0, 1, "2.5", "1e+20", "inf"}),
+        (
+            pa.array([1.0, -0.0, 2.5, None, float("nan"), 1e20, float("inf")]),
+            {0, 1, "2.5", "1e+20", "inf"},
+        ),
         (pa.array([1.0, 0.1], pa.float32()), {1, "0.1"}),
         (pa.array([True, False]), {"true", "false"}),
         (pa.array([3, 4]).cast(pa.decimal128(38, 0)), {3, 4}),
@@ -114,15 +123,30 @@ def test_column_types(values: pa.Array, expected: set[Item]) -> None:
 
 
 def test_labels_in_python() -> None:
-    source = [[1, "1", np.int16(2), np.str_("x")], (None, float("nan"), pd.NA, pd.NaT), None, {2**70, -(2**63)}]
-    assert baskets(read_transactions(source)) == [{1, 2, "x"}, set(), set(), {str(2**70), str(-(2**63))}]
+    source = [
+        [1, "1", np.int16(2), np.str_("x")],
+        (None, float("nan"), pd.NA, pd.NaT),
+        None,
+        {2**70, -(2**63)},
+    ]
+    assert baskets(read_transactions(source)) == [
+        {1, 2, "x"},
+        set(),
+        set(),
+        {str(2**70), str(-(2**63))},
+    ]
 
 
 def test_missing_truth_is_absence() -> None:
-    assert baskets(read_transactions(pa.table({"a": [True, None], "b": [False, True]}))) == [{"a"}, {"b"}]
+    assert baskets(read_transactions(pa.table({"a": [True, None], "b": [False, True]}))) == [
+        {"a"},
+        {"b"},
+    ]
     frame = pd.DataFrame({"a": pd.array([True, None], dtype="boolean"), 7: [False, True]})
     assert baskets(read_transactions(frame)) == [{"a"}, {7}]
-    dense = pd.DataFrame({"a": pd.arrays.SparseArray([True, False], fill_value=True), "b": [False, False]})
+    dense = pd.DataFrame(
+        {"a": pd.arrays.SparseArray([True, False], fill_value=True), "b": [False, False]}
+    )
     assert baskets(read_transactions(dense)) == [{"a"}, set()]
 
 
@@ -141,12 +165,24 @@ def test_what_is_no_quantity_in_a_matrix(value: float) -> None:
 
 
 def test_the_names_of_one_hot_columns_are_not_listed() -> None:
-    one_hot = pd.DataFrame({"secret pill": [True, False], "tea": pd.array([True, None], dtype="boolean"), "u": [1, 2]})
-    with pytest.raises(DataError, match=r"^the frame has columns of booleans and others; if") as caught:
+    one_hot = pd.DataFrame(
+        {"secret pill": [True, False], "tea": pd.array([True, None], dtype="boolean"), "u": [1, 2]}
+    )
+    with pytest.raises(
+        DataError, match=r"^the frame has columns of booleans and others; if"
+    ) as caught:
         read_transactions(one_hot)
-    with pytest.raises(DataError, match=r"^the frame has no column 'v'; it has 'u' \(int64\), columns of boo") as other:
+    with pytest.raises(
+        DataError,
+        match=(
+            r"^the frame has no column 'v'; it has 'u' \(int64\), "
+            r"columns of boo"
+        ),
+    ) as other:
         read_transactions(one_hot, user="v")
-    assert not any("pill" in str(error.value) or "tea" in str(error.value) for error in (caught, other))
+    assert not any(
+        "pill" in str(error.value) or "tea" in str(error.value) for error in (caught, other)
+    )
 
 
 def test_data_is_not_shown() -> None:
@@ -155,7 +191,9 @@ def test_data_is_not_shown() -> None:
     assert repr(data.vocabulary) == "<Vocabulary: labels, not shown>"
 
 
-@pytest.mark.parametrize("form", ["parquet_lists", "feather_lists", "arrow_stream_long", "csv_long", "fimi_gzip"])
+@pytest.mark.parametrize(
+    "form", ["parquet_lists", "feather_lists", "arrow_stream_long", "csv_long", "fimi_gzip"]
+)
 def test_a_file_name_that_is_not_utf8(form: str, tmp_path: Path) -> None:
     source, options = SOURCES[form](NAMES, tmp_path)
     path = tmp_path / f"x\udcff.{source.name.partition('.')[2]}"
@@ -167,7 +205,9 @@ def test_a_file_name_that_is_not_utf8(form: str, tmp_path: Path) -> None:
 
 
 def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrow's threads may read when the interpreter is gone: through a Python file the command aborted now and then."""
+    """Arrow's threads may read when the interpreter is gone: through a Python file the command
+    aborted now and then.
+    """
     path = tmp_path / "ragged.csv"
     path.write_text("order,product\n1\n")
     monkeypatch.setattr(pa, "PythonFile", None)
@@ -180,12 +220,21 @@ LONG: dict[str, Any] = {"basket": "b", "item": "i"}
 
 
 def test_tables_without_rows(tmp_path: Path) -> None:
-    table = pa.table({"u": pa.array([], pa.string()), "b": pa.array([], pa.int64()), "i": pa.array([], pa.string())})
+    table = pa.table(
+        {
+            "u": pa.array([], pa.string()),
+            "b": pa.array([], pa.int64()),
+            "i": pa.array([], pa.string()),
+        }
+    )
     pyarrow.parquet.write_table(table, tmp_path / "none.parquet")
     header = file(tmp_path, "none.csv", "u,b,i\n")
     for source in (table, table.to_pandas(), tmp_path / "none.parquet", header):
         result = read_transactions(source, user="u", **LONG)
-        assert (result.baskets, result.unit_offsets is not None and result.unit_offsets.tolist()) == (0, [0])
+        assert (
+            result.baskets,
+            result.unit_offsets is not None and result.unit_offsets.tolist(),
+        ) == (0, [0])
     assert read_transactions(pa.table({"l": pa.array([], pa.list_(pa.int8()))})).baskets == 0
     assert read_transactions([]).baskets == 0
 
@@ -201,25 +250,39 @@ def test_parquet_with_a_dictionary_that_grows_too_large(tmp_path: Path) -> None:
         row_group_size=3000,
     )
     for column in ("l", "a.b"):
-        assert baskets(read_transactions(tmp_path / "a.parquet", items=column)) == list(map(set, given_baskets))
+        assert baskets(read_transactions(tmp_path / "a.parquet", items=column)) == list(
+            map(set, given_baskets)
+        )
 
 
 # Text
 
 
 def test_line_ends_marks_and_quotes(tmp_path: Path) -> None:
-    assert baskets(read_transactions(file(tmp_path, "a.dat", "\ufeff1 2\r\n\r\n3\t\v1"))) == [{1, 2}, set(), {1, 3}]
+    assert baskets(read_transactions(file(tmp_path, "a.dat", "\ufeff1 2\r\n\r\n3\t\v1"))) == [
+        {1, 2},
+        set(),
+        {1, 3},
+    ]
     quoted = '\ufeffa,b\r\n"c, d", "e f"\r\n\r\n"say ""hi""", a ,,\r\n'
     expected: list[set[Item]] = [{"a", "b"}, {"c, d", "e f"}, set(), {'say "hi"', "a"}]
     assert baskets(read_transactions(file(tmp_path, "a.csv", quoted))) == expected
     long = '\ufeff"b" ,i\r\n1,"c, d"\r\n1,"e\nf"\r\n2,"say ""hi"""\r\n2,\r\n'
-    assert baskets(read_transactions(file(tmp_path, "b.csv", long), **LONG)) == [{"c, d", "e\nf"}, {'say "hi"'}]
+    assert baskets(read_transactions(file(tmp_path, "b.csv", long), **LONG)) == [
+        {"c, d", "e\nf"},
+        {'say "hi"'},
+    ]
     semicolons = file(tmp_path, "c.csv", "b;i\n1;x\n1;y,z\n")
     assert baskets(read_transactions(semicolons, **LONG)) == [{"x", "y,z"}]
-    assert baskets(read_transactions(file(tmp_path, "D.TSV", "a b\tc\n\td, e \n"))) == [{"a b", "c"}, {"d, e"}]
+    assert baskets(read_transactions(file(tmp_path, "D.TSV", "a b\tc\n\td, e \n"))) == [
+        {"a b", "c"},
+        {"d, e"},
+    ]
 
 
-@pytest.mark.parametrize("odd", ['"x,y', 'x",y', '"x" y,"', "x\vy,z", '"\x00', '"' * 7, '"' + "x" * 200_000])
+@pytest.mark.parametrize(
+    "odd", ['"x,y', 'x",y', '"x" y,"', "x\vy,z", '"\x00', '"' * 7, '"' + "x" * 200_000]
+)
 def test_one_line_cannot_touch_another_basket(tmp_path: Path, odd: str) -> None:
     before, after = [{"a", "b"}] * 5, [{"a", "b"}] * 4 + [{"c", 'z"'}]
     content = "a,b\n" * 5 + odd + "\n" + "a,b\n" * 4 + 'c,z"\n'
@@ -240,7 +303,8 @@ def test_pandas_is_not_imported(tmp_path: Path) -> None:
         "import sys, pyarrow as pa\n"
         "from fim_private.reading import read_transactions as read, read_catalogue\n"
         "lazy = {'pyarrow.parquet', 'pyarrow.csv', 'pyarrow.dataset'} & set(sys.modules)\n"
-        "read(sys.argv[1]); read(sys.argv[2], basket='b', item='i'); read([['a', 1]]); read_catalogue(['a'])\n"
+        "read(sys.argv[1]); read(sys.argv[2], basket='b', item='i'); read([['a', 1]]); "
+        "read_catalogue(['a'])\n"
         "read(sys.argv[2], basket='b', item='i', user='u', missing_user='own-unit')\n"
         "assert not lazy and not {'pandas', 'polars', 'scipy'} & set(sys.modules), sys.modules\n"
     )
@@ -271,7 +335,9 @@ def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("content", [b"wine\xff\n", b"wine%\xe9t\xe9\n", b'"wine"%"\xe9t\xe9"\n'])
-@pytest.mark.parametrize(("name", "delimiter"), [("a.dat", b" "), ("a.csv", b","), ("a.tsv", b"\t")])
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("a.dat", b" "), ("a.csv", b","), ("a.tsv", b"\t")]
+)
 def test_text_that_is_not_utf8(name: str, delimiter: bytes, content: bytes, tmp_path: Path) -> None:
     path = file(tmp_path, name, content.replace(b"%", delimiter))
     form = "fimi" if name == "a.dat" else "lines"  # said, since quotes are no part of the former
@@ -299,7 +365,8 @@ def test_damaged_files(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["InvoiceNo,StockCode,Quantity", "date;order_id;product_name", '"Transaction ID","SKU"']
+    "header",
+    ["InvoiceNo,StockCode,Quantity", "date;order_id;product_name", ('"Transaction ID","SKU"')],
 )
 def test_a_long_file_taken_for_lines(header: str, tmp_path: Path) -> None:
     path = file(tmp_path, "a.csv", f"{header}\n1,{SECRET}\n")
@@ -316,7 +383,14 @@ def test_lines_taken_for_a_long_file(tmp_path: Path) -> None:
 def test_columns_that_are_missing_or_several() -> None:
     table = pa.table({"b": [1], "i": [SECRET], "l": [[SECRET]], "m": [[2]], "s": [{"x": SECRET}]})
     message(DataError, table, "several list columns", "'l' (list", "with items, or basket and item")
-    message(DataError, table.select(["b", "i"]), "no list column", "'b' (int64)", "'i' (string)", "with items")
+    message(
+        DataError,
+        table.select(["b", "i"]),
+        "no list column",
+        "'b' (int64)",
+        "'i' (string)",
+        "with items",
+    )
     message(DataError, table, "no column 'x'", "'b'", "'m'", items="x")
     message(DataError, table, "'i'", "string", "lists", items="i")
     message(DataError, table, "'l'", "with items instead of item", basket="b", item="l")
@@ -344,14 +418,26 @@ def test_columns_that_are_missing_or_several() -> None:
     ],
 )
 def test_options_that_contradict_each_other(options: dict[str, str]) -> None:
-    message(ParameterError, pa.table({"b": [1]}), *(["item"] if "item" in options else options), **options)
+    message(
+        ParameterError,
+        pa.table({"b": [1]}),
+        *(["item"] if "item" in options else options),
+        **options,
+    )
 
 
 def test_options_for_sources_without_columns(tmp_path: Path) -> None:
     truth = pd.DataFrame({SECRET: [True]})
     lines = file(tmp_path, "a.csv", f"{SECRET}\n")
     fimi = file(tmp_path, "a.dat", f"{SECRET}\n")
-    in_memory = [[[SECRET]], truth, pl.from_pandas(truth), truth.to_numpy(), scipy.sparse.eye(2), pa.array([[1]])]
+    in_memory = [
+        [[SECRET]],
+        truth,
+        pl.from_pandas(truth),
+        truth.to_numpy(),
+        scipy.sparse.eye(2),
+        pa.array([[1]]),
+    ]
     for source in (lines, fimi, *in_memory):
         message(ParameterError, source, "user", user="u")
         message(ParameterError, source, "items", items="l")
@@ -379,7 +465,10 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
         (np.array([["a", "b"]]), "astype(bool)"),
         (np.array([True]), "two-dimensional"),
         (scipy.sparse.coo_array(np.array([1, 0])), "two-dimensional"),
-        (pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}), "a column of the frame holds more than 0 and 1"),
+        (
+            pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}),
+            ("a column of the frame holds more than 0 and 1"),
+        ),
         (pd.DataFrame({SECRET: [0, 3]}).astype(pd.SparseDtype(int, 0)), "more than 0 and 1"),
         (pd.DataFrame({(SECRET, 1): [True]}), "not tuple"),
         (pd.Series([SECRET]), "each basket"),
@@ -403,19 +492,42 @@ def test_catalogues_in_text(tmp_path: Path) -> None:
         "007",
         "olive oil",
     ]
-    assert labels_of(read_catalogue(file(tmp_path, "a.csv", 'Item,price\n"a, b",1\nc,2\n'))) == ["a, b", "c"]
-    assert labels_of(read_catalogue(str(file(tmp_path, "b.csv", "label;price\nx,y;2\n")))) == ["x,y"]
-    assert labels_of(read_catalogue(file(tmp_path, "a.tsv", "\ufeffproduct\tprice\nc\t2\n"))) == ["c"]
-    assert labels_of(read_catalogue(file(tmp_path, "a.csv.gz", gzip.compress(b"c\nd\n")))) == ["c", "d"]
+    assert labels_of(read_catalogue(file(tmp_path, "a.csv", 'Item,price\n"a, b",1\nc,2\n'))) == [
+        "a, b",
+        "c",
+    ]
+    assert labels_of(read_catalogue(str(file(tmp_path, "b.csv", "label;price\nx,y;2\n")))) == [
+        "x,y"
+    ]
+    assert labels_of(read_catalogue(file(tmp_path, "a.tsv", "\ufeffproduct\tprice\nc\t2\n"))) == [
+        "c"
+    ]
+    assert labels_of(read_catalogue(file(tmp_path, "a.csv.gz", gzip.compress(b"c\nd\n")))) == [
+        "c",
+        "d",
+    ]
 
 
 def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
     table = pa.table({"price": [1, 2, 3], "Product": ["b", None, "a"]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     pyarrow.feather.write_feather(table.select(["Product"]), str(tmp_path / "a.feather"))
-    sources = [tmp_path / "a.parquet", tmp_path / "a.feather", table, table.to_pandas(), pl.from_arrow(table)]
+    sources = [
+        tmp_path / "a.parquet",
+        tmp_path / "a.feather",
+        table,
+        table.to_pandas(),
+        pl.from_arrow(table),
+    ]
     column = table["Product"]
-    for source in (*sources, column, column.chunk(0), column.to_pandas(), pl.Series(column), ["b", None, "a", "b"]):
+    for source in (
+        *sources,
+        column,
+        column.chunk(0),
+        column.to_pandas(),
+        pl.Series(column),
+        ["b", None, "a", "b"],
+    ):
         assert labels_of(read_catalogue(source)) == ["a", "b"]
     assert labels_of(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5]
     assert labels_of(read_catalogue(pd.Series([5.0, None]))) == [5]
@@ -444,7 +556,12 @@ def test_things_that_are_no_catalogue(source: Any, part: str) -> None:
 
 
 def test_empty_catalogue_files(tmp_path: Path) -> None:
-    for name, content in (("a.txt", ""), ("b.txt", "\n \n"), ("c.csv", "item\n"), ("d.csv", "\ufeff")):
+    for name, content in (
+        ("a.txt", ""),
+        ("b.txt", "\n \n"),
+        ("c.csv", "item\n"),
+        ("d.csv", "\ufeff"),
+    ):
         with pytest.raises(DataError, match=name):
             read_catalogue(file(tmp_path, name, content))
 
@@ -453,7 +570,11 @@ def test_empty_catalogue_files(tmp_path: Path) -> None:
 
 
 def support(transactions: Transactions, *items: Item) -> int:
-    wanted = [code for code in range(len(transactions.vocabulary)) if transactions.vocabulary.label(code) in items]
+    wanted = [
+        code
+        for code in range(len(transactions.vocabulary))
+        if transactions.vocabulary.label(code) in items
+    ]
     row = np.repeat(np.arange(transactions.baskets), np.diff(transactions.offsets))
     hits = np.bincount(row[np.isin(transactions.items, wanted)], minlength=transactions.baskets)
     return int((hits == len(items)).sum())
@@ -461,7 +582,10 @@ def support(transactions: Transactions, *items: Item) -> int:
 
 @pytest.mark.full
 def test_retail_in_both_forms() -> None:
-    fimi, parquet = read_transactions(real_data("retail.dat")), read_transactions(real_data("retail.parquet"))
+    fimi, parquet = (
+        read_transactions(real_data("retail.dat")),
+        read_transactions(real_data("retail.parquet")),
+    )
     assert baskets(fimi) == baskets(parquet)
     assert labels_of(fimi.vocabulary) == labels_of(parquet.vocabulary)
     assert (fimi.baskets, len(fimi.vocabulary), support(fimi, 39, 48)) == (88162, 16470, 29142)
@@ -469,7 +593,10 @@ def test_retail_in_both_forms() -> None:
 
 @pytest.mark.full
 def test_groceries_in_both_forms() -> None:
-    lines, parquet = (read_transactions(real_data("groceries.csv")), read_transactions(real_data("groceries.parquet")))
+    lines, parquet = (
+        read_transactions(real_data("groceries.csv")),
+        read_transactions(real_data("groceries.parquet")),
+    )
     assert np.array_equal(lines.offsets, parquet.offsets)
     # Some labels of the table end in a space, which text does not keep.
     stripped = [{str(label).strip() for label in basket} for basket in baskets(parquet)]

@@ -1,4 +1,6 @@
-"""The registry: what it says of a mechanism is what the mechanism is, and one entry is all that a new one takes."""
+"""The registry: what it says of a mechanism is what the mechanism is, and one entry is all that a
+new one takes.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,21 @@ from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, ExponentialWeights, named, top
-from fim_private.mechanisms.registry import REGISTRY, BasketCap, LineStyle, MechanismSpec, RankCap, UniverseNeed
+from fim_private.mechanisms.exponential import (
+    AbstentionWeight,
+    Candidate,
+    ExponentialWeights,
+    named,
+    top,
+)
+from fim_private.mechanisms.registry import (
+    REGISTRY,
+    BasketCap,
+    LineStyle,
+    MechanismSpec,
+    RankCap,
+    UniverseNeed,
+)
 from fim_private.output import draw_plan_figure
 from fim_private.planning.plan import plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
@@ -59,7 +74,10 @@ def test_names_classes_and_styles_are_each_somebody_s_own() -> None:
     for each in ("name", "home", "style"):
         values = [getattr(spec, each) for spec in REGISTRY]
         assert len({*values}) == len(values), each
-    typed = "large-margin tight-margin exponential permute-and-flip max-of-laplaces limited-domain choosing distance"
+    typed = (
+        "large-margin tight-margin exponential permute-and-flip max-of-laplaces "
+        "limited-domain choosing distance"
+    )
     assert {*typed.split(), "levelwise"} <= {*registry.MECHANISMS}  # that people have typed
 
 
@@ -70,9 +88,14 @@ def test_what_is_not_public_is_asked_for() -> None:
         for public in (nothing, counted):
             with pytest.raises(ParameterError, match=f"the {name} mechanism needs a catalogue"):
                 registry.build(registry.spec_named(name), 1, 1e-3, public)
-    with pytest.raises(ParameterError, match="needs a public item universe: give a catalogue or universe_size"):
+    with pytest.raises(
+        ParameterError, match=("needs a public item universe: give a catalogue or universe_size")
+    ):
         registry.build(registry.spec_named("exponential"), 1, 1e-3, nothing)
-    assert type(registry.build(registry.spec_named("exponential"), 1, 1e-3, counted)) is mechanisms.NamedExponential
+    assert (
+        type(registry.build(registry.spec_named("exponential"), 1, 1e-3, counted))
+        is mechanisms.NamedExponential
+    )
     with pytest.raises(ParameterError, match="mechanism must be one of large-margin, tight-margin"):
         registry.spec_named("named-exponential")
     stranger: Any = object()
@@ -88,7 +111,10 @@ def test_the_documents_table_is_the_registry_s() -> None:
         if line.startswith("|") and line.count("|") == 11
     ]
     assert rows[0] == ["mechanism", "guarantee", "theorem", "must know"]
-    written = [[s.name, "(ε, δ)" if s.spends_delta else "(ε, 0)", s.theorem] for s in registry.single().values()]
+    written = [
+        [s.name, "(ε, δ)" if s.spends_delta else "(ε, 0)", s.theorem]
+        for s in registry.single().values()
+    ]
     assert [row[:3] for row in rows[2:]] == written
 
 
@@ -103,7 +129,9 @@ class TopTen(ExponentialWeights):
     neighbors: str = Neighbors.REPLACE_ONE
 
     @classmethod
-    def from_public(cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters) -> Self:
+    def from_public(
+        cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
+    ) -> Self:
         return cls(epsilon, delta, public.neighbors)
 
     @property
@@ -115,7 +143,10 @@ class TopTen(ExponentialWeights):
         if spectrum.universe_size is not None and spectrum.universe_size <= 10:
             return named(levels)
         weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        return [*named(levels), weight.candidate(10, following, zeros_left_out=spectrum.universe_size is None)]
+        return [
+            *named(levels),
+            weight.candidate(10, following, zeros_left_out=spectrum.universe_size is None),
+        ]
 
 
 @dataclass(frozen=True)
@@ -150,7 +181,9 @@ def top_ten(monkeypatch: pytest.MonkeyPatch) -> MechanismSpec:
 
 
 @pytest.mark.full
-def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(top_ten: MechanismSpec, tmp_path: Path) -> None:
+def test_one_entry_makes_it_mined_composed_planned_drawn_and_audited(
+    top_ten: MechanismSpec, tmp_path: Path
+) -> None:
     assert mechanisms.TopTen is TopTen
     baskets = [["tea", "milk"]] * 300 + [["tea", "jam"]] * 200 + [["bread"]] * 30
     one = json.loads(fim.mine(baskets, mechanism="top-ten", seed=1).to_json())

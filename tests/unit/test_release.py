@@ -1,4 +1,6 @@
-"""Release: the forms it is handed out in, and `mine`, the one orchestrator behind every front door."""
+"""Release: the forms it is handed out in, and `mine`, the one orchestrator behind every front
+door.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +52,14 @@ SPLIT = (Share("selection", (2,), Fraction(1, 2)), Share("supports", (2,), Fract
 
 def test_json_is_exactly_the_contract() -> None:
     assert NUMBERS.to_json() == (
-        '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, "delta": 1e-06, '
+        '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, '
+        '"delta": 1e-06, '
         '"neighbors": "replace-one", "privacy_unit": "basket", '
         '"guarantee": "Guarantee (large-margin, ε = 1, δ = 1e-06): '
-        "replacing any one basket by any other changes the probability of any result by at most a factor e^1 = 2.72, "
-        'up to an added probability of 1e-06.", "abstained": false, "itemsets": [{"items": [39, 48], "support": null}]}'
+        "replacing any one basket by any other changes the probability of any result by at most "
+        "a factor e^1 = 2.72, "
+        'up to an added probability of 1e-06.", "abstained": false, "itemsets": [{"items": [39, '
+        '48], "support": null}]}'
     )
 
 
@@ -64,7 +69,12 @@ def test_json_is_exactly_the_contract() -> None:
         (NUMBERS, "39,48,\n", pa.int64(), [[39, 48]]),
         (release(Itemset(("rye", "tea"))), "rye,tea,\n", pa.string(), [["rye", "tea"]]),
         (release(Itemset((39, "tea"))), "39,tea,\n", pa.string(), [["39", "tea"]]),
-        (release(Itemset((39, 48), 9), Itemset((39, 41), 7)), "39,48,9\n39,41,7\n", pa.int64(), [[39, 48], [39, 41]]),
+        (
+            release(Itemset((39, 48), 9), Itemset((39, 41), 7)),
+            "39,48,9\n39,41,7\n",
+            pa.int64(),
+            [[39, 48], [39, 41]],
+        ),
         (release(Itemset(None), mechanism="exponential"), ",,\n", pa.string(), [None]),
         (release(), "", pa.string(), []),
     ],
@@ -85,7 +95,9 @@ def test_csv_arrow_and_pandas(one: Release, rows: str, kind: Any, lists: list[An
 
 
 def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
-    counted = release(Itemset((39, 48), 250, (150, 350)), Itemset((3, 4), 60, (0, 160)), shares=SPLIT, units=1000)
+    counted = release(
+        Itemset((39, 48), 250, (150, 350)), Itemset((3, 4), 60, (0, 160)), shares=SPLIT, units=1000
+    )
     first, second = counted.itemsets
     assert (counted.share_of(first), counted.share_interval_of(first)) == (0.25, (0.15, 0.35))
     assert (counted.share_of(second), counted.share_interval_of(second)) == (0.06, (0.0, 0.16))
@@ -99,7 +111,10 @@ def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
         "share": 0.25,
         "share_interval": [0.15, 0.35],
     }
-    assert counted.to_csv() == "item_1,item_2,support,lower,upper,share\n39,48,250,150,350,0.25\n3,4,60,0,160,0.06\n"
+    assert (
+        counted.to_csv()
+        == "item_1,item_2,support,lower,upper,share\n39,48,250,150,350,0.25\n3,4,60,0,160,0.06\n"
+    )
     assert counted.to_arrow().schema == pa.schema(
         [
             ("support", pa.int64()),
@@ -113,7 +128,13 @@ def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
 
 def test_without_polars_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(fim.MissingExtraError, match=r"^to_polars needs polars, .*pip install polars$"):
+    with pytest.raises(
+        fim.MissingExtraError,
+        match=(
+            r"^to_polars needs polars, .*pip install "
+            r"polars$"
+        ),
+    ):
         NUMBERS.to_polars()
 
 
@@ -128,7 +149,13 @@ def test_without_units_there_are_no_shares(units: int | None) -> None:
 def test_a_frame_has_relative_supports_and_counts() -> None:
     counted = release(Itemset((39, 48), 250, (150, 350)), Itemset(None), shares=SPLIT, units=1000)
     frame = counted.to_pandas()
-    kinds = {"support": "float64", "itemsets": "object", "count": "Int64", "lower": "float64", "upper": "float64"}
+    kinds = {
+        "support": "float64",
+        "itemsets": "object",
+        "count": "Int64",
+        "lower": "float64",
+        "upper": "float64",
+    }
     assert {name: str(kind) for name, kind in frame.dtypes.items()} == kinds
     assert frame.iloc[0].tolist() == [0.25, frozenset({39, 48}), 250, 0.15, 0.35]
     nothing = release(shares=SPLIT, units=1000).to_pandas()
@@ -141,13 +168,25 @@ def test_a_frame_has_relative_supports_and_counts() -> None:
 
 
 @pytest.mark.parametrize("itemsets", [(), (Itemset((39, 48), 250, (150, 350)),)])
-def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(itemsets: tuple[Itemset, ...]) -> None:
+def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(
+    itemsets: tuple[Itemset, ...],
+) -> None:
     private = release(*itemsets, shares=SPLIT, neighbors="add-remove")
-    with pytest.raises(ParameterError, match=r"^association_rules needs shares of all baskets, .* count=True") as error:
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^association_rules needs shares of all baskets, "
+            r".* count=True"
+        ),
+    ) as error:
         private.to_pandas()
-    assert all(way in str(error.value) for way in ("neighbors='replace-one'", "to_pandas(relative=False)"))
+    assert all(
+        way in str(error.value) for way in ("neighbors='replace-one'", "to_pandas(relative=False)")
+    )
     assert "\n" not in str(error.value)
-    assert private.to_pandas(relative=False)["support"].tolist() == [itemset.support for itemset in itemsets]
+    assert private.to_pandas(relative=False)["support"].tolist() == [
+        itemset.support for itemset in itemsets
+    ]
 
 
 def rules(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
@@ -160,22 +199,38 @@ def rules(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
 
 def test_rules_of_what_has_all_its_parts() -> None:
     figures = (300, (200, 400))
-    sets = [("milk",), ("tea",), ("milk", "tea"), ("jam", "milk"), ("jam", "milk", "tea"), (7,), ("rye", "tea")]
+    sets = [
+        ("milk",),
+        ("tea",),
+        ("milk", "tea"),
+        ("jam", "milk"),
+        ("jam", "milk", "tea"),
+        (7,),
+        ("rye", "tea"),
+    ]
     counted = release(*(Itemset(items, *figures) for items in sets), shares=SPLIT, units=1000)
     with pytest.raises(KeyError):
         rules(counted.to_pandas(), metric="lift", min_threshold=0)
     frame = counted.to_pandas(downward_closed=True)
-    assert frame["itemsets"].tolist() == [frozenset(items) for items in (("milk",), ("tea",), ("milk", "tea"), (7,))]
+    assert frame["itemsets"].tolist() == [
+        frozenset(items) for items in (("milk",), ("tea",), ("milk", "tea"), (7,))
+    ]
     assert len(rules(frame, metric="lift", min_threshold=0)) == 2
     everything = release(Itemset(("milk",), *figures), shares=SPLIT, units=1000)
-    pd.testing.assert_frame_equal(everything.to_pandas(downward_closed=True), everything.to_pandas())
+    pd.testing.assert_frame_equal(
+        everything.to_pandas(downward_closed=True), everything.to_pandas()
+    )
     assert release(shares=SPLIT, units=9, abstained=True).to_pandas(downward_closed=True).empty
 
 
 @pytest.mark.parametrize("metric", ["confidence", "zhangs_metric"])
 @pytest.mark.parametrize("options", [{}, {"support_only": True}])
-def test_mlxtend_makes_no_rules_of_supports_that_were_not_released(metric: str, options: dict[str, Any]) -> None:
-    plain = release(Itemset(("tea",)), Itemset(("milk",)), Itemset(("milk", "tea")), units=1000).to_pandas()
+def test_mlxtend_makes_no_rules_of_supports_that_were_not_released(
+    metric: str, options: dict[str, Any]
+) -> None:
+    plain = release(
+        Itemset(("tea",)), Itemset(("milk",)), Itemset(("milk", "tea")), units=1000
+    ).to_pandas()
     assert list(plain.columns) == ["support", "itemsets"]
     # Not "no rules", which is what plain NaNs give.
     with pytest.raises((TypeError, AttributeError), match="NA"):
@@ -217,7 +272,11 @@ VISITS = pa.table(
 def test_mine_with_customers_as_the_unit() -> None:
     assert fim.mine(VISITS, seed=1).itemsets == (Itemset(("jam", "rye")),)
     result = fim.mine(VISITS, mechanism="large-margin", user="customer")
-    assert (result.itemsets, result.privacy_unit, result.shortfall) == ((Itemset(("milk", "tea")),), "user", 74)
+    assert (result.itemsets, result.privacy_unit, result.shortfall) == (
+        (Itemset(("milk", "tea")),),
+        "user",
+        74,
+    )
     assert "units" not in result.to_dict()
     assert fim.mine(VISITS, user="customer", neighbors="replace-one").units == 701
 
@@ -225,12 +284,22 @@ def test_mine_with_customers_as_the_unit() -> None:
 def test_what_becomes_of_baskets_without_a_customer() -> None:
     missing = pa.array([None] * 1400 + [""] * 5000)
     table = VISITS.set_column(0, "customer", missing)
-    with pytest.raises(DataError, match=r"^column 'customer' of the table has rows without a user; miss"):
+    with pytest.raises(
+        DataError,
+        match=(
+            r"^column 'customer' of the table has rows without a "
+            r"user; miss"
+        ),
+    ):
         fim.mine(table, user="customer")
     dropped = fim.mine(table, user="customer", missing_user="drop")
     assert (dropped.abstained, dropped.privacy_unit, dropped.missing_user) == (True, "user", "drop")
     own = fim.mine(table, user="customer", missing_user="own-unit")
-    assert (own.itemsets, own.privacy_unit, own.missing_user) == ((Itemset(("jam", "rye")),), "user", "own-unit")
+    assert (own.itemsets, own.privacy_unit, own.missing_user) == (
+        (Itemset(("jam", "rye")),),
+        "user",
+        "own-unit",
+    )
     user = "adding or removing any one user (all their baskets)"
     assert f"{user} changes" in dropped.guarantee
     assert f"{user} or basket without a user changes" in own.guarantee
@@ -242,7 +311,12 @@ def test_the_form_of_a_release_does_not_depend_on_what_came_out() -> None:
     assert nothing.to_csv() == "item_1,item_2,support,lower,upper,share\n"
     assert nothing.to_arrow().column_names == ["support", "itemsets", "lower", "upper", "share"]
     assert list(nothing.to_pandas().columns) == ["support", "itemsets", "count", "lower", "upper"]
-    assert list(nothing.to_pandas(relative=False).columns) == ["support", "itemsets", "lower", "upper"]
+    assert list(nothing.to_pandas(relative=False).columns) == [
+        "support",
+        "itemsets",
+        "lower",
+        "upper",
+    ]
     assert nothing.to_dict()["noise"] is None
     without = fim.mine([["tea", "jam"]] * 5, supports=True, seed=1)
     assert without.to_csv() == "item_1,item_2,support,lower,upper\n"
@@ -262,20 +336,38 @@ def test_what_was_read_once_gives_the_same_release(options: dict[str, Any]) -> N
     caps = {"max_baskets": 1} if options else {}
     how: dict[str, Any] = {"mechanism": "choosing", "max_basket": 2, "seed": 3, **caps}
     assert fim.mine(read, **how) == fim.mine(VISITS, **how, **options)
-    with pytest.raises(ParameterError, match=r"^leave out user: these purchases have been read already$"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^leave out user: these purchases have been read "
+            r"already$"
+        ),
+    ):
         fim.mine(read, user="customer")
 
 
 def test_what_is_released_tells_the_caps_on_baskets() -> None:
-    how: dict[str, Any] = {"size": 1, "epsilon": 5, "supports": True, "mechanism": "limited-domain", "seed": 3}
+    how: dict[str, Any] = {
+        "size": 1,
+        "epsilon": 5,
+        "supports": True,
+        "mechanism": "limited-domain",
+        "seed": 3,
+    }
     baskets = fim.mine(VISITS, max_basket=2, **how)
     assert (baskets.to_dict()["max_basket"], "max_baskets" in baskets.to_dict()) == (2, False)
     shown = " ".join(render_table(baskets, Screen()).split())
-    assert "At most 2 items of a basket were counted. Supports in the whole data may be larger." in shown
+    assert (
+        "At most 2 items of a basket were counted. Supports in the whole data may be larger."
+        in shown
+    )
     users = fim.mine(VISITS, user="customer", max_basket=2, max_baskets=1, **how)
     assert (users.to_dict()["max_basket"], users.to_dict()["max_baskets"]) == (2, 1)
     shown = " ".join(render_table(users, Screen()).split())
-    assert "At most 2 items of a basket, and 1 basket of a user, were counted. Supports in the whole data" in shown
+    assert (
+        "At most 2 items of a basket, and 1 basket of a user, were counted. Supports in the "
+        "whole data"
+    ) in shown
     whole = fim.mine(VISITS, **how)
     assert "max_basket" not in whole.to_dict()
     assert "of a basket counted" not in render_table(whole, Screen())
@@ -291,7 +383,9 @@ def test_too_little_data_is_an_abstention(baskets: list[list[str]]) -> None:
 
 def test_a_seed_makes_it_repeatable_and_not_private() -> None:
     def mined(seed: int | None) -> Release:
-        return fim.mine([["a", "b"], ["c"]], mechanism="exponential", catalogue=list("abcdefgh"), seed=seed)
+        return fim.mine(
+            [["a", "b"], ["c"]], mechanism="exponential", catalogue=list("abcdefgh"), seed=seed
+        )
 
     results = [mined(seed) for seed in range(40)]
     assert not any(result.private for result in results)
@@ -305,18 +399,38 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
     [
         ({"epsilon": 0}, r"^epsilon must be a number above 0, not 0$"),
         ({"delta": 1}, r"^delta must be 0 or a number above 0 and below 1, not 1$"),
-        ({"delta": 0}, r"^delta must be above 0 without a public list of all items. Give a catalogue,"),
+        (
+            {"delta": 0},
+            (
+                r"^delta must be above 0 without a public list of all items. Give a "
+                r"catalogue,"
+            ),
+        ),
         ({"neighbors": "both"}, r"^neighbors must be one of replace-one, add-remove, not 'both'$"),
-        ({"mechanism": "laplace"}, r"^mechanism must be one of auto, large-margin, .*, levelwise, not 'laplace'$"),
+        (
+            {"mechanism": "laplace"},
+            (
+                r"^mechanism must be one of auto, large-margin, .*, "
+                r"levelwise, not 'laplace'$"
+            ),
+        ),
         ({"mechanism": "exponential"}, r"needs a public item universe.*would not be private"),
         ({"mechanism": "exponential", "universe_size": 1}, r"^universe_size has 1 item.*size 2"),
         ({"catalogue": ["a", "b"], "universe_size": 2}, r"not both"),
         ({"missing_user": "drop"}, r"^missing_user needs user too"),
-        ({"missing_user": "keep", "user": "u"}, r"^missing_user must be one of drop, own-unit, not 'keep'$"),
+        (
+            {"missing_user": "keep", "user": "u"},
+            (
+                r"^missing_user must be one of drop, own-unit, "
+                r"not 'keep'$"
+            ),
+        ),
         ({"seed": "x"}, r"^seed must be a whole number, not 'x'$"),
     ],
 )
-def test_bad_parameters_are_refused_before_the_data_is_looked_at(parameters: dict[str, Any], message: str) -> None:
+def test_bad_parameters_are_refused_before_the_data_is_looked_at(
+    parameters: dict[str, Any], message: str
+) -> None:
     def untouched() -> Iterator[list[str]]:
         pytest.fail("the data was read")
         yield []
@@ -328,7 +442,9 @@ def test_bad_parameters_are_refused_before_the_data_is_looked_at(parameters: dic
     assert "\n" not in str(caught.value)
 
 
-def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[SupportSpectrum] = []
 
     def select(_: LargeMargin, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
@@ -345,7 +461,11 @@ def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(monkeypatch: pyt
 def test_the_number_of_units_is_public_by_replacement_alone(supports: bool) -> None:
     """Whatever comes out, and whatever of the units is left by a catalogue or a cap."""
     baskets = [["tea", "jam"], ["tea"], [], ["rye"]]
-    asked: list[dict[str, Any]] = [{}, {"catalogue": ["rye", "jam"]}, {"mechanism": "choosing", "max_basket": 2}]
+    asked: list[dict[str, Any]] = [
+        {},
+        {"catalogue": ["rye", "jam"]},
+        {"mechanism": "choosing", "max_basket": 2},
+    ]
     for options in asked:
         fixed, private = (
             fim.mine(baskets, supports=supports, neighbors=neighbors, **options)
@@ -358,12 +478,16 @@ def test_the_number_of_units_is_public_by_replacement_alone(supports: bool) -> N
     users = pa.table({"u": ["a", "a", "b", None], "items": [["tea"], [], [], ["jam"]]})
     for neighbors, expected in (("replace-one", (2, 3)), ("add-remove", (None, None))):
         asked_of_users: dict[str, Any] = {"user": "u", "neighbors": neighbors}
-        dropped, own = (fim.mine(users, missing_user=rule, **asked_of_users) for rule in ("drop", "own-unit"))
+        dropped, own = (
+            fim.mine(users, missing_user=rule, **asked_of_users) for rule in ("drop", "own-unit")
+        )
         assert (dropped.units, own.units) == expected
 
 
 def test_no_printed_guarantee_is_rounded_down() -> None:
-    """Whoever reads ε = 1 must not have spent 1.0000004, nor who reads of a factor of 2.71 more than that."""
+    """Whoever reads ε = 1 must not have spent 1.0000004, nor who reads of a factor of 2.71 more
+    than that.
+    """
     release = fim.mine([["a", "b"]], epsilon=1.0000004, delta=Fraction(1, 3_000_000))
     text = render_table(release, Screen())
     assert "ε = 1.0000004, δ = 3.34e-07" in text
@@ -376,7 +500,12 @@ def test_no_printed_guarantee_is_rounded_down() -> None:
 
 
 def test_the_parts_of_a_budget_are_exact() -> None:
-    asked: dict[str, Any] = {"mechanism": "large-margin", "size": "2-4", "supports": True, "epsilon": Fraction(1, 7)}
+    asked: dict[str, Any] = {
+        "mechanism": "large-margin",
+        "size": "2-4",
+        "supports": True,
+        "epsilon": Fraction(1, 7),
+    }
     shares = fim.mine([["a", "b"]], **asked, delta=Fraction(1, 7**8)).shares
     assert sum(share.epsilon or 0 for share in shares) == Fraction(1, 7)
     assert sum(share.fraction for share in shares) == 1
@@ -385,9 +514,13 @@ def test_the_parts_of_a_budget_are_exact() -> None:
 
 
 def test_people_read_three_digits_and_what_they_gave() -> None:
-    """What is promised is rounded up, what is left is rounded down, and what somebody gave stays as it is."""
+    """What is promised is rounded up, what is left is rounded down, and what somebody gave stays as
+    it is.
+    """
     given = ("1", "0.25", "1.125", "1e-06", "1.0000004")
-    assert [(least_in_words(Fraction(one)), most_in_words(Fraction(one))) for one in given] == [(n, n) for n in given]
+    assert [(least_in_words(Fraction(one)), most_in_words(Fraction(one))) for one in given] == [
+        (n, n) for n in given
+    ]
     for computed, up, down in (
         ("0.055461123456", "0.0555", "0.0554"),
         ("0.210876627347", "0.211", "0.21"),
@@ -399,7 +532,9 @@ def test_people_read_three_digits_and_what_they_gave() -> None:
     assert one_in_words(Fraction(606, 10**8)) == "one in 165,000"  # 1 / 165,016.5
     assert one_in_words(Fraction(1, 3)) == "one in 3"
     release = fim.mine([["a", "b"]] * 900, rho=0.0125, delta=1e-6, top=1, mechanism="distance")
-    text = render_table(release, Screen()) + re.sub(r"(?s)<(style|script)>.*?</\1>", "", page(release))
+    text = render_table(release, Screen()) + re.sub(
+        r"(?s)<(style|script)>.*?</\1>", "", page(release)
+    )
     assert len(repr(release.to_dict()["epsilon"])) > 8
     assert f"ε = {least_in_words(release.cost.epsilon)}, δ" in text
     assert not re.findall(r"\d\.0*[1-9]\d{3}", text)
@@ -414,15 +549,29 @@ BY = "as picked by large-margin"
     [
         ({"sizes": (2,)}, 1, f"The most frequent pair, {BY}"),
         ({"top": 1500}, 1200, f"1,200 of the 1,500 most frequent pairs, {BY}"),
-        ({"sizes": (2, 3), "top": 5}, 1, f"1 of the 10 most frequent itemsets of 2 to 3 items (5 of each size), {BY}"),
-        ({"sizes": (1, 2), "top": 5, "union": True}, 5, f"The 5 most frequent itemsets of 1 to 2 items, {BY}"),
+        (
+            {"sizes": (2, 3), "top": 5},
+            1,
+            (f"1 of the 10 most frequent itemsets of 2 to 3 items (5 of each size), {BY}"),
+        ),
+        (
+            {"sizes": (1, 2), "top": 5, "union": True},
+            5,
+            (f"The 5 most frequent itemsets of 1 to 2 items, {BY}"),
+        ),
         ({"top": 9, "noise": NOISE}, 2, "2 of the 9 most frequent pairs, by noisy support"),
-        ({"mechanism": "count", "top": 2, "noise": NOISE}, 2, "The supports of the 2 itemsets given"),
+        (
+            {"mechanism": "count", "top": 2, "noise": NOISE},
+            2,
+            ("The supports of the 2 itemsets given"),
+        ),
         ({"mechanism": "count", "noise": NOISE}, 1, "The support of the itemset given"),
         ({}, 0, "No pair was released: the mechanism abstained."),
     ],
 )
-def test_the_title_says_what_was_found_and_not_what_is_the_case(asked: dict[str, Any], found: int, title: str) -> None:
+def test_the_title_says_what_was_found_and_not_what_is_the_case(
+    asked: dict[str, Any], found: int, title: str
+) -> None:
     one = release(*[PAIR] * found, **asked)
     assert one.title == title
     assert render_table(one, Screen()).splitlines()[0] == title
@@ -432,14 +581,27 @@ def test_the_title_says_what_was_found_and_not_what_is_the_case(asked: dict[str,
 
 def table_of(**options: Any) -> str:
     baskets = [["a", "b", "c"]] * 2000 + [["a", "d"]] * 1000
-    return render_table(fim.mine(baskets, **{"mechanism": "levelwise", "size": "2-3", "seed": 1, **options}), Screen())
+    return render_table(
+        fim.mine(baskets, **{"mechanism": "levelwise", "size": "2-3", "seed": 1, **options}),
+        Screen(),
+    )
 
 
 def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
-    [budget] = [line for line in table_of(top=2, supports=True).splitlines() if line.startswith("The budget")]
+    [budget] = [
+        line
+        for line in table_of(top=2, supports=True).splitlines()
+        if line.startswith("The budget")
+    ]
     parts = re.findall(r"([\d.]+) % for (\w[\w ]*\w)", budget)
-    assert [what for _, what in parts] == ["finding items", "finding sets of items", "counting candidates", "supports"]
-    assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)  # each is rounded
+    assert [what for _, what in parts] == [
+        "finding items",
+        "finding sets of items",
+        "counting candidates",
+        "supports",
+    ]
+    # each is rounded
+    assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)
     assert "μ² = 0.0555 of" in budget
     without = table_of(top=2, supports=False)
     assert "% for counting candidates (μ²" in without
@@ -447,7 +609,10 @@ def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
 
 def test_levelwise_tells_what_is_missing_and_what_finds_more() -> None:
     few = table_of(top=50)
-    assert "of 100 came out: the others do not stand out from the noise (--keep-all shows some of them)." in few
+    assert (
+        "of 100 came out: the others do not stand out from the noise (--keep-all shows some "
+        "of them)."
+    ) in few
     assert "To find more: fim.mine(" in few
     all_of_them = table_of(top=50, keep_all=True)
     assert "of 100 came out: no others were found." in all_of_them

@@ -1,4 +1,6 @@
-"""The page of a release: it shows what is released and nothing else, loads nothing, and names stay text."""
+"""The page of a release: it shows what is released and nothing else, loads nothing, and names stay
+text.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,21 @@ from fim_private.release.markup import SCRIPT, STYLE
 from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment, rules_of
 
-SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
-EVIL = ["<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "</style>", "\u202eevil", " "]
+SHOP = (
+    [["bread", "butter", "jam"]] * 300
+    + [["bread", "butter"]] * 400
+    + [["tea"]] * 500
+    + [["bread", "tea"]] * 100
+)
+EVIL = [
+    "<script>alert(1)</script>",
+    '" onload="x',
+    "a & b",
+    "line\nbreak",
+    "</style>",
+    "\u202eevil",
+    " ",
+]
 VOID = {"meta", "link"}
 
 
@@ -99,7 +114,9 @@ def test_every_release_has_its_page(asked: dict[str, Any]) -> None:
     for heading in ("What this page promises", "For the privacy officer", "How to read it"):
         assert heading in found.text
     assert ("What was found" in found.text) == bool(release)
-    assert ("Bought together more often than chance" in found.text) == (release.with_parts and bool(release))
+    assert ("Bought together more often than chance" in found.text) == (
+        release.with_parts and bool(release)
+    )
     assert "NOT PRIVATE" in found.text
     assert not {word for word in ("another", "selected by", "nobody known") if word in found.text}
     assert "nan" not in found.text.split()
@@ -111,7 +128,8 @@ def test_a_private_release_says_what_it_promises_in_words_and_exactly() -> None:
     assert "NOT PRIVATE" not in found.text
     assert release.guarantee in found.text
     assert (
-        "Suppose any one basket had contained anything else. Then the probability of what you see here would differ "
+        "Suppose any one basket had contained anything else. Then the probability of what you "
+        "see here would differ "
         "by a factor of 2.72 at most, up to an added probability of one in 1,000,000." in found.text
     )
     assert "The number of baskets is released exactly." in found.text
@@ -122,11 +140,15 @@ def test_a_private_release_says_what_it_promises_in_words_and_exactly() -> None:
 
 def test_a_promise_says_whom_it_is_about() -> None:
     some: dict[str, Any] = {"basket": "b", "item": "i", "user": "u"}
-    rows = [{"u": f"u{n}", "b": n, "i": item, "x": n % 2} for n in range(900) for item in ("tea", "jam")]
+    rows = [
+        {"u": f"u{n}", "b": n, "i": item, "x": n % 2} for n in range(900) for item in ("tea", "jam")
+    ]
     table = pa.Table.from_pylist(rows)
     with pytest.warns(fim.PrivacyWarning, match="does not hide which users"):
         found = read(fim.mine(table, **some, where="x = 1", neighbors="replace-one")).text
-    assert "Suppose any one customer whose rows were read had bought anything else, and its rows been" in found
+    assert (
+        "Suppose any one customer whose rows were read had bought anything else, and its rows been"
+    ) in found
     assert "This page protects each customer, with all that they bought." in found
     assert "released exactly" not in found
     assert "those where x = 1" in found
@@ -139,7 +161,10 @@ def test_a_page_where_nothing_came_out_says_so_and_asks_for_nothing() -> None:
     nothing = made(epsilon=0.01)
     assert not nothing
     found = read(nothing)
-    assert "Nothing stood out from the noise. That is a valid answer, and its budget is spent." in found.text
+    assert (
+        "Nothing stood out from the noise. That is a valid answer, and its budget is spent."
+        in found.text
+    )
     assert "An empty page is a valid answer." in found.text
     few = made(top=40, supports=True)
     for release in (nothing, few):
@@ -149,12 +174,21 @@ def test_a_page_where_nothing_came_out_says_so_and_asks_for_nothing() -> None:
 
 
 def test_a_page_of_segments_says_where_nothing_came_out() -> None:
-    rows = [{"land": "France", "order": n, "item": item} for n in range(900) for item in ("tea", "jam")]
+    rows = [
+        {"land": "France", "order": n, "item": item} for n in range(900) for item in ("tea", "jam")
+    ]
     rows += [{"land": "Germany & Co", "order": -n, "item": "tea"} for n in range(1, 9)]
-    lands: dict[str, Any] = {"by": "land", "segments": ["France", "Germany & Co"], "basket": "order", "item": "item"}
+    lands: dict[str, Any] = {
+        "by": "land",
+        "segments": ["France", "Germany & Co"],
+        "basket": "order",
+        "item": "item",
+    }
     content = page(fim.mine(pa.Table.from_pylist(rows), **lands))
     found = Reader(content)
-    assert '<p class="nothing">Nothing stood out from the noise for Germany &amp; Co.</p>' in content
+    assert (
+        '<p class="nothing">Nothing stood out from the noise for Germany &amp; Co.</p>' in content
+    )
     assert "fim.mine" not in found.text
     assert "900" not in found.text  # how many there are is private
 
@@ -203,7 +237,12 @@ def test_the_first_paragraph_claims_what_is_sure() -> None:
         if (rules.antecedents[place], rules.consequents[place]) == ((first,), (second,))
     )
     assert float(confidence) == round(100 * rules.metrics["confidence"][number])
-    assert float(low) <= rules.bounds["lift"][0][number] <= rules.metrics["lift"][number] <= float(high)
+    assert (
+        float(low)
+        <= rules.bounds["lift"][0][number]
+        <= rules.metrics["lift"][number]
+        <= float(high)
+    )
     assert abs(float(lift) - rules.metrics["lift"][number]) < 0.01
     assert not rules.doubtful[number]
     chance = fim.mine(half[600:], size=2, top=1, rules=True, epsilon=9, seed=1)
@@ -212,12 +251,20 @@ def test_the_first_paragraph_claims_what_is_sure() -> None:
 
 
 def rows_of_alike(shops: int = 1) -> pa.Table:
-    """Customers of a few shops who each buy 4 of 40 items: many pairs are about as frequent as the fifth."""
+    """Customers of a few shops who each buy 4 of 40 items: many pairs are about as frequent as the
+    fifth.
+    """
     chance = np.random.default_rng(5)
     baskets = chance.integers(0, 40, size=(6000, 4)).tolist()
     return pa.Table.from_pylist(
         [
-            {"who": f"u{n}", "order": n, "shop": f"s{n % shops}", "day": f"2026-0{1 + n % 2}-03", "item": f"i{item}"}
+            {
+                "who": f"u{n}",
+                "order": n,
+                "shop": f"s{n % shops}",
+                "day": f"2026-0{1 + n % 2}-03",
+                "item": f"i{item}",
+            }
             for n, basket in enumerate(baskets)
             for item in basket
         ]
@@ -225,7 +272,14 @@ def rows_of_alike(shops: int = 1) -> pa.Table:
 
 
 BY_CUSTOMER: dict[str, Any] = {"user": "who", "basket": "order", "item": "item"}
-FEW: dict[str, Any] = {"size": 2, "top": 5, "epsilon": 5, "delta": 1e-6, "seed": 1, "supports": True}
+FEW: dict[str, Any] = {
+    "size": 2,
+    "top": 5,
+    "epsilon": 5,
+    "delta": 1e-6,
+    "seed": 1,
+    "supports": True,
+}
 
 
 def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings() -> None:
@@ -236,7 +290,9 @@ def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings()
     assert len(marks) == 10
     assert all(marks)
     said = lead(release)
-    assert re.match(r"In shop s[01]: About \d+ customers bought i\d+ and i\d+ in one basket", said), said
+    assert re.match(
+        r"In shop s[01]: About \d+ customers bought i\d+ and i\d+ in one basket", said
+    ), said
     assert "The rank is sure for none of these itemsets" in said
     assert "None of" not in said
     assert "chance" not in said
@@ -257,7 +313,12 @@ def test_the_first_paragraph_speaks_of_the_section_below_it() -> None:
 
 
 def test_a_page_of_one_period_has_no_trend() -> None:
-    months: dict[str, Any] = {"time": "day", "basket": "order", "item": "item", "periods": "2026-01"}
+    months: dict[str, Any] = {
+        "time": "day",
+        "basket": "order",
+        "item": "item",
+        "periods": "2026-01",
+    }
     content = page(fim.mine(rows_of_alike(), **FEW, **months))
     assert "Shares over time" not in content
     assert "What was found" in content
@@ -268,7 +329,11 @@ def test_two_names_for_what_is_sure_and_no_third() -> None:
     sure = fim.mine(SHOP, size=2, top=2, rules=True, epsilon=9, seed=1)
     for release in (chance, sure):
         rules = rules_of(release)
-        shown = [render_table(release, Screen(), rules=rules), release.to_markdown(rules), page(release, rules)]
+        shown = [
+            render_table(release, Screen(), rules=rules),
+            release.to_markdown(rules),
+            page(release, rules),
+        ]
         shown += [release.to_json(rules), release.to_svg(rules), repr(release)]
         assert not [one for one in shown if re.search("clear of (the )?noise", one, re.IGNORECASE)]
         assert "More often than chance is sure for" in shown[0]
@@ -281,11 +346,27 @@ def test_two_names_for_what_is_sure_and_no_third() -> None:
     [
         (
             {"supports": True},
-            r"About [\d,]+ baskets hold bread and butter together, .* of all \(95 %: .*\)\. The rank is sure for .*\.",
+            (
+                r"About [\d,]+ baskets hold bread and butter together, .* of all \(95 %: .*\)\. "
+                r"The "
+                r"rank is sure for .*\."
+            ),
         ),
-        ({"top": 1}, r"Selected as the most frequent pair: bread and butter\. Its support was not released\."),
+        (
+            {"top": 1},
+            (
+                r"Selected as the most frequent pair: bread and butter\. Its support was "
+                r"not released\."
+            ),
+        ),
         ({"supports": False}, r"Among the 3 most frequent pairs: .*|Selected as frequent: .*"),
-        ({"epsilon": 1e-4}, r"Nothing stood out from the noise\. That is a valid answer, and its budget is spent\."),
+        (
+            {"epsilon": 1e-4},
+            (
+                r"Nothing stood out from the noise\. That is a valid answer, and its "
+                r"budget is spent\."
+            ),
+        ),
         (
             {"size": 1, "supports": True},
             r"About [\d,]+ baskets hold bread, .* of all \(95 %: .*\)\. The rank is sure for .*\.",
@@ -298,15 +379,29 @@ def test_the_first_paragraph_without_rules(asked: dict[str, Any], words: str) ->
 
 
 def test_a_customer_is_said_to_buy_what_counts() -> None:
-    rows = [{"u": f"u{n}", "b": n, "i": item} for n in range(900) for item in (("tea", "jam") if n % 3 else ("milk",))]
-    some: dict[str, Any] = {"basket": "b", "item": "i", "user": "u", "rules": True, "epsilon": 9, "top": 1, "seed": 1}
+    rows = [
+        {"u": f"u{n}", "b": n, "i": item}
+        for n in range(900)
+        for item in (("tea", "jam") if n % 3 else ("milk",))
+    ]
+    some: dict[str, Any] = {
+        "basket": "b",
+        "item": "i",
+        "user": "u",
+        "rules": True,
+        "epsilon": 9,
+        "top": 1,
+        "seed": 1,
+    }
     table = pa.Table.from_pylist(rows)
     assert re.match(
-        r"Customers who buy \w+ also buy \w+: about \d+ % of them .* customers in all", lead(fim.mine(table, **some))
+        r"Customers who buy \w+ also buy \w+: about \d+ % of them .* customers in all",
+        lead(fim.mine(table, **some)),
     )
     in_one = fim.mine(table, together="basket", **some)
     assert re.match(
-        r"Customers who buy \w+ also buy \w+ in the same basket: about \d+ % of them \([^,]*\)\.", lead(in_one)
+        r"Customers who buy \w+ also buy \w+ in the same basket: about \d+ % of them \([^,]*\)\.",
+        lead(in_one),
     )
     assert "more often than chance" not in read(in_one).text
 
@@ -319,21 +414,41 @@ def test_itemsets_are_grouped_by_size_and_rows_past_twenty_are_folded() -> None:
     assert headings == ["Single items", "Pairs"]
     pairs = content[content.index("Pairs</h3>") :]
     assert pairs.index('class="chip"') < pairs.index("</section>")
-    together = content[content.index("Bought together more often") : content.index("What was found</h2>")]
+    together = content[
+        content.index("Bought together more often") : content.index("What was found</h2>")
+    ]
     unfolded, folded = together.split('<details class="more"><summary>10 more</summary>')
-    assert (unfolded.count('<tr role="row" class="sure"'), folded.count('<tr role="row" class="sure"')) == (20, 10)
+    assert (
+        unfolded.count('<tr role="row" class="sure"'),
+        folded.count('<tr role="row" class="sure"'),
+    ) == (20, 10)
 
 
 def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
     release = made(rules=True)
     content = page(release, rules_of(release))
     found = Reader(content)
-    assert not {tag for tag, _ in found.tags} & {"iframe", "object", "embed", "img", "form", "base", "a"}
-    policy = [given["content"] for tag, given in found.tags if tag == "meta" and "http-equiv" in given]
+    assert not {tag for tag, _ in found.tags} & {
+        "iframe",
+        "object",
+        "embed",
+        "img",
+        "form",
+        "base",
+        "a",
+    }
+    policy = [
+        given["content"] for tag, given in found.tags if tag == "meta" and "http-equiv" in given
+    ]
     [script] = re.findall("<script>(.*?)</script>", content, flags=re.DOTALL)
     assert script == SCRIPT
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert policy == [f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'; img-src data:"]
+    assert policy == [
+        (
+            f"default-src 'none'; style-src 'unsafe-inline'; script-src "
+            f"'sha256-{allowed}'; img-src data:"
+        )
+    ]
     assert not re.search("innerHTML|insertAdjacent|document.write|eval|fetch|import", script)
     content = content.replace(script, "")
     assert not re.search(r"https?:|url\(|@import|//", content)
@@ -352,11 +467,26 @@ def test_names_are_text_wherever_they_stand() -> None:
     assert "<script>alert(1)</script>" in found.text
     assert "a & b" in found.text
     assert "\u202e" not in content
-    assert all(set(given) <= KNOWN for _, given in found.tags), {name for _, given in found.tags for name in given}
+    assert all(set(given) <= KNOWN for _, given in found.tags), {
+        name for _, given in found.tags for name in given
+    }
 
 
 KNOWN = {
-    *("charset", "http-equiv", "content", "name", "rel", "href", "lang", "class", "style", "id", "role", "scope"),
+    *(
+        "charset",
+        "http-equiv",
+        "content",
+        "name",
+        "rel",
+        "href",
+        "lang",
+        "class",
+        "style",
+        "id",
+        "role",
+        "scope",
+    ),
     *("aria-labelledby", "aria-label", "aria-hidden", "title", "data-label", "data-value"),
 }
 
@@ -374,7 +504,9 @@ def test_headings_and_tables_can_be_heard() -> None:
 
 def luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -383,7 +515,13 @@ def test_text_stands_out_from_its_ground_in_light_and_dark(scheme: int) -> None:
     """A contrast of 4.5 at least: WCAG 2.2, 1.4.3."""
     block = re.findall(r":root \{(.*?)\}", STYLE, flags=re.DOTALL)[scheme]
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
-    for ink, ground in [("ink", "paper"), ("soft", "paper"), ("ink", "card"), ("soft", "card"), ("warn", "warnpaper")]:
+    for ink, ground in [
+        ("ink", "paper"),
+        ("soft", "paper"),
+        ("ink", "card"),
+        ("soft", "card"),
+        ("warn", "warnpaper"),
+    ]:
         bright, dark = sorted((luminance(colours[ink]), luminance(colours[ground])), reverse=True)
         assert (bright + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
 
@@ -399,7 +537,9 @@ def test_a_report_is_written_whole(tmp_path: Path) -> None:
     release.save(tmp_path / "r.parquet")
     fim.report(fim.load(tmp_path / "r.parquet"), tmp_path / "again.html", min_lift=1.2)
     assert (tmp_path / "again.html").read_text() == (tmp_path / "page.html").read_text()
-    with pytest.raises(ParameterError, match="a report is made of a Release, or of several in a list, not of"):
+    with pytest.raises(
+        ParameterError, match=("a report is made of a Release, or of several in a list, not of")
+    ):
         fim.report("r.parquet", tmp_path / "x.html")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="a report is written to the path of a file"):
         fim.report(release, [])  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-"""Rounded normal noise as a program: draws from chosen bytes against the definition, seeds, sizes, certified tails.
+"""Rounded normal noise as a program: draws from chosen bytes against the definition, seeds, sizes,
+certified tails.
 
 Its distribution: tests/statistical/test_normal_draws.py.
 """
@@ -30,8 +31,15 @@ from fim_private.dp.noise import (
 
 PRECISE = Context(prec=90)
 TAIL = (1 << 16) - 1
-# One word a proposal for the first three, two for the others; of the last, many roundings are left open by doubles.
-VARIANCES = [Fraction(1, 10), Fraction(7, 3), Fraction(401, 3) * 2**32, Fraction(300 << 40), Fraction(1 << 79, 3)]
+# One word a proposal for the first three, two for the others; of the last, many roundings are left
+# open by doubles.
+VARIANCES = [
+    Fraction(1, 10),
+    Fraction(7, 3),
+    Fraction(401, 3) * 2**32,
+    Fraction(300 << 40),
+    Fraction(1 << 79, 3),
+]
 
 
 class Rejected(Exception):  # noqa: N818 - an outcome, no error
@@ -39,7 +47,9 @@ class Rejected(Exception):  # noqa: N818 - an outcome, no error
 
 
 class OneProposal(Randomness):
-    """The words of one proposal, then some bytes, then always the same one; a second proposal is refused."""
+    """The words of one proposal, then some bytes, then always the same one; a second proposal is
+    refused.
+    """
 
     def __init__(self, words: list[int], before: bytes, ever: int) -> None:
         super().__init__(self._bytes)
@@ -62,22 +72,30 @@ class OneProposal(Randomness):
 def drawn(sigma2: Fraction, words: list[int], ever: int, before: bytes = b"") -> int | None:
     """What is drawn by one proposal, all of whose later bits are 0 or 1; None if it is not kept."""
     try:
-        return int(rounded_normal(sigma2, 1, randomness=OneProposal([*words], before, 255 * ever))[0])
+        return int(
+            rounded_normal(sigma2, 1, randomness=OneProposal([*words], before, 255 * ever))[0]
+        )
     except Rejected:
         return None
 
 
 @cache
 def weights() -> list[int]:
-    """The weights of the narrow cells, from the definition: 1611 e^{-a²/2}, up; the first has what is left over."""
+    """The weights of the narrow cells, from the definition: 1611 e^{-a²/2}, up; the first has what
+    is left over.
+    """
     exponents = [PRECISE.divide(Decimal(-j * j), Decimal(2 * 32**2)) for j in range(152)]
-    parts = [math.ceil(PRECISE.multiply(Decimal(1611), PRECISE.exp(exponent))) for exponent in exponents]
+    parts = [
+        math.ceil(PRECISE.multiply(Decimal(1611), PRECISE.exp(exponent))) for exponent in exponents
+    ]
     assert sum(parts) <= TAIL
     return [parts[0] + TAIL - sum(parts), *parts[1:]]
 
 
 def cell(choice: int, coins: int) -> tuple[Fraction, Fraction, Fraction]:
-    """The start, the width and the weight of the cell that 16 bits choose, and so many coins for the wide ones."""
+    """The start, the width and the weight of the cell that 16 bits choose, and so many coins for
+    the wide ones.
+    """
     if choice == TAIL:
         return Fraction(19, 4) + Fraction(coins, 4), Fraction(1, 4), Fraction(1, 2 ** (coins + 1))
     j = bisect_right(list(accumulate(weights())), choice)
@@ -96,7 +114,9 @@ def acceptance(choice: int, x: Fraction, coins: int = 0) -> Decimal:
 
 
 def defined(sigma2: Fraction, words: list[int], ever: int, coins: int = 0) -> int | None:
-    """What the definition makes of a proposal, all of whose later bits are 0 or 1: the ends of what x and u may be."""
+    """What the definition makes of a proposal, all of whose later bits are 0 or 1: the ends of what
+    x and u may be.
+    """
     choice, first, negative = words[0] & 0xFFFF, words[0] >> 16 & 0xFFFF, words[0] >> 63
     x = Fraction(words[0] >> 32 & 0x7FFFFFFF, 1 << 31)
     if len(words) == 2:
@@ -138,18 +158,23 @@ PROPOSALS = {
     "first": st.integers(0, 2**16 - 1),
     "negative": st.booleans(),
     "x": st.one_of(  # anywhere, and at both ends
-        st.builds(Fraction, st.integers(0, 2**95 - 1), st.just(2**95)), st.sampled_from([0, 1 - Fraction(1, 2**95)])
+        st.builds(Fraction, st.integers(0, 2**95 - 1), st.just(2**95)),
+        st.sampled_from([0, 1 - Fraction(1, 2**95)]),
     ),
 }
 on_all_paths = pytest.mark.usefixtures("paths")
-each_variance = pytest.mark.parametrize("sigma2", VARIANCES, ids=["1/10", "7/3", "2^39", "2^48", "2^77"])
+each_variance = pytest.mark.parametrize(
+    "sigma2", VARIANCES, ids=["1/10", "7/3", "2^39", "2^48", "2^77"]
+)
 
 
 @pytest.mark.one_in(4)
 @on_all_paths
 @each_variance
 @given(**PROPOSALS, ever=st.integers(0, 1))
-def test_any_proposal(sigma2: Fraction, choice: int, first: int, negative: bool, x: Fraction, ever: int) -> None:
+def test_any_proposal(
+    sigma2: Fraction, choice: int, first: int, negative: bool, x: Fraction, ever: int
+) -> None:
     words = words_of(sigma2, choice, first, negative, x)
     if choice == TAIL:
         ever = 0  # else the coins would never end
@@ -160,7 +185,9 @@ def test_any_proposal(sigma2: Fraction, choice: int, first: int, negative: bool,
 @on_all_paths
 @each_variance
 @given(choice=PROPOSALS["choice"], negative=PROPOSALS["negative"], x=PROPOSALS["x"])
-def test_a_proposal_that_only_later_bits_accept(sigma2: Fraction, choice: int, negative: bool, x: Fraction) -> None:
+def test_a_proposal_that_only_later_bits_accept(
+    sigma2: Fraction, choice: int, negative: bool, x: Fraction
+) -> None:
     chance = Fraction(acceptance(choice, x))
     first = min(math.floor(chance * 2**16), 2**16 - 1)
     words = words_of(sigma2, choice, first, negative, x)
@@ -174,7 +201,9 @@ def test_a_proposal_that_only_later_bits_accept(sigma2: Fraction, choice: int, n
 @on_all_paths
 @pytest.mark.parametrize("sigma2", [VARIANCES[1], VARIANCES[3]], ids=["7/3", "2^48"])
 @given(choice=st.integers(0, TAIL - 1), share=st.fractions(0, 1))
-def test_a_proposal_that_only_later_bits_of_x_drop(sigma2: Fraction, choice: int, share: Fraction) -> None:
+def test_a_proposal_that_only_later_bits_of_x_drop(
+    sigma2: Fraction, choice: int, share: Fraction
+) -> None:
     # u < (first + 1)/2^16, which p falls to between one x of 31 digits, or 95, and the next.
     start, width, _ = cell(choice, 0)
     least, most = (math.ceil(Fraction(acceptance(choice, Fraction(x))) * 2**16) for x in (1, 0))
@@ -192,11 +221,16 @@ def test_a_proposal_that_only_later_bits_of_x_drop(sigma2: Fraction, choice: int
 @on_all_paths
 @each_variance
 @given(choice=st.integers(0, TAIL - 1), share=st.fractions(0, 1), negative=PROPOSALS["negative"])
-def test_a_rounding_that_only_later_bits_decide(sigma2: Fraction, choice: int, share: Fraction, negative: bool) -> None:
+def test_a_rounding_that_only_later_bits_decide(
+    sigma2: Fraction, choice: int, share: Fraction, negative: bool
+) -> None:
     # x such that σ|Z| is just at n + 1/2, for one of the n there are in the cell.
     start, width, _ = cell(choice, 0)
     sigma = Fraction(PRECISE.sqrt(decimal(sigma2)))
-    least, most = math.ceil(sigma * start - Fraction(1, 2)), math.floor(sigma * (start + width) - Fraction(1, 2))
+    least, most = (
+        math.ceil(sigma * start - Fraction(1, 2)),
+        math.floor(sigma * (start + width) - Fraction(1, 2)),
+    )
     if least > most:
         return  # no half-integer in this cell
     n = least + math.floor(share * (most - least))
@@ -236,12 +270,16 @@ def test_seeds_reproduce_and_are_pinned() -> None:
             assert values.dtype == kind
 
 
-# ---------------------------------------------------------------------------------------------- tails
+# -------------------- tails
 
-TAIL_VARIANCES = st.builds(lambda digits, e: digits * Fraction(10) ** e, st.integers(1, 9999), st.integers(-6, 36))
+TAIL_VARIANCES = st.builds(
+    lambda digits, e: digits * Fraction(10) ** e, st.integers(1, 9999), st.integers(-6, 36)
+)
 PROBABILITIES = st.one_of(
     st.fractions(Fraction(1, 1000), Fraction(999, 1000)),
-    st.builds(lambda digits, e: digits * Fraction(10) ** e, st.integers(1, 9), st.integers(-310, -3)),
+    st.builds(
+        lambda digits, e: digits * Fraction(10) ** e, st.integers(1, 9), st.integers(-310, -3)
+    ),
 )
 
 
@@ -251,7 +289,10 @@ def test_the_tail_is_that_of_the_rounded_normal(sigma2: Fraction, place: Fractio
     # Q((k - 1/2)/σ) lies between Q at rationals on either side of it.
     upper = rounded_normal_tail(sigma2, k)
     root = math.isqrt(math.floor((2 * k - 1) ** 2 / (4 * sigma2) * 10**80))
-    low, high = (Fraction(r, 10**40) if k > 0 else -Fraction(r, 10**40) for r in sorted((root, root + 1), key=abs))
+    low, high = (
+        Fraction(r, 10**40) if k > 0 else -Fraction(r, 10**40)
+        for r in sorted((root, root + 1), key=abs)
+    )
     least, most = min(low, high), max(low, high)
     assert Fraction(normal_tail_bounds(most)[0]) <= upper
     if upper > Fraction(1, 10**1000):
@@ -274,7 +315,16 @@ def test_the_half_width_is_certified_and_the_least(sigma2: Fraction, confidence:
 
 def test_known_figures() -> None:
     # 1.959964 σ, rounded to half-integers: P(|noise| <= w) = P(σ|Z| < w + 1/2).
-    assert [rounded_normal_half_width(Fraction(v)) for v in (10**12, 400, "1e-6")] == [1_959_964, 39, 0]
-    assert [least_exceeding(v, p) for v, p in ((400, Fraction("1e-9")), (10**40, Fraction(1, 2)))] == [121, 1]
+    assert [rounded_normal_half_width(Fraction(v)) for v in (10**12, 400, "1e-6")] == [
+        1_959_964,
+        39,
+        0,
+    ]
+    assert [
+        least_exceeding(v, p) for v, p in ((400, Fraction("1e-9")), (10**40, Fraction(1, 2)))
+    ] == [121, 1]
     # A tail of next to nothing stays a short fraction.
-    assert [rounded_normal_tail(Fraction("1e-6"), k) for k in (10**9, -(10**9))] == [Fraction(1, 10**1000), 1]
+    assert [rounded_normal_tail(Fraction("1e-6"), k) for k in (10**9, -(10**9))] == [
+        Fraction(1, 10**1000),
+        1,
+    ]

@@ -1,4 +1,6 @@
-"""Association rules of noisy supports: mlxtend's metrics, intervals that hold what they are of, and their forms."""
+"""Association rules of noisy supports: mlxtend's metrics, intervals that hold what they are of, and
+their forms.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,12 @@ from fim_private.request.budget import estimated, released
 from fim_private.request.itemsets import parts_of
 from fim_private.request.supports import SupportNoise, UnitCount
 
-SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
+SHOP = (
+    [["bread", "butter", "jam"]] * 300
+    + [["bread", "butter"]] * 400
+    + [["tea"]] * 500
+    + [["bread", "tea"]] * 100
+)
 MINED: dict[str, Any] = {"size": 2, "top": 3, "rules": True, "epsilon": 5, "seed": 1}
 
 
@@ -62,7 +69,9 @@ possible = st.tuples(*[st.integers(0, 12)] * 4).map(
 
 
 @given(possible, st.tuples(*[st.integers(0, 4)] * 8))
-def test_bounds_hold_every_metric_of_counts_within_them(true: tuple[int, ...], off: tuple[int, ...]) -> None:
+def test_bounds_hold_every_metric_of_counts_within_them(
+    true: tuple[int, ...], off: tuple[int, ...]
+) -> None:
     lowest = counts(*(max(count - less, 0) for count, less in zip(true, off, strict=False)))
     highest = counts(*(count + more for count, more in zip(true, off[4:], strict=False)))
     of = counts(*true)
@@ -78,7 +87,10 @@ def test_bounds_hold_every_metric_of_counts_within_them(true: tuple[int, ...], o
 def test_bounds_are_no_wider_than_they_need_be(name: str) -> None:
     lowest, highest = (10, 20, 30, 100), (14, 25, 33, 110)
     inside = [
-        counts(*each) for each in itertools.product(*(range(a, b + 1) for a, b in zip(lowest, highest, strict=True)))
+        counts(*each)
+        for each in itertools.product(
+            *(range(a, b + 1) for a, b in zip(lowest, highest, strict=True))
+        )
     ]
     values = [float(METRICS[name](each)[0]) for each in inside]
     low, high = (float(end[0]) for end in bounds(name, counts(*lowest), counts(*highest)))
@@ -100,7 +112,9 @@ UNITS = 1000
 
 def true_metrics(first: frozenset[Any], second: frozenset[Any]) -> dict[str, float]:
     of = counts(TRUE[first | second], TRUE[first], TRUE[second], UNITS)
-    return {name: float(metric(of)[0]) for name, metric in METRICS.items()} | {"support": TRUE[first | second] / UNITS}
+    return {name: float(metric(of)[0]) for name, metric in METRICS.items()} | {
+        "support": TRUE[first | second] / UNITS
+    }
 
 
 @pytest.mark.one_in(4)
@@ -119,7 +133,11 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
     randomness = Randomness.seeded(5)
     runs, held, of_all = 400, dict[Any, int](), 0
     for _ in range(runs):
-        before = UnitCount.noisy(UNITS, made, randomness) if noisy_units and not moving else UnitCount(UNITS)
+        before = (
+            UnitCount.noisy(UNITS, made, randomness)
+            if noisy_units and not moving
+            else UnitCount(UNITS)
+        )
         noisy, count = released([*TRUE.values()], made, randomness, before, UNITS)
         assert count is not None
         known = {frozenset(one.items or ()): one for one in estimated(sets, noisy, made, count)}
@@ -127,11 +145,15 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
         for place in range(len(rules)):
             sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])
             true = true_metrics(*sides)
-            right = all(low[place] <= true[name] <= high[place] for name, (low, high) in rules.bounds.items())
+            right = all(
+                low[place] <= true[name] <= high[place]
+                for name, (low, high) in rules.bounds.items()
+            )
             held[sides] = held.get(sides, 0) + right
             of_all += 1
     assert len(held) == 2 + 6 + 2
-    # 400 draws at 95 %: 362 or more with all but 1e-4; at 90 %, as with 95 % for each count, less with over 40 %.
+    # 400 draws at 95 %: 362 or more with all but 1e-4; at 90 %, as with 95 % for each count, less
+    # with over 40 %.
     assert min(held.values()) >= 362
     assert of_all > 0.9 * runs * len(held)
 
@@ -150,7 +172,9 @@ def test_a_release_for_rules_has_all_parts_and_the_number_of_units() -> None:
         assert abs((one.support or 0) - true[one.items]) < 60
     assert release.noise is not None
     assert release.noise.count >= len(named) + len(release.parts)
-    assert [one["items"] for one in release.to_dict()["parts"]] == [[*(one.items or ())] for one in release.parts]
+    assert [one["items"] for one in release.to_dict()["parts"]] == [
+        [*(one.items or ())] for one in release.parts
+    ]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +234,10 @@ def test_limits_leave_rules_out_and_mark_what_may_miss_them() -> None:
     ("asked", "part"),
     [
         ({"size": 1, "rules": True}, "rules needs itemsets of two items or more"),
-        ({"size": 17, "mechanism": "limited-domain", "rules": True}, "rules of these itemsets need supports of more"),
+        (
+            {"size": 17, "mechanism": "limited-domain", "rules": True},
+            ("rules of these itemsets need supports of more"),
+        ),
         ({"size": 12, "top": 1000, "rules": True}, "rules of these itemsets need supports of more"),
         ({"rules": "yes"}, "rules must be True or False"),
     ],
@@ -223,34 +250,60 @@ def test_rules_that_cannot_be(asked: dict[str, Any], part: str) -> None:
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, "0.5", True])
 def test_limits_that_cannot_be(value: Any) -> None:
     release = fim.mine(SHOP, **MINED)
-    with pytest.raises(ParameterError, match=r"^min_confidence must be a number between 0 and 1, not"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^min_confidence must be a number between 0 and 1, "
+            r"not"
+        ),
+    ):
         release.rules(min_confidence=value)
     with pytest.raises(ParameterError, match=r"^min_lift must be a number of at least 0, not"):
         release.rules(min_lift=-1)
 
 
-@pytest.mark.parametrize("how", [{}, {"supports": True}, {"supports": True, "neighbors": "replace-one"}])
+@pytest.mark.parametrize(
+    "how", [{}, {"supports": True}, {"supports": True, "neighbors": "replace-one"}]
+)
 def test_a_release_that_was_not_mined_for_rules_says_so(how: dict[str, Any]) -> None:
     release = fim.mine(SHOP, size=2, top=3, epsilon=5, seed=1, **how)
-    with pytest.raises(ParameterError, match=r"^this release lacks what rules need .*: mine again with rules$"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^this release lacks what rules need .*: mine "
+            r"again with rules$"
+        ),
+    ):
         release.rules()
 
 
-@pytest.mark.parametrize(("asked", "share"), [({}, 1 / 3), ({"supports_share": 0.2}, 0.2), ({"min_support": 0.1}, 0.4)])
+@pytest.mark.parametrize(
+    ("asked", "share"), [({}, 1 / 3), ({"supports_share": 0.2}, 0.2), ({"min_support": 0.1}, 0.4)]
+)
 def test_rules_have_a_third_of_the_budget_for_supports(asked: dict[str, Any], share: float) -> None:
     release = fim.mine([["bread", "butter"]] * 900, top=3, rules=True, epsilon=5, seed=1, **asked)
-    assert [float(one.fraction) for one in release.shares if one.purpose == "supports"] == [pytest.approx(share)]
+    assert [float(one.fraction) for one in release.shares if one.purpose == "supports"] == [
+        pytest.approx(share)
+    ]
 
 
-BY_CUSTOMER: dict[str, Any] = {"user": "customer", "basket": "visit", "item": "product", "epsilon": 5, "seed": 1}
+BY_CUSTOMER: dict[str, Any] = {
+    "user": "customer",
+    "basket": "visit",
+    "item": "product",
+    "epsilon": 5,
+    "seed": 1,
+}
 MEASURES = {"lift", "leverage", "conviction", "zhangs_metric"}
 
 
 @cache
 def independent() -> pa.Table:
-    """Customers who come twice, and buy each of two things never, first, then or both times, whatever the other thing.
+    """Customers who come twice, and buy each of two things never, first, then or both times,
+    whatever the other thing.
 
-    3/4 ever buy a thing, 9/16 both, and 7/16 both at one visit. Each buys something of their own as well.
+    3/4 ever buy a thing, 9/16 both, and 7/16 both at one visit. Each buys something of their own as
+    well.
     """
     times: list[tuple[int, ...]] = [(), (0,), (1,), (0, 1)]
     rows = []
@@ -264,14 +317,17 @@ def independent() -> pa.Table:
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_independent_purchases_of_customers_have_lift_one(relation: str) -> None:
-    """A pair in one basket, of items that count customers who ever bought them, has a lift of 7/9 there."""
+    """A pair in one basket, of items that count customers who ever bought them, has a lift of 7/9
+    there.
+    """
     release = fim.mine(independent(), rules=True, neighbors=relation, **BY_CUSTOMER)
     assert release.to_dict()["together"] == "user"
     rules = release.rules()
     assert len(rules) == 2
     assert (rules["lift_lower"] <= 1).all()
     assert (rules["lift_upper"] >= 1).all()
-    assert (rules["lift_upper"] - rules["lift_lower"] < 0.3).all()  # as wide as all that is, it would tell nothing
+    # as wide as all that is, it would tell nothing
+    assert (rules["lift_upper"] - rules["lift_lower"] < 0.3).all()
     assert rules["doubtful"].all()
 
 
@@ -281,8 +337,21 @@ def test_rules_alone_change_what_is_together() -> None:
     assert "together" not in fim.mine(SHOP, **MINED).to_dict()
     with pytest.raises(ParameterError, match="together user needs user too"):
         fim.mine(SHOP, **MINED, together="user")
-    with pytest.raises(ParameterError, match=r"^leave out max_baskets: .*; or give together basket$"):
-        fim.mine(independent(), rules=True, mechanism="limited-domain", max_basket=2, max_baskets=2, **BY_CUSTOMER)
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^leave out max_baskets: .*; or give together "
+            r"basket$"
+        ),
+    ):
+        fim.mine(
+            independent(),
+            rules=True,
+            mechanism="limited-domain",
+            max_basket=2,
+            max_baskets=2,
+            **BY_CUSTOMER,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -291,12 +360,22 @@ def in_one_basket() -> fim.Release:
     return release
 
 
-def test_without_independence_there_is_confidence_and_no_lift(in_one_basket: fim.Release, tmp_path: Path) -> None:
-    told = "No lift is shown: lift 1 would not mean independence, since a pair must share one basket"
+def test_without_independence_there_is_confidence_and_no_lift(
+    in_one_basket: fim.Release, tmp_path: Path
+) -> None:
+    told = (
+        "No lift is shown: lift 1 would not mean independence, since a pair must share one basket"
+    )
     rules = rules_of(in_one_basket)
     frame = in_one_basket.rules()
-    assert not {name for name in frame.columns if name.split("_")[0] in {"lift", "leverage", "conviction", "zhangs"}}
-    assert {"confidence", "confidence_lower", "confidence_upper", "support_lower"} <= {*frame.columns}
+    assert not {
+        name
+        for name in frame.columns
+        if name.split("_")[0] in {"lift", "leverage", "conviction", "zhangs"}
+    }
+    assert {"confidence", "confidence_lower", "confidence_upper", "support_lower"} <= {
+        *frame.columns
+    }
     assert [*frame["confidence_lower"]] == sorted(frame["confidence_lower"], reverse=True)
     assert "lift</th>" not in frame._repr_html_()
     assert told in frame._repr_html_()
@@ -309,7 +388,11 @@ def test_without_independence_there_is_confidence_and_no_lift(in_one_basket: fim
         in_one_basket.to_markdown(rules),
         page(in_one_basket, rules),
     ):
-        text = " ".join(re.sub(r"<(style|script)>.*?</\1>", "", shown, flags=re.DOTALL).replace("\\", "").split())
+        text = " ".join(
+            re.sub(r"<(style|script)>.*?</\1>", "", shown, flags=re.DOTALL)
+            .replace("\\", "")
+            .split()
+        )
         assert told in text
         for said in (told, "--together user gives them lifts", 'class="lift2"'):
             text = text.replace(said, "")
@@ -320,7 +403,11 @@ def test_without_independence_there_is_confidence_and_no_lift(in_one_basket: fim
 
 def test_a_least_lift_is_refused_where_there_is_none(in_one_basket: fim.Release) -> None:
     with pytest.raises(
-        ParameterError, match=r"^min_lift of users needs together user: lift 1 would not mean independence"
+        ParameterError,
+        match=(
+            r"^min_lift of users needs together user: lift 1 would not mean "
+            r"independence"
+        ),
     ):
         in_one_basket.rules(min_lift=1.1)
     some = in_one_basket.rules(min_confidence=0.9)
@@ -339,10 +426,14 @@ def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:
     assert 0 < sure < len(rules)
     note = f"More often than chance is sure for {sure} of {len(rules)} rules."
     assert json.loads(release.to_json(rules))["rules_note"].startswith(note)
-    handed_on = render_table(release, Screen(), rules=rules, advise=False), release.to_markdown(rules)
+    handed_on = (
+        render_table(release, Screen(), rules=rules, advise=False),
+        release.to_markdown(rules),
+    )
     assert all(note in shown and "would be sure" not in shown for shown in handed_on)
     more = (
-        "More often than chance would be sure for more rules with a higher --supports-share (it was 0.33), a smaller "
+        "More often than chance would be sure for more rules with a higher --supports-share (it "
+        "was 0.33), a smaller "
         "--top, or more "
     )
     assert more in render_table(release, Screen(), rules=rules)
@@ -354,17 +445,37 @@ def test_more_often_than_chance_is_not_said_of_rules_that_are_less_often() -> No
     rules = rules_of(fim.mine(apart, size=2, top=1, rules=True, epsilon=9, seed=1))
     assert len(rules) == 2
     assert not rules.doubtful.any()
-    assert rules.note.startswith("More often than chance is sure for no rule. Less often than chance is sure for 2.")
+    assert rules.note.startswith(
+        "More often than chance is sure for no rule. Less often than chance is sure for 2."
+    )
 
 
-def test_it_is_said_that_rules_count_what_users_bought_in_any_basket(in_one_basket: fim.Release) -> None:
-    rows = [{"who": n // 2, "order": n, "item": item} for n in range(4000) for item in ("tea", f"x{n % 2}")]
-    asked: dict[str, Any] = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
+def test_it_is_said_that_rules_count_what_users_bought_in_any_basket(
+    in_one_basket: fim.Release,
+) -> None:
+    rows = [
+        {"who": n // 2, "order": n, "item": item}
+        for n in range(4000)
+        for item in ("tea", f"x{n % 2}")
+    ]
+    asked: dict[str, Any] = {
+        "user": "who",
+        "basket": "order",
+        "item": "item",
+        "size": 2,
+        "top": 2,
+        "seed": 1,
+    }
     told = "counts all {} who ever bought all of it, in one basket or in several."
     ruled = fim.mine(pa.Table.from_pylist(rows), rules=True, **asked)
     assert {"x0", "x1"} in ruled
     rules = rules_of(ruled)
-    shown = [render_table(ruled, Screen(), rules=rules), str(ruled), ruled.to_markdown(rules), ruled.to_svg(rules)]
+    shown = [
+        render_table(ruled, Screen(), rules=rules),
+        str(ruled),
+        ruled.to_markdown(rules),
+        ruled.to_svg(rules),
+    ]
     assert all(told.format("users") in " ".join(re.sub("<.*?>", " ", one).split()) for one in shown)
     assert told.format("customers") in page(ruled, rules)
     plain = fim.mine(pa.Table.from_pylist(rows), supports=True, **asked)
@@ -397,9 +508,16 @@ def test_mlxtend_makes_the_same_rules_of_the_frame() -> None:
         from mlxtend import frequent_patterns
     for size in (2, "2-3"):
         release = fim.mine(SHOP, **{**MINED, "size": size})
-        theirs = frequent_patterns.association_rules(release.to_pandas(), metric="confidence", min_threshold=0)
+        theirs = frequent_patterns.association_rules(
+            release.to_pandas(), metric="confidence", min_threshold=0
+        )
         named = {frozenset(one.items or ()) for one in release}
-        theirs = theirs[[(a | c) in named for a, c in zip(theirs["antecedents"], theirs["consequents"], strict=True)]]
+        theirs = theirs[
+            [
+                (a | c) in named
+                for a, c in zip(theirs["antecedents"], theirs["consequents"], strict=True)
+            ]
+        ]
         ours = release.rules()
         assert len(ours) == len(theirs) > 0
         columns = ["antecedent support", "consequent support", "support", *METRICS]

@@ -1,4 +1,6 @@
-"""A release as a file: loaded again it is the same, and what is no release is refused in one line."""
+"""A release as a file: loaded again it is the same, and what is no release is refused in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ from fim_private.release.forms import INSIDE, KEYS, SEGMENTED_KEYS
 from fim_private.release.rules import rules_json, rules_of
 from fim_private.request.request import Scope
 
-SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
+SHOP = (
+    [["bread", "butter", "jam"]] * 300
+    + [["bread", "butter"]] * 400
+    + [["tea"]] * 500
+    + [["bread", "tea"]] * 100
+)
 USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})
 ASKED: list[dict[str, Any]] = [
     {},
@@ -38,7 +45,13 @@ ASKED: list[dict[str, Any]] = [
     {"rho": 0.5, "supports": True},
     {"mechanism": "limited-domain", "max_basket": 2, "top": 4},
     {"mechanism": "exponential", "universe_size": 1000},
-    {"mechanism": "exponential", "catalogue": ["bread", "tea", "=1"], "delta": 0, "supports": True, "top": 2},
+    {
+        "mechanism": "exponential",
+        "catalogue": ["bread", "tea", "=1"],
+        "delta": 0,
+        "supports": True,
+        "top": 2,
+    },
     {"epsilon": 0.001},
 ]
 
@@ -47,7 +60,15 @@ def everything(release: fim.Release) -> tuple[Any, ...]:
     rules = rules_json(rules_of(release)) if release.with_parts else None
     table = render_table(release, Screen())
     told = [line for line in table.splitlines() if "fim.mine(" not in line]
-    return release.to_dict(), str(release), told[0], told[-1], release.to_csv(), release.to_markdown(), rules
+    return (
+        release.to_dict(),
+        str(release),
+        told[0],
+        told[-1],
+        release.to_csv(),
+        release.to_markdown(),
+        rules,
+    )
 
 
 @pytest.mark.parametrize("suffix", [".json", ".parquet", ".PARQUET"])
@@ -71,14 +92,25 @@ def test_all_that_is_written_is_in_the_schema() -> None:
     inside = {key for keys in INSIDE.values() for key in keys}
     assert {field.name for field in fields(Scope)} <= {*KEYS}
     sales = pa.table({"items": [["bread", "tea"]] * 900, "store": ["A", "B", "A"] * 300})
-    both = fim.mine(sales, by="store", segments=["A", "B"], catalogue=["bread", "tea"], exclude=["jam"], seed=1)
-    assert [*both.to_dict()] == [name for name in SEGMENTED_KEYS if name not in ("rho", "zcdp_delta", "ledger")]
-    for release in (*both.values(), *(fim.mine(SHOP, **{"size": 2, **asked}, seed=4) for asked in ASKED)):
+    both = fim.mine(
+        sales, by="store", segments=["A", "B"], catalogue=["bread", "tea"], exclude=["jam"], seed=1
+    )
+    assert [*both.to_dict()] == [
+        name for name in SEGMENTED_KEYS if name not in ("rho", "zcdp_delta", "ledger")
+    ]
+    for release in (
+        *both.values(),
+        *(fim.mine(SHOP, **{"size": 2, **asked}, seed=4) for asked in ASKED),
+    ):
         values = release.to_dict(whole=True)
-        assert [name for name in values if name != "saved"] == [name for name in KEYS if name in values]
+        assert [name for name in values if name != "saved"] == [
+            name for name in KEYS if name in values
+        ]
         for name in ("itemsets", "parts", "shares", "noise", "units_noise", "catalogue", "saved"):
             found = values.get(name) or []
-            assert {key for one in ([found] if isinstance(found, dict) else found) for key in one} <= inside
+            assert {
+                key for one in ([found] if isinstance(found, dict) else found) for key in one
+            } <= inside
 
 
 def test_a_parquet_file_has_the_itemsets_as_rows_and_all_else_as_metadata(tmp_path: Path) -> None:
@@ -97,13 +129,17 @@ NAMES = ["=1+1", "+tea", "-milk", "@jam", "https://shop", "plain", "a" * 40_000]
 
 def test_a_workbook_has_a_sheet_with_numbers_and_without_formulas(tmp_path: Path) -> None:
     items = [[name, 39, 2**60] for name in NAMES] * 300
-    release = fim.mine(items, size=1, top=9, supports=True, count=True, epsilon=9, delta=0.01, seed=1)
+    release = fim.mine(
+        items, size=1, top=9, supports=True, count=True, epsilon=9, delta=0.01, seed=1
+    )
     release.save(tmp_path / "a.xlsx")
     release.save(tmp_path / "again.xlsx")
     assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "again.xlsx").read_bytes()
     with zipfile.ZipFile(tmp_path / "a.xlsx") as archive:
         assert "<f>" not in archive.read("xl/worksheets/sheet1.xml").decode()
-    head, *rows = calamine.load_workbook(tmp_path / "a.xlsx").get_sheet_by_name("itemsets").to_python()
+    head, *rows = (
+        calamine.load_workbook(tmp_path / "a.xlsx").get_sheet_by_name("itemsets").to_python()
+    )
     assert head == ["item_1", "support", "lower", "upper", "share", "doubtful"]
     assert [row[0] for row in rows[:2]] == [39, str(2**60)]
     assert {row[0] for row in rows[2:]} == {*NAMES[:-1], "a" * 32_767}
@@ -111,7 +147,9 @@ def test_a_workbook_has_a_sheet_with_numbers_and_without_formulas(tmp_path: Path
     assert [row[5] for row in rows] == [one.doubtful for one in release]
 
 
-def test_a_workbook_of_segments_and_one_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workbook_of_segments_and_one_without_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sales = pa.table({"items": [["bread", "tea"]] * 900, "store": ["A", "B", "A"] * 300})
     both = fim.mine(sales, by="store", segments=["A", "B"], top=2, epsilon=9, seed=1)
     both.save(tmp_path / "a.xlsx")
@@ -119,7 +157,13 @@ def test_a_workbook_of_segments_and_one_without_the_package(tmp_path: Path, monk
     assert rows[0][:3] == ["segment", "item_1", "item_2"]
     assert [row[0] for row in rows[1:]] == ["A", "B"]
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
-    with pytest.raises(MissingExtraError, match=r"needs XlsxWriter: pip install 'fim-private\[excel\]'"):
+    with pytest.raises(
+        MissingExtraError,
+        match=(
+            r"needs XlsxWriter: pip install "
+            r"'fim-private\[excel\]'"
+        ),
+    ):
         both.save(tmp_path / "b.xlsx")
     assert not (tmp_path / "b.xlsx").exists()
 
@@ -137,7 +181,9 @@ def test_more_rows_than_a_sheet_has_go_on_in_another(monkeypatch: pytest.MonkeyP
     }
 
 
-def test_a_release_in_a_file_that_ends_in_pq_is_one_for_whoever_reads_releases(tmp_path: Path) -> None:
+def test_a_release_in_a_file_that_ends_in_pq_is_one_for_whoever_reads_releases(
+    tmp_path: Path,
+) -> None:
     release = fim.mine(SHOP, size=2, top=2, epsilon=5, seed=1)
     release.save(tmp_path / "a.pq")
     assert fim.load(tmp_path / "a.pq").to_json(whole=True) == release.to_json(whole=True)
@@ -157,7 +203,13 @@ def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="it is a folder"):
             release.save(tmp_path / name)
         return
-    with pytest.raises(ParameterError, match=r"must end in \.json, \.parquet, \.pq, \.csv, \.xlsx, \.md or \.svg, not"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"must end in \.json, \.parquet, \.pq, \.csv, "
+            r"\.xlsx, \.md or \.svg, not"
+        ),
+    ):
         release.save(tmp_path / name)
     with pytest.raises(ParameterError, match="to the path of a file, not to a list"):
         release.save([])  # type: ignore[arg-type]
@@ -179,9 +231,9 @@ def broken() -> dict[str, Any]:
         '{"schema": 1}',
         "[" * 100_000,
         *(json.dumps({**broken(), key: value}) for key, value in [
-            ("size", "a"), ("itemsets", 5), ("itemsets", [5]), ("itemsets", [{"items": [[1]], "support": 1}]),
-            ("epsilon", None), ("epsilon", "x"), ("noise", {"kind": "none", "parameter": "1", "half_width": 1}),
-            ("noise", {"kind": "discrete-laplace", "parameter": "1/0", "half_width": 1}), ("shares", [1]),
+            ("size", "a"), ("itemsets", 5), ("itemsets", [5]), ("itemsets", [{"items": [[1]], "support": 1}]),  # noqa: E501
+            ("epsilon", None), ("epsilon", "x"), ("noise", {"kind": "none", "parameter": "1", "half_width": 1}),  # noqa: E501
+            ("noise", {"kind": "discrete-laplace", "parameter": "1/0", "half_width": 1}), ("shares", [1]),  # noqa: E501
         ]),
     ],
 )  # fmt: skip
@@ -189,7 +241,13 @@ def broken() -> dict[str, Any]:
 def test_what_is_no_release(content: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(content)
-    with pytest.raises(DataError, match=r"is no release: load what was saved|: field \".*\" .*; load") as caught:
+    with pytest.raises(
+        DataError,
+        match=(
+            r"is no release: load what was saved|: field \".*\" .*; "
+            r"load"
+        ),
+    ) as caught:
         fim.load(path)
     assert "\n" not in str(caught.value)
 
@@ -212,12 +270,18 @@ def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
 
 
 OLD = (
-    '{"schema": 1, "private": false, "mechanism": "levelwise", "size": 2, "top": 3, "epsilon": 1.0, "delta": 1e-06, '
-    '"neighbors": "replace-one", "privacy_unit": "basket", "guarantee": "", "units": 1300, "abstained": false, '
-    '"itemsets": [{"items": ["a", 1], "support": 700, "interval": [650, 750], "doubtful": false, "share": 0.538, '
-    '"share_interval": [0.5, 0.58]}], "shares": [{"purpose": "items", "sizes": [2], "fraction": 0.85, "epsilon": null, '
-    '"delta": null, "rho": null, "mu_squared": 0.04}, {"purpose": "supports", "sizes": [2], "fraction": 0.15, '
-    '"epsilon": null, "delta": null, "rho": null, "mu_squared": 0.01}], "noise": {"kind": "rounded-normal", '
+    '{"schema": 1, "private": false, "mechanism": "levelwise", "size": 2, "top": 3, "epsilon": '
+    '1.0, "delta": 1e-06, '
+    '"neighbors": "replace-one", "privacy_unit": "basket", "guarantee": "", "units": 1300, '
+    '"abstained": false, '
+    '"itemsets": [{"items": ["a", 1], "support": 700, "interval": [650, 750], "doubtful": false, '
+    '"share": 0.538, '
+    '"share_interval": [0.5, 0.58]}], "shares": [{"purpose": "items", "sizes": [2], "fraction": '
+    '0.85, "epsilon": null, '
+    '"delta": null, "rho": null, "mu_squared": 0.04}, {"purpose": "supports", "sizes": [2], '
+    '"fraction": 0.15, '
+    '"epsilon": null, "delta": null, "rho": null, "mu_squared": 0.01}], "noise": {"kind": '
+    '"rounded-normal", '
     '"parameter": "625/4", "half_width": 25}, "saved": {"advice": "To try", "shortfall": 3}}'
 )
 
@@ -225,10 +289,16 @@ OLD = (
 def test_a_file_of_an_earlier_version_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text(OLD)
     release = fim.load(tmp_path / "old.json")
-    assert (release.units, release.shortfall, release.size, release[{"a", 1}].support) == (1300, 3, 2, 700)
+    assert (release.units, release.shortfall, release.size, release[{"a", 1}].support) == (
+        1300,
+        3,
+        2,
+        700,
+    )
     assert release.share_interval_of(release[0]) == (0.5, 750 / 1300)
     assert release.shares[0].fraction == Fraction("0.85")
     assert release.to_dict()["noise"] == json.loads(OLD)["noise"]
-    (tmp_path / "bomb.json").write_text(OLD.replace("625/4", "1e999999999"))  # which takes all memory
+    # which takes all memory
+    (tmp_path / "bomb.json").write_text(OLD.replace("625/4", "1e999999999"))
     with pytest.raises(DataError, match=r'field "noise\.parameter" must be a fraction above 0'):
         fim.load(tmp_path / "bomb.json")

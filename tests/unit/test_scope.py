@@ -1,4 +1,6 @@
-"""What counts, and what an item is: items of several columns, lists to leave out, short baskets, users as baskets."""
+"""What counts, and what an item is: items of several columns, lists to leave out, short baskets,
+users as baskets.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,18 @@ def sales(baskets: int = 3000) -> pd.DataFrame:
 
 SALES = sales()
 READ: dict[str, Any] = {"basket": "basket", "item": "item"}
-NEARLY_EXACT: dict[str, Any] = {"epsilon": 1e6, "supports": True, "top": 6, "seed": 1, "keep_all": True}
+NEARLY_EXACT: dict[str, Any] = {
+    "epsilon": 1e6,
+    "supports": True,
+    "top": 6,
+    "seed": 1,
+    "keep_all": True,
+}
 
 
-def pairs(frame: pd.DataFrame, unit: str, together: str, item: str = "item") -> Counter[tuple[str, ...]]:
+def pairs(
+    frame: pd.DataFrame, unit: str, together: str, item: str = "item"
+) -> Counter[tuple[str, ...]]:
     """How many units have each pair together, counted one by one."""
     held: dict[Any, set[tuple[str, ...]]] = {}
     for keys, items in frame.groupby([unit, together])[item].agg(set).items():
@@ -70,9 +80,11 @@ def check(release: fim.Release, true: Counter[tuple[str, ...]]) -> None:
     assert min(true[items] for items in found) >= sorted(true.values(), reverse=True)[5]
 
 
-# ------------------------------------------------------------------------------------------ items of several columns
+# -------------------- items of several columns
 
-VALUES = st.one_of(st.none(), st.sampled_from(["a", "|", "a|", "|a", "\\", "a\\", "a | b", "b", " a ", "NULL"]))
+VALUES = st.one_of(
+    st.none(), st.sampled_from(["a", "|", "a|", "|a", "\\", "a\\", "a | b", "b", " a ", "NULL"])
+)
 
 
 @given(rows=st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=2))
@@ -80,7 +92,9 @@ def test_different_values_make_different_items(rows: list[tuple[str | None, str 
     def present(value: str | None) -> str | None:
         return None if value is None or value.strip() in ("", "NULL") else value.strip()
 
-    one, other = joint_items([pa.array(column, pa.string()) for column in zip(*rows, strict=True)]).to_pylist()
+    one, other = joint_items(
+        [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+    ).to_pylist()
     first, second = ([present(value) for value in row] for row in rows)
     assert (one == other) == (first == second)
     assert (one is None) == (first == [None, None])
@@ -109,7 +123,7 @@ def test_items_need_columns_each_once(item: Any) -> None:
         fim.mine(table, basket="b", item=["i", "b"])
 
 
-# --------------------------------------------------------------------------------------------------- what is left out
+# -------------------- what is left out
 
 
 def test_items_of_a_public_list_are_left_out(tmp_path: Path) -> None:
@@ -126,7 +140,15 @@ def test_items_of_a_public_list_are_left_out(tmp_path: Path) -> None:
 def test_what_is_left_out_is_no_candidate_either() -> None:
     catalogue = [*"abcdef"]
     release = fim.mine(
-        SALES, **READ, size=1, top=9, exclude=["a"], catalogue=catalogue, mechanism="exponential", epsilon=100, seed=1
+        SALES,
+        **READ,
+        size=1,
+        top=9,
+        exclude=["a"],
+        catalogue=catalogue,
+        mechanism="exponential",
+        epsilon=100,
+        seed=1,
     )
     assert {items for one in release for items in one.items or ()} == {*"bcdef"}
     with pytest.raises(fim.ParameterError, match="exclude leaves nothing of catalogue"):
@@ -134,7 +156,9 @@ def test_what_is_left_out_is_no_candidate_either() -> None:
 
 
 def test_a_number_is_left_out_in_either_form_and_an_error_names_the_list(tmp_path: Path) -> None:
-    release = fim.mine([[39, 48]] * 300 + [["39", 7]] * 300, size=1, top=3, exclude=["39"], epsilon=100, seed=1)
+    release = fim.mine(
+        [[39, 48]] * 300 + [["39", 7]] * 300, size=1, top=3, exclude=["39"], epsilon=100, seed=1
+    )
     assert {one.items for one in release} == {(48,), (7,)}
     for exclude, words in ((tmp_path / "nosuch.txt", r"nosuch\.txt"), ([], "lists no items")):
         with pytest.raises(fim.DataError, match=words):
@@ -150,11 +174,13 @@ def test_short_baskets_count_as_empty() -> None:
     assert "Baskets of fewer than 3 items count as empty." in str(release)
     # How long one is does not count what is left out.
     baskets = [["tea", "bag"]] * 500 + [["tea", "milk", "bag"]] * 400
-    release = fim.mine(baskets, size=1, exclude=["bag"], min_basket=2, supports=True, epsilon=1e6, seed=1)
+    release = fim.mine(
+        baskets, size=1, exclude=["bag"], min_basket=2, supports=True, epsilon=1e6, seed=1
+    )
     assert abs((release[0].support or 0) - 400) <= 1
 
 
-# ------------------------------------------------------------------------------------------------------ users together
+# -------------------- users together
 
 
 @pytest.mark.parametrize("together", ["basket", "user"])
@@ -162,7 +188,9 @@ def test_supports_of_users_are_those_of_a_count_one_by_one(together: str) -> Non
     data = fim.read_transactions(SALES, **READ, user="user")
     counted = Scope.of(together=together, by_user=True).applied(data)
     true = pairs(SALES, "user", together)
-    assert [*LocalSource(counted).spectrum(2).levels()] == sorted(Counter(true.values()).items(), reverse=True)
+    assert [*LocalSource(counted).spectrum(2).levels()] == sorted(
+        Counter(true.values()).items(), reverse=True
+    )
     release = fim.mine(SALES, **READ, user="user", together=together, **NEARLY_EXACT)
     check(release, true)
     assert release.privacy_unit == "user"
@@ -171,30 +199,45 @@ def test_supports_of_users_are_those_of_a_count_one_by_one(together: str) -> Non
 
 @pytest.mark.parametrize("together", ["basket", "user"])
 def test_levels_weigh_a_users_repetition_in_the_baskets_that_count(together: str) -> None:
-    """Baskets are counted after items are left out, and after short baskets are; and before they are merged."""
+    """Baskets are counted after items are left out, and after short baskets are; and before they
+    are merged.
+    """
     scope = Scope.of(exclude=["a"], min_basket=2, together=together, by_user=True)
     counted = scope.applied(fim.read_transactions(SALES, **READ, user="user"))
     of_items: Counter[tuple[str, ...]] = Counter()
     of_pairs: Counter[tuple[str, ...]] = Counter()
     for _, own in SALES[SALES["item"] != "a"].groupby("user"):
-        baskets = [set(basket) for _, basket in own.groupby("basket")["item"] if basket.nunique() >= 2]
+        baskets = [
+            set(basket) for _, basket in own.groupby("basket")["item"] if basket.nunique() >= 2
+        ]
         single: Counter[tuple[str, ...]] = Counter((item,) for basket in baskets for item in basket)
-        double: Counter[tuple[str, ...]] = Counter(two for basket in baskets for two in combinations(sorted(basket), 2))
+        double: Counter[tuple[str, ...]] = Counter(
+            two for basket in baskets for two in combinations(sorted(basket), 2)
+        )
         if together == "user":
-            double = Counter({a + b: min(single[a], single[b]) for a, b in combinations(sorted(single), 2)})
+            double = Counter(
+                {a + b: min(single[a], single[b]) for a, b in combinations(sorted(single), 2)}
+            )
         for sums, times in ((of_items, single), (of_pairs, double)):
             sums.update({cell: isqrt(2**32 * c // times.total()) for cell, c in times.items()})
     items = LocalSource(counted).items()
     codes = np.arange(len(counted.vocabulary))
-    assert {items.named([[k]])[0]: total for k, total in enumerate(items.level_sums(2**16, 100).tolist())} == of_items
+    assert {
+        items.named([[k]])[0]: total
+        for k, total in enumerate(items.level_sums(2**16, 100).tolist())
+    } == of_items
     cells = [(a, b) for b in codes.tolist() for a in range(b)]
     found = items.among(codes).pair_level_sums(2**16).tolist()
-    assert {cell: total for cell, total in zip(items.named(cells), found, strict=True) if total} == of_pairs
+    assert {
+        cell: total for cell, total in zip(items.named(cells), found, strict=True) if total
+    } == of_pairs
 
 
 def test_given_itemsets_are_counted_together_too() -> None:
     true = pairs(SALES, "user", "user")
-    release = fim.count(SALES, [["a", "f"], ["c", "d"]], **READ, user="user", together="user", epsilon=1e6, seed=1)
+    release = fim.count(
+        SALES, [["a", "f"], ["c", "d"]], **READ, user="user", together="user", epsilon=1e6, seed=1
+    )
     assert all(abs(true[items] - support) <= 1 for items, support in supports(release).items())
     lengths = SALES.groupby("basket")["item"].transform("nunique")
     true = pairs(SALES[lengths >= 3], "basket", "basket")
@@ -207,7 +250,10 @@ def test_given_itemsets_are_counted_together_too() -> None:
     [
         ({"together": "user"}, "needs user too"),
         ({"together": "store"}, "must be one of basket, user"),
-        ({"together": "user", "user": "user", "max_basket": 2, "max_baskets": 3}, "leave out max_baskets"),
+        (
+            {"together": "user", "user": "user", "max_basket": 2, "max_baskets": 3},
+            "leave out max_baskets",
+        ),
         ({"min_basket": 0}, "min_basket"),
         ({"min_basket": 1.5}, "min_basket"),
     ],
@@ -216,12 +262,18 @@ def test_what_is_asked_is_checked(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(fim.ParameterError, match=said):
         fim.mine(SALES, **READ, **asked)
     # Users whose baskets are one need no cap on baskets.
-    united: dict[str, Any] = {**READ, "user": "user", "together": "user", "max_basket": 4, "mechanism": "choosing"}
+    united: dict[str, Any] = {
+        **READ,
+        "user": "user",
+        "together": "user",
+        "max_basket": 4,
+        "mechanism": "choosing",
+    }
     release = fim.mine(SALES, **united, epsilon=100, seed=1)
     assert (release.max_basket, release.max_baskets) == (4, None)
 
 
-# --------------------------------------------------------------------------------------------------------- one of each
+# -------------------- one of each
 
 
 def test_each_segment_has_a_release_of_its_own() -> None:
@@ -258,19 +310,48 @@ def test_segments_where_a_user_may_count_share_the_budget() -> None:
 
 def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
     with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4) as ledger:
-        asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": "A,B", "neighbors": "add-remove"}
-        found = fim.mine(SALES, **asked, max_segments=2, exclude=["a"], together="user", ledger=ledger, dataset="sales")
+        asked: dict[str, Any] = {
+            **READ,
+            "user": "user",
+            "by": "store",
+            "segments": "A,B",
+            "neighbors": "add-remove",
+        }
+        found = fim.mine(
+            SALES,
+            **asked,
+            max_segments=2,
+            exclude=["a"],
+            together="user",
+            ledger=ledger,
+            dataset="sales",
+        )
         (entry,) = ledger.entries
         assert float(entry.cost.epsilon) <= 1
         assert found.charged is not None
         kept = entry.parameters
-    assert [kept[name] for name in ("segments", "max_segments", "exclude", "together")] == [2, 2, 1, "user"]
+    assert [kept[name] for name in ("segments", "max_segments", "exclude", "together")] == [
+        2,
+        2,
+        1,
+        "user",
+    ]
     assert "store" not in json.dumps(kept)
 
 
 @pytest.mark.parametrize("ending", ["json", "parquet"])
 def test_they_are_saved_and_loaded(ending: str, tmp_path: Path) -> None:
-    found = fim.mine(SALES, **READ, by="store", segments="A,C", rules=True, top=3, epsilon=5, exclude=["f"], seed=1)
+    found = fim.mine(
+        SALES,
+        **READ,
+        by="store",
+        segments="A,C",
+        rules=True,
+        top=3,
+        epsilon=5,
+        exclude=["f"],
+        seed=1,
+    )
     found.save(tmp_path / f"r.{ending}")
     again = fim.load(tmp_path / f"r.{ending}")
     assert again.to_dict(whole=True) == found.to_dict(whole=True)
@@ -292,16 +373,46 @@ def test_itemsets_to_count_are_of_one_segment(ending: str | None, tmp_path: Path
 
 def test_their_forms_have_all_segments() -> None:
     found = fim.mine(
-        SALES, **READ, by="store", segments="A,C,=1+1", top=2, supports=True, count=True, epsilon=9, seed=1, size="1-2"
+        SALES,
+        **READ,
+        by="store",
+        segments="A,C,=1+1",
+        top=2,
+        supports=True,
+        count=True,
+        epsilon=9,
+        seed=1,
+        size="1-2",
     )
     frame, table = found.to_pandas(), found.to_arrow()
-    assert [*frame.columns] == ["segment", "support", "itemsets", "count", "lower", "upper", "doubtful"]
+    assert [*frame.columns] == [
+        "segment",
+        "support",
+        "itemsets",
+        "count",
+        "lower",
+        "upper",
+        "doubtful",
+    ]
     assert frame["segment"].tolist() == table["segment"].to_pylist() == ["A"] * 4 + ["C"] * 4
     lines = found.to_csv().splitlines()
-    assert lines[0].split(",") == ["segment", "item_1", "item_2", "support", "lower", "upper", "share", "doubtful"]
+    assert lines[0].split(",") == [
+        "segment",
+        "item_1",
+        "item_2",
+        "support",
+        "lower",
+        "upper",
+        "share",
+        "doubtful",
+    ]
     assert len(lines) == 9
     values = json.loads(found.to_json())
-    assert (values["by"], values["segments"], values["max_segments"]) == ("store", ["A", "C", "=1+1"], 1)
+    assert (values["by"], values["segments"], values["max_segments"]) == (
+        "store",
+        ["A", "C", "=1+1"],
+        1,
+    )
     assert [one["segment"] for one in values["releases"]] == ["A", "C", "=1+1"]
     assert "## store A" in found.to_markdown()
     assert "Nothing stood out from the noise for =1+1." in repr(found)
@@ -327,9 +438,13 @@ def test_segments_of_which_nothing_is_released_have_abstained() -> None:
     ],
 )
 def test_the_guarantee_says_what_is_hidden(neighbors: str, said: str) -> None:
-    warned = pytest.warns(fim.PrivacyWarning, match="replace-one does not hide which baskets are chosen by")
+    warned = pytest.warns(
+        fim.PrivacyWarning, match=("replace-one does not hide which baskets are chosen by")
+    )
     with warned if neighbors == "replace-one" else nullcontext():
-        found = fim.mine(SALES.drop(columns="user"), **READ, by="store", segments="A,C", neighbors=neighbors)
+        found = fim.mine(
+            SALES.drop(columns="user"), **READ, by="store", segments="A,C", neighbors=neighbors
+        )
     assert said in found.guarantee
     assert said in found["A"].guarantee
 
@@ -342,7 +457,10 @@ def test_a_ledger_says_of_whom_segments_speak(tmp_path: Path) -> None:
         assert "segments" not in ledger.statement().protected
         with pytest.warns(fim.PrivacyWarning):
             fim.mine(SALES, **asked, by="store", segments="A")
-        assert "replacing it by any other that counts in the same segments." in ledger.statement().protected
+        assert (
+            "replacing it by any other that counts in the same segments."
+            in ledger.statement().protected
+        )
 
 
 @pytest.mark.parametrize("by", ["user", "basket"])
@@ -353,7 +471,9 @@ def test_a_segment_is_no_single_unit(by: str) -> None:
 
 def test_the_whole_says_nothing_of_one_segment_alone() -> None:
     rows = SALES[(SALES["store"] != "B") | (SALES["basket"] < 30)]
-    found = fim.mine(rows, **READ, by="store", segments="A,B", exclude=["f"], supports=True, epsilon=5, seed=1)
+    found = fim.mine(
+        rows, **READ, by="store", segments="A,B", exclude=["f"], supports=True, epsilon=5, seed=1
+    )
     assert (found["B"].abstained, found["A"].abstained) == (True, False)
     shown = render_table(found, Screen())
     last = shown[shown.rindex("──") :]
@@ -367,23 +487,44 @@ def test_the_whole_says_nothing_of_one_segment_alone() -> None:
 
 
 def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
-    asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": [*"ABC"], "neighbors": "add-remove"}
+    asked: dict[str, Any] = {
+        **READ,
+        "user": "user",
+        "by": "store",
+        "segments": [*"ABC"],
+        "neighbors": "add-remove",
+    }
     for mechanism in ("limited-domain", "levelwise"):
-        found = fim.mine(SALES, **asked, rho=0.1, max_segments=2, mechanism=mechanism, top=2, seed=1)
+        found = fim.mine(
+            SALES, **asked, rho=0.1, max_segments=2, mechanism=mechanism, top=2, seed=1
+        )
         assert found.cost.epsilon <= 2 * max(one.cost.epsilon for one in found.values())
-    with pytest.raises(fim.ParameterError, match="max_segments 3 leaves each segment less than the least epsilon"):
+    with pytest.raises(
+        fim.ParameterError, match=("max_segments 3 leaves each segment less than the least epsilon")
+    ):
         fim.mine(SALES, **asked, max_segments=3, epsilon=1e-9)
 
 
 def test_types_know_all_options() -> None:
-    named = {*inspect.signature(fim.mine).parameters} - {"data", "by", "segments", "max_segments", "periods"}
+    named = {*inspect.signature(fim.mine).parameters} - {
+        "data",
+        "by",
+        "segments",
+        "max_segments",
+        "periods",
+    }
     assert named == {*get_type_hints(MineOptions)}
 
 
 def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: Path) -> None:
     rows = [(n % 300, n // 300, "Tea, milk" if n % 2 else "TEA ,Jam") for n in range(3000)]
     frame = pd.DataFrame(rows, columns=["till", "day", "bought"])
-    asked: dict[str, Any] = {"basket": ["till", "day"], "item": "bought", "split": ",", "fold_case": True}
+    asked: dict[str, Any] = {
+        "basket": ["till", "day"],
+        "item": "bought",
+        "split": ",",
+        "fold_case": True,
+    }
     lists: dict[str, Any] = {"exclude": ["JAM"], "catalogue": ["TEA", "Milk", "jam"]}
     release = fim.mine(frame, **asked, **lists, **NEARLY_EXACT)
     assert [(found.items, found.support) for found in release] == [(("milk", "tea"), 1500)]
@@ -399,7 +540,10 @@ def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: 
         charged = ledger.entries[0].parameters
     assert [charged[name] for name in ("basket_columns", "split", "fold_case")] == [2, True, True]
     counted = fim.count(frame, [["TEA", "jam"], ["Milk"]], **asked, epsilon=1e6, seed=1)
-    assert [(found.items, found.support) for found in counted] == [(("jam", "tea"), 1500), (("milk",), 1500)]
+    assert [(found.items, found.support) for found in counted] == [
+        (("jam", "tea"), 1500),
+        (("milk",), 1500),
+    ]
     with pytest.raises(fim.ParameterError, match="itemset 1 has an item twice"):
         fim.count(frame, [["TEA", "tea"]], **asked, seed=1)
 
@@ -407,7 +551,11 @@ def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: 
 def test_what_was_read_with_folded_letters_stays_so() -> None:
     read = fim.read_transactions([["Tea", "Milk"]] * 900, fold_case=True)
     release = fim.mine(read, catalogue=["TEA", "MILK", "JAM"], **NEARLY_EXACT)
-    assert (release[0].items, release[0].support, release.scope.fold_case) == (("milk", "tea"), 900, True)
+    assert (release[0].items, release[0].support, release.scope.fold_case) == (
+        ("milk", "tea"),
+        900,
+        True,
+    )
     assert fim.count(read, [["TEA"]], epsilon=1e6, seed=1)[0].support == 900
     with pytest.raises(fim.ParameterError, match="leave out fold_case"):
         fim.mine(read, fold_case=True)
@@ -417,13 +565,27 @@ def test_what_was_read_with_folded_letters_stays_so() -> None:
 @pytest.mark.every_case
 def test_nobody_elses_cells_change_an_item(source: str, tmp_path: Path) -> None:
     """Cut and folded cell by cell: what one unit has does not depend on how others write theirs."""
-    own = [("a", "d", "['Tea', 'Milk']"), ("a", "d", "jam"), ("b", "d", "SALT, tea"), ("b", None, "x")]
-    others = [(f"o{n}", "d", cell) for n in range(9) for cell in ("TEA", "tea", "['TEA'", "a;b", "MILK,,", "NULL")]
+    own = [
+        ("a", "d", "['Tea', 'Milk']"),
+        ("a", "d", "jam"),
+        ("b", "d", "SALT, tea"),
+        ("b", None, "x"),
+    ]
+    others = [
+        (f"o{n}", "d", cell)
+        for n in range(9)
+        for cell in ("TEA", "tea", "['TEA'", "a;b", "MILK,,", "NULL")
+    ]
 
     def baskets_of(rows: list[Any]) -> list[list[Any]]:
         frame = pd.DataFrame(rows, columns=["customer", "day", "items"])
         data: Any = frame
-        asked: dict[str, Any] = {"basket": ["customer", "day"], "item": "items", "split": ",", "fold_case": True}
+        asked: dict[str, Any] = {
+            "basket": ["customer", "day"],
+            "item": "items",
+            "split": ",",
+            "fold_case": True,
+        }
         if source == "csv":
             frame.to_csv(data := tmp_path / "a.csv", index=False)
         elif source == "sqlite":
@@ -434,7 +596,10 @@ def test_nobody_elses_cells_change_an_item(source: str, tmp_path: Path) -> None:
             asked["query"] = "select * from sales"
         read = fim.read_transactions(data, **asked)
         bounds = zip(read.offsets, read.offsets[1:], strict=False)
-        return [sorted(map(str, map(read.vocabulary.label, read.items[a:b].tolist()))) for a, b in bounds]
+        return [
+            sorted(map(str, map(read.vocabulary.label, read.items[a:b].tolist())))
+            for a, b in bounds
+        ]
 
     alone = baskets_of(own)
     assert sorted(alone) == [["jam", "milk", "tea"], ["salt", "tea"]]

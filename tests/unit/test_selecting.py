@@ -25,14 +25,23 @@ from fim_private.selecting import choose_index, scaled, select
 from fim_private.spectrum import SupportSpectrum
 
 NEIGHBORS = ["replace-one", "add-remove"]
-# A value for each parameter by its name, with which small spectra have outcomes of middling probability.
-PARAMETERS: dict[str, Any] = {"epsilon": 1.5, "delta": 0.05, "max_itemsets": 7, "max_rank": 3, "universe_size": 50}
+# A value for each parameter by its name, with which small spectra have outcomes of middling
+# probability.
+PARAMETERS: dict[str, Any] = {
+    "epsilon": 1.5,
+    "delta": 0.05,
+    "max_itemsets": 7,
+    "max_rank": 3,
+    "universe_size": 50,
+}
 
 
 def constructed(name: str, neighbors: str) -> Mechanism:
     kind = getattr(mechanisms, name)
     names = {field.name for field in dataclasses.fields(kind)}
-    made: Mechanism = kind(**{k: v for k, v in PARAMETERS.items() if k in names}, neighbors=neighbors)
+    made: Mechanism = kind(
+        **{k: v for k, v in PARAMETERS.items() if k in names}, neighbors=neighbors
+    )
     return made
 
 
@@ -75,12 +84,16 @@ def test_the_least_score_becomes_1_and_there_is_no_level_0() -> None:
     assert seen([100]) == ([(1, 1)], 1)
 
 
-def of_candidates(mechanism: Mechanism, scores: list[int], shift: int = 0) -> dict[int | None, float]:
+def of_candidates(
+    mechanism: Mechanism, scores: list[int], shift: int = 0
+) -> dict[int | None, float]:
     """The exact probability of each candidate, by its index; None is abstaining."""
     shifted = [score + shift for score in scores]
     levels = outcomes(mechanism, SupportSpectrum.from_supports(shifted, len(scores)))
     ties = Counter(shifted)
-    named: dict[int | None, float] = {i: levels.get(s, 0.0) / ties[s] for i, s in enumerate(shifted)}
+    named: dict[int | None, float] = {
+        i: levels.get(s, 0.0) / ties[s] for i, s in enumerate(shifted)
+    }
     return {**named, None: levels[None]}
 
 
@@ -92,7 +105,9 @@ def of_candidates(mechanism: Mechanism, scores: list[int], shift: int = 0) -> di
 def test_a_mechanism_over_a_public_universe_depends_only_on_differences(
     mechanism: Mechanism, scores: list[int], shift: int
 ) -> None:
-    assert of_candidates(mechanism, scores, shift) == pytest.approx(of_candidates(mechanism, scores), abs=1e-9)
+    assert of_candidates(mechanism, scores, shift) == pytest.approx(
+        of_candidates(mechanism, scores), abs=1e-9
+    )
 
 
 def test_named_exponential_does_not_and_is_refused() -> None:
@@ -104,7 +119,9 @@ def test_named_exponential_does_not_and_is_refused() -> None:
 
 
 def hockey_stick(mechanism: Mechanism, scores: list[int], others: list[int]) -> float:
-    """The least delta for which the outcomes on these scores are (epsilon, delta)-close to those on the others."""
+    """The least delta for which the outcomes on these scores are (epsilon, delta)-close to those on
+    the others.
+    """
     here = of_candidates(mechanism, scores, 1 - min(scores))
     there = of_candidates(mechanism, others, 1 - min(others))
     return sum(max(0.0, p - math.exp(mechanism.cost.epsilon) * there[i]) for i, p in here.items())
@@ -114,7 +131,9 @@ def hockey_stick(mechanism: Mechanism, scores: list[int], others: list[int]) -> 
 @settings(max_examples=40)
 @given(data=st.data())
 @pytest.mark.one_in(3)
-def test_scores_of_neighbours_are_hard_to_tell_apart(mechanism: Mechanism, data: st.DataObject) -> None:
+def test_scores_of_neighbours_are_hard_to_tell_apart(
+    mechanism: Mechanism, data: st.DataObject
+) -> None:
     scores = data.draw(st.lists(st.integers(-20, 20), min_size=1, max_size=7))
     lowest = 0 if "add-remove" in repr(mechanism) else -1
     steps = data.draw(st.lists(st.integers(lowest, 1), min_size=len(scores), max_size=len(scores)))
@@ -125,8 +144,12 @@ def test_scores_of_neighbours_are_hard_to_tell_apart(mechanism: Mechanism, data:
 
 def test_that_audit_sees_a_unit_that_counts_twice_and_what_is_not_monotone() -> None:
     for neighbors in NEIGHBORS:
-        assert hockey_stick(Exponential(1.5, neighbors), [2, 0, 0, 0, 0, 0], [-2, 0, 0, 0, 0, 0]) > 0.01
-    # The caveat of the docstring: one score up and the others down is no neighbour under add-remove.
+        assert (
+            hockey_stick(Exponential(1.5, neighbors), [2, 0, 0, 0, 0, 0], [-2, 0, 0, 0, 0, 0])
+            > 0.01
+        )
+    # The caveat of the docstring: one score up and the others down is no neighbour under
+    # add-remove.
     up_and_down = [1, *[-1] * 6]
     assert hockey_stick(Exponential(1.5, "add-remove"), up_and_down, [0] * 7) > 0.01
     assert hockey_stick(Exponential(1.5, "replace-one"), up_and_down, [0] * 7) <= 1e-9
@@ -140,7 +163,9 @@ rationals = st.fractions(min_value=-50, max_value=50, max_denominator=12)
     sensitivity=st.fractions(min_value=Fraction(1, 9), max_value=9, max_denominator=9),
     share=st.fractions(min_value=0, max_value=1, max_denominator=8),
 )
-def test_rounding_down_keeps_sensitivity_and_direction(x: Fraction, sensitivity: Fraction, share: Fraction) -> None:
+def test_rounding_down_keeps_sensitivity_and_direction(
+    x: Fraction, sensitivity: Fraction, share: Fraction
+) -> None:
     low, high = scaled([x, x + share * sensitivity], sensitivity)
     assert low <= high <= low + 1
     assert 0 <= x / sensitivity - low < 1
@@ -161,7 +186,8 @@ def test_draws_have_the_exact_distribution(mechanism: Mechanism) -> None:
     times = Counter(choose_index(scores, mechanism, randomness) for _ in range(1500))
     exact = of_candidates(mechanism, scores, 10)
     for outcome, probability in exact.items():
-        # Five standard deviations, for each of some six outcomes: a chance of 1e-5, and the seed is fixed.
+        # Five standard deviations, for each of some six outcomes: a chance of 1e-5, and the seed is
+        # fixed.
         assert abs(times[outcome] - 1500 * probability) <= 5 * math.sqrt(1500 * probability) + 5
     assert set(times) <= set(exact)
 
@@ -170,7 +196,9 @@ def test_labels_and_indices() -> None:
     scores = [3, 900, 5]
     assert select(scores, Exponential(1.0), seed=1) == 1
     assert select(tuple(scores), Exponential(1.0), labels=[(0,), (1,), (2,)], seed=1) == (1,)
-    assert select(np.array(scores), Exponential(1.0), labels=np.array([0.1, 0.2, 0.3]), seed=1) == 0.2
+    assert (
+        select(np.array(scores), Exponential(1.0), labels=np.array([0.1, 0.2, 0.3]), seed=1) == 0.2
+    )
 
 
 def test_abstaining_gives_none_and_an_invented_level_is_refused() -> None:
@@ -191,7 +219,13 @@ def test_without_a_seed_the_randomness_is_private() -> None:
 @pytest.mark.parametrize("value", [1.0, math.nan, math.inf, np.float64(2), np.float32(2)])
 def test_floats_are_refused(value: Any) -> None:
     for scores in ([1, value], np.array([1, value])):
-        with pytest.raises(ParameterError, match=r"^scores must be .* not floats, .* give Fractions$"):
+        with pytest.raises(
+            ParameterError,
+            match=(
+                r"^scores must be .* not floats, .* give "
+                r"Fractions$"
+            ),
+        ):
             select(scores, Exponential(1.0))
     with pytest.raises(ParameterError, match=r"^sensitivity must be .* not floats"):
         select([1], Exponential(1.0), sensitivity=value)
@@ -205,7 +239,10 @@ def test_floats_are_refused(value: Any) -> None:
         ([np.timedelta64(1, "s")], "scores must be whole numbers or Fractions, not timedelta64"),
         (np.array([[1, 2], [3, 4]]), "of one dimension, not of 2"),
         (pd.DataFrame({1: [7], 2: [8]}), "of one dimension, not of 2"),
-        (np.ma.masked_array([1, 2], mask=[False, True]), "scores must be an array without a mask: none may be missing"),
+        (
+            np.ma.masked_array([1, 2], mask=[False, True]),
+            ("scores must be an array without a mask: none may be missing"),
+        ),
         ("123", "scores must be a list or an array"),
         ({1: 2}, "scores must be a list or an array"),
         (np.array(5), "scores must be a list or an array"),
@@ -221,9 +258,18 @@ def test_scores_of_the_wrong_kind(scores: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        *(({"sensitivity": one}, r"^sensitivity must be") for one in (0, Fraction(-1, 2), True, None, "1")),
-        *(({"labels": one}, r"^labels must") for one in ([], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, "ab", 2)),
-        *(({"mechanism": one}, r"^mechanism must be one of") for one in ("large-margin", None, LargeMargin)),
+        *(
+            ({"sensitivity": one}, r"^sensitivity must be")
+            for one in (0, Fraction(-1, 2), True, None, "1")
+        ),
+        *(
+            ({"labels": one}, r"^labels must")
+            for one in ([], ["a", "b", "c"], ["a", None], {"a": 1, "b": 2}, "ab", 2)
+        ),
+        *(
+            ({"mechanism": one}, r"^mechanism must be one of")
+            for one in ("large-margin", None, LargeMargin)
+        ),
         *(({"seed": one}, r"^seed must be a whole number") for one in (1.5, "1")),
     ],
 )

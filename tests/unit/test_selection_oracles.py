@@ -1,4 +1,6 @@
-"""The selection oracles against second definitions, simulations, and the privacy the theory claims."""
+"""The selection oracles against second definitions, simulations, and the privacy the theory
+claims.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def known(counts: Counts, is_known: bool) -> int | None:
     return len(counts) if is_known else None
 
 
-def close(p: Mapping[str | None, Decimal], q: Mapping[str | None, Decimal], error: Decimal = TINY) -> bool:
+def close(
+    p: Mapping[str | None, Decimal], q: Mapping[str | None, Decimal], error: Decimal = TINY
+) -> bool:
     with localcontext() as context:
         context.prec = 100
         return all(abs(p.get(o, Decimal(0)) - q.get(o, Decimal(0))) <= error for o in {*p, *q})
@@ -39,13 +43,25 @@ def every_mechanism(
 ) -> Iterator[Exact]:
     size = known(counts, is_known)
     if is_known:
-        yield so.permute_and_flip_exact(counts, epsilon, neighbors=neighbors, universe_size=len(counts))
-        yield so.max_of_laplaces_exact(counts, epsilon, neighbors=neighbors, universe_size=len(counts))
+        yield so.permute_and_flip_exact(
+            counts, epsilon, neighbors=neighbors, universe_size=len(counts)
+        )
+        yield so.max_of_laplaces_exact(
+            counts, epsilon, neighbors=neighbors, universe_size=len(counts)
+        )
     for rank in (1, 3, 6, 8, 20):
         yield so.limited_domain_exact(
-            counts, epsilon, delta, max_rank=rank, neighbors=neighbors, universe_size=size, max_itemsets=4
+            counts,
+            epsilon,
+            delta,
+            max_rank=rank,
+            neighbors=neighbors,
+            universe_size=size,
+            max_itemsets=4,
         )
-    yield so.choosing_exact(counts, epsilon, delta, max_itemsets=4, neighbors=neighbors, universe_size=size)
+    yield so.choosing_exact(
+        counts, epsilon, delta, max_itemsets=4, neighbors=neighbors, universe_size=size
+    )
     yield so.distance_exact(counts, epsilon, delta, neighbors=neighbors, universe_size=size)
     for rank in (1, 4, 12):
         yield so.tight_margin_exact(
@@ -62,9 +78,13 @@ def every_mechanism(
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("is_known", [False, True])
-@pytest.mark.parametrize("counts", [SPREAD, {"a": 1}, {"a": 0, "b": 0}, {"a": 60, "b": 3, "c": 0}, {"a": 0}])
+@pytest.mark.parametrize(
+    "counts", [SPREAD, {"a": 1}, {"a": 0, "b": 0}, {"a": 60, "b": 3, "c": 0}, {"a": 0}]
+)
 @pytest.mark.one_in(3)
-def test_distributions_sum_to_one_and_treat_ties_alike(counts: Counts, is_known: bool, neighbors: Neighbors) -> None:
+def test_distributions_sum_to_one_and_treat_ties_alike(
+    counts: Counts, is_known: bool, neighbors: Neighbors
+) -> None:
     for result in every_mechanism(counts, Fraction(3, 2), Fraction(1, 50), neighbors, is_known):
         assert abs(so.total(result) - 1) < TINY
         assert min(result.values()) >= 0
@@ -83,7 +103,9 @@ def test_distributions_sum_to_one_and_treat_ties_alike(counts: Counts, is_known:
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(5)])
 @pytest.mark.parametrize("delta", [Fraction(1, 10**6), Fraction(1, 3), Fraction(9, 10)])
-def test_replace_one_weight_is_the_least_that_the_conversion_allows(epsilon: Fraction, delta: Fraction) -> None:
+def test_replace_one_weight_is_the_least_that_the_conversion_allows(
+    epsilon: Fraction, delta: Fraction
+) -> None:
     number = so.abstention_multiplicity(epsilon, delta, 7, "replace-one")
     with localcontext() as context:
         context.prec = 50
@@ -95,10 +117,17 @@ def test_replace_one_weight_is_the_least_that_the_conversion_allows(epsilon: Fra
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("threshold", [-3, 0, 2, 3, 8])
-def test_tight_margin_search_of_one_test_in_closed_form(threshold: int, neighbors: Neighbors) -> None:
+def test_tight_margin_search_of_one_test_in_closed_form(
+    threshold: int, neighbors: Neighbors
+) -> None:
     epsilon = Fraction(7, 5)
     result = so.tight_margin_ranks_exact(
-        {"a": 6, "b": 4}, epsilon, max_rank=2, neighbors=neighbors, split=SPLIT, thresholds=lambda _: threshold
+        {"a": 6, "b": 4},
+        epsilon,
+        max_rank=2,
+        neighbors=neighbors,
+        split=SPLIT,
+        thresholds=lambda _: threshold,
     )
     with localcontext() as context:
         context.prec = 90

@@ -32,7 +32,8 @@ from fim_private.mining.mine import mine
 from fim_private.spectrum import SupportSpectrum
 
 DRAWS = 20_000
-DRAWS_OF_A_SEARCH = 9_500  # each takes longer; they are enough as well, which the test of one pick proves
+# each takes longer; they are enough as well, which the test of one pick proves
+DRAWS_OF_A_SEARCH = 9_500
 NEIGHBORS = ["replace-one", "add-remove"]
 PICK: dict[type, Callable[..., Any]] = {
     Exponential: simulation.weighed,
@@ -104,15 +105,23 @@ def test_one_pick_follows_the_exact_distribution(
 def small(folder: Path, *, by_user: bool) -> Source:
     """2,000 baskets, of 1,000 users where asked for."""
     chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])
-    baskets = [np.flatnonzero(row).tolist() for row in np.random.default_rng(6).random((2000, 11)) < chances]
+    baskets = [
+        np.flatnonzero(row).tolist()
+        for row in np.random.default_rng(6).random((2000, 11)) < chances
+    ]
     users = {"user": pa.array(np.repeat(np.arange(1000), 2))} if by_user else {}
-    pq.write_table(pa.table({"items": pa.array(baskets, pa.list_(pa.int32())), **users}), folder / "small.parquet")
+    pq.write_table(
+        pa.table({"items": pa.array(baskets, pa.list_(pa.int32())), **users}),
+        folder / "small.parquet",
+    )
     return Source("small", "", folder / "small.parquet", (("user", "user"),) if by_user else ())
 
 
 @pytest.mark.parametrize("entry", tasks.RUNS)
 @pytest.mark.parametrize(("by_user", "sizes"), [(False, (2,)), (True, (1, 2))])
-def test_runs_are_what_is_shipped(tmp_path: Path, entry: str, by_user: bool, sizes: tuple[int, ...]) -> None:
+def test_runs_are_what_is_shipped(
+    tmp_path: Path, entry: str, by_user: bool, sizes: tuple[int, ...]
+) -> None:
     source = small(tmp_path, by_user=by_user)
     mechanism, listed, supports = tasks.RUNS[entry]
     found = tasks.run(Asked(source, sizes, 1.0, 1e-4, "replace-one"), entry, 5, [3, 4])

@@ -16,7 +16,9 @@ from fim_private.reading.purchases import read_catalogue, read_transactions
 
 SHOP = read_transactions([*[[1, 2, 3, "a"]] * 5, *[[1, 2]] * 4, *[["a", "b"]] * 3, []])
 CATALOGUE = Catalogue(read_catalogue([1, 2, "a", "never bought"]))
-VISITS = pa.table({"user": ["ann", "ann", "ann", "bob", None], "items": [[1, 2], [1, 2, 3], [4], [1, 2], [1, 2]]})
+VISITS = pa.table(
+    {"user": ["ann", "ann", "ann", "bob", None], "items": [[1, 2], [1, 2, 3], [4], [1, 2], [1, 2]]}
+)
 
 random_baskets = st.lists(st.lists(st.integers(0, 6), max_size=5), max_size=8)
 several_sizes = st.lists(st.integers(1, 3), min_size=1, unique=True)
@@ -25,14 +27,18 @@ several_sizes = st.lists(st.integers(1, 3), min_size=1, unique=True)
 @given(baskets=random_baskets, sizes=several_sizes)
 def test_several_sizes_are_ranked_together(baskets: list[list[Item]], sizes: list[int]) -> None:
     source = LocalSource(read_transactions(baskets))
-    supports = {itemset: c for size in sizes for itemset, c in brute_force_supports(baskets, size).items()}
+    supports = {
+        itemset: c for size in sizes for itemset, c in brute_force_supports(baskets, size).items()
+    }
     assert source.spectrum(sizes).all_levels() == spectrum_of(supports)
     candidates = sum(CATALOGUE.candidates(size) for size in sizes)
     assert source.spectrum(sizes, CATALOGUE).universe_size == candidates
 
 
 def test_users_and_caps() -> None:
-    source: SupportSource = LocalSource(read_transactions(VISITS, user="user", missing_user="own-unit"))
+    source: SupportSource = LocalSource(
+        read_transactions(VISITS, user="user", missing_user="own-unit")
+    )
     assert (source.by_user, source.missing_user) == (True, "own-unit")
     assert source.spectrum(2).all_levels() == [(3, 1), (1, 2)]
     capped = source.capped(1, 1)
@@ -49,4 +55,6 @@ def test_sizes_out_of_range_are_refused() -> None:
 
 
 def test_purchases_are_not_shown() -> None:
-    assert repr(LocalSource(SHOP)).startswith("LocalSource(transactions=<Transactions: purchases by basket, not shown>")
+    assert repr(LocalSource(SHOP)).startswith(
+        "LocalSource(transactions=<Transactions: purchases by basket, not shown>"
+    )

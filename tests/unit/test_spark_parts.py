@@ -1,4 +1,6 @@
-"""What the engine on Spark is made of, without Spark: digests, pieces, shards' baskets, settings; its study's data."""
+"""What the engine on Spark is made of, without Spark: digests, pieces, shards' baskets, settings;
+its study's data.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from benchmarks.spark.generated_baskets import ITEMS, basket_file, entries_among, expected_support, items_among, part
+from benchmarks.spark.generated_baskets import (
+    ITEMS,
+    basket_file,
+    entries_among,
+    expected_support,
+    items_among,
+    part,
+)
 from fim_private.counting import COUNTERS, Effort
 from fim_private.counting.counter import Shard, ShardCounter, rank_order, ranks_of
 from fim_private.counting.source import counter_for, shard_counter
@@ -28,7 +37,15 @@ from fim_private.reading.transactions import KeyedRows, Transactions
 from fim_private.spark import dataframes
 from fim_private.spark import purchases as pieces_module
 from fim_private.spark.dataframes import INSTANT, session, settings_of
-from fim_private.spark.purchases import ItemCodes, ItemDigests, digest, joined, mark, new_items, pieces
+from fim_private.spark.purchases import (
+    ItemCodes,
+    ItemDigests,
+    digest,
+    joined,
+    mark,
+    new_items,
+    pieces,
+)
 from fim_private.spark.retries import Checksum
 from fim_private.spark.source import projected
 from fim_private.spark.tasks import spark_call
@@ -42,11 +59,18 @@ labels = st.one_of(
 )
 
 
-@given(own=st.sets(labels, max_size=12), listed=st.sets(labels, min_size=1, max_size=12), salt=st.integers(0, 255))
+@given(
+    own=st.sets(labels, max_size=12),
+    listed=st.sets(labels, min_size=1, max_size=12),
+    salt=st.integers(0, 255),
+)
 def test_digests_find_what_a_vocabulary_finds(own: set[Item], listed: set[Item], salt: int) -> None:
     mine, _ = mixed_vocabulary(sorted(own, key=repr))
     theirs, _ = mixed_vocabulary(sorted(listed, key=repr))
-    digests = ItemDigests(np.array([digest(mine.label(code), salt) for code in range(len(mine))], dtype=np.int64), salt)
+    digests = ItemDigests(
+        np.array([digest(mine.label(code), salt) for code in range(len(mine))], dtype=np.int64),
+        salt,
+    )
     assert digests.codes_in(theirs).tolist() == mine.codes_in(theirs).tolist()
     codes = ItemCodes(digests)
     assert [codes[mine.label(code)] for code in range(len(mine))] == [*range(len(mine))]
@@ -60,7 +84,8 @@ def test_an_item_that_was_not_there_is_told() -> None:
 
 @given(
     values=st.lists(
-        st.none() | st.sampled_from(["7", "7.0", "007", " tea", "tea", "", "NULL", "-3", "a\x0bb"]), max_size=20
+        st.none() | st.sampled_from(["7", "7.0", "007", " tea", "tea", "", "NULL", "-3", "a\x0bb"]),
+        max_size=20,
     )
 )
 def test_known_labels_read_as_collected_ones(values: list[str | None]) -> None:
@@ -74,7 +99,9 @@ def test_known_labels_read_as_collected_ones(values: list[str | None]) -> None:
     assert {*seen} == {item for item in expected if item is not None}
     code_of = {item: place for place, item in enumerate(seen)}
     known = Labels("the table", known=code_of, count=len(code_of))
-    assert known.encode(array).tolist() == [-1 if item is None else code_of[item] for item in expected]
+    assert known.encode(array).tolist() == [
+        -1 if item is None else code_of[item] for item in expected
+    ]
     lists = pa.array([values, None, []], pa.list_(pa.string()))
     lengths, flat = known.encode_lists(lists)
     assert lengths.tolist() == [len(values), 0, 0]
@@ -84,19 +111,28 @@ def test_known_labels_read_as_collected_ones(values: list[str | None]) -> None:
 def users_of(baskets: list[list[int]], users: int | None) -> Transactions:
     if users is None:
         return read_transactions(baskets)
-    rows = [(basket % users, basket, item) for basket, items in enumerate(baskets) for item in [*items, None]]
+    rows = [
+        (basket % users, basket, item)
+        for basket, items in enumerate(baskets)
+        for item in [*items, None]
+    ]
     columns: list[Any] = list(zip(*rows, strict=True)) or [(), (), ()]
-    table = pa.table({name: pa.array(values, pa.int64()) for name, values in zip("ubi", columns, strict=True)})
+    table = pa.table(
+        {name: pa.array(values, pa.int64()) for name, values in zip("ubi", columns, strict=True)}
+    )
     return read_transactions(table, user="u", basket="b", item="i")
 
 
 purchases = st.tuples(
-    st.lists(st.sets(st.integers(0, 9), max_size=8).map(sorted), max_size=30), st.none() | st.integers(1, 6)
+    st.lists(st.sets(st.integers(0, 9), max_size=8).map(sorted), max_size=30),
+    st.none() | st.integers(1, 6),
 )
 
 
 @given(given_=purchases, entries=st.integers(1, 40), blank=st.integers(0, 3))
-def test_pieces_are_put_together_again(given_: tuple[list[list[int]], int | None], entries: int, blank: int) -> None:
+def test_pieces_are_put_together_again(
+    given_: tuple[list[list[int]], int | None], entries: int, blank: int
+) -> None:
     data = users_of(*given_)
     if not data.by_user:
         data = Transactions(data.offsets, data.items, data.vocabulary, blank=blank)
@@ -111,12 +147,20 @@ def test_pieces_are_put_together_again(given_: tuple[list[list[int]], int | None
     assert found.blank == data.blank
     if data.unit_offsets is not None and found.unit_offsets is not None:
         assert found.unit_offsets.tolist() == data.unit_offsets.tolist()
-    batches = [batch for row in rows for batch in pa.Table.from_batches([row, row]).combine_chunks().to_batches()]
+    batches = [
+        batch
+        for row in rows
+        for batch in pa.Table.from_batches([row, row]).combine_chunks().to_batches()
+    ]
     assert joined(batches, 10, by_user=data.by_user).units == 2 * data.units
 
 
-def shards(data: Transactions, cuts: set[int], parts: int, size: int, name: str) -> tuple[list[ShardCounter], Any]:
-    """One counter for each range of ranks, of what Spark's projection gives it of each of several partitions."""
+def shards(
+    data: Transactions, cuts: set[int], parts: int, size: int, name: str
+) -> tuple[list[ShardCounter], Any]:
+    """One counter for each range of ranks, of what Spark's projection gives it of each of several
+    partitions.
+    """
     supports = counter_for(data, size, 1).item_supports
     order = rank_order(supports, 1)
     bounds = np.array(sorted({0, len(order), *(cut for cut in cuts if cut < len(order))}))
@@ -155,13 +199,17 @@ def test_shards_add_up_to_the_whole(
     for top in tops:
         assert all(top.floor <= support < ceiling for support, _ in top.levels)
         found.update({support: count for support, count in top.levels if support >= least})
-    expected = {support: count for support, count in whole.top(None, None).levels if support >= least}
+    expected = {
+        support: count for support, count in whole.top(None, None).levels if support >= least
+    }
     assert dict(found) == expected
     if wanted is not None and any(top.floor > floor for top in tops):
         assert sum(expected.values()) >= wanted
     # In one shard after the other the itemsets stand in scan order.
     listed = [one.itemsets(floor, ceiling) for one in made]
-    codes = np.concatenate([np.empty((0, size), dtype=np.int64), *(order[ranks] for ranks, _ in listed)])
+    codes = np.concatenate(
+        [np.empty((0, size), dtype=np.int64), *(order[ranks] for ranks, _ in listed)]
+    )
     assert codes.tolist() == whole.itemsets(floor, ceiling)[0].tolist()
     for one, (ranks, supports) in zip(made, listed, strict=True):
         places = Tally[int]()
@@ -171,7 +219,9 @@ def test_shards_add_up_to_the_whole(
 
 
 @given(purchases, st.integers(1, 40), st.randoms(use_true_random=False), st.integers(0, 2**64 - 1))
-def test_check_cells_are_those_of_the_units_in_any_order(given_: Any, entries: int, order: Any, key: int) -> None:
+def test_check_cells_are_those_of_the_units_in_any_order(
+    given_: Any, entries: int, order: Any, key: int
+) -> None:
     data = users_of(*given_)
     checksum = Checksum(key)
     found = checksum.of_pieces(pieces(data))
@@ -222,7 +272,13 @@ def test_check_cells_of_rows_are_of_their_keys_and_items(keys: pa.Array) -> None
 
 def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(dataframes, "session")
-    for name in ("sales.csv", "sales.TSV", "/lake/sales.csv.gz", "s3a://lake/sales.jsonl", "postgresql://here/shop"):
+    for name in (
+        "sales.csv",
+        "sales.TSV",
+        "/lake/sales.csv.gz",
+        "s3a://lake/sales.jsonl",
+        "postgresql://here/shop",
+    ):
         with pytest.raises(fim.DataError, match="engine spark does not read"):
             fim.mine(name, engine="spark", seed=1)
 
@@ -241,19 +297,32 @@ def _units(data: Transactions, units: Sequence[int]) -> Transactions:
 
 
 def test_settings_are_as_spark_submit_takes_them() -> None:
-    assert settings_of(["spark.master=local[4]", "spark.x=a=b"]) == {"spark.master": "local[4]", "spark.x": "a=b"}
+    assert settings_of(["spark.master=local[4]", "spark.x=a=b"]) == {
+        "spark.master": "local[4]",
+        "spark.x": "a=b",
+    }
     for wrong in ("spark.master", "master=local", ""):
-        with pytest.raises(fim.ParameterError, match="spark_conf must be a setting of Spark and its value"):
+        with pytest.raises(
+            fim.ParameterError, match=("spark_conf must be a setting of Spark and its value")
+        ):
             settings_of([wrong])
 
 
-def test_without_pyspark_or_java_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_without_pyspark_or_java_one_line_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(importlib.util, "find_spec", lambda name: None)
         with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[spark\]'"):
             session()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(fim.DataError, match=r"needs Java 17 or newer, and none is installed: install it"):
+    with pytest.raises(
+        fim.DataError,
+        match=(
+            r"needs Java 17 or newer, and none is installed: "
+            r"install it"
+        ),
+    ):
         dataframes._check_java()
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"
@@ -283,8 +352,23 @@ def test_what_spark_raises_is_one_line_of_ours() -> None:
 
     PySparkError.__module__ = "pyspark.errors"
     for error, raised, line in (
-        (PySparkError("('tea', 'milk')"), fim.DataError, r"^Spark gave up on .* \(PySparkError\): the workers need"),
-        (PySparkError("Python worker exited unexpectedly"), fim.DataError, r"\(a Python worker died, .*\): use fewer"),
+        (
+            PySparkError("('tea', 'milk')"),
+            fim.DataError,
+            (
+                r"^Spark gave up on .* "
+                r"\(PySparkError\): the workers need"
+            ),
+        ),
+        (
+            PySparkError("Python worker exited unexpectedly"),
+            fim.DataError,
+            (
+                r"\(a Python worker "
+                r"died, .*\): use "
+                r"fewer"
+            ),
+        ),
         (ValueError("not of Spark"), ValueError, "not of Spark"),
     ):
         with pytest.raises(raised, match=line), spark_call():
@@ -300,7 +384,9 @@ def test_baskets_are_those_of_their_seed_and_have_the_shape_that_is_said(tmp_pat
     assert baskets != part(3000, 6, 0)["items"].to_pylist()
     assert all(len(basket) == len({*basket}) for basket in baskets)
     assert np.mean([*map(len, baskets)]) == pytest.approx(entries_among(ITEMS), rel=0.03)
-    assert len({item for basket in baskets for item in basket}) == pytest.approx(items_among(3000), rel=0.03)
+    assert len({item for basket in baskets for item in basket}) == pytest.approx(
+        items_among(3000), rel=0.03
+    )
     pairs = Tally(pair for basket in baskets for pair in combinations(sorted(basket), 2))
     most_frequent = pairs.most_common(1)[0][1]
     assert len(baskets) * expected_support(1) == pytest.approx(most_frequent, rel=0.15)

@@ -34,14 +34,21 @@ def test_numpy_integers_are_supports_and_come_out_as_python_integers() -> None:
 def test_from_supports_refuses_what_is_no_positive_whole_number(wrong: Any) -> None:
     with pytest.raises(ParameterError, match=r"^supports must be a whole number of at least 1"):
         SupportSpectrum.from_supports([4, wrong])
-    with pytest.raises(ParameterError, match=r"^universe_size must be a whole number of at least 1"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^universe_size must be a whole number of at least "
+            r"1"
+        ),
+    ):
         SupportSpectrum.from_supports([4], universe_size=wrong)
 
 
 def test_levels_are_read_as_far_as_asked_for_and_once() -> None:
     unread = iter([(9, 1), (5, 2), (2, 4), (1, 8)])
     spectrum = SupportSpectrum(unread)
-    first, second = spectrum.levels(), spectrum.levels()  # readers at different places do not disturb each other
+    # readers at different places do not disturb each other
+    first, second = spectrum.levels(), spectrum.levels()
     assert next(first) == (9, 1)
     assert [spectrum.multiplicity(level) for level in (10, 7, 5)] == [0, 0, 2]
     assert [next(second), next(second)] == [(9, 1), (5, 2)]
@@ -57,8 +64,12 @@ def test_unknown_universe_has_no_zero_level() -> None:
         spectrum.multiplicity(0)
 
 
-@pytest.mark.parametrize(("universe_size", "zeros"), [(3, 0), (4, 1), (10**60, 10**60 - 3), (2, 0), (1, 0)])
-def test_zero_multiplicity_is_what_the_universe_leaves_and_never_negative(universe_size: int, zeros: int) -> None:
+@pytest.mark.parametrize(
+    ("universe_size", "zeros"), [(3, 0), (4, 1), (10**60, 10**60 - 3), (2, 0), (1, 0)]
+)
+def test_zero_multiplicity_is_what_the_universe_leaves_and_never_negative(
+    universe_size: int, zeros: int
+) -> None:
     spectrum = SupportSpectrum.from_supports([7, 2, 2], universe_size=universe_size)
     assert spectrum.zero_multiplicity() == spectrum.multiplicity(0) == zeros
 
@@ -73,12 +84,19 @@ def test_naming_passes_support_multiplicity_and_number_to_the_sampler() -> None:
 
     def sampler(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
         calls.append((list(wanted), randomness))
-        return [[(f"{support}", f"{place}") for place in range(number)] for support, _, number in wanted]
+        return [
+            [(f"{support}", f"{place}") for place in range(number)] for support, _, number in wanted
+        ]
 
     randomness = Randomness()
     spectrum = SupportSpectrum([(5, 2), (3, 1)], universe_size=10, sampler=sampler)
     assert spectrum.sample_itemset(3, randomness) == ("3", "0")
-    assert spectrum.sample_itemsets([0, 5, 5, 0], randomness) == [("0", "0"), ("5", "0"), ("5", "1"), ("0", "1")]
+    assert spectrum.sample_itemsets([0, 5, 5, 0], randomness) == [
+        ("0", "0"),
+        ("5", "0"),
+        ("5", "1"),
+        ("0", "1"),
+    ]
     assert calls == [([(3, 1, 1)], randomness), ([(5, 2, 2), (0, 7, 2)], randomness)]
     for too_many in ([4], [3, 3], [0] * 8):
         with pytest.raises(ParameterError, match="level must be a support"):
@@ -97,7 +115,9 @@ def test_without_takes_itemsets_away(size: int | None) -> None:
 
 def test_union_adds_up_levels_and_names_from_each_part() -> None:
     def named(label: str) -> Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]:
-        return lambda wanted, _: [[(label, s, place) for place in range(number)] for s, _, number in wanted]
+        return lambda wanted, _: [
+            [(label, s, place) for place in range(number)] for s, _, number in wanted
+        ]
 
     one = SupportSpectrum([(5, 2), (3, 1)], universe_size=10, sampler=named("one"))
     two = SupportSpectrum([(7, 1), (5, 1)], universe_size=5, sampler=named("two"))

@@ -46,18 +46,35 @@ def test_what_may_not_be_asked(source: Any, query: Any, message: str) -> None:
         with pytest.raises(fim.ParameterError) as caught:
             call(source, query=query)
         assert str(caught.value).startswith(message)
-    comments = ("select 1", " SELECT 1;", "-- all of it\nselect 1", "/* all */ select 1", "(select 1)")
+    comments = (
+        "select 1",
+        " SELECT 1;",
+        "-- all of it\nselect 1",
+        "/* all */ select 1",
+        "(select 1)",
+    )
     for select in (*comments, "with t as (select 1) select * from t", "values (1)", "table sales"):
         check_query("sqlite:///shop.db", select)
 
 
-def test_the_driver_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_driver_that_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(databases, "import_module", missing)
-    for address, driver in (("sqlite:///shop.db", "sqlite"), ("postgresql://host/shop", "postgresql")):
-        with pytest.raises(fim.MissingExtraError, match=rf"pip install 'fim-private\[sql\]' \(adbc-driver-{driver}\)"):
+    for address, driver in (
+        ("sqlite:///shop.db", "sqlite"),
+        ("postgresql://host/shop", "postgresql"),
+    ):
+        with pytest.raises(
+            fim.MissingExtraError,
+            match=(
+                rf"pip install 'fim-private\[sql\]' "
+                rf"\(adbc-driver-{driver}\)"
+            ),
+        ):
             fim.mine(address, query=QUERY, **ASKED)
 
 
@@ -65,18 +82,27 @@ def units_of(read: Any) -> list[Any]:
     """The baskets of each user, in no order: nothing may depend on it."""
     label = read.vocabulary.label
     baskets = [
-        sorted(str(label(code)) for code in read.items[start:end].tolist()) for start, end in pairwise(read.offsets)
+        sorted(str(label(code)) for code in read.items[start:end].tolist())
+        for start, end in pairwise(read.offsets)
     ]
     return sorted(sorted(baskets[start:end]) for start, end in pairwise(read.unit_offsets))
 
 
-def test_a_file_gives_what_other_sources_give(shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_gives_what_other_sources_give(
+    shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert read_transactions("sqlite:///shop.db", query=QUERY, **ASKED).baskets
-    for query in (QUERY, f"{QUERY} -- all of it", "select price, product, order_id, customer_id from sales; "):
+    for query in (
+        QUERY,
+        f"{QUERY} -- all of it",
+        ("select price, product, order_id, customer_id from sales; "),
+    ):
         read = read_transactions(shop, query=query, **ASKED)
         assert units_of(read) == units_of(read_transactions(SALES, **ASKED))
-        assert labels_of(read) == labels_of(read_transactions(as_csv(SALES, tmp_path / "sales.csv"), **ASKED))
+        assert labels_of(read) == labels_of(
+            read_transactions(as_csv(SALES, tmp_path / "sales.csv"), **ASKED)
+        )
 
 
 def table_of(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> str:
@@ -92,9 +118,19 @@ def labels_of(read: Any) -> list[Any]:
 
 
 def test_what_a_value_is_does_not_follow_from_the_first_rows(tmp_path: Path) -> None:
-    # SQLite's driver guesses a type from the first rows: here, numbers; then come texts, bytes and nothing.
+    # SQLite's driver guesses a type from the first rows: here, numbers; then come texts, bytes and
+    # nothing.
     many: list[tuple[Any, ...]] = [(place % 7, 39) for place in range(70_000)]
-    rows = [*many, (7, "tea"), (7, 2.0), (7, 0.5), (7, b"\xff\x00"), (7, None), (7, " NULL "), (None, "lost")]
+    rows = [
+        *many,
+        (7, "tea"),
+        (7, 2.0),
+        (7, 0.5),
+        (7, b"\xff\x00"),
+        (7, None),
+        (7, " NULL "),
+        (None, "lost"),
+    ]
     address = table_of(tmp_path / "a.db", "order_id, product", rows)
     read = read_transactions(address, query=QUERY, basket="order_id", item="product")
     assert labels_of(read) == [2, 39, "0.5", "FF00", "tea"]
@@ -122,7 +158,10 @@ def test_what_a_database_refuses_is_one_line(query: str, message: str, shop: str
 def test_a_file_is_only_read(shop: str) -> None:
     path = Path(shop.removeprefix("sqlite:///"))
     before = path.read_bytes()
-    for query in ("with gone as (select 1) insert into sales select * from sales", "select load_extension('x')"):
+    for query in (
+        "with gone as (select 1) insert into sales select * from sales",
+        "select load_extension('x')",
+    ):
         with pytest.raises(fim.DataError):
             read_transactions(shop, query=query, **ASKED)
     assert path.read_bytes() == before
@@ -138,7 +177,9 @@ def test_a_file_is_only_read(shop: str) -> None:
         ("/shop.db?mode=rw", "'sqlite:///shop.db?mode=rw' is no address of a SQLite file"),
     ],
 )
-def test_what_is_no_database(place: str, message: str, shop: str, tmp_path: Path, monkeypatch: Any) -> None:
+def test_what_is_no_database(
+    place: str, message: str, shop: str, tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes.txt").write_text("to do", encoding="utf-8")
     with pytest.raises(fim.DataError) as caught:
@@ -147,11 +188,19 @@ def test_what_is_no_database(place: str, message: str, shop: str, tmp_path: Path
 
 
 def test_numbers_of_any_size_are_read_whole(tmp_path: Path) -> None:
-    numbers = np.random.default_rng(1).normal(size=500) * 10.0 ** np.random.default_rng(2).integers(-30, 30, size=500)
-    address = table_of(tmp_path / "a.db", "order_id, product", [(1, float(number)) for number in numbers])
+    numbers = np.random.default_rng(1).normal(size=500) * 10.0 ** np.random.default_rng(2).integers(
+        -30, 30, size=500
+    )
+    address = table_of(
+        tmp_path / "a.db", "order_id, product", [(1, float(number)) for number in numbers]
+    )
     source = databases.database_source(address, QUERY)
     from fim_private.reading.columns import Wanted
 
-    texts = [text for batch in source.batches(Wanted(["product"], 100)) for text in batch.column(0).to_pylist()]
+    texts = [
+        text
+        for batch in source.batches(Wanted(["product"], 100))
+        for text in batch.column(0).to_pylist()
+    ]
     assert [*map(float, texts)] == numbers.tolist()
     assert pa.types.is_string(source.schema.field("product").type)

@@ -1,4 +1,6 @@
-"""The frame of the benchmark studies: tasks are remembered, interruptions lose nothing, tables are Markdown."""
+"""The frame of the benchmark studies: tasks are remembered, interruptions lose nothing, tables are
+Markdown.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def boom(value: int) -> int:
 
 
 def a_study(tasks: list[Task]) -> Study:
-    return Study("some", "benchmarks.some", "What?", lambda options: (tasks, []), lambda results: [], {})
+    return Study(
+        "some", "benchmarks.some", "What?", lambda options: (tasks, []), lambda results: [], {}
+    )
 
 
 def test_another_seed_or_a_half_written_line_is_done_again(tmp_path: Path) -> None:
@@ -72,16 +76,22 @@ def test_other_data_arguments_or_code_is_done_again(tmp_path: Path) -> None:
 
 
 def test_a_page_has_headings_tables_and_where_it_comes_from() -> None:
-    about = {**machine(("numpy",)), "command": "python x", "seed": 3, "quick": True, "missing": ["retail"]}
+    about = {
+        **machine(("numpy",)),
+        "command": "python x",
+        "seed": 3,
+        "quick": True,
+        "missing": ["retail"],
+    }
     table = Table(("name", "|H|"), (("a", 1), ("b", None)))
     part = Section("Part", "Read.", "fig", (table,))
     one = Study("x", "benchmarks.x", "Why?", lambda o: ([], []), lambda r: [part], {})
     lines = "\n".join(study.markdown(one, about, "figures/", level=2))
     assert lines.startswith("## Why?\n\n    python x\n")
     assert (
-        "### Part\n\nRead.\n\n![Part](figures/x_fig.svg)\n\n| name | \\|H\\| |\n|---|---:|\n| a | 1 |\n| b | – |"
-        in lines
-    )
+        "### Part\n\nRead.\n\n![Part](figures/x_fig.svg)\n\n| name | \\|H\\| |\n|---|---:|\n| a "
+        "| 1 |\n| b | – |"
+    ) in lines
     assert "seed 3 (the small setting of --quick)" in lines
     assert "The small setting leaves out the real data." in lines
     full = "\n".join(study.markdown(one, {**about, "quick": False}, "", level=1))
@@ -97,6 +107,8 @@ def test_pages_show_no_picture_with_small_letters() -> None:
         assert width is not None, picture.name
         assert float(width[1]) <= 72 * SHOWN, f"a page would shrink {picture.name}"
         exponents = round(0.7 * LETTERS, 1)  # which alone are smaller
-        letters = {float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", text)} - {exponents}
+        letters = {
+            float(size) for size in re.findall(r"font(?:-size)?: (?:\w+ )*([\d.]+)px", text)
+        } - {exponents}
         assert letters, f"{picture.name}: letters are drawn, not written"
         assert min(letters) >= LETTERS, picture.name

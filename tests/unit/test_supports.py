@@ -111,15 +111,17 @@ def test_what_is_made_of_noise_is_consistent(family: tuple[list[Itemset], list[i
         assert max(0, x + w) <= high
     for a, b in permutations(range(len(itemsets)), 2):
         if set(itemsets[a]) <= set(itemsets[b]):
-            assert all(values[a] >= values[b] for values in (made.estimates, made.lower, made.upper))
+            assert all(
+                values[a] >= values[b] for values in (made.estimates, made.lower, made.upper)
+            )
     with pytest.raises(ValueError, match="one noisy support"):
         consistent([("a",)], [1, 2], 0)
     with pytest.raises(ValueError, match="given once"):
         consistent([("a", "b"), ("b", "a")], [1, 2], 0)
 
 
-# All subsets of four items: every set of three sizes below it. Supports that are equal put inclusion to the
-# hardest test; supports far apart never contradict it; the others do now and then.
+# All subsets of four items: every set of three sizes below it. Supports that are equal put
+# inclusion to the hardest test; supports far apart never contradict it; the others do now and then.
 NESTED = [itemset for size in range(1, 5) for itemset in combinations(range(4), size)]
 SUPPORTS = {
     "equal": [500] * 15,
@@ -140,10 +142,13 @@ def test_intervals_cover(supports: Sequence[int], delta: Fraction | None) -> Non
     runs = 267  # 4005 intervals
     for _ in range(runs):
         made = consistent(NESTED, release(supports, noise, randomness=randomness), noise.half_width)
-        for i, (low, support, high) in enumerate(zip(made.lower, supports, made.upper, strict=True)):
+        for i, (low, support, high) in enumerate(
+            zip(made.lower, supports, made.upper, strict=True)
+        ):
             covered[i] += low <= support <= high
     assert sum(covered) >= 0.94 * runs * len(supports)
-    assert min(covered) >= 0.90 * runs  # of each itemset by itself: 267 runs, 3.7 standard deviations below 95 %
+    # of each itemset by itself: 267 runs, 3.7 standard deviations below 95 %
+    assert min(covered) >= 0.90 * runs
 
 
 @given(st.integers(1, 10**6), st.fractions(Fraction(1, 10**9), 10**6))
@@ -175,7 +180,9 @@ def fed(monkeypatch: pytest.MonkeyPatch, values: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("units", "supports"), [(7, (3, 6)), (8, (0, 8))])
-def test_covariances_of_two_normals(units: int, supports: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_covariances_of_two_normals(
+    units: int, supports: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the number of units and of two supports, over every value that the noise may have."""
     noise = SupportNoise.with_units(Fraction(2), 2)
     assert noise.of_units is not None
@@ -183,8 +190,12 @@ def test_covariances_of_two_normals(units: int, supports: tuple[int, int], monke
     moments = np.zeros((3, 3))
     for shift, first, second in product(common, own, own):
         fed(monkeypatch, [shift, first, second])
-        values, number = noisy_supports.release_with_units(supports, units, noise, randomness=Randomness.seeded(0))
-        off = np.array([number - units, *(value / 2 - x for value, x in zip(values, supports, strict=True))])
+        values, number = noisy_supports.release_with_units(
+            supports, units, noise, randomness=Randomness.seeded(0)
+        )
+        off = np.array(
+            [number - units, *(value / 2 - x for value, x in zip(values, supports, strict=True))]
+        )
         moments += common[shift] * own[first] * own[second] * np.outer(off, off)
     # Rounding adds a twelfth of a step to the variance of each.
     a2, b2 = float(noise.of_units) + 1 / 12, float(noise.parameter) + 1 / 48
@@ -195,31 +206,44 @@ def test_covariances_of_two_normals(units: int, supports: tuple[int, int], monke
 def two_normals_law(
     units: int, supports: Sequence[int], noise: SupportNoise, *, whole: bool
 ) -> dict[tuple[int, ...], float]:
-    """P(noisy number, twice the noisy supports less it). whole: noise on x - n/2 is a whole number: it must not be."""
+    """P(noisy number, twice the noisy supports less it). whole: noise on x - n/2 is a whole number:
+    it must not be.
+    """
     assert noise.of_units is not None
     common = chances_of(noise.of_units)
     own = chances_of(noise.parameter if whole else 4 * noise.parameter)
     law: Counter[tuple[int, ...]] = Counter()
     for shift, chance in common.items():
         for values in product(own, repeat=len(supports)):
-            beside = [2 * x - units + (2 if whole else 1) * z for x, z in zip(supports, values, strict=True)]
+            beside = [
+                2 * x - units + (2 if whole else 1) * z
+                for x, z in zip(supports, values, strict=True)
+            ]
             law[(units + shift, *beside)] += chance * math.prod(own[z] for z in values)  # type: ignore[assignment]
     return dict(law)
 
 
 @pytest.mark.parametrize(("count", "mu"), [(1, 1.0), (2, 1.5)])
 def test_two_normals_are_as_private_as_they_say(count: int, mu: float) -> None:
-    """Exactly, of all that leaves, for every unit that there may be; and not with whole noise on halves."""
+    """Exactly, of all that leaves, for every unit that there may be; and not with whole noise on
+    halves.
+    """
     noise = SupportNoise.with_units(Fraction(mu) ** 2, count)
     before = two_normals_law(10, [5] * count, noise, whole=False)
     for unit in product((0, 1), repeat=count):
         after = two_normals_law(11, [5 + x for x in unit], noise, whole=False)
         for one, other in ((before, after), (after, before)):
             for epsilon in (0.25, 1.0, 2.0):
-                excess = sum(max(0.0, p - math.exp(epsilon) * other.get(value, 0)) for value, p in one.items())
+                excess = sum(
+                    max(0.0, p - math.exp(epsilon) * other.get(value, 0))
+                    for value, p in one.items()
+                )
                 allowed = float(gdp_delta_upper(Fraction(epsilon), Fraction(mu)))
                 assert 0.8 * allowed < excess <= allowed * (1 + 1e-9)
-    seen = two_normals_law(10, [5] * count, noise, whole=True), two_normals_law(11, [5] * count, noise, whole=True)
+    seen = (
+        two_normals_law(10, [5] * count, noise, whole=True),
+        two_normals_law(11, [5] * count, noise, whole=True),
+    )
     assert not seen[0].keys() & seen[1].keys()
 
 
@@ -232,7 +256,9 @@ def test_intervals_of_two_normals_cover(what: str) -> None:
     sets = [(n,) for n in range(len(supports))]
     held, nearer = np.zeros(len(supports)), np.zeros(len(supports))
     for _ in range(runs):
-        values, number = noisy_supports.release_with_units(supports, units, noise, randomness=randomness)
+        values, number = noisy_supports.release_with_units(
+            supports, units, noise, randomness=randomness
+        )
         made = consistent(sets, values, noise.reach(CONFIDENCE), noise.steps)
         for place, support in enumerate(supports):
             if what == "support":

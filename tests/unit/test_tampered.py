@@ -1,4 +1,6 @@
-"""A saved release with one field changed: it means the same, or one line names the field; never a traceback."""
+"""A saved release with one field changed: it means the same, or one line names the field; never a
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +19,59 @@ from fim_private.errors import DataError, FimPrivateError
 from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment
 
-SHOP = [["bread", "butter", "jam"]] * 300 + [["bread", "butter"]] * 400 + [["tea"]] * 500 + [["bread", "tea"]] * 100
-WRONG: list[Any] = [None, True, -1, 0, 1.5, 10**400, "", "people", "\ud800", [], [1, 0], [None], [[1]], {}, {"a": {}}]
+SHOP = (
+    [["bread", "butter", "jam"]] * 300
+    + [["bread", "butter"]] * 400
+    + [["tea"]] * 500
+    + [["bread", "tea"]] * 100
+)
+WRONG: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    10**400,
+    "",
+    "people",
+    "\ud800",
+    [],
+    [1, 0],
+    [None],
+    [[1]],
+    {},
+    {"a": {}},
+]
 Place = tuple[str | int, ...]
 
 
 def releases() -> dict[str, Any]:
     """Return releases that have every field of the schema between them."""
-    rows = [(n, n % 700, item, f"2026-11-{16 + n % 14:02}") for n in range(1400) for item in ("tea", "milk")]
+    rows = [
+        (n, n % 700, item, f"2026-11-{16 + n % 14:02}")
+        for n in range(1400)
+        for item in ("tea", "milk")
+    ]
     sales = pd.DataFrame(rows, columns=["order", "customer", "item", "day"])
     known = fim.mine(SHOP, size=2, top=1, epsilon=5, seed=3)
-    by_user: dict[str, Any] = {"basket": "order", "item": "item", "user": "customer", "missing_user": "drop"}
+    by_user: dict[str, Any] = {
+        "basket": "order",
+        "item": "item",
+        "user": "customer",
+        "missing_user": "drop",
+    }
     by_time: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "period": "week"}
     return {
         "rules": fim.mine(SHOP, size="1-2", top=3, rules=True, epsilon=5, seed=1, known=known),
-        "a least support": fim.mine(SHOP, size=2, min_support=0.05, rho=0.5, exclude=["jam"], seed=1),
-        "an exact number": fim.mine(SHOP, size=2, top=2, neighbors="replace-one", supports=True, seed=1),
-        "one": fim.mine(SHOP, size=2, mechanism="exponential", catalogue=["bread", "butter"], delta=0, seed=1),
+        "a least support": fim.mine(
+            SHOP, size=2, min_support=0.05, rho=0.5, exclude=["jam"], seed=1
+        ),
+        "an exact number": fim.mine(
+            SHOP, size=2, top=2, neighbors="replace-one", supports=True, seed=1
+        ),
+        "one": fim.mine(
+            SHOP, size=2, mechanism="exponential", catalogue=["bread", "butter"], delta=0, seed=1
+        ),
         "counted": fim.count(SHOP, [["bread"], ["bread", "tea"]], epsilon=2, seed=1),
         "nothing": fim.mine(SHOP, size=2, epsilon=0.001, seed=1),
         "users": fim.mine(sales, size=2, epsilon=2, per="month", time="day", seed=1, **by_user),
@@ -115,7 +153,14 @@ def test_some_fields_in_some_wrong_ways(tmp_path: Path) -> None:
     assert check(tmp_path / "a.json", release.to_dict(whole=True), 23) > 30
 
 
-SUPPORTS: dict[str, Any] = {"size": 2, "top": 2, "supports": True, "count": True, "epsilon": 5, "seed": 1}
+SUPPORTS: dict[str, Any] = {
+    "size": 2,
+    "top": 2,
+    "supports": True,
+    "count": True,
+    "epsilon": 5,
+    "seed": 1,
+}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +208,8 @@ def test_every_reader_of_a_release_says_the_same(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(json.dumps(values))
     (tmp_path / "shop.dat").write_text("bread butter\n" * 50)
     line = (
-        "Error: r.json: field \"privacy_unit\" must be one of basket, user, not 'people'; load the file as it was saved"
+        "Error: r.json: field \"privacy_unit\" must be one of basket, user, not 'people'; load "
+        "the file as it was saved"
     )
     asked = [
         ("show", "r.json"),
@@ -178,15 +224,21 @@ def test_every_reader_of_a_release_says_the_same(tmp_path: Path) -> None:
     for arguments in asked:
         done = run(tmp_path, *arguments)
         assert done.returncode == 2, arguments
-        assert done.stderr.splitlines()[-1].startswith(line.partition(";")[0]), (arguments, done.stderr)
+        assert done.stderr.splitlines()[-1].startswith(line.partition(";")[0]), (
+            arguments,
+            done.stderr,
+        )
     assert not (tmp_path / "page.html").exists()
 
 
 def test_segments_whose_releases_contradict_each_other(tmp_path: Path) -> None:
     sales = pd.DataFrame(
-        [(n, item, "AB"[n % 2]) for n in range(1400) for item in ("tea", "milk")], columns=["order", "item", "store"]
+        [(n, item, "AB"[n % 2]) for n in range(1400) for item in ("tea", "milk")],
+        columns=["order", "item", "store"],
     )
-    both = fim.mine(sales, basket="order", item="item", by="store", segments=["A", "B"], supports=True, seed=1)
+    both = fim.mine(
+        sales, basket="order", item="item", by="store", segments=["A", "B"], supports=True, seed=1
+    )
     values = both.to_dict(whole=True)
     assert outcome(tmp_path / "a.json", values) == ""
     changes: list[tuple[Place, Any, str]] = [

@@ -1,4 +1,6 @@
-"""How times are written in texts, and comparisons with texts in another notation, which are refused uncharged."""
+"""How times are written in texts, and comparisons with texts in another notation, which are refused
+uncharged.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,31 @@ EPOCH = datetime.datetime(1970, 1, 1)
 ROLES: dict[str, Any] = {"basket": "order", "item": "product"}
 ASKED: dict[str, Any] = {**ROLES, "size": 1, "top": 3, "epsilon": 5, "delta": 1e-3, "seed": 1}
 FORMATS = [
-    *("%d/%m/%Y", "%m/%d/%Y %H:%M", "%m/%d/%y %I:%M %p", "%Y%m%d", "%d %b %Y", "%B %d, %Y", "%d-%b-%y"),
+    *(
+        "%d/%m/%Y",
+        "%m/%d/%Y %H:%M",
+        "%m/%d/%y %I:%M %p",
+        "%Y%m%d",
+        "%d %b %Y",
+        "%B %d, %Y",
+        "%d-%b-%y",
+    ),
     *("%Y/%m/%d %H:%M:%S.%f", "%d.%m.%y", "%Y%m%d%H%M%S", "%d%%%m/%Y", "%d%b%Y"),
 ]
 
 
-@given(st.sampled_from(FORMATS), st.datetimes(datetime.datetime(1970, 1, 1), datetime.datetime(2068, 12, 31)))
+@given(
+    st.sampled_from(FORMATS),
+    st.datetimes(datetime.datetime(1970, 1, 1), datetime.datetime(2068, 12, 31)),
+)
 def test_a_format_is_read_as_python_reads_it(written: str, moment: datetime.datetime) -> None:
-    assert locale.setlocale(locale.LC_TIME) in ("C", "C.UTF-8", "en_US.UTF-8")  # of Python's own reading
+    # of Python's own reading
+    assert locale.setlocale(locale.LC_TIME) in ("C", "C.UTF-8", "en_US.UTF-8")
     text = moment.strftime(written)
     expected = datetime.datetime.strptime(text, written)
-    assert TimeFormat(written).moment(text) == (expected - EPOCH) // datetime.timedelta(microseconds=1)
+    assert TimeFormat(written).moment(text) == (expected - EPOCH) // datetime.timedelta(
+        microseconds=1
+    )
     assert TimeFormat(written).moment(text.upper()) == TimeFormat(written).moment(text)
 
 
@@ -59,7 +75,18 @@ def test_what_does_not_fit_a_format_is_no_time(written: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     "written",
-    [3, "", "%d/%m", "%d/%m/%Y/%y", "%d/%m/%Y %p", "%d/%m/%Y %I", "%d/%m/%Y %M", "%c", "%d/%m/%Y %Z", "%-d/%m/%Y"],
+    [
+        3,
+        "",
+        "%d/%m",
+        "%d/%m/%Y/%y",
+        "%d/%m/%Y %p",
+        "%d/%m/%Y %I",
+        "%d/%m/%Y %M",
+        "%c",
+        "%d/%m/%Y %Z",
+        "%-d/%m/%Y",
+    ],
 )
 @pytest.mark.every_case
 def test_a_format_that_is_none_is_one_line(written: Any, tmp_path: Path) -> None:
@@ -80,10 +107,14 @@ def test_days_with_dots_are_days_and_months() -> None:
 
 def days(count: int = 200) -> list[datetime.date]:
     draw = random.Random(1)
-    return [datetime.date(2026, 1, 1) + datetime.timedelta(draw.randrange(90)) for _ in range(count)]
+    return [
+        datetime.date(2026, 1, 1) + datetime.timedelta(draw.randrange(90)) for _ in range(count)
+    ]
 
 
-def sales(written: Callable[[datetime.date], Any], price: Callable[[float], Any] = float) -> pa.Table:
+def sales(
+    written: Callable[[datetime.date], Any], price: Callable[[float], Any] = float
+) -> pa.Table:
     """Return two items a basket, whose day is in a column as it is written."""
     when = [day for day in days() for _ in "ab"]
     return pa.table(
@@ -155,7 +186,9 @@ def test_days_with_dots_and_numbers_are_read_as_iso_is() -> None:
 def test_dates_of_excel_are_dates_whatever_its_texts_are_read_by(tmp_path: Path) -> None:
     pytest.importorskip("python_calamine")
     when = [day for day in days() for _ in "ab"]
-    cells = [day if place % 3 else f"{day.day}/{day.month}/{day.year}" for place, day in enumerate(when)]
+    cells = [
+        day if place % 3 else f"{day.day}/{day.month}/{day.year}" for place, day in enumerate(when)
+    ]
     table = sales(datetime.date.isoformat)
     for column, more in ((when, {}), (cells, {"time_format": "%d/%m/%Y"})):
         rows = [*zip(table["order"].to_pylist(), table["product"].to_pylist(), column, strict=True)]
@@ -170,14 +203,21 @@ def test_dates_of_excel_are_dates_whatever_its_texts_are_read_by(tmp_path: Path)
 def test_a_release_and_a_ledger_state_the_format(tmp_path: Path) -> None:
     table = sales(lambda day: f"{day.day}/{day.month}/{day.year}")
     asked: dict[str, Any] = {name: value for name, value in ASKED.items() if name != "seed"}
-    asked |= {"time": "day", "time_format": "%d/%m/%Y", "neighbors": "add-remove", "epsilon": 1, "delta": 1e-6}
+    asked |= {
+        "time": "day",
+        "time_format": "%d/%m/%Y",
+        "neighbors": "add-remove",
+        "epsilon": 1,
+        "delta": 1e-6,
+    }
     ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=2, delta=1e-5, composition="basic")
     release = fim.mine(table, **asked, period="2026-01", ledger=ledger, dataset="sales")
     assert release.to_dict()["time_format"] == "%d/%m/%Y"
     assert "Times are written as %d/%m/%Y." in " ".join(release.scope.sentences("basket"))
     (tmp_path / "a.json").write_text(release.to_json())
     assert fim.load(tmp_path / "a.json").scope.time_format == "%d/%m/%Y"
-    # Another period is free of charge if it is read alike; read otherwise its baskets may be those of before.
+    # Another period is free of charge if it is read alike; read otherwise its baskets may be those
+    # of before.
     fim.mine(table, **asked, period="2026-02", ledger=ledger, dataset="sales")
     other = {**asked, "time_format": "%Y/%d/%m"}
     slashes = sales(lambda day: f"{day.year}/{day.day}/{day.month}")
@@ -192,12 +232,17 @@ def test_what_does_not_fit_is_as_a_missing_time() -> None:
     spoilt = pa.array([text if place % 10 else "31/31/2026" for place, text in enumerate(written)])
     asked: dict[str, Any] = {"time": "day", "period": "2026-02", "time_format": "%d/%m/%Y"}
     table = table.set_column(2, "day", spoilt)
-    with pytest.raises(fim.DataError, match="rows without a time that is written as time_format says; missing_time"):
+    with pytest.raises(
+        fim.DataError,
+        match=("rows without a time that is written as time_format says; missing_time"),
+    ):
         fim.mine(table, **ASKED, **asked)
     missing = table.set_column(
         2, "day", pa.array([None if text == "31/31/2026" else text for text in spoilt.to_pylist()])
     )
-    assert found(table, **asked, missing_time="drop") == found(missing, **asked, missing_time="drop")
+    assert found(table, **asked, missing_time="drop") == found(
+        missing, **asked, missing_time="drop"
+    )
     with pytest.raises(fim.DataError, match=r"is not written as time_format '%Y-%d-%m' says"):
         fim.mine(table, **ASKED, **{**asked, "time_format": "%Y-%d-%m"}, missing_time="drop")
 
@@ -205,13 +250,22 @@ def test_what_does_not_fit_is_as_a_missing_time() -> None:
 # -------------------- another notation
 
 
-SLASHES = sales(lambda day: f"{day.day}/{day.month}/{day.year}", price=lambda price: f"{price:.2f}".replace(".", ","))
+SLASHES = sales(
+    lambda day: f"{day.day}/{day.month}/{day.year}",
+    price=lambda price: f"{price:.2f}".replace(".", ","),
+)
 REFUSED = [
-    ("day >= '2026-02-01'", "with a date, and not all of its values are dates as 2026-01-31: say with time_format"),
+    (
+        "day >= '2026-02-01'",
+        ("with a date, and not all of its values are dates as 2026-01-31: say with time_format"),
+    ),
     ("day between '2026-02-01' and '2026-02-03'", "with a date, and not all"),
     ("day = '2026-02-01'", "with a date, and not all of its values are dates"),
     ("not day in ('2026-02-01')", "with a date, and not all of its values are dates"),
-    ("day >= '1/2/2026'", "with a text, which is written in another way than 2026-01-31: write it so"),
+    (
+        "day >= '1/2/2026'",
+        ("with a text, which is written in another way than 2026-01-31: write it so"),
+    ),
     ("day >= '2026'", "with a text, and its values are dates: write a whole date"),
     ("price > 1", "with a number, and not all of its values are numbers such as 1.50"),
     ("price = 1", "with a number, and not all of its values are numbers such as 1.50"),
@@ -231,9 +285,16 @@ def test_comparisons_with_another_notation_are_refused_before_anything_is_charge
     asked = {name: value for name, value in ASKED.items() if name != "seed"}
     for write in ("csv", "parquet", "pandas", "pandas objects"):
         with pytest.raises(
-            fim.DataError, match=f"where compares {message}" if message.startswith("column") else message
+            fim.DataError,
+            match=f"where compares {message}" if message.startswith("column") else message,
         ) as caught:
-            fim.mine(WRITERS[write](SLASHES, tmp_path), **asked, where=where, ledger=ledger, dataset="sales")
+            fim.mine(
+                WRITERS[write](SLASHES, tmp_path),
+                **asked,
+                where=where,
+                ledger=ledger,
+                dataset="sales",
+            )
         assert "\n" not in str(caught.value)
         assert "/1/2026" not in str(caught.value)
     assert not ledger.entries
@@ -291,10 +352,14 @@ def test_names_of_folders_are_looked_at(tmp_path: Path) -> None:
     for day in ("05-01-2026", "06-01-2026"):
         folder = tmp_path / f"day={day}"
         folder.mkdir()
-        pyarrow.parquet.write_table(pa.table({"order": [1, 2], "product": ["tea", "milk"]}), folder / "a.parquet")
+        pyarrow.parquet.write_table(
+            pa.table({"order": [1, 2], "product": ["tea", "milk"]}), folder / "a.parquet"
+        )
     with pytest.raises(fim.DataError, match="with a date, and not all of its values are dates"):
         fim.read_transactions(tmp_path, **ROLES, where="day >= '2026-01-06'")
-    read = fim.read_transactions(tmp_path, **ROLES, where="day >= '2026-01-06'", time_format="%d-%m-%Y")
+    read = fim.read_transactions(
+        tmp_path, **ROLES, where="day >= '2026-01-06'", time_format="%d-%m-%Y"
+    )
     assert read.baskets == 2
 
 
@@ -317,6 +382,9 @@ def test_basket_and_time_may_be_one_column(write: str, tmp_path: Path) -> None:
     expected = found(table.append_column("visit", pa.array(visits)), **asked, basket="visit")
     for source in (table, table.set_column(2, "day", pa.array(when))):
         if write != "json lines":  # pandas writes numbers for days there
-            assert found(WRITERS[write](source, tmp_path), **asked, basket=["customer", "day"]) == expected
+            assert (
+                found(WRITERS[write](source, tmp_path), **asked, basket=["customer", "day"])
+                == expected
+            )
     with pytest.raises(fim.ParameterError, match="time and user name the same column"):
         fim.mine(table, **ASKED, user="day", time="day", period="2026-02")

@@ -15,7 +15,9 @@ from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
 from fim_private.reading.transactions import Transactions, canonical_baskets
 from fim_private.reading.values import arrow_of, arrow_strings, null_mask, numpy_of
 
-LABELS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
+LABELS = st.one_of(
+    st.integers(-(2**63), 2**63 - 1), st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+)
 CODES = st.lists(st.lists(st.integers(-1, 9), max_size=6), max_size=12)
 
 
@@ -26,7 +28,10 @@ def vocabulary_of(*items: Item) -> Vocabulary:
 @given(st.lists(LABELS, unique_by=lambda label: (type(label), label)))
 def test_mixed_vocabulary_puts_integers_first_and_each_kind_in_order(items: list[Item]) -> None:
     vocabulary, code = mixed_vocabulary(items)
-    found = [reference.label(item) if re.search("[0-9]", str(item)) else str(item).strip() for item in items]
+    found = [
+        reference.label(item) if re.search("[0-9]", str(item)) else str(item).strip()
+        for item in items
+    ]
     numbers = sorted({item for item in found if isinstance(item, int)})
     # Arrow orders strings by their UTF-8 bytes, which is the order of code points.
     texts = sorted({item for item in found if isinstance(item, str)})
@@ -60,7 +65,9 @@ def test_a_text_is_an_integer_if_it_is_one_in_print(token: str, label: Item) -> 
         assert labels_of(read_transactions(source).vocabulary) == [label]
 
 
-@given(st.lists(st.one_of(st.integers(-20, 200).map(str), st.text("019-a", max_size=3)), unique=True))
+@given(
+    st.lists(st.one_of(st.integers(-20, 200).map(str), st.text("019-a", max_size=3)), unique=True)
+)
 def test_codes_do_not_depend_on_whether_numbers_are_texts(texts: list[str]) -> None:
     mixed = [int(text) if re.fullmatch("0|-?[1-9][0-9]*", text) else text for text in texts]
     of_texts, code = mixed_vocabulary(texts)
@@ -77,7 +84,9 @@ def test_codes_in_another_vocabulary() -> None:
 
 
 @given(CODES, st.integers(1, 9))
-def test_canonical_baskets_have_no_nulls_and_no_repetitions(lists: list[list[int]], entries: int) -> None:
+def test_canonical_baskets_have_no_nulls_and_no_repetitions(
+    lists: list[list[int]], entries: int
+) -> None:
     expected = [{c for c in codes if c >= 0} for codes in lists]
     flat = np.array([code for codes in lists for code in codes], dtype=np.int32)
     lengths = np.array([len(codes) for codes in lists], dtype=np.int64)
@@ -86,7 +95,10 @@ def test_canonical_baskets_have_no_nulls_and_no_repetitions(lists: list[list[int
     assert [result.offsets.dtype, result.items.dtype] == ["int64", "int32"]
     with pytest.MonkeyPatch.context() as patch:  # a few entries at a time, each where another was
         patch.setattr(memory, "ENTRIES", entries)
-        assert baskets_of(read_transactions([[c for c in codes if c >= 0] for codes in lists])) == expected
+        assert (
+            baskets_of(read_transactions([[c for c in codes if c >= 0] for codes in lists]))
+            == expected
+        )
 
 
 @given(st.lists(st.booleans()), st.integers(0, 9))

@@ -21,7 +21,10 @@ ASKED: dict[str, Any] = {"size": 2, "epsilon": 4.0, "delta": 1e-6, "top": 3}
 
 def week(seed: int, tea: int, jam: int = 500) -> fim.Release:
     rows = (
-        [("tea", "milk")] * tea + [("jam", EVIL)] * jam + [("salt", "oil")] * 400 + [("x",)] * (3000 - tea - jam - 400)
+        [("tea", "milk")] * tea
+        + [("jam", EVIL)] * jam
+        + [("salt", "oil")] * 400
+        + [("x",)] * (3000 - tea - jam - 400)
     )
     release: fim.Release = fim.mine(rows, seed=seed, **ASKED)
     return release
@@ -49,7 +52,9 @@ CARD = re.compile(r'<div class="multiple">.*?</div>', re.DOTALL)
 
 
 def verdicts_on(page: str) -> list[tuple[frozenset[str], bool]]:
-    """Return the items of each chart of a trend, and whether its change is clear, in their order."""
+    """Return the items of each chart of a trend, and whether its change is clear, in their
+    order.
+    """
     found = []
     for card in CARD.findall(page):
         items = re.findall(r"<bdi>(.*?)</bdi>", card)
@@ -81,7 +86,8 @@ def test_two_releases_have_the_same_verdicts_in_changes_and_in_a_trend() -> None
     assert any(not clear for _, clear in expected)
     clear = sum(change.clear for change in found)
     assert f"{clear} of {found.compared} itemsets changed by more than the noise." in page
-    for note in found.statistics:  # what level a claim has, and what is assumed of new and gone itemsets
+    # what level a claim has, and what is assumed of new and gone itemsets
+    for note in found.statistics:
         assert note in html.unescape(page)
     shown = {change.items for change in fim.changes(before, after)}
     assert shown == {change.items for change in found if change.clear}
@@ -105,15 +111,28 @@ def test_a_trend_of_more_compares_the_first_with_the_last() -> None:
 def test_a_page_of_periods_has_a_trend_where_there_is_one(tmp_path: Path) -> None:
     rows = [(n, item, f"2026-11-{16 + n % 14:02}") for n in range(3000) for item in ("tea", "milk")]
     sales = pd.DataFrame(rows, columns=["order", "item", "day"])
-    asked: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "top": 2, "seed": 1, "period": "week"}
-    for own in ({"periods": "2026-W47..2026-W47"}, {"periods": "2026-W47..2026-W48", "supports": False}):
+    asked: dict[str, Any] = {
+        "basket": "order",
+        "item": "item",
+        "time": "day",
+        "top": 2,
+        "seed": 1,
+        "period": "week",
+    }
+    for own in (
+        {"periods": "2026-W47..2026-W47"},
+        {"periods": "2026-W47..2026-W48", "supports": False},
+    ):
         fim.report(fim.mine(sales, **asked, **own), tmp_path / "page.html")
         assert "Shares over time" not in (tmp_path / "page.html").read_text()
 
 
 def test_a_trend_needs_shares() -> None:
     bare = fim.mine([("tea", "milk")] * 900, seed=2, supports=False, **ASKED)
-    with pytest.raises(fim.ParameterError, match="release 2 has no shares to compare: mine with supports and count"):
+    with pytest.raises(
+        fim.ParameterError,
+        match=("release 2 has no shares to compare: mine with supports and count"),
+    ):
         trend_page(named([week(1, 500), bare]))
 
 
@@ -124,7 +143,8 @@ def test_a_trend_needs_two_that_are_alike(tmp_path: Path) -> None:
     with pytest.raises(fim.ParameterError, match="not compared: they differ in neighbors"):
         fim.report([week(1, 500), other], tmp_path / "p.html")
     with pytest.raises(
-        fim.ParameterError, match="a report is made of a Release, or of several in a list, not of a list"
+        fim.ParameterError,
+        match=("a report is made of a Release, or of several in a list, not of a list"),
     ):
         fim.report([1, 2], tmp_path / "p.html")  # type: ignore[list-item]
     assert not (tmp_path / "p.html").exists()
@@ -133,12 +153,16 @@ def test_a_trend_needs_two_that_are_alike(tmp_path: Path) -> None:
 def test_pages_on_the_command_line(tmp_path: Path) -> None:
     for seed, tea in enumerate((500, 1100)):
         week(seed, tea).save(tmp_path / f"{seed}.json")
-    done = run(tmp_path, "report", "0.json", "1.json", "--output", "trend.html", "--title", "Tea & milk")
+    done = run(
+        tmp_path, "report", "0.json", "1.json", "--output", "trend.html", "--title", "Tea & milk"
+    )
     assert done.returncode == 0, done.stderr
     assert "<h1><bdi>Tea &amp; milk</bdi></h1>" in (tmp_path / "trend.html").read_text()
     done = run(tmp_path, "changes", "0.json", "1.json", "--report", "changes.html")
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "changes.html").read_text() == changes_page(changes(tmp_path / "0.json", tmp_path / "1.json"))
+    assert (tmp_path / "changes.html").read_text() == changes_page(
+        changes(tmp_path / "0.json", tmp_path / "1.json")
+    )
     assert "rise" in (tmp_path / "changes.html").read_text()
     assert run(tmp_path, "changes", "0.json", "1.json", "--report", "0.json").returncode == 2
 

@@ -1,4 +1,6 @@
-"""validate, train_and_validate and best_of: exact laws, draws against them, and audits that catch mutants."""
+"""validate, train_and_validate and best_of: exact laws, draws against them, and audits that catch
+mutants.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def log_ratio(p: Sequence[float], q: Sequence[float]) -> float:
 
 
 def first_accepted(accepted: Sequence[float]) -> list[float]:
-    """Of candidates in random order the first accepted: the integral of p Π (1 - p_j t) over a time t of arrival."""
+    """Of candidates in random order the first accepted: the integral of p Π (1 - p_j t) over a time
+    t of arrival.
+    """
     shares = []
     for place, p in enumerate(accepted):
         others = [np.polynomial.Polynomial([1, -q]) for j, q in enumerate(accepted) if j != place]
@@ -55,11 +59,15 @@ def test_the_law_is_that_of_the_mechanism() -> None:
     steps = scaled(scores, step)
     found = mechanism.distribution(SupportSpectrum.from_supports(steps, len(steps)))
     mine = dict(zip(steps, law(scores, Fraction(1, 50), Fraction(3, 2)), strict=True))
-    assert mine == pytest.approx(dict(zip(found.levels.tolist(), found.probabilities.tolist(), strict=True)), abs=1e-12)
+    assert mine == pytest.approx(
+        dict(zip(found.levels.tolist(), found.probabilities.tolist(), strict=True)), abs=1e-12
+    )
 
 
 def gap_ratio() -> float:
-    """How much the odds against the second of two change when one score rises by the stability, and one falls."""
+    """How much the odds against the second of two change when one score rises by the stability, and
+    one falls.
+    """
     beta, epsilon = Fraction(1, 30), Fraction(7, 10)
     even = law([Fraction(1, 2), Fraction(1, 2)], beta, epsilon)
     apart = law([Fraction(1, 2) + beta, Fraction(1, 2) - beta], beta, epsilon)
@@ -91,7 +99,10 @@ def test_neighbours_are_hard_to_tell_apart(data: st.DataObject, scores: list[Fra
     moves = data.draw(st.lists(shares, min_size=len(scores), max_size=len(scores)))
     others = [score + move * stability for score, move in zip(scores, moves, strict=True)]
     epsilon = Fraction(6, 10)
-    assert log_ratio(law(scores, stability, epsilon), law(others, stability, epsilon)) <= float(epsilon) + 1e-9
+    assert (
+        log_ratio(law(scores, stability, epsilon), law(others, stability, epsilon))
+        <= float(epsilon) + 1e-9
+    )
 
 
 @given(scores=st.lists(shares, min_size=2, max_size=4))
@@ -99,7 +110,10 @@ def test_rounding_costs_a_thousandth(scores: list[Fraction]) -> None:
     stability, epsilon = Fraction(1, 7), Fraction(2)
     rate = float(epsilon / stability / 2)
     unrounded = first_accepted([math.exp(-rate * float(max(scores) - each)) for each in scores])
-    assert log_ratio(law(scores, stability, epsilon), unrounded) <= float(epsilon) / tuning.STEPS + 1e-9
+    assert (
+        log_ratio(law(scores, stability, epsilon), unrounded)
+        <= float(epsilon) / tuning.STEPS + 1e-9
+    )
 
 
 def test_one_step_a_stability_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,14 +125,19 @@ def test_one_step_a_stability_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.full
 def test_draws_follow_the_law() -> None:
-    """One leader, five stabilities ahead of 39: so few draws tell an epsilon that is wrong by 30 %."""
+    """One leader, five stabilities ahead of 39: so few draws tell an epsilon that is wrong by 30
+    %.
+    """
     scores, beta, draws = [Fraction(5, 12), *[Fraction(0)] * 39], Fraction(1, 12), 350
 
     def of_two(epsilon: Fraction) -> dict[bool, float]:
         leader = law(scores, beta, epsilon)[0]
         return {True: leader, False: 1 - leader}
 
-    exact, *wrong = (of_two(Fraction(12, 10) * factor) for factor in (Fraction(1), Fraction(7, 10), Fraction(13, 10)))
+    exact, *wrong = (
+        of_two(Fraction(12, 10) * factor)
+        for factor in (Fraction(1), Fraction(7, 10), Fraction(13, 10))
+    )
     mechanism, _, step = tuning._rounded_choice(beta, Fraction(12, 10))
     randomness, steps = Randomness.seeded(22), scaled(scores, step)
     drawn = [choose_index(steps, mechanism, randomness) for _ in range(draws)]
@@ -133,10 +152,14 @@ TRAINING, CHOICE = math.log(49), 0.5
 BITS = [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
-def end_to_end(bit: int, held_out: int, monkeypatch: pytest.MonkeyPatch, retrain: bool) -> dict[tuple[int, int], float]:
-    """The exact law of train_and_validate for two candidates, by all coins of the trainings and both choices.
+def end_to_end(
+    bit: int, held_out: int, monkeypatch: pytest.MonkeyPatch, retrain: bool
+) -> dict[tuple[int, int], float]:
+    """The exact law of train_and_validate for two candidates, by all coins of the trainings and
+    both choices.
 
-    Candidate 0 learns the bit, 1 its opposite. A model's score is whether it equals the bit held out.
+    Candidate 0 learns the bit, 1 its opposite. A model's score is whether it equals the bit held
+    out.
     """
     found: dict[tuple[int, int], float] = dict.fromkeys(BITS, 0.0)
     for flips in itertools.product((0, 1), repeat=3):
@@ -146,14 +169,26 @@ def end_to_end(bit: int, held_out: int, monkeypatch: pytest.MonkeyPatch, retrain
             def train(candidate: int, coins: Iterator[int] = coins) -> int:
                 return bit ^ candidate ^ next(coins)
 
-            def forced(steps: Any, mechanism: Any, _: Any, choice: int = choice, weights: list[float] = weights) -> int:
+            def forced(
+                steps: Any,
+                mechanism: Any,
+                _: Any,
+                choice: int = choice,
+                weights: list[float] = weights,
+            ) -> int:
                 rate = float(mechanism.rate)
                 weights += first_accepted([math.exp(-rate * (max(steps) - each)) for each in steps])
                 return choice
 
             monkeypatch.setattr(tuning, "choose_index", forced)
             outcome = train_and_validate(
-                train, lambda model: int(model == held_out), 2, stability=1, epsilon=CHOICE, retrain=retrain, seed=0
+                train,
+                lambda model: int(model == held_out),
+                2,
+                stability=1,
+                epsilon=CHOICE,
+                retrain=retrain,
+                seed=0,
             )
             chance = math.prod(FLIP if flip else 1 - FLIP for flip in flips)
             found[outcome] += chance * weights[choice]
@@ -161,14 +196,18 @@ def end_to_end(bit: int, held_out: int, monkeypatch: pytest.MonkeyPatch, retrain
 
 
 def worst_end_to_end(monkeypatch: pytest.MonkeyPatch, retrain: bool = True) -> tuple[float, float]:
-    """The largest log-ratio over all neighbours: by the bit to learn from, and by the one to validate with."""
+    """The largest log-ratio over all neighbours: by the bit to learn from, and by the one to
+    validate with.
+    """
     laws = {(b, v): end_to_end(b, v, monkeypatch, retrain) for b, v in BITS}
     assert all(sum(found.values()) == pytest.approx(1) for found in laws.values())
 
     def between(one: tuple[int, int], other: tuple[int, int]) -> float:
         return log_ratio([laws[one][o] for o in BITS], [laws[other][o] for o in BITS])
 
-    return max(between((0, v), (1, v)) for v in (0, 1)), max(between((b, 0), (b, 1)) for b in (0, 1))
+    return max(between((0, v), (1, v)) for v in (0, 1)), max(
+        between((b, 0), (b, 1)) for b in (0, 1)
+    )
 
 
 @pytest.mark.every_case
@@ -181,7 +220,9 @@ def test_algorithm_2_is_private(retrain: bool, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_that_audit_sees_half_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "PermuteAndFlip", lambda epsilon, relation: PermuteAndFlip(2 * epsilon, relation))
+    monkeypatch.setattr(
+        tuning, "PermuteAndFlip", lambda epsilon, relation: PermuteAndFlip(2 * epsilon, relation)
+    )
     of_training, of_validation = worst_end_to_end(monkeypatch)
     assert of_training > TRAINING + 1.5 * CHOICE
     assert of_validation > 1.5 * CHOICE
@@ -197,7 +238,9 @@ def test_each_candidate_is_trained_once_and_the_winner_again() -> None:
         trained.append(candidate)
         return candidate, len(trained)
 
-    chosen = train_and_validate(train, lambda model: 1000 * model[0], 4, stability=1, epsilon=1, seed=3)
+    chosen = train_and_validate(
+        train, lambda model: 1000 * model[0], 4, stability=1, epsilon=1, seed=3
+    )
     assert chosen == (3, (3, 5))
     assert trained == [0, 1, 2, 3, 3]
 
@@ -207,12 +250,16 @@ Table = Mapping[str, tuple[int, float]]
 
 
 def best_law(run: Table, stop: float) -> dict[str, float]:
-    """P(x) = γp / ((γ + (1-γ)S) (γ + (1-γ)(S+E))), S = P(a better score), E = P(an equal one): Theorem 23."""
+    """P(x) = γp / ((γ + (1-γ)S) (γ + (1-γ)(S+E))), S = P(a better score), E = P(an equal one):
+    Theorem 23.
+    """
     result = {}
     for name, (score, p) in run.items():
         better = math.fsum(q for other, q in run.values() if other > score)
         equal = math.fsum(q for other, q in run.values() if other == score)
-        result[name] = stop * p / ((stop + (1 - stop) * better) * (stop + (1 - stop) * (better + equal)))
+        result[name] = (
+            stop * p / ((stop + (1 - stop) * better) * (stop + (1 - stop) * (better + equal)))
+        )
     return result
 
 
@@ -244,7 +291,9 @@ def test_draws_follow_the_formula() -> None:
     exact = best_law(RUN, float(stop))
     assert oracles.chi_square_pvalue(drawn, exact, draws) > LEVEL
     wrong = [best_law(RUN, 0.3 * factor) for factor in (0.7, 1.3)]
-    assert min(oracles.detects(exact, other, draws) for other in [*wrong, last_run(RUN, 0.3)]) > 0.999
+    assert (
+        min(oracles.detects(exact, other, draws) for other in [*wrong, last_run(RUN, 0.3)]) > 0.999
+    )
 
 
 RUN: Table = {"a": (3, 0.1), "b": (2, 0.25), "c": (2, 0.2), "d": (-1, 0.45)}
@@ -264,7 +313,9 @@ def test_candidates_are_drawn_evenly() -> None:
 
 
 def hard_pair(each: float) -> tuple[Table, Table]:
-    """Two laws of a run that are (each, 0)-private: what is better gets likelier where one rare outcome gets rarer."""
+    """Two laws of a run that are (each, 0)-private: what is better gets likelier where one rare
+    outcome gets rarer.
+    """
     grow = math.exp(each)
     here = {"better": (2, 0.3), "rare": (1, 0.004 * grow), "rest": (0, 1 - 0.3 - 0.004 * grow)}
     there = {"better": (2, 0.3 * grow), "rare": (1, 0.004), "rest": (0, 1 - 0.3 * grow - 0.004)}
@@ -280,7 +331,8 @@ def spent(each: float, stop: float) -> float:
 
 def test_nearly_all_of_epsilon_is_used() -> None:
     assert 2.94 < spent(1 / 3, 1e-5) <= 3
-    # Runs with half of epsilon, not a third, would spend 1.4 epsilon and more; one run alone spends what it spends.
+    # Runs with half of epsilon, not a third, would spend 1.4 epsilon and more; one run alone spends
+    # what it spends.
     assert spent(1 / 2, 1e-5) / 2 > 1.4
     assert spent(1 / 3, 1.0) == pytest.approx(1)
 
@@ -297,7 +349,9 @@ def test_any_private_run_gives_a_private_best(data: st.DataObject, stop: float) 
     there = [w * math.exp(f) for w, f in zip(here, factors, strict=True)]
     laws = [[w / math.fsum(each) for w in each] for each in (here, there)]
     each = log_ratio(*laws)
-    tables: list[Table] = [{str(i): (s, p) for i, (s, p) in enumerate(zip(scores, one, strict=True))} for one in laws]
+    tables: list[Table] = [
+        {str(i): (s, p) for i, (s, p) in enumerate(zip(scores, one, strict=True))} for one in laws
+    ]
     best = [[*best_law(table, stop).values()] for table in tables]
     assert log_ratio(*best) <= 3 * each + 1e-9
 
@@ -336,7 +390,9 @@ def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
 def test_no_error_tells_a_score() -> None:
     refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"], [np.timedelta64(123456, "s")]]
     for scores in refused:
-        with pytest.raises(ParameterError, match=r"^scores must be whole numbers or Fractions") as error:
+        with pytest.raises(
+            ParameterError, match=r"^scores must be whole numbers or Fractions"
+        ) as error:
             validate(scores, **VALIDATE)
         assert "123456" not in str(error.value)
     with pytest.raises(ParameterError, match=r"^scores must hold at least one candidate$"):
@@ -347,12 +403,26 @@ def test_no_error_tells_a_score() -> None:
         trained.append(candidate)
         return candidate
 
-    with pytest.raises(ParameterError, match=r"^score must return a whole number or a Fraction, not float$"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^score must return a whole number or a Fraction, "
+            r"not float$"
+        ),
+    ):
         train_and_validate(train, always(0.123456), 2, **VALIDATE)
     assert trained == [0]
-    outcomes: list[Any] = [(np.timedelta64(1, "s"), "a"), 0.123456, (0.123456, "a"), (True, "a"), (1, 2, 3)]
+    outcomes: list[Any] = [
+        (np.timedelta64(1, "s"), "a"),
+        0.123456,
+        (0.123456, "a"),
+        (True, "a"),
+        (1, 2, 3),
+    ]
     for outcome in outcomes:
-        with pytest.raises(ParameterError, match=r"^run must return two things: .* and another$") as error:
+        with pytest.raises(
+            ParameterError, match=r"^run must return two things: .* and another$"
+        ) as error:
             best_of(always(outcome), 1, **BEST)
         assert "123456" not in str(error.value)
 
@@ -385,7 +455,9 @@ def test_what_best_of_refuses(changed: dict[str, Any], message: str) -> None:
 )
 def test_what_train_and_validate_refuses(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{message}"):
-        train_and_validate(**{"train": never, "score": never, "candidates": 2, **VALIDATE, **changed})
+        train_and_validate(
+            **{"train": never, "score": never, "candidates": 2, **VALIDATE, **changed}
+        )
 
 
 TRAIN: dict[str, Any] = {"rows": [[1], [-1]], "labels": [1, -1], "regularization": 1, "steps": 1}

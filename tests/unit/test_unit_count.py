@@ -1,4 +1,6 @@
-"""How many units there are: when it is bought, with which noise, and the intervals of shares made of it."""
+"""How many units there are: when it is bought, with which noise, and the intervals of shares made
+of it.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,22 @@ COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
     "levelwise": (DATA, {"top": 3, **BARE}, NoiseKind.NORMAL),
     "users": (VISITS, {"top": 3, "size": "1-2", "user": "customer", **BARE}, NoiseKind.NORMAL),
     "chosen": (VISITS, {"top": 3, "supports": True, **CHOSEN}, NoiseKind.NORMAL),
-    "rho": (VISITS, {"mechanism": "limited-domain", "rho": 0.1, "supports": True, **CHOSEN}, NoiseKind.GAUSSIAN),
+    "rho": (
+        VISITS,
+        {"mechanism": "limited-domain", "rho": 0.1, "supports": True, **CHOSEN},
+        NoiseKind.GAUSSIAN,
+    ),
     "rho of levelwise": (DATA, {"top": 3, "rho": 0.1, **BARE}, NoiseKind.NORMAL),
     "rho of users": (
         VISITS,
         {"top": 3, "rho": 0.1, "user": "customer", "mechanism": "levelwise", **BARE},
         NoiseKind.NORMAL,
     ),
-    "pure": (DATA, {"delta": 0, "catalogue": CATALOGUE, "top": 2, "supports": True}, NoiseKind.LAPLACE),
+    "pure": (
+        DATA,
+        {"delta": 0, "catalogue": CATALOGUE, "top": 2, "supports": True},
+        NoiseKind.LAPLACE,
+    ),
 }
 # Those in which it comes with supports.
 TOGETHER: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -62,7 +72,9 @@ TOGETHER: dict[str, tuple[Any, dict[str, Any]]] = {
     "rho of picks": (DATA, {"mechanism": "limited-domain", "rho": 0.1}),
     "chosen": (VISITS, {"top": 3, "where": "customer >= 0"}),
 }
-every_composition = pytest.mark.parametrize(("data", "asked", "kind"), COMPOSED.values(), ids=COMPOSED)
+every_composition = pytest.mark.parametrize(
+    ("data", "asked", "kind"), COMPOSED.values(), ids=COMPOSED
+)
 
 
 def mined(data: Any, seed: int = 1, **asked: Any) -> fim.Release:
@@ -92,7 +104,9 @@ def true_units(data: Any, asked: dict[str, Any]) -> int:
 
 
 @every_composition
-def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: dict[str, Any], kind: NoiseKind) -> None:
+def test_a_twentieth_of_the_budget_buys_it(
+    data: Any, asked: dict[str, Any], kind: NoiseKind
+) -> None:
     release, without = mined(data, **asked), mined(data, **{**asked, "count": False})
     share = share_for(release, "count")
     assert (share.sizes, share.fraction) == ((), TWENTIETH)
@@ -101,7 +115,10 @@ def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: dict[str, Any], kin
     assert (without.units, without.units_interval) == (None, None)
     assert "count" not in {one.purpose for one in without.shares}
     for name in ("epsilon", "rho", "mu_squared"):
-        whole, before = (sum((getattr(one, name) or 0 for one in r.shares), Fraction(0)) for r in (release, without))
+        whole, before = (
+            sum((getattr(one, name) or 0 for one in r.shares), Fraction(0))
+            for r in (release, without)
+        )
         assert whole == before
     assert release.units is not None
     assert release.units_interval is not None
@@ -112,7 +129,9 @@ def test_a_twentieth_of_the_budget_buys_it(data: Any, asked: dict[str, Any], kin
 
 @pytest.mark.parametrize(("data", "asked"), TOGETHER.values(), ids=TOGETHER)
 def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) -> None:
-    release, counted = (mined(data, **{**asked, "supports": True, "count": count}) for count in (False, True))
+    release, counted = (
+        mined(data, **{**asked, "supports": True, "count": count}) for count in (False, True)
+    )
     assert release == counted
     assert "count" not in {share.purpose for share in release.shares}
     assert sum(share.fraction for share in release.shares) == 1
@@ -126,11 +145,15 @@ def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) ->
         assert release.noise.kind is NoiseKind.TWO_NORMALS
         assert release.units_noise == release.noise.number
         if mu_squared:
-            assert release.noise == SupportNoise.with_units(Fraction(mu_squared), release.noise.count)
+            assert release.noise == SupportNoise.with_units(
+                Fraction(mu_squared), release.noise.count
+            )
     else:  # all of it for the number of units
         assert mu_squared is not None
         assert release.units_noise == SupportNoise.for_mu_squared(Fraction(mu_squared), 1)
-    assert abs(release.units - true_units(data, asked)) < 5 * math.sqrt(release.units_noise.parameter)
+    assert abs(release.units - true_units(data, asked)) < 5 * math.sqrt(
+        release.units_noise.parameter
+    )
 
 
 @pytest.mark.full
@@ -142,7 +165,8 @@ def test_it_is_drawn_from_its_law(name: str) -> None:
     if name == "users":
         data = read_transactions(data, user="customer")
         del asked["user"]
-        asked["mechanism"] = "levelwise"  # of so large a budget and so few itemsets it is not the default
+        # of so large a budget and so few itemsets it is not the default
+        asked["mechanism"] = "levelwise"
     noise = noise_bought(mined(data, **asked), kind)
     law = _law(noise)
     scale = 2 if kind is NoiseKind.LAPLACE else 4
@@ -182,16 +206,22 @@ def test_counts_have_it_too() -> None:
     assert many.cost == PrivacyCost(1, 1e-6)
     assert len(many.shares) == 1
     assert many == fim.count(DATA, given, seed=1)
-    assert many.noise == SupportNoise.with_units(Fraction(share_for(many, "supports").mu_squared or 0), 200)
+    assert many.noise == SupportNoise.with_units(
+        Fraction(share_for(many, "supports").mu_squared or 0), 200
+    )
     bought = fim.count(VISITS, given, count=True, seed=1, **CHOSEN)
     assert share_for(bought, "count").mu_squared == share_for(bought, "supports").mu_squared / 19  # type: ignore[operator]
-    assert bought.noise == SupportNoise.for_mu_squared(Fraction(share_for(bought, "supports").mu_squared or 0), 200)
+    assert bought.noise == SupportNoise.for_mu_squared(
+        Fraction(share_for(bought, "supports").mu_squared or 0), 200
+    )
     exact = fim.count(DATA, [["bread"]], neighbors="replace-one", count=True)
     assert (exact.units, len(exact.shares)) == (2000, 1)
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.0005}], ids=str)
+@pytest.mark.parametrize(
+    "asked", [{"epsilon": 0.3}, {"epsilon": 0.3, "delta": 0}, {"rho": 0.0005}], ids=str
+)
 @pytest.mark.full
 def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     runs, covered = 500, Counter[Any]()
@@ -209,7 +239,10 @@ def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
 def test_forms_with_a_noisy_number() -> None:
     release = mined(DATA, top=3, supports=True)
     found = json.loads(release.to_json())
-    assert (found["units"], found["units_interval"]) == (release.units, list(release.units_interval or ()))
+    assert (found["units"], found["units_interval"]) == (
+        release.units,
+        list(release.units_interval or ()),
+    )
     for itemset in found["itemsets"]:
         assert itemset["share"] == min(itemset["support"] / found["units"], 1)
         assert itemset["share_interval"][0] <= itemset["share"] <= itemset["share_interval"][1]
@@ -217,7 +250,12 @@ def test_forms_with_a_noisy_number() -> None:
     assert ((frame["lower"] <= frame["support"]) & (frame["support"] <= frame["upper"])).all()
     shown = " ".join(render_table(release, Screen()).split())
     low, high = release.units_interval or (0, 0)
-    assert f"There are about {release.units:,} baskets in all ({low:,} to {high:,} with 95 % probability)" in shown
+    assert (
+        f"There are about {release.units:,} baskets in all ({low:,} to {high:,} with 95 % "
+        f"probability)"
+    ) in shown
     assert "for the number of units" not in shown
-    bought = " ".join(render_table(mined(DATA, top=3, size="1-2", min_support=0.1), Screen()).split())
+    bought = " ".join(
+        render_table(mined(DATA, top=3, size="1-2", min_support=0.1), Screen()).split()
+    )
     assert "5.0 % for the number of units" in bought

@@ -1,4 +1,6 @@
-"""What is public about the items: three universes, and what each does with data that contradicts it."""
+"""What is public about the items: three universes, and what each does with data that contradicts
+it.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,22 @@ def in_label_order(basket: list[Item]) -> list[Item]:
 
 
 @given(
-    users=st.lists(st.lists(st.lists(items, max_size=6), min_size=1, max_size=4), min_size=1, max_size=6),
+    users=st.lists(
+        st.lists(st.lists(items, max_size=6), min_size=1, max_size=4), min_size=1, max_size=6
+    ),
     size=st.integers(1, 3),
     count=st.integers(1, 9),
 )
-def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Baskets], size: int, count: int) -> None:
+def test_a_sized_universe_cuts_all_baskets_of_a_user_together(
+    users: list[Baskets], size: int, count: int
+) -> None:
     rows = [(user, basket) for user, held in enumerate(users) for basket in held]
-    frame = pd.DataFrame({"user": [user for user, _ in rows], "items": [basket for _, basket in rows]})
-    spectrum = LocalSource(read_transactions(frame, user="user", items="items")).spectrum(size, SizedUniverse(count))
+    frame = pd.DataFrame(
+        {"user": [user for user, _ in rows], "items": [basket for _, basket in rows]}
+    )
+    spectrum = LocalSource(read_transactions(frame, user="user", items="items")).spectrum(
+        size, SizedUniverse(count)
+    )
     kept = [in_label_order([item for basket in held for item in basket])[:count] for held in users]
     cut = [
         [[item for item in basket if item in of_user] for basket in held]
@@ -45,7 +55,9 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(users: list[Basket
     expected = brute_force_user_supports(cut, size)
     assert list(spectrum.levels()) == spectrum_of(expected)
     for support, multiplicity in islice(spectrum.levels(), 1):
-        assert expected[spectrum.sample_itemset(support, Randomness.seeded(multiplicity))] == support
+        assert (
+            expected[spectrum.sample_itemset(support, Randomness.seeded(multiplicity))] == support
+        )
 
 
 @pytest.mark.parametrize(("count", "size"), [(1, 2), (2, 3), (1, 100)])
@@ -64,10 +76,14 @@ def test_candidates_are_counted_exactly(count: int, size: int) -> None:
 
 
 @given(baskets=random_baskets, size=st.integers(1, 3), listed=st.sets(items, min_size=3))
-def test_a_catalogue_drops_what_it_does_not_list(baskets: Baskets, size: int, listed: set[Item]) -> None:
+def test_a_catalogue_drops_what_it_does_not_list(
+    baskets: Baskets, size: int, listed: set[Item]
+) -> None:
     catalogue = Catalogue(read_catalogue(listed))
     spectrum = LocalSource(read_transactions(baskets)).spectrum(size, catalogue)
-    expected = brute_force_supports([[item for item in basket if item in listed] for basket in baskets], size)
+    expected = brute_force_supports(
+        [[item for item in basket if item in listed] for basket in baskets], size
+    )
     assert list(spectrum.levels()) == spectrum_of(expected)
     assert spectrum.universe_size == catalogue.candidates(size) == math.comb(len(listed), size)
 
@@ -75,18 +91,28 @@ def test_a_catalogue_drops_what_it_does_not_list(baskets: Baskets, size: int, li
 @pytest.mark.parametrize("bought", [[39, 48], ["39", "48"], [39, "48", 48, "39"]])
 @pytest.mark.parametrize("listed", [[39, 48], ["39", "48"]])
 def test_the_number_39_and_the_text_39_are_one_item(bought: list[Item], listed: list[Item]) -> None:
-    spectrum = LocalSource(read_transactions([bought] * 5)).spectrum(2, Catalogue(read_catalogue(listed)))
+    spectrum = LocalSource(read_transactions([bought] * 5)).spectrum(
+        2, Catalogue(read_catalogue(listed))
+    )
     assert list(spectrum.levels()) == [(5, 1)]
     assert spectrum.sample_itemset(5, Randomness()) == (39, 48)
 
 
 @pytest.mark.parametrize("listed", ["039", "3 9", "39.5", "+39"])
 def test_other_spellings_of_39_are_other_items(listed: str) -> None:
-    spectrum = LocalSource(read_transactions([[39]] * 5)).spectrum(1, Catalogue(read_catalogue([listed])))
+    spectrum = LocalSource(read_transactions([[39]] * 5)).spectrum(
+        1, Catalogue(read_catalogue([listed]))
+    )
     assert list(spectrum.levels()) == []
 
 
 def test_a_size_that_no_computer_can_count_to_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"^size must be at most 5,555 for a public universe of its size"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            r"^size must be at most 5,555 for a public universe "
+            r"of its size"
+        ),
+    ):
         SizedUniverse(10**9).candidates(10**8)
     assert SizedUniverse(10**9).candidates(10**9) == 1

@@ -1,4 +1,6 @@
-"""The ways of the study of validation: what each of them spends, and the histogram's stability by brute force."""
+"""The ways of the study of validation: what each of them spends, and the histogram's stability by
+brute force.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +15,37 @@ from fim_private.dp.noise import Randomness
 from fim_private.learning.linear import linear_sensitivity, train_linear
 
 
-@pytest.mark.parametrize(("units", "validated"), [(3, 2), pytest.param(4, 1, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("units", "validated"), [(3, 2), pytest.param(4, 1, marks=pytest.mark.full)]
+)
 def test_a_histogram_s_stability_is_reached(units: int, validated: int) -> None:
-    """By brute force, over all data in two bins and noise from -2 to 2: a score is 2/m Σ f(v) - ∫ f²."""
+    """By brute force, over all data in two bins and noise from -2 to 2: a score is 2/m Σ f(v) - ∫
+    f².
+    """
 
     def score(noisy: tuple[int, int], others: int) -> Fraction:
         shares = [Fraction(count, units) for count in noisy]
         return 2 * (
-            2 * (shares[0] * others + shares[1] * (validated - others)) / validated - shares[0] ** 2 - shares[1] ** 2
+            2 * (shares[0] * others + shares[1] * (validated - others)) / validated
+            - shares[0] ** 2
+            - shares[1] ** 2
         )
 
     of_training = of_validation = Fraction(0)
-    for first, one, two, others in itertools.product(range(units), range(-2, 3), range(-2, 3), range(validated + 1)):
+    for first, one, two, others in itertools.product(
+        range(units), range(-2, 3), range(-2, 3), range(validated + 1)
+    ):
         # One unit goes from the second bin to the first; counts are cut to [0, n].
         before, after = (
-            (min(max(count + one, 0), units), min(max(units - count + two, 0), units)) for count in (first, first + 1)
+            (min(max(count + one, 0), units), min(max(units - count + two, 0), units))
+            for count in (first, first + 1)
         )
         of_training = max(of_training, abs(score(before, others) - score(after, others)))
         if others:
-            of_validation = max(of_validation, *(abs(score(n, others) - score(n, others - 1)) for n in (before, after)))
+            of_validation = max(
+                of_validation,
+                *(abs(score(n, others) - score(n, others - 1)) for n in (before, after)),
+            )
     h = Fraction(1, 2)
     assert of_training * units == 4 / h - 2 / (h * units)
     assert of_validation * validated == 2 / h
@@ -48,7 +62,11 @@ def given() -> tuning.Candidates:
 def test_a_way_trains_as_train_linear_does(given: tuning.Candidates) -> None:
     found = given.train(1, Fraction(1, 2), Randomness.seeded(5))
     rows, labels = given.training.rows, given.training.labels
-    options: dict[str, Any] = {"regularization": given.strengths[1], "steps": 12, "neighbors": "replace-one"}
+    options: dict[str, Any] = {
+        "regularization": given.strengths[1],
+        "steps": 12,
+        "neighbors": "replace-one",
+    }
     assert found == train_linear(rows, labels, **options, epsilon=Fraction(1, 2), seed=5)
 
 
@@ -73,12 +91,16 @@ SPENT: dict[str, tuple[str, bool, str | None, bool]] = {
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("way", SPENT)
-def test_what_each_way_spends(way: str, given: tuning.Candidates, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_each_way_spends(
+    way: str, given: tuning.Candidates, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trained: list[Fraction] = []
     chosen: list[dict[str, Any]] = []
     train = tuning.Candidates.train
 
-    def recorded(self: tuning.Candidates, place: int, epsilon: Fraction, randomness: Randomness) -> Any:
+    def recorded(
+        self: tuning.Candidates, place: int, epsilon: Fraction, randomness: Randomness
+    ) -> Any:
         trained.append(epsilon)
         return train(self, place, epsilon, randomness)
 

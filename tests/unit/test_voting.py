@@ -1,4 +1,6 @@
-"""vote: what a block sees, what a question may do, what is drawn of the votes, and what all of it promises."""
+"""vote: what a block sees, what a question may do, what is drawn of the votes, and what all of it
+promises.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,10 @@ def labels(block: Transactions) -> list[Any]:
 def baskets(block: Transactions) -> list[tuple[Any, ...]]:
     names = labels(block)
     ends = zip(block.offsets, block.offsets[1:], strict=False)
-    return [*(tuple(names[code] for code in block.items[one:two]) for one, two in ends), *[()] * block.blank]
+    return [
+        *(tuple(names[code] for code in block.items[one:two]) for one, two in ends),
+        *[()] * block.blank,
+    ]
 
 
 def units(block: Transactions) -> list[Any]:
@@ -79,12 +84,25 @@ def of_users(rows: list[list[list[str]]]) -> Transactions:
         for visit, basket in enumerate(own)
         for item in basket or nothing
     ]
-    columns = dict(zip(("who", "visit", "item"), zip(*table, strict=True) if table else ((), (), ()), strict=True))
+    columns = dict(
+        zip(
+            ("who", "visit", "item"),
+            zip(*table, strict=True) if table else ((), (), ()),
+            strict=True,
+        )
+    )
     schema = pa.schema([("who", pa.int64()), ("visit", pa.string()), ("item", pa.string())])
-    return read_transactions(pa.table(columns, schema=schema), user="who", basket="visit", item="item")
+    return read_transactions(
+        pa.table(columns, schema=schema), user="who", basket="visit", item="item"
+    )
 
 
-@given(some_baskets, st.lists(some_baskets.filter(len), max_size=6), st.integers(1, 5), st.integers(0, 99))
+@given(
+    some_baskets,
+    st.lists(some_baskets.filter(len), max_size=6),
+    st.integers(1, 5),
+    st.integers(0, 99),
+)
 def test_each_unit_is_in_one_block_whole(rows: Any, users: Any, count: int, seed: int) -> None:
     for data in (read_transactions(rows), of_users(users)):
         found = [*blocks_of(data, count, Randomness.seeded(seed))]
@@ -99,7 +117,12 @@ def test_users_without_a_basket_and_blank_baskets_are_dealt_as_well() -> None:
     data = read_transactions([["a"], ["b"]])
     without = Transactions(data.offsets, data.items, data.vocabulary, np.array([0, 1, 1, 1, 2]))
     found = [*blocks_of(without, 3, Randomness.seeded(1))]
-    assert sorted(unit for block in found for unit in units(block)) == [(), (), (("a",),), (("b",),)]
+    assert sorted(unit for block in found for unit in units(block)) == [
+        (),
+        (),
+        (("a",),),
+        (("b",),),
+    ]
     blank = Transactions(data.offsets, data.items, data.vocabulary, blank=3_000)
     numbers = [block.units for block in blocks_of(blank, 3, Randomness.seeded(1))]
     assert sum(numbers) == 3_002
@@ -111,7 +134,9 @@ def test_users_without_a_basket_and_blank_baskets_are_dealt_as_well() -> None:
     st.lists(st.sampled_from("hijk"), min_size=1, max_size=3),
     st.integers(0, 8),
 )
-def test_another_unit_changes_one_block(rows: list[list[str]], other: list[str], place: int) -> None:
+def test_another_unit_changes_one_block(
+    rows: list[list[str]], other: list[str], place: int
+) -> None:
     changed = [*rows]
     changed[place % len(rows)] = other
     assert changed_blocks(read_transactions(rows), read_transactions(changed)) <= 1
@@ -120,7 +145,9 @@ def test_another_unit_changes_one_block(rows: list[list[str]], other: list[str],
 
 
 def changed_blocks(*both: Transactions) -> int:
-    one, two = ([seen(block) for block in blocks_of(data, 4, Randomness.seeded(1))] for data in both)
+    one, two = (
+        [seen(block) for block in blocks_of(data, 4, Randomness.seeded(1))] for data in both
+    )
     return sum(a != b for a, b in zip(one, two, strict=True))
 
 
@@ -134,7 +161,11 @@ def test_a_list_of_all_labels_would_be_noticed(monkeypatch: pytest.MonkeyPatch) 
 def test_blocks_and_orders_are_drawn_evenly() -> None:
     draws, stream = 1_500, Randomness.seeded(5)
     many = read_transactions([[number] for number in range(3 * draws)])
-    block_of = {item: place for place, block in enumerate(blocks_of(many, 2, stream)) for item in labels(block)}
+    block_of = {
+        item: place
+        for place, block in enumerate(blocks_of(many, 2, stream))
+        for item in labels(block)
+    }
     counts = Counter(tuple(block_of[3 * draw + part] for part in range(3)) for draw in range(draws))
     even = dict.fromkeys(product((0, 1), repeat=3), 1 / 8)
     uneven = {key: (0.37 if key[0] else 0.63) / 4 for key in even}
@@ -147,7 +178,9 @@ def test_blocks_and_orders_are_drawn_evenly() -> None:
 
 
 def counted(most: int, *given: Any) -> list[int]:
-    """How many blocks gave each answer, where each of these is what the question returns for a block."""
+    """How many blocks gave each answer, where each of these is what the question returns for a
+    block.
+    """
     held, left = Ballots(most), iter(given)
     block = read_transactions([["a"]])
     for _ in given:
@@ -182,9 +215,15 @@ class Colour(Enum):
 
 def test_an_answer_s_hidden_fields_are_no_way_out() -> None:
     assert Best("tea", 1) == Best("tea", 2)
-    assert counted(1, [Best("tea", 1)], [Best("tea", 2)], [Best("tea", 1)], [Best("tea", True)]) == [2, 1, 1]
     assert counted(
-        1, [(Best("tea", 1),)], [(Best("tea", 2),)], [Pair(Best("a", 1), "b")], [Pair(Best("a", 2), "b")]
+        1, [Best("tea", 1)], [Best("tea", 2)], [Best("tea", 1)], [Best("tea", True)]
+    ) == [2, 1, 1]
+    assert counted(
+        1,
+        [(Best("tea", 1),)],
+        [(Best("tea", 2),)],
+        [Pair(Best("a", 1), "b")],
+        [Pair(Best("a", 2), "b")],
     ) == [*[1] * 4]
     assert counted(1, [Best("tea", Best("milk", 1))], [Best("tea", Best("milk", 2))]) == [1, 1]
     assert counted(1, [Best("tea", [1])]) == []  # what can be changed is no answer
@@ -224,11 +263,15 @@ def test_a_frozenset_does_not_tell_how_it_was_filled() -> None:
     assert voting._canonical(nested) == nested
 
 
-def law_of_votes(counts: dict[str, int], epsilon: float, delta: float, votes: int) -> dict[str | None, float]:
+def law_of_votes(
+    counts: dict[str, int], epsilon: float, delta: float, votes: int
+) -> dict[str | None, float]:
     """Equation (7), replace-one, in floating point."""
     x = epsilon / 2
     number = votes * max((1 + math.exp(-x)) / delta, math.exp(-x) / x)
-    weights: dict[str | None, float] = {name: math.exp(x * count) for name, count in counts.items() if count}
+    weights: dict[str | None, float] = {
+        name: math.exp(x * count) for name, count in counts.items() if count
+    }
     weights[None] = math.ceil(number) * math.exp(2 * x)
     return {name: weight / math.fsum(weights.values()) for name, weight in weights.items()}
 
@@ -239,7 +282,8 @@ def test_draws_follow_the_law_and_ties_are_even() -> None:
     for name, number in counts.items():
         for _ in range(number):
             held.ask(lambda _, name=name: [name], read_transactions([]))  # type: ignore[misc]
-    mechanism = Choosing(1, Fraction(1, 20), 2, "replace-one")  # as vote takes it, whatever the relation
+    # as vote takes it, whatever the relation
+    mechanism = Choosing(1, Fraction(1, 20), 2, "replace-one")
     right, wrong = (law_of_votes(counts, epsilon, 0.05, 2) for epsilon in (1.0, 1.3))
     drawn = Counter(held.choose(mechanism, stream) for _ in range(draws))
     assert oracles.detects(right, wrong, draws, level=LEVEL) > POWER
@@ -253,13 +297,18 @@ def tables(most: int, rest: int) -> Iterator[Counter[str]]:
     """The votes of so many blocks, each of at most so many answers."""
     ballots_ = [own for size in range(most + 1) for own in combinations(ANSWERS, size)]
     tallies = {
-        tuple(sorted(Counter(name for own in some for name in own).items())) for some in product(ballots_, repeat=rest)
+        tuple(sorted(Counter(name for own in some for name in own).items()))
+        for some in product(ballots_, repeat=rest)
     }
     yield from (Counter(dict(tally)) for tally in tallies)
 
 
-def worst(law: Callable[[Counter[str]], dict[str | None, float]], most: int, epsilon: float, rest: int = 3) -> float:
-    """The least delta that holds at epsilon, over all votes of rest + 1 blocks, of which one gives other answers."""
+def worst(
+    law: Callable[[Counter[str]], dict[str | None, float]], most: int, epsilon: float, rest: int = 3
+) -> float:
+    """The least delta that holds at epsilon, over all votes of rest + 1 blocks, of which one gives
+    other answers.
+    """
     own = [some for size in range(most + 1) for some in combinations(ANSWERS, size)]
     return max(
         oracles.hockey_stick(law(table + Counter(one)), law(table + Counter(two)), epsilon)
@@ -274,7 +323,8 @@ def test_all_neighbours_are_within_the_guarantee_and_a_wrong_cap_is_caught(most:
     used = worst(lambda table: law_of_votes(table, epsilon, delta, most), most, epsilon)
     assert 0.2 * delta < used <= delta
     if most == 3:
-        assert worst(lambda table: law_of_votes(table, epsilon, delta, 1), 3, epsilon) > delta  # a mutant
+        # a mutant
+        assert worst(lambda table: law_of_votes(table, epsilon, delta, 1), 3, epsilon) > delta
 
 
 def test_constants_of_add_remove_do_not_hold() -> None:
@@ -284,24 +334,42 @@ def test_constants_of_add_remove_do_not_hold() -> None:
         two = mechanism.distribution(SupportSpectrum.from_supports([41, 39]))
         before = {"a": one.probabilities[0] / 2, "b": one.probabilities[0] / 2, None: one.abstain}
         after = {"a": two.probabilities[0], "b": two.probabilities[1], None: two.abstain}
-        return max(oracles.hockey_stick(before, after, 0.9999), oracles.hockey_stick(after, before, 0.9999))
+        return max(
+            oracles.hockey_stick(before, after, 0.9999), oracles.hockey_stick(after, before, 0.9999)
+        )
 
     assert stick("replace-one") < 1e-6 < 0.01 < stick("add-remove")
 
 
-def by_hand(rows: list[list[str]], share: Fraction) -> tuple[dict[Any, Fraction], dict[Any, Fraction]]:
-    """The lift of each pair, and the confidence of each rule, over the pairs that enough baskets have."""
+def by_hand(
+    rows: list[list[str]], share: Fraction
+) -> tuple[dict[Any, Fraction], dict[Any, Fraction]]:
+    """The lift of each pair, and the confidence of each rule, over the pairs that enough baskets
+    have.
+    """
     single, pair = oracles.brute_force_supports(rows, 1), oracles.brute_force_supports(rows, 2)
     enough = {both: count for both, count in pair.items() if count >= share * len(rows)}
-    lift = {(a, b): Fraction(x * len(rows), single[(a,)] * single[(b,)]) for (a, b), x in enough.items()}
-    sure = {((a,), (b,)): Fraction(x, single[(a,)]) for both, x in enough.items() for a, b in (both, both[::-1])}
+    lift = {
+        (a, b): Fraction(x * len(rows), single[(a,)] * single[(b,)]) for (a, b), x in enough.items()
+    }
+    sure = {
+        ((a,), (b,)): Fraction(x, single[(a,)])
+        for both, x in enough.items()
+        for a, b in (both, both[::-1])
+    }
     return lift, sure
 
 
-@given(st.lists(st.lists(st.sampled_from("abcde"), max_size=4), max_size=14), st.integers(1, 9), st.integers(1, 4))
+@given(
+    st.lists(st.lists(st.sampled_from("abcde"), max_size=4), max_size=14),
+    st.integers(1, 9),
+    st.integers(1, 4),
+)
 def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int) -> None:
     block, share = read_transactions(rows), Fraction(tenths, 10)
-    for question, scores in zip((HighestLift(share), HighestConfidence(share)), by_hand(rows, share), strict=True):
+    for question, scores in zip(
+        (HighestLift(share), HighestConfidence(share)), by_hand(rows, share), strict=True
+    ):
         found = question(block, count)
         assert len(found) == len({*found}) == min(count, len(scores))
         assert [scores[each] for each in found] == sorted(scores.values(), reverse=True)[:count]
@@ -310,20 +378,40 @@ def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int)
 
 
 def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
-    """Tea and milk by independent visits, which no basket has both of; jam and rye together in few baskets."""
+    """Tea and milk by independent visits, which no basket has both of; jam and rye together in few
+    baskets.
+    """
     rows = [{"u": u, "b": 2 * u, "i": "tea"} for u in range(900) if u % 2]
     rows += [{"u": u, "b": 2 * u + 1, "i": "milk"} for u in range(900) if u % 2]
-    rows += [{"u": u, "b": 2 * u, "i": item} for u in range(900) if u % 3 for item in ("jam", "rye")]
-    asked: dict[str, Any] = {"user": "u", "basket": "b", "item": "i", "blocks": 60, "seed": 1, "votes": 1}
+    rows += [
+        {"u": u, "b": 2 * u, "i": item} for u in range(900) if u % 3 for item in ("jam", "rye")
+    ]
+    asked: dict[str, Any] = {
+        "user": "u",
+        "basket": "b",
+        "item": "i",
+        "blocks": 60,
+        "seed": 1,
+        "votes": 1,
+    }
     table = pa.Table.from_pylist(rows)
     for question in (HighestLift(min_share=0.2), HighestConfidence(min_share=0.2)):
         assert voting.voted(table, question, **asked).to_dict()["together"] == "user"
     assert voting.voted(table, HighestLift(min_share=0.2), **asked).answer == ("milk", "tea")
     for other in (MostFrequent(size=2), lambda block: ["one"]):
         assert "together" not in voting.voted(table, other, **asked).to_dict()
-    assert voting.voted(table, HighestConfidence(min_share=0.2), **asked, together="basket").scope.together == "basket"
+    assert (
+        voting.voted(
+            table, HighestConfidence(min_share=0.2), **asked, together="basket"
+        ).scope.together
+        == "basket"
+    )
     with pytest.raises(
-        ParameterError, match=r"^question highest-lift of users needs together user: lift 1 would not mean"
+        ParameterError,
+        match=(
+            r"^question highest-lift of users needs together user: lift 1 "
+            r"would not mean"
+        ),
     ):
         fim.vote(table, HighestLift(min_share=0.2), **asked, together="basket")
 
@@ -335,7 +423,10 @@ def test_what_nearly_ties_is_compared_exactly() -> None:
     assert voting._highest(above[::-1].copy(), below[::-1].copy(), 1) == [1]
 
 
-@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=30), st.integers(1, 9))
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=30),
+    st.integers(1, 9),
+)
 def test_equal_ratios_come_in_their_order(ratios: list[tuple[int, int]], count: int) -> None:
     above, below = np.array(ratios, dtype=np.int64).T
     slowly = sorted(range(len(ratios)), key=lambda place: -Fraction(*ratios[place]))
@@ -353,11 +444,31 @@ def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("best", {}, "question must be one of highest-lift, highest-confidence, most-frequent, not 'best'"),
-        ("highest-lift", {}, "question highest-lift needs min_share: which share of a block must have a pair"),
-        ("highest-confidence", {"min_share": 0.1, "size": 2}, "leave out size: question highest-confidence is about"),
-        ("most-frequent", {"min_share": 0.1}, "leave out min_share: question most-frequent has no use for it"),
-        ("highest-lift", {"min_share": 1.5}, "min_share must be a share above 0 and below 1, such as 0.04"),
+        (
+            "best",
+            {},
+            ("question must be one of highest-lift, highest-confidence, most-frequent, not 'best'"),
+        ),
+        (
+            "highest-lift",
+            {},
+            ("question highest-lift needs min_share: which share of a block must have a pair"),
+        ),
+        (
+            "highest-confidence",
+            {"min_share": 0.1, "size": 2},
+            ("leave out size: question highest-confidence is about"),
+        ),
+        (
+            "most-frequent",
+            {"min_share": 0.1},
+            ("leave out min_share: question most-frequent has no use for it"),
+        ),
+        (
+            "highest-lift",
+            {"min_share": 1.5},
+            ("min_share must be a share above 0 and below 1, such as 0.04"),
+        ),
     ],
 )
 @pytest.mark.every_case
@@ -375,10 +486,17 @@ def test_a_question_of_ones_own() -> None:
     rows = [["tea"], ["tea", "milk"], ["jam", "tea"]] * 200
     assert fim.vote(rows, most_bought, blocks=60, seed=1) == "tea"
     assert fim.vote(rows, most_bought, blocks=10, seed=1) is None
-    assert fim.vote(rows, most_bought, blocks=60, epsilon=4.0, exclude=["tea", "milk"], seed=1) == "jam"
+    assert (
+        fim.vote(rows, most_bought, blocks=60, epsilon=4.0, exclude=["tea", "milk"], seed=1)
+        == "jam"
+    )
     assert fim.vote([], most_bought, blocks=60, seed=1) is None
-    # What was read already, and what is read here, are the same; and a function of numbers is one, too.
-    assert fim.vote(read_transactions(rows), lambda block: [bool(block.units)], blocks=60, seed=1) is True
+    # What was read already, and what is read here, are the same; and a function of numbers is one,
+    # too.
+    assert (
+        fim.vote(read_transactions(rows), lambda block: [bool(block.units)], blocks=60, seed=1)
+        is True
+    )
 
 
 def test_the_result_says_what_was_promised() -> None:
@@ -408,10 +526,14 @@ def test_the_result_says_what_was_promised() -> None:
     private = voting.voted(rows, HighestLift(0.5), blocks=5)
     assert (private.private, private.abstained, private.units) == (True, True, None)
     assert "units" not in private.to_dict()
-    assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes")
+    assert private.guarantee.startswith(
+        "Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes"
+    )
     assert "about 38 blocks" in private.remarks[1]
     assert "but there are fewer" in private.remarks[1]
-    assert voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title == "The answer, by a vote of 60 blocks"
+    assert voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title == (
+        "The answer, by a vote of 60 blocks"
+    )
 
 
 @pytest.mark.parametrize(
@@ -422,13 +544,18 @@ def test_the_result_says_what_was_promised() -> None:
         ({"delta": 0}, "delta must be a number above 0 and below 1"),
         ({"neighbors": "none"}, "neighbors must be one of"),
         ({"progress": 5}, "progress must be a function, not 5"),
-        ({"question": "highest-lift"}, "question must be a function of one block, not 'highest-lift'"),
+        (
+            {"question": "highest-lift"},
+            ("question must be a function of one block, not 'highest-lift'"),
+        ),
         ({"dataset": "sales"}, "dataset goes with ledger"),
         ({"together": "user"}, "together user needs user too"),
     ],
 )
 @pytest.mark.every_case
-def test_what_is_wrong_is_said_before_anything_is_read(changes: dict[str, Any], message: str) -> None:
+def test_what_is_wrong_is_said_before_anything_is_read(
+    changes: dict[str, Any], message: str
+) -> None:
     options = {"question": most_bought} | changes
     with pytest.raises(ParameterError) as refused:
         fim.vote("nowhere.parquet", options.pop("question"), **options)
@@ -436,7 +563,9 @@ def test_what_is_wrong_is_said_before_anything_is_read(changes: dict[str, Any], 
 
 
 def test_it_is_charged_before_a_block_is_asked(tmp_path: Path) -> None:
-    ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=2, delta=1e-5, composition="basic")
+    ledger = fim.Ledger.create(
+        tmp_path / "sales.ledger", epsilon=2, delta=1e-5, composition="basic"
+    )
     entries: list[int] = []
 
     def watching(block: Transactions) -> list[str]:
@@ -448,7 +577,12 @@ def test_it_is_charged_before_a_block_is_asked(tmp_path: Path) -> None:
     fim.vote([["a"]] * 5, HighestLift(0.04), blocks=3, ledger=ledger, dataset="sales")
     one, two = ledger.entries
     assert (one.command, dict(one.parameters)) == ("vote", {"blocks": 3, "votes": 2})
-    assert dict(two.parameters) == {"question": "highest-lift", "min_share": "0.04", "blocks": 3, "votes": 2}
+    assert dict(two.parameters) == {
+        "question": "highest-lift",
+        "min_share": "0.04",
+        "blocks": 3,
+        "votes": 2,
+    }
     assert two.zcdp == ZcdpCost(Fraction(1, 8), 1e-6)
     with pytest.raises(LedgerError):
         fim.vote("nowhere.parquet", watching, blocks=3, ledger=ledger, dataset="sales")

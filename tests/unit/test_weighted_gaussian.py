@@ -38,13 +38,19 @@ def source(folder: Path) -> Source:
 def units(data: Transactions) -> list[set[tuple[int, ...]]]:
     """The itemsets of each unit."""
     baskets = np.split(data.items, data.offsets[1:-1])
-    return [{found for size in SIZES for found in combinations(basket.tolist(), size)} for basket in baskets]
+    return [
+        {found for size in SIZES for found in combinations(basket.tolist(), size)}
+        for basket in baskets
+    ]
 
 
 def test_the_norm_of_a_unit_is_1_at_most_and_one_replaced_a_root_of_2_away(tmp_path: Path) -> None:
     data = transactions(source(tmp_path))
     weights, itemsets = unit_weights(data, SIZES).tolist(), units(data)
-    norms = [weight * math.sqrt(len(found)) / GRID for weight, found in zip(weights, itemsets, strict=True)]
+    norms = [
+        weight * math.sqrt(len(found)) / GRID
+        for weight, found in zip(weights, itemsets, strict=True)
+    ]
     assert max(norms) <= 1
     assert all(norm > 0.999 for norm, found in zip(norms, itemsets, strict=True) if found)
     assert [not norm for norm in norms] == [not found for found in itemsets]
@@ -57,14 +63,20 @@ def test_the_norm_of_a_unit_is_1_at_most_and_one_replaced_a_root_of_2_away(tmp_p
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
-@pytest.mark.parametrize(("most", "epsilon", "delta"), [(1, 1.0, 1e-6), (66, 0.1, 1e-8), (10**5, 2.0, 1e-6)])
-def test_the_whole_is_within_the_budget(most: int, epsilon: float, delta: float, neighbors: str) -> None:
+@pytest.mark.parametrize(
+    ("most", "epsilon", "delta"), [(1, 1.0, 1e-6), (66, 0.1, 1e-8), (10**5, 2.0, 1e-6)]
+)
+def test_the_whole_is_within_the_budget(
+    most: int, epsilon: float, delta: float, neighbors: str
+) -> None:
     pytest.importorskip("opendp")
     form, replaces = calibrated(most, epsilon, delta, neighbors), neighbors == "replace-one"
     rho, spent = form.cost(most, replaces)
     whole = zcdp_rho(exact_epsilon(epsilon), exact_delta(delta - spent))
     assert 0.97 * whole <= rho + 1 / (2 * form.support_scale**2) <= whole * (1 + 1e-9)
-    lower = weighted_gaussian.WeightThreshold(form.scale, math.floor(form.threshold * 0.95), form.support_scale)
+    lower = weighted_gaussian.WeightThreshold(
+        form.scale, math.floor(form.threshold * 0.95), form.support_scale
+    )
     assert lower.cost(most, replaces)[1] > spent * 1.5
     # Every number of itemsets by itself, as the paper has it.
     for t in {min(t, most) for t in (1, 2, 3, most)}:

@@ -41,18 +41,24 @@ LITERALS = TEXTUAL | st.booleans() | st.integers(-(2**70), 2**70) | DECIMALS
 PATTERNS = st.text("ab%_é\\.*[]^", max_size=5).map(lambda text: (text,))
 
 
-def conditions(names: st.SearchStrategy[str], literals: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def conditions(
+    names: st.SearchStrategy[str], literals: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Any]:
     several = st.lists(literals, min_size=1, max_size=3).map(tuple)
     single = (
         st.builds(ColumnTest, names, st.sampled_from([*SIGNS]), st.tuples(literals))
         | st.builds(ColumnTest, names, st.just("in"), several, st.booleans())
-        | st.builds(ColumnTest, names, st.just("between"), st.tuples(literals, literals), st.booleans())
+        | st.builds(
+            ColumnTest, names, st.just("between"), st.tuples(literals, literals), st.booleans()
+        )
         | st.builds(ColumnTest, names, st.just("null"), negated=st.booleans())
     )
 
     def larger(part: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         several = st.lists(part, min_size=2, max_size=3).map(tuple)
-        return st.builds(Joined, st.just("not"), st.tuples(part)) | st.builds(Joined, AND_OR, several)
+        return st.builds(Joined, st.just("not"), st.tuples(part)) | st.builds(
+            Joined, AND_OR, several
+        )
 
     return st.recursive(single, larger, max_leaves=6)
 
@@ -76,7 +82,10 @@ def test_what_is_written_is_read_as_it_was(condition: Condition) -> None:
         ("not a not in ('it''s')", "not a not in ('it''s')"),
         ('"a b" = true\n  or\tc is null', '"a b" = true or c is null'),
         ("a >= -1.5e3", "a >= -1.5E+3"),
-        ("a LIKE '%tea%' and not b not like '_!_' ESCAPE '!'", "a like '%tea%' and not b not like '_!_' escape '!'"),
+        (
+            "a LIKE '%tea%' and not b not like '_!_' ESCAPE '!'",
+            ("a like '%tea%' and not b not like '_!_' escape '!'"),
+        ),
         ("escape = 1", "escape = 1"),
     ],
 )
@@ -88,7 +97,10 @@ def test_ways_to_write_it(text: str, read: str) -> None:
     ("text", "message"),
     [
         ("", "where is not understood at its end: a column"),
-        ("country", "where is not understood at its end: a sign, in, between, like or is should be there"),
+        (
+            "country",
+            ("where is not understood at its end: a sign, in, between, like or is should be there"),
+        ),
         ("country = France", "where is not understood at 'France': a literal"),
         ("a = 1 b = 2", "where is not understood at 'b = 2': 'and' or 'or'"),
         ("(a = 1", "where is not understood at its end: )"),
@@ -156,13 +168,22 @@ def number(text: str) -> Any:
 
 
 def single(value: Any, sign: str, literal: Any) -> Any:
-    """Whether a value compares so: True, False, or None. The value is none already where it is missing."""
+    """Whether a value compares so: True, False, or None. The value is none already where it is
+    missing.
+    """
     if value is None:
         return None
     if isinstance(value, str):
         value = value.strip()
         if isinstance(literal, bool):
-            value = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}.get(value.lower())
+            value = {
+                "true": True,
+                "t": True,
+                "1": True,
+                "false": False,
+                "f": False,
+                "0": False,
+            }.get(value.lower())
         elif not isinstance(literal, str):
             value, literal = number(value), Fraction(literal)
         elif (wanted := moment(literal.strip())) is not None:
@@ -200,13 +221,41 @@ def oracle(condition: Condition, row: dict[str, Any]) -> Any:
             signs, word = ["="] * len(condition.values), "or"
         case sign:
             return single(value, sign, condition.values[0])
-    parts = (ColumnTest(condition.column, *one) for one in zip(signs, zip(condition.values, strict=True), strict=True))
+    parts = (
+        ColumnTest(condition.column, *one)
+        for one in zip(signs, zip(condition.values, strict=True), strict=True)
+    )
     answer = oracle(Joined(word, tuple(parts)), row)
     return answer if answer is None or not condition.negated else not answer
 
 
-TEXTS = ["", " ", "NA", "x", " x", "X", "é", "1", "01", "1.0", "-1", "1e0", "9" * 20, "-inf", ".5", "true", "F", "0"]
-TIMES = ["2011-01-01", "2011-01-01 00:00", "2011-01-01T12:00:00.500000", "2010-12-31 23:00:00-01:00", "2011-02-30"]
+TEXTS = [
+    "",
+    " ",
+    "NA",
+    "x",
+    " x",
+    "X",
+    "é",
+    "1",
+    "01",
+    "1.0",
+    "-1",
+    "1e0",
+    "9" * 20,
+    "-inf",
+    ".5",
+    "true",
+    "F",
+    "0",
+]
+TIMES = [
+    "2011-01-01",
+    "2011-01-01 00:00",
+    "2011-01-01T12:00:00.500000",
+    "2010-12-31 23:00:00-01:00",
+    "2011-02-30",
+]
 INTEGERS = [0, 1, -1, 127, -128]
 MOMENTS = st.datetimes(datetime(2010, 12, 31), datetime(2011, 1, 2))
 LARGE = [2**53, 2**53 + 1, -(2**63), 2**63 - 1]
@@ -215,9 +264,21 @@ TENTHS = [Decimal("0.1"), Decimal("-0.01"), 0, 1]
 WHEN = st.sampled_from(TIMES[:4])
 # Of each type: its values, and the literals that it may be compared with.
 KINDS: dict[str, tuple[Any, Any, Any]] = {
-    "text": (pa.string(), st.sampled_from(TEXTS + TIMES), st.sampled_from([*TEXTS, *TIMES, 1, Decimal("0.5"), True])),
-    "integer": (pa.int8(), st.sampled_from(INTEGERS), st.sampled_from([*INTEGERS, 128, -129, Decimal("0.5"), True])),
-    "unsigned": (pa.uint64(), st.sampled_from([0, 2**64 - 1]), st.sampled_from([0, -1, 2**64 - 1, 2**64])),
+    "text": (
+        pa.string(),
+        st.sampled_from(TEXTS + TIMES),
+        st.sampled_from([*TEXTS, *TIMES, 1, Decimal("0.5"), True]),
+    ),
+    "integer": (
+        pa.int8(),
+        st.sampled_from(INTEGERS),
+        st.sampled_from([*INTEGERS, 128, -129, Decimal("0.5"), True]),
+    ),
+    "unsigned": (
+        pa.uint64(),
+        st.sampled_from([0, 2**64 - 1]),
+        st.sampled_from([0, -1, 2**64 - 1, 2**64]),
+    ),
     "large": (pa.int64(), st.sampled_from(LARGE), st.sampled_from([*LARGE, 2**63])),
     "float": (pa.float64(), st.sampled_from(FLOATS), st.sampled_from(TENTHS)),
     "decimal": (pa.decimal128(10, 2), st.decimals(-1, 1, places=2), st.sampled_from(TENTHS)),
@@ -227,7 +288,11 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
     "millis": (pa.timestamp("ms"), MOMENTS.map(lambda one: one.replace(microsecond=500_000)), WHEN),
     "micros": (pa.timestamp("us"), MOMENTS, WHEN),
     "nanos": (pa.timestamp("ns"), MOMENTS, WHEN),
-    "zoned": (pa.timestamp("us", "Europe/Berlin"), MOMENTS.map(lambda one: one.replace(tzinfo=UTC)), WHEN),
+    "zoned": (
+        pa.timestamp("us", "Europe/Berlin"),
+        MOMENTS.map(lambda one: one.replace(tzinfo=UTC)),
+        WHEN,
+    ),
 }
 
 
@@ -237,19 +302,28 @@ def tables(draw: Any, kinds: Any = tuple(KINDS)) -> Any:
     chosen = draw(st.lists(st.sampled_from(kinds), min_size=2, max_size=2))
     values = [st.none() | KINDS[kind][1] for kind in chosen]
     rows = draw(st.lists(st.tuples(*values), max_size=8))
-    parts = [conditions(st.just(name), KINDS[kind][2]) for name, kind in zip("ab", chosen, strict=True)]
+    parts = [
+        conditions(st.just(name), KINDS[kind][2]) for name, kind in zip("ab", chosen, strict=True)
+    ]
     first, second = draw(parts[0]), draw(parts[1])
     joined = Joined(draw(AND_OR), (first, second))
     return chosen, rows, draw(st.sampled_from([joined, Joined("not", (joined,))]))
 
 
 def columns(chosen: Any, rows: Any) -> dict[str, pa.Array]:
-    return {name: pa.array(values, KINDS[kind][0]) for name, kind, *values in zip("ab", chosen, *rows, strict=True)}
+    return {
+        name: pa.array(values, KINDS[kind][0])
+        for name, kind, *values in zip("ab", chosen, *rows, strict=True)
+    }
 
 
 @given(tables())
 @example(
-    (["text", "text"], [("é", " x")], Joined("and", (ColumnTest("a", ">", ("x",)), ColumnTest("b", "=", ("x ",)))))
+    (
+        ["text", "text"],
+        [("é", " x")],
+        Joined("and", (ColumnTest("a", ">", ("x",)), ColumnTest("b", "=", ("x ",)))),
+    )
 )
 def test_rows_pass_as_in_sql_and_each_by_itself(case: Any) -> None:
     chosen, rows, condition = case
@@ -262,7 +336,10 @@ def test_rows_pass_as_in_sql_and_each_by_itself(case: Any) -> None:
         coded = {name: column.dictionary_encode() for name, column in held.items()}
         assert passing(condition, coded, "it").to_pylist() == expected
     wide = {pa.string(): pa.string_view()}
-    viewed = {name: plain(column.cast(wide.get(column.type, column.type))) for name, column in held.items()}
+    viewed = {
+        name: plain(column.cast(wide.get(column.type, column.type)))
+        for name, column in held.items()
+    }
     assert passing(condition, viewed, "it").to_pylist() == expected
 
 
@@ -274,12 +351,17 @@ def parquet(table: pa.Table, folder: Path) -> Path:
 
 def pandas_objects(table: pa.Table) -> pd.DataFrame:
     named = zip(table.column_names, table.columns, strict=True)
-    return pd.DataFrame({name: pd.Series(column.to_pylist(), dtype=object) for name, column in named})
+    return pd.DataFrame(
+        {name: pd.Series(column.to_pylist(), dtype=object) for name, column in named}
+    )
 
 
 def csv(table: pa.Table, folder: Path) -> Path:
     # As Python writes them, and so that a comparison with a text would compare other letters.
-    columns = [["" if value is None else str(value) for value in column.to_pylist()] for column in table.columns]
+    columns = [
+        ["" if value is None else str(value) for value in column.to_pylist()]
+        for column in table.columns
+    ]
     lines = [";".join(table.column_names), *map(";".join, zip(*columns, strict=True))]
     (folder / "a.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder / "a.csv"
@@ -305,13 +387,19 @@ def kept(source: Any, condition: Condition | None) -> list[int]:
 @settings(max_examples=40)
 @given(case=tables([kind for kind in KINDS if kind not in ("zoned", "nanos")]))
 @pytest.mark.one_in(3)
-def test_the_same_rows_pass_in_every_source(write: str, case: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_same_rows_pass_in_every_source(
+    write: str, case: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     chosen, rows, condition = case
     if "pandas" in write and {"large", "unsigned"} & {*chosen}:
         return  # pandas makes floats of integers beside missing ones
     places = pa.array(range(len(rows)), pa.int64())
     table = pa.table({"row": places, "copy": places, **columns(chosen, rows)})
-    expected = [place for place, row in enumerate(rows) if oracle(condition, dict(zip("ab", row, strict=True))) is True]
+    expected = [
+        place
+        for place, row in enumerate(rows)
+        if oracle(condition, dict(zip("ab", row, strict=True))) is True
+    ]
     source = WRITERS[write](table, tmp_path_factory.mktemp("a"))
     try:
         kept(table, condition)
@@ -326,14 +414,36 @@ def test_the_same_rows_pass_in_every_source(write: str, case: Any, tmp_path_fact
 @pytest.mark.parametrize(
     ("kind", "values", "where", "message"),
     [
-        (pa.int64(), [1], "a = 'x'", "where compares column 'a' of the table with a text, and its type is int64"),
-        (pa.date32(), [1], "a = 1", "with a number, and its type is date32[day]: compare it with a date, such as"),
-        (pa.date32(), [1], "a = 'monday'", "with a text, and its type is date32[day]: compare it with a date, such as"),
-        (pa.bool_(), [True], "a = 1", "with a number, and its type is bool: compare it with true or false"),
+        (
+            pa.int64(),
+            [1],
+            "a = 'x'",
+            ("where compares column 'a' of the table with a text, and its type is int64"),
+        ),
+        (
+            pa.date32(),
+            [1],
+            "a = 1",
+            ("with a number, and its type is date32[day]: compare it with a date, such as"),
+        ),
+        (
+            pa.date32(),
+            [1],
+            "a = 'monday'",
+            ("with a text, and its type is date32[day]: compare it with a date, such as"),
+        ),
+        (
+            pa.bool_(),
+            [True],
+            "a = 1",
+            ("with a number, and its type is bool: compare it with true or false"),
+        ),
         (pa.list_(pa.int8()), [[1]], "a in (1)", "with a number, and its type is list"),
     ],
 )
-def test_types_that_cannot_be_compared_are_named(kind: Any, values: Any, where: str, message: str) -> None:
+def test_types_that_cannot_be_compared_are_named(
+    kind: Any, values: Any, where: str, message: str
+) -> None:
     for rows in (values, values[:0]):  # also where there are none
         ones = pa.array([1] * len(rows), pa.int8())
         table = pa.table({"row": ones, "copy": ones, "a": pa.array(rows, kind)})
@@ -359,7 +469,9 @@ ALPHABET = "aB%_!é😀\\.*[]^$|(\n"
 
 @given(
     st.lists(st.none() | st.text(ALPHABET, max_size=6), min_size=1, max_size=5),
-    st.lists(st.sampled_from([*ALPHABET.replace("!", ""), "!%", "!_", "!!"]), max_size=5).map("".join),
+    st.lists(st.sampled_from([*ALPHABET.replace("!", ""), "!%", "!_", "!!"]), max_size=5).map(
+        "".join
+    ),
     st.sampled_from(["", "!"]),
 )
 @example(["tea", "ea", "Tea", "green tea\nbag"], "%tea%", "")
@@ -369,7 +481,10 @@ def test_like_is_that_of_sql(texts: list[str | None], pattern: str, escape: str)
     expected = [None if text is None else likened(text, pattern.strip(), escape) for text in bare]
     test = ColumnTest("a", "like", (pattern,), escape=escape)
     for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
-        assert passing(test, {"a": pa.array(texts, pa.string()).cast(kind)}, "it").to_pylist() == expected
+        assert (
+            passing(test, {"a": pa.array(texts, pa.string()).cast(kind)}, "it").to_pylist()
+            == expected
+        )
     opposite = ColumnTest("a", "like", (pattern,), True, escape)
     found = passing(opposite, {"a": pa.array(texts, pa.string())}, "it").to_pylist()
     assert found == [None if one is None else not one for one in expected]
@@ -378,13 +493,19 @@ def test_like_is_that_of_sql(texts: list[str | None], pattern: str, escape: str)
 def test_like_looks_at_texts_and_whole_numbers_in_every_source(tmp_path: Path) -> None:
     codes, texts = [536365, 54, 65, None], ["tea", "iced tea", "Tea", None]
     table = pa.table({"row": range(4), "copy": range(4), "a": codes, "b": texts})
-    for where, rows in (("a like '5%'", [0, 1]), ("b not like '%tea'", [2]), ("a like '_5' and b like 'T__'", [2])):
+    for where, rows in (
+        ("a like '5%'", [0, 1]),
+        ("b not like '%tea'", [2]),
+        (("a like '_5' and b like 'T__'"), [2]),
+    ):
         for write in WRITERS.values():
             source = write(table, tmp_path)
             if not isinstance(source, pd.DataFrame):  # there 54 is 54.0 beside a missing one
                 assert kept(source, where_of(where)) == rows, (write, where)
     prices = pa.table({"row": [1], "copy": [1], "a": [1.5]})
-    with pytest.raises(fim.DataError, match="column 'a' of the table with a pattern, and its type is double"):
+    with pytest.raises(
+        fim.DataError, match=("column 'a' of the table with a pattern, and its type is double")
+    ):
         kept(prices, where_of("a like '1%'"))
 
 
@@ -395,7 +516,9 @@ def test_sources_without_columns(source: Any, tmp_path: Path) -> None:
     with pytest.raises(fim.ParameterError, match="where cannot be used with"):
         read_transactions(source, where="country = 'France'")
     read = fim.read_transactions([["milk"]])
-    with pytest.raises(fim.ParameterError, match="leave out where: these purchases have been read already"):
+    with pytest.raises(
+        fim.ParameterError, match=("leave out where: these purchases have been read already")
+    ):
         read_transactions(read, where="country = 'France'")
 
 
@@ -404,9 +527,13 @@ def test_what_rows_are_chosen_by_is_no_item(form: str) -> None:
     cells: dict[str, Any] = {"one": ["milk", "milk", None], "two": [None, "tea", "tea"]}
     if form == "one-hot":
         cells = {"milk": [1, 1, 0], "tea": [0, 1, 1]}
-    table = pa.table({**cells, "country": ["France", "Spain", "France"], "member": [True, True, False]})
+    table = pa.table(
+        {**cells, "country": ["France", "Spain", "France"], "member": [True, True, False]}
+    )
     for source in (table, table.to_pandas(), pl.from_arrow(table)):
-        read = read_transactions(source, input_format=form, where="country = 'France' and member = true")
+        read = read_transactions(
+            source, input_format=form, where=("country = 'France' and member = true")
+        )
         assert (labels_of(read.vocabulary), read.baskets) == (["milk"], 1)
 
 
@@ -427,15 +554,33 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
     for place in range(group.num_columns):  # the last one is damaged
         column = group.column(place)
         start = column.dictionary_page_offset or column.data_page_offset
-        content[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+        content[start : start + column.total_compressed_size] = (
+            b"\xff" * column.total_compressed_size
+        )
     (tmp_path / "a.parquet").write_bytes(content)
     for where in (
-        *("row < 900", "not row >= 900", "price between 10 and 20.5", "day in ('1970-01-05', '1971-01-01')"),
-        *("country = 'France'", "country in ('Austria', 'Spain') and row < 5", "row < 5 or price = 7", "row = 12.5"),
+        *(
+            "row < 900",
+            "not row >= 900",
+            "price between 10 and 20.5",
+            ("day in ('1970-01-05', '1971-01-01')"),
+        ),
+        *(
+            "country = 'France'",
+            "country in ('Austria', 'Spain') and row < 5",
+            ("row < 5 or price = 7"),
+            "row = 12.5",
+        ),
     ):
         expected = kept(table, where_of(where))
         assert kept(tmp_path / "a.parquet", where_of(where)) == expected
-    for where in ("row >= 899", "not row < 900", "country = 'Sweden'", "country is null", "price <> 3"):
+    for where in (
+        "row >= 899",
+        "not row < 900",
+        "country = 'Sweden'",
+        "country is null",
+        "price <> 3",
+    ):
         with pytest.raises(fim.DataError, match="truncated, damaged"):
             kept(tmp_path / "a.parquet", where_of(where))
     for place, name in enumerate(("2010", "2011", "x")):
@@ -451,8 +596,12 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
     "condition", ["x >= true", "x < true", "x = true", "x in (true, 7)", "x between true and true"]
 )
 @pytest.mark.parametrize("last", [5, -3, 1, 0])
-def test_truth_values_hide_no_row_group_of_numbers(condition: str, last: int, tmp_path: Path) -> None:
-    """Of numbers 0 and 1 are truth values. One that is neither must decide of no other row whether it is read."""
+def test_truth_values_hide_no_row_group_of_numbers(
+    condition: str, last: int, tmp_path: Path
+) -> None:
+    """Of numbers 0 and 1 are truth values. One that is neither must decide of no other row whether
+    it is read.
+    """
     table = pa.table({"row": [1, 2, 3, 4, 5], "item": ["a"] * 5, "x": [1, 1, 0, 1, last]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     how: dict[str, Any] = {"basket": "row", "item": "item", "where": condition}
@@ -467,14 +616,18 @@ def test_bounds_that_are_no_numbers_hide_no_row_group() -> None:
     """An old writer may have made them: its bounds are NaN."""
     statistics = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
     group = SimpleNamespace(column=lambda _: SimpleNamespace(statistics=statistics))
-    assert of_row_group(ColumnTest("x", ">", (1,)), group, {"x": 0}, pa.schema([("x", pa.float64())]), "a")
+    assert of_row_group(
+        ColumnTest("x", ">", (1,)), group, {"x": 0}, pa.schema([("x", pa.float64())]), "a"
+    )
 
 
 def test_white_space_hides_no_row_group(tmp_path: Path) -> None:
     texts = ["x", " x", "\tx", "\u3000x", "x\u3000", "xx", "w", "NA", "\u00a0y"]
     places = [*range(len(texts))]
     pyarrow.parquet.write_table(
-        pa.table({"row": places, "copy": places, "a": texts}), tmp_path / "a.parquet", row_group_size=1
+        pa.table({"row": places, "copy": places, "a": texts}),
+        tmp_path / "a.parquet",
+        row_group_size=1,
     )
     assert kept(tmp_path / "a.parquet", where_of("a = ' x'")) == [0, 1, 2, 3, 4]
     assert kept(tmp_path / "a.parquet", where_of("a in ('y', 'w')")) == [6, 8]
@@ -483,7 +636,9 @@ def test_white_space_hides_no_row_group(tmp_path: Path) -> None:
 
 def test_what_is_finer_than_a_microsecond_is_cut_off(tmp_path: Path) -> None:
     nanos = [-1, 0, 999, 1000]
-    table = pa.table({"row": [0, 1, 2, 3], "copy": [0, 1, 2, 3], "a": pa.array(nanos, pa.timestamp("ns"))})
+    table = pa.table(
+        {"row": [0, 1, 2, 3], "copy": [0, 1, 2, 3], "a": pa.array(nanos, pa.timestamp("ns"))}
+    )
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1)
     for source in (table, tmp_path / "a.parquet", table.to_pandas()):
         assert kept(source, where_of("a = '1970-01-01'")) == [1, 2]
@@ -494,23 +649,51 @@ def test_what_is_finer_than_a_microsecond_is_cut_off(tmp_path: Path) -> None:
 
 WHERES = [
     ("country = 'France'", lambda row: row["country"] == "France"),
-    ("day >= '2011-06-01' and price < 10", lambda row: row["day"] >= date(2011, 6, 1) and row["price"] < 10),
-    ("not (country = 'France' or price >= 9.5)", lambda row: row["country"] == "Spain" and row["price"] < 9.5),
-    ("order_id < 200 and not product = 'product 1'", lambda row: row["order_id"] < 200 and row["product"][-2:] != " 1"),
+    (
+        "day >= '2011-06-01' and price < 10",
+        lambda row: row["day"] >= date(2011, 6, 1) and row["price"] < 10,
+    ),
+    (
+        "not (country = 'France' or price >= 9.5)",
+        lambda row: row["country"] == "Spain" and row["price"] < 9.5,
+    ),
+    (
+        "order_id < 200 and not product = 'product 1'",
+        lambda row: row["order_id"] < 200 and row["product"][-2:] != " 1",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("where", "passes"), WHERES)
-def test_the_same_condition_gives_the_same_release(where: str, passes: Callable[..., bool], tmp_path: Path) -> None:
+def test_the_same_condition_gives_the_same_release(
+    where: str, passes: Callable[..., bool], tmp_path: Path
+) -> None:
     table = sales()
     rows = [row for row in table.to_pylist() if passes(row)]
     assert 0 < len(rows) < len(table)
-    said: dict[str, Any] = {**COLUMNS, "missing_user": "drop", "top": 5, "supports": True, "seed": 1, "epsilon": 30}
+    said: dict[str, Any] = {
+        **COLUMNS,
+        "missing_user": "drop",
+        "top": 5,
+        "supports": True,
+        "seed": 1,
+        "epsilon": 30,
+    }
     expected = fim.mine(pa.Table.from_pylist(rows, table.schema), **said).to_dict()
     assert expected["itemsets"]
     pyarrow.parquet.write_table(table, tmp_path / "sales.parquet", row_group_size=50)
-    csv_file, folders = as_csv(table, tmp_path / "sales.csv"), as_partitions(table, tmp_path / "parts")
-    sources: list[Any] = [table, tmp_path / "sales.parquet", csv_file, folders, table.to_pandas(), pl.from_arrow(table)]
+    csv_file, folders = (
+        as_csv(table, tmp_path / "sales.csv"),
+        as_partitions(table, tmp_path / "parts"),
+    )
+    sources: list[Any] = [
+        table,
+        tmp_path / "sales.parquet",
+        csv_file,
+        folders,
+        table.to_pandas(),
+        pl.from_arrow(table),
+    ]
     for source in [*sources, as_sqlite(table, tmp_path / "shop.db")]:
         more: Any = {"query": QUERY} if str(source).startswith("sqlite:") else {}
         found = fim.mine(source, where=where, **more, **said).to_dict()
@@ -530,11 +713,17 @@ def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
     assert release.rows_read[0] in release.to_markdown().replace("\\", "")
     release.save(tmp_path / "release.json")
     assert fim.load(tmp_path / "release.json").where == normal
-    counted = fim.count(sales(), [["product 0"]], where=where, basket="order_id", item="product", seed=1)
+    counted = fim.count(
+        sales(), [["product 0"]], where=where, basket="order_id", item="product", seed=1
+    )
     assert counted.to_dict()["where"] == normal
     assert "where" not in fim.mine([["milk"]] * 9, seed=1).to_dict()
-    seen = fim.inspect(as_csv(sales(), tmp_path / "sales.csv"), where=where, **COLUMNS, missing_user="drop")
+    seen = fim.inspect(
+        as_csv(sales(), tmp_path / "sales.csv"), where=where, **COLUMNS, missing_user="drop"
+    )
     assert str(seen.read_as).endswith(f"; where {normal}")
     assert {column.name: column.role for column in seen.columns}["country"] == "where"
-    assert seen.rows == sum(row["country"] == "France" and row["price"] < 5 for row in sales().to_pylist())
+    assert seen.rows == sum(
+        row["country"] == "France" and row["price"] < 5 for row in sales().to_pylist()
+    )
     assert "--where" in command_for(seen)

@@ -102,8 +102,11 @@ def test_exponential_on_any_spectrum(
 ) -> None:
     size = max(1, len(supports) + zeros)
     slow = oracles.exponential_distribution(
-        supports, exact(epsilon), neighbors=neighbors, universe_size=size
-    )  # type: ignore[arg-type]
+        supports,
+        exact(epsilon),
+        neighbors=neighbors,  # type: ignore[arg-type]
+        universe_size=size,
+    )
     spectrum = SupportSpectrum.from_supports(supports, size)
     assert_same(outcomes(Exponential(epsilon, neighbors), spectrum), with_abstention(slow, 0.0))
 

@@ -98,14 +98,14 @@ FORMS: dict[str, Callable[[Path], Any]] = {
 
 
 def same(one: Transactions, two: Transactions) -> bool:
-    arrays = [
+    arrays: list[tuple[Any, Any]] = [
         (one.offsets, two.offsets),
         (one.items, two.items),
         (one.unit_offsets, two.unit_offsets),
     ]
     return labels_of(one.vocabulary) == labels_of(two.vocabulary) and all(
         np.array_equal(*pair) for pair in arrays
-    )  # type: ignore[arg-type]
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -36,7 +36,7 @@ def legend_below(figure: Any, panels: Iterable[Any], columns: int) -> None:
 
 
 def draw(folder: Path, name: str, paint: Callable[[Any], None], height: float) -> None:
-    """Write NAME.png and NAME.svg to the folder, SHOWN inches wide.
+    """Write NAME.svg to the folder, SHOWN inches wide.
 
     paint: fills an empty matplotlib figure. height: in inches. The same figures give the same
     bytes.
@@ -47,14 +47,10 @@ def draw(folder: Path, name: str, paint: Callable[[Any], None], height: float) -
         )
         paint(figure)
         folder.mkdir(parents=True, exist_ok=True)
-        for suffix, metadata in (
-            ("png", {"Software": None}),
-            ("svg", {"Date": None, "Creator": None}),
-        ):
-            path = folder / f"{name}.{suffix}"
-            part = path.with_name(f"{path.name}.part")
-            figure.savefig(part, format=suffix, dpi=120, metadata=metadata)
-            part.replace(path)
+        path = folder / f"{name}.svg"
+        unfinished = path.with_name(f"{path.name}.part")
+        figure.savefig(unfinished, format="svg", metadata={"Date": None, "Creator": None})
+        unfinished.replace(path)
 
 
 @contextmanager

@@ -56,7 +56,6 @@ def test_quick_run_writes_figures_picture_and_page(tmp_path: Path) -> None:
         assert ours["status"] == "ok"
         assert 0 < ours["seconds"]["min"] <= ours["seconds"]["median"] <= ours["seconds"]["max"]
     assert results["growth"][-1]["process"]["peak"]["median"] > 10**7
-    assert (page.parent / "figures" / "counting.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (page.parent / "figures" / "counting.svg").read_text()
     text = page.read_text()
     assert "(figures/counting.svg)" in text

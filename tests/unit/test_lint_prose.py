@@ -9,27 +9,20 @@ from real_data import REPOSITORY
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 import lint_prose
 
-LONG = "some word " * 12 + "and other."  # 26 words
+LONG = "some word " * 15 + "other."  # 31 words
 BAD = [
-    (LONG, 1, "26 words"),
-    ("- one\n- " + LONG.replace(" other.", ";\n  other."), 2, "26 words"),
-    ("| cell | " + LONG + " |", 1, "26 words"),
+    (LONG, 1, "31 words"),
+    ("- one\n- " + LONG.replace(" other.", ";\n  other."), 2, "31 words"),
+    ("| cell | " + LONG + " |", 1, "31 words"),
     ("Fine.\nAll pass, but for\none.", 2, "banned: but for"),
-    ("It tells the size.", 1, "banned: tells"),
     ("## Whom it protects", 1, "banned: Whom"),
     ("Noise is added to the\nthe count.", 1, "doubled: the the"),
-    ("`x` is 1. What is measured is time.", 1, "a clause is the subject"),
-    ("**Who pays** is known.", 1, "a clause is the subject"),
-    ("That the noise is small follows.", 1, "a clause is the subject"),
-    ("```\ncode\n```\n\nWhether it holds is open.", 5, "a clause is the subject"),
 ]
 GOOD = [
     LONG.removesuffix(" other."),
-    "some word " * 12 + "c(1) ≥ c(2) ≥ … `so many` [x + y](of_which.md) 12.",
-    "What is measured? That bound is p.",
-    "It tells you more. A number tells the two apart.",
-    "| Whether a row counts. | What it is, such as text. |",
-    "```\nso many told\n```\n\n    in place of\n\n> held to\n\n<!-- whom -->",
+    "some word " * 14 + "c(1) ≥ c(2) ≥ … `but for` [x + y](of_which.md) 12.",
+    "What is measured? That bound is p. What is measured is time.",
+    "```\nbut for whom\n```\n\n    in place of\n\n> held to\n\n<!-- whom -->",
     "- item\n\n    ```sh\n    so many\n    ```",
 ]
 
@@ -50,15 +43,15 @@ def test_docstrings_help_and_messages_are_read() -> None:
 def asked(rows: int) -> None:
     """What was asked for.
 
-    rows: Whether it has rows. So many rows are read.
+    rows: Whether it has rows, but for one.
     """
     raise ValueError(f"{{rows}} rows. Who asks gets whom he wants.", "{LONG}")
 
 def _own() -> None:
-    """What so many wrote."""
+    """Rows of whom."""
 '''
     found = {each.rule for each in lint_prose.findings("module.py", source)}
-    assert found == {"banned: So many", "banned: whom", "a clause is the subject", "26 words"}
+    assert found == {"banned: but for", "banned: whom", "31 words"}
 
 
 def test_sql_and_style_sheets_in_the_code_are_no_prose() -> None:

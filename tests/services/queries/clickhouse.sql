@@ -1,5 +1,3 @@
--- ------------------------------------------------------------ levelwise
-
 CREATE TEMPORARY TABLE fim_rows AS
 SELECT
   *
@@ -449,25 +447,29 @@ FROM (
     "t11"."order" < 150
 ) AS "t12";
 
-SELECT DISTINCT
-  *
+CREATE TEMPORARY TABLE fim_recoded AS
+SELECT
+  "t4"."unit" AS "unit",
+  "t4"."basket" AS "basket",
+  "t2"."code" AS "item"
 FROM (
   SELECT
-    "t1"."times" AS "times",
-    "t3"."total" AS "total"
-  FROM "fim_held" AS "t1"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t3"
-    ON "t1"."unit" = "t3"."unit"
-) AS "t4";
+    "t0"."unit" AS "unit",
+    "t0"."basket" AS "basket",
+    "t0"."item" AS "item"
+  FROM "fim_long" AS "t0"
+  WHERE
+    "t0"."part" = 0
+) AS "t4"
+INNER JOIN "fim_codes" AS "t2"
+  ON "t4"."item" = "t2"."item";
 
--- fim_weights is uploaded: times, total, weight
+CREATE TEMPORARY TABLE fim_held AS
+SELECT
+  "t0"."unit" AS "unit",
+  "t0"."times" AS "times",
+  "t0"."pair" AS "place"
+FROM "fim_pairs" AS "t0";
 
 SELECT
   "t6"."place" AS "place",
@@ -494,63 +496,6 @@ FROM (
 ) AS "t6"
 GROUP BY
   "t6"."place";
-
--- fim_codes is uploaded: item, code
-
-CREATE TEMPORARY TABLE fim_recoded AS
-SELECT
-  "t4"."unit" AS "unit",
-  "t4"."basket" AS "basket",
-  "t2"."code" AS "item"
-FROM (
-  SELECT
-    "t0"."unit" AS "unit",
-    "t0"."basket" AS "basket",
-    "t0"."item" AS "item"
-  FROM "fim_long" AS "t0"
-  WHERE
-    "t0"."part" = 0
-) AS "t4"
-INNER JOIN "fim_codes" AS "t2"
-  ON "t4"."item" = "t2"."item";
-
-CREATE TEMPORARY TABLE fim_pairs AS
-WITH "t2" AS (
-  SELECT
-    "t1"."unit" AS "unit",
-    "t1"."item" AS "item",
-    "t1"."times" AS "times",
-    "t1"."unit" AS "basket"
-  FROM (
-    SELECT
-      "t0"."unit" AS "unit",
-      "t0"."item" AS "item",
-      COUNT(*) AS "times"
-    FROM "fim_recoded" AS "t0"
-    GROUP BY
-      "t0"."unit",
-      "t0"."item"
-  ) AS "t1"
-)
-SELECT
-  "t4"."unit" AS "unit",
-  "t4"."basket" AS "basket",
-  (
-    "t5"."item" * 10
-  ) + "t4"."item" AS "pair",
-  LEAST("t4"."times", "t5"."times") AS "times"
-FROM "t2" AS "t4"
-INNER JOIN "t2" AS "t5"
-  ON "t4"."basket" = "t5"."basket" AND "t4"."item" < "t5"."item";
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  "t0"."unit" AS "unit",
-  "t0"."times" AS "times",
-  "t0"."pair" AS "place"
-FROM "fim_pairs" AS "t0";
-
--- fim_candidates is uploaded: pair, i2, place
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
@@ -609,114 +554,6 @@ FROM (
     ) AS "t10"
   ) AS "t11"
 ) AS "t12";
-
-SELECT
-  "t6"."place" AS "place",
-  SUM("t6"."weight") AS "value"
-FROM (
-  SELECT
-    "t2"."unit" AS "unit",
-    "t2"."place" AS "place",
-    "t2"."times" AS "times",
-    "t5"."total" AS "total",
-    "t3"."weight" AS "weight"
-  FROM "fim_held" AS "t2"
-  INNER JOIN (
-    SELECT
-      "t0"."unit" AS "unit",
-      SUM("t0"."times") AS "total"
-    FROM "fim_held" AS "t0"
-    GROUP BY
-      "t0"."unit"
-  ) AS "t5"
-    ON "t2"."unit" = "t5"."unit"
-  INNER JOIN "fim_weights" AS "t3"
-    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
-) AS "t6"
-GROUP BY
-  "t6"."place";
-
--- fim_candidates is uploaded: pair, place
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  "t17"."unit" AS "unit",
-  "t17"."place" AS "place",
-  1 AS "times"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t4"."unit" AS "unit",
-      "t5"."place" AS "place",
-      "t4"."times" AS "times"
-    FROM "fim_pairs" AS "t4"
-    INNER JOIN "fim_candidates" AS "t5"
-      ON "t4"."pair" = "t5"."pair"
-  ) AS "t9"
-  UNION ALL
-  SELECT
-    *
-  FROM (
-    SELECT
-      "t15"."unit" AS "unit",
-      "t15"."place" AS "place",
-      "t15"."times" AS "times"
-    FROM (
-      SELECT
-        "t14".*
-        EXCEPT ("more")
-      FROM (
-        SELECT
-          "t13"."unit" AS "unit",
-          "t13"."basket" AS "basket",
-          "t13"."pair" AS "pair",
-          LEAST("t13"."times", "t13"."more") AS "times",
-          "t13"."i2" AS "i2",
-          "t13"."place" AS "place",
-          "t13"."more" AS "more"
-        FROM (
-          SELECT
-            "t4"."unit" AS "unit",
-            "t4"."basket" AS "basket",
-            "t4"."pair" AS "pair",
-            "t4"."times" AS "times",
-            "t6"."i2" AS "i2",
-            "t6"."place" AS "place",
-            "t12"."more" AS "more"
-          FROM "fim_pairs" AS "t4"
-          INNER JOIN "fim_candidates" AS "t6"
-            ON "t4"."pair" = "t6"."pair"
-          INNER JOIN (
-            SELECT
-              "t10"."basket" AS "basket",
-              "t10"."times" AS "more",
-              "t10"."item" AS "i2"
-            FROM (
-              SELECT
-                "t7"."unit" AS "unit",
-                "t7"."item" AS "item",
-                "t7"."times" AS "times",
-                "t7"."unit" AS "basket"
-              FROM (
-                SELECT
-                  "t3"."unit" AS "unit",
-                  "t3"."item" AS "item",
-                  COUNT(*) AS "times"
-                FROM "fim_recoded" AS "t3"
-                GROUP BY
-                  "t3"."unit",
-                  "t3"."item"
-              ) AS "t7"
-            ) AS "t10"
-          ) AS "t12"
-            ON "t4"."basket" = "t12"."basket" AND "t6"."i2" = "t12"."i2"
-        ) AS "t13"
-      ) AS "t14"
-    ) AS "t15"
-  ) AS "t16"
-) AS "t17";
 
 SELECT
   "t18"."number" AS "place",
@@ -805,6 +642,88 @@ FROM (
 GROUP BY
   "t18"."number";
 
+-- fim_candidates is uploaded: pair, i2, place
+
+CREATE TEMPORARY TABLE fim_held AS
+SELECT
+  "t17"."unit" AS "unit",
+  "t17"."place" AS "place",
+  1 AS "times"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "t4"."unit" AS "unit",
+      "t5"."place" AS "place",
+      "t4"."times" AS "times"
+    FROM "fim_pairs" AS "t4"
+    INNER JOIN "fim_candidates" AS "t5"
+      ON "t4"."pair" = "t5"."pair"
+  ) AS "t9"
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    SELECT
+      "t15"."unit" AS "unit",
+      "t15"."place" AS "place",
+      "t15"."times" AS "times"
+    FROM (
+      SELECT
+        "t14".*
+        EXCEPT ("more")
+      FROM (
+        SELECT
+          "t13"."unit" AS "unit",
+          "t13"."basket" AS "basket",
+          "t13"."pair" AS "pair",
+          LEAST("t13"."times", "t13"."more") AS "times",
+          "t13"."i2" AS "i2",
+          "t13"."place" AS "place",
+          "t13"."more" AS "more"
+        FROM (
+          SELECT
+            "t4"."unit" AS "unit",
+            "t4"."basket" AS "basket",
+            "t4"."pair" AS "pair",
+            "t4"."times" AS "times",
+            "t6"."i2" AS "i2",
+            "t6"."place" AS "place",
+            "t12"."more" AS "more"
+          FROM "fim_pairs" AS "t4"
+          INNER JOIN "fim_candidates" AS "t6"
+            ON "t4"."pair" = "t6"."pair"
+          INNER JOIN (
+            SELECT
+              "t10"."basket" AS "basket",
+              "t10"."times" AS "more",
+              "t10"."item" AS "i2"
+            FROM (
+              SELECT
+                "t7"."unit" AS "unit",
+                "t7"."item" AS "item",
+                "t7"."times" AS "times",
+                "t7"."unit" AS "basket"
+              FROM (
+                SELECT
+                  "t3"."unit" AS "unit",
+                  "t3"."item" AS "item",
+                  COUNT(*) AS "times"
+                FROM "fim_recoded" AS "t3"
+                GROUP BY
+                  "t3"."unit",
+                  "t3"."item"
+              ) AS "t7"
+            ) AS "t10"
+          ) AS "t12"
+            ON "t4"."basket" = "t12"."basket" AND "t6"."i2" = "t12"."i2"
+        ) AS "t13"
+      ) AS "t14"
+    ) AS "t15"
+  ) AS "t16"
+) AS "t17";
+
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
   *
@@ -861,6 +780,8 @@ FROM (
     "t2"."item"
 ) AS "t3";
 
+-- fim_codes is uploaded: item, code
+
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT
   "t2"."unit" AS "unit",
@@ -869,6 +790,37 @@ SELECT
 FROM "fim_recoded" AS "t2"
 INNER JOIN "fim_codes" AS "t3"
   ON "t2"."item" = "t3"."item";
+
+-- fim_candidates is uploaded: pair, place
+
+CREATE TEMPORARY TABLE fim_pairs AS
+WITH "t2" AS (
+  SELECT
+    "t1"."unit" AS "unit",
+    "t1"."item" AS "item",
+    "t1"."times" AS "times",
+    "t1"."unit" AS "basket"
+  FROM (
+    SELECT
+      "t0"."unit" AS "unit",
+      "t0"."item" AS "item",
+      COUNT(*) AS "times"
+    FROM "fim_recoded" AS "t0"
+    GROUP BY
+      "t0"."unit",
+      "t0"."item"
+  ) AS "t1"
+)
+SELECT
+  "t4"."unit" AS "unit",
+  "t4"."basket" AS "basket",
+  (
+    "t5"."item" * 10
+  ) + "t4"."item" AS "pair",
+  LEAST("t4"."times", "t5"."times") AS "times"
+FROM "t2" AS "t4"
+INNER JOIN "t2" AS "t5"
+  ON "t4"."basket" = "t5"."basket" AND "t4"."item" < "t5"."item";
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
@@ -885,695 +837,49 @@ FROM (
     ON "t2"."pair" = "t3"."pair"
 ) AS "t4";
 
--- ------------------------------------------------------------ segments
-
-CREATE TEMPORARY TABLE fim_rows AS
-SELECT
+SELECT DISTINCT
   *
 FROM (
   SELECT
-    "t0"."visit" AS "key0",
-    COALESCE(
-      COALESCE(
-        nullIf(
-          CASE
-            WHEN notEmpty(
-              extractGroups(
-                CAST("t0"."customer" AS String),
-                CONCAT(
-                  '(',
-                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                  ')'
-                )
-              )[2]
-            )
-            THEN extractGroups(
-              CAST("t0"."customer" AS String),
-              CONCAT(
-                '(',
-                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                ')'
-              )
-            )[2]
-            ELSE NULL
-          END,
-          ''
-        ),
-        nullIf(
-          replaceRegexpAll(
-            "t0"."customer",
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-            ''
-          ),
-          ''
-        )
-      ),
-      ''
-    ) AS "key_user",
-    isNull(
-      COALESCE(
-        nullIf(
-          CASE
-            WHEN notEmpty(
-              extractGroups(
-                CAST("t0"."customer" AS String),
-                CONCAT(
-                  '(',
-                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                  ')'
-                )
-              )[2]
-            )
-            THEN extractGroups(
-              CAST("t0"."customer" AS String),
-              CONCAT(
-                '(',
-                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                ')'
-              )
-            )[2]
-            ELSE NULL
-          END,
-          ''
-        ),
-        nullIf(
-          replaceRegexpAll(
-            "t0"."customer",
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-            ''
-          ),
-          ''
-        )
-      )
-    ) AS "key_nobody",
-    CAST(CASE
-      WHEN COALESCE(
-        nullIf(
-          CASE
-            WHEN notEmpty(
-              extractGroups(
-                CAST("t0"."store" AS String),
-                CONCAT(
-                  '(',
-                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                  ')'
-                )
-              )[2]
-            )
-            THEN extractGroups(
-              CAST("t0"."store" AS String),
-              CONCAT(
-                '(',
-                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                ')'
-              )
-            )[2]
-            ELSE NULL
-          END,
-          ''
-        ),
-        nullIf(
-          replaceRegexpAll(
-            "t0"."store",
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-            ''
-          ),
-          ''
-        )
-      ) = 'N'
-      THEN 0
-      WHEN COALESCE(
-        nullIf(
-          CASE
-            WHEN notEmpty(
-              extractGroups(
-                CAST("t0"."store" AS String),
-                CONCAT(
-                  '(',
-                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                  ')'
-                )
-              )[2]
-            )
-            THEN extractGroups(
-              CAST("t0"."store" AS String),
-              CONCAT(
-                '(',
-                '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                ')'
-              )
-            )[2]
-            ELSE NULL
-          END,
-          ''
-        ),
-        nullIf(
-          replaceRegexpAll(
-            "t0"."store",
-            '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-            ''
-          ),
-          ''
-        )
-      ) = 'S'
-      THEN 1
-      ELSE -1
-    END AS Nullable(Int32)) AS "part",
-    TRUE
-    AND (
-      CAST(CASE
-        WHEN COALESCE(
-          nullIf(
-            CASE
-              WHEN notEmpty(
-                extractGroups(
-                  CAST("t0"."store" AS String),
-                  CONCAT(
-                    '(',
-                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                    ')'
-                  )
-                )[2]
-              )
-              THEN extractGroups(
-                CAST("t0"."store" AS String),
-                CONCAT(
-                  '(',
-                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                  ')'
-                )
-              )[2]
-              ELSE NULL
-            END,
-            ''
-          ),
-          nullIf(
-            replaceRegexpAll(
-              "t0"."store",
-              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-              ''
-            ),
-            ''
-          )
-        ) = 'N'
-        THEN 0
-        WHEN COALESCE(
-          nullIf(
-            CASE
-              WHEN notEmpty(
-                extractGroups(
-                  CAST("t0"."store" AS String),
-                  CONCAT(
-                    '(',
-                    '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                    ')'
-                  )
-                )[2]
-              )
-              THEN extractGroups(
-                CAST("t0"."store" AS String),
-                CONCAT(
-                  '(',
-                  '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$',
-                  ')'
-                )
-              )[2]
-              ELSE NULL
-            END,
-            ''
-          ),
-          nullIf(
-            replaceRegexpAll(
-              "t0"."store",
-              '^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]*$|^[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+|[\t\n\v\f\r\x1c\x1d\x1e\x1f    -     　]+$',
-              ''
-            ),
-            ''
-          )
-        ) = 'S'
-        THEN 1
-        ELSE -1
-      END AS Nullable(Int32)) >= 0
-    ) AS "read",
-    "t0"."product" AS "i0"
-  FROM "sales" AS "t0"
-  WHERE
-    isNotNull("t0"."visit")
-) AS "t1"
-WHERE
-  "t1"."read" AND NOT (
-    "t1"."key_nobody"
-  );
-
-CREATE TEMPORARY TABLE fim_named AS
-SELECT
-  "t1"."key0" AS "key0",
-  "t1"."key_user" AS "key_user",
-  "t1"."key_nobody" AS "key_nobody",
-  ROW_NUMBER() OVER (
-    ORDER BY CAST(NULL AS Nullable(Int64)) ASC
-    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-  ) - 1 AS "basket"
-FROM (
-  SELECT
-    "t0"."key0" AS "key0",
-    "t0"."key_user" AS "key_user",
-    "t0"."key_nobody" AS "key_nobody"
-  FROM "fim_rows" AS "t0"
-  GROUP BY
-    "t0"."key0",
-    "t0"."key_user",
-    "t0"."key_nobody"
-) AS "t1";
-
-CREATE TEMPORARY TABLE fim_baskets AS
-SELECT DISTINCT
-  "t10"."unit" AS "unit",
-  "t10"."basket" AS "basket",
-  "t10"."part" AS "part"
-FROM (
-  SELECT
-    "t6"."key0" AS "key0",
-    "t6"."key_user" AS "key_user",
-    "t6"."key_nobody" AS "key_nobody",
-    "t6"."part" AS "part",
-    "t6"."read" AS "read",
-    "t6"."i0" AS "i0",
-    "t9"."basket" AS "basket",
-    "t9"."unit" AS "unit"
-  FROM (
-    SELECT
-      *
-    FROM "fim_rows" AS "t0"
-    WHERE
-      "t0"."read"
-  ) AS "t6"
+    "t1"."times" AS "times",
+    "t3"."total" AS "total"
+  FROM "fim_held" AS "t1"
   INNER JOIN (
     SELECT
-      "t7"."key0" AS "key0",
-      "t7"."key_user" AS "key_user",
-      "t7"."key_nobody" AS "key_nobody",
-      "t7"."basket" AS "basket",
-      CASE WHEN "t7"."key_nobody" THEN -1 - "t7"."basket" ELSE "t7"."unit" END AS "unit"
-    FROM (
-      SELECT
-        "t3"."key0" AS "key0",
-        "t3"."key_user" AS "key_user",
-        "t3"."key_nobody" AS "key_nobody",
-        "t3"."basket" AS "basket",
-        "t4"."key_user" AS "key_user_right",
-        "t4"."unit" AS "unit"
-      FROM "fim_named" AS "t3"
-      LEFT OUTER JOIN "fim_users" AS "t4"
-        ON "t3"."key_user" = "t4"."key_user"
-    ) AS "t7"
-  ) AS "t9"
-    ON "t6"."key0" = "t9"."key0"
-    AND "t6"."key_user" = "t9"."key_user"
-    AND "t6"."key_nobody" = "t9"."key_nobody"
-) AS "t10";
-
-CREATE TEMPORARY TABLE fim_counts AS
-SELECT
-  "t2"."unit" AS "unit",
-  "t2"."part" AS "part"
-FROM (
-  SELECT
-    "t1"."unit" AS "unit",
-    "t1"."part" AS "part",
-    "t1"."baskets" AS "baskets",
-    ROW_NUMBER() OVER (
-      PARTITION BY "t1"."unit"
-      ORDER BY "t1"."baskets" DESC, "t1"."part" ASC
-      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-    ) - 1 AS "order"
-  FROM (
-    SELECT
       "t0"."unit" AS "unit",
-      "t0"."part" AS "part",
-      COUNT(*) AS "baskets"
-    FROM "fim_baskets" AS "t0"
+      SUM("t0"."times") AS "total"
+    FROM "fim_held" AS "t0"
     GROUP BY
-      "t0"."unit",
-      "t0"."part"
-  ) AS "t1"
-) AS "t2"
-WHERE
-  "t2"."order" < 1;
+      "t0"."unit"
+  ) AS "t3"
+    ON "t1"."unit" = "t3"."unit"
+) AS "t4";
 
-CREATE TEMPORARY TABLE fim_entries AS
-SELECT
-  "t16"."unit" AS "unit",
-  "t16"."basket" AS "basket",
-  "t16"."part" AS "part",
-  "t16"."item" AS "item"
-FROM (
-  SELECT DISTINCT
-    "t14"."unit" AS "unit",
-    "t14"."basket" AS "basket",
-    "t14"."part" AS "part",
-    "t14"."item" AS "item"
-  FROM (
-    SELECT
-      "t10"."key0" AS "key0",
-      "t10"."key_user" AS "key_user",
-      "t10"."key_nobody" AS "key_nobody",
-      "t10"."part" AS "part",
-      "t10"."read" AS "read",
-      "t10"."i0" AS "i0",
-      "t6"."item" AS "item",
-      "t13"."basket" AS "basket",
-      "t13"."unit" AS "unit"
-    FROM (
-      SELECT
-        *
-      FROM "fim_rows" AS "t1"
-      WHERE
-        "t1"."read"
-    ) AS "t10"
-    INNER JOIN "fim_items" AS "t6"
-      ON "t10"."i0" = "t6"."i0"
-    INNER JOIN (
-      SELECT
-        "t11"."key0" AS "key0",
-        "t11"."key_user" AS "key_user",
-        "t11"."key_nobody" AS "key_nobody",
-        "t11"."basket" AS "basket",
-        CASE WHEN "t11"."key_nobody" THEN -1 - "t11"."basket" ELSE "t11"."unit" END AS "unit"
-      FROM (
-        SELECT
-          "t7"."key0" AS "key0",
-          "t7"."key_user" AS "key_user",
-          "t7"."key_nobody" AS "key_nobody",
-          "t7"."basket" AS "basket",
-          "t8"."key_user" AS "key_user_right",
-          "t8"."unit" AS "unit"
-        FROM "fim_named" AS "t7"
-        LEFT OUTER JOIN "fim_users" AS "t8"
-          ON "t7"."key_user" = "t8"."key_user"
-      ) AS "t11"
-    ) AS "t13"
-      ON "t10"."key0" = "t13"."key0"
-      AND "t10"."key_user" = "t13"."key_user"
-      AND "t10"."key_nobody" = "t13"."key_nobody"
-  ) AS "t14"
-) AS "t16"
-LEFT SEMI JOIN "fim_counts" AS "t5"
-  ON "t16"."unit" = "t5"."unit" AND "t16"."part" = "t5"."part";
+-- fim_weights is uploaded: times, total, weight
 
 SELECT
-  "t4"."part" AS "place",
-  uniq("t4"."unit") AS "value"
+  "t6"."place" AS "place",
+  SUM("t6"."weight") AS "value"
 FROM (
   SELECT
     "t2"."unit" AS "unit",
-    "t2"."basket" AS "basket",
-    "t2"."part" AS "part"
-  FROM "fim_baskets" AS "t2"
-  LEFT SEMI JOIN "fim_counts" AS "t3"
-    ON "t2"."unit" = "t3"."unit" AND "t2"."part" = "t3"."part"
-) AS "t4"
-GROUP BY
-  "t4"."part";
-
-CREATE TEMPORARY TABLE fim_recoded AS
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    "t4"."unit" AS "unit",
-    "t4"."basket" AS "basket",
-    "t2"."code" AS "item"
-  FROM (
-    SELECT
-      "t0"."unit" AS "unit",
-      "t0"."basket" AS "basket",
-      "t0"."item" AS "item"
-    FROM "fim_entries" AS "t0"
-    WHERE
-      "t0"."part" = 0
-  ) AS "t4"
-  INNER JOIN "fim_codes" AS "t2"
-    ON "t4"."item" = "t2"."item"
-) AS "t5";
-
-SELECT
-  "t1"."items" AS "items",
-  COUNT(*) AS "baskets"
-FROM (
-  SELECT
-    "t0"."basket" AS "basket",
-    COUNT(*) AS "items"
-  FROM "fim_recoded" AS "t0"
-  GROUP BY
-    "t0"."basket"
-) AS "t1"
-GROUP BY
-  "t1"."items";
-
-SELECT
-  "t0"."item" AS "place",
-  uniq("t0"."unit") AS "value"
-FROM "fim_recoded" AS "t0"
-GROUP BY
-  "t0"."item";
-
--- fim_ranks is uploaded: item, place
-
-CREATE TEMPORARY TABLE fim_ranked AS
-SELECT
-  "t2"."unit" AS "unit",
-  "t2"."basket" AS "basket",
-  "t3"."place" AS "r0"
-FROM "fim_recoded" AS "t2"
-INNER JOIN "fim_ranks" AS "t3"
-  ON "t2"."item" = "t3"."item";
-
-CREATE TEMPORARY TABLE fim_supports AS
-SELECT
-  "t7"."r0" AS "r0",
-  "t7"."r1" AS "r1",
-  COUNT(*) AS "support"
-FROM (
-  SELECT DISTINCT
-    "t6"."unit" AS "unit",
-    "t6"."r0" AS "r0",
-    "t6"."r1" AS "r1"
-  FROM (
-    SELECT
-      "t5".*
-      EXCEPT ("own")
-    FROM (
-      SELECT
-        "t1"."unit" AS "unit",
-        "t1"."basket" AS "basket",
-        "t1"."r0" AS "r0",
-        "t4"."own" AS "own",
-        "t4"."r1" AS "r1"
-      FROM "fim_ranked" AS "t1"
-      INNER JOIN (
-        SELECT
-          "t2"."basket" AS "own",
-          "t2"."r0" AS "r1"
-        FROM "fim_ranked" AS "t2"
-      ) AS "t4"
-        ON "t1"."basket" = "t4"."own" AND "t1"."r0" < "t4"."r1"
-    ) AS "t5"
-  ) AS "t6"
-) AS "t7"
-GROUP BY
-  "t7"."r0",
-  "t7"."r1";
-
-SELECT
-  "t0"."support" AS "support",
-  COUNT(*) AS "number"
-FROM "fim_supports" AS "t0"
-GROUP BY
-  "t0"."support";
-
-SELECT
-  *
-FROM "fim_supports" AS "t0"
-WHERE
-  "t0"."support" BETWEEN 1000000 AND 1000000
-ORDER BY
-  "t0"."r1" ASC,
-  "t0"."r0" ASC
-LIMIT 1;
-
--- ------------------------------------------------------------ limited-domain
-
-CREATE TEMPORARY TABLE fim_rows AS
-SELECT
-  "t0"."visit" AS "key0",
-  0 AS "part",
-  TRUE AS "read",
-  "t0"."product" AS "i0"
-FROM "sales" AS "t0"
-WHERE
-  isNotNull("t0"."visit") AND TRUE;
-
-CREATE TEMPORARY TABLE fim_named AS
-SELECT
-  "t1"."key0" AS "key0",
-  ROW_NUMBER() OVER (
-    ORDER BY CAST(NULL AS Nullable(Int64)) ASC
-    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-  ) - 1 AS "basket"
-FROM (
-  SELECT
-    "t0"."key0" AS "key0"
-  FROM "fim_rows" AS "t0"
-  GROUP BY
-    "t0"."key0"
-) AS "t1";
-
-CREATE TEMPORARY TABLE fim_baskets AS
-SELECT DISTINCT
-  "t6"."unit" AS "unit",
-  "t6"."basket" AS "basket",
-  "t6"."part" AS "part"
-FROM (
-  SELECT
-    "t4"."key0" AS "key0",
-    "t4"."part" AS "part",
-    "t4"."read" AS "read",
-    "t4"."i0" AS "i0",
-    "t5"."basket" AS "basket",
-    "t5"."unit" AS "unit"
-  FROM (
-    SELECT
-      *
-    FROM "fim_rows" AS "t0"
-    WHERE
-      "t0"."read"
-  ) AS "t4"
+    "t2"."place" AS "place",
+    "t2"."times" AS "times",
+    "t5"."total" AS "total",
+    "t3"."weight" AS "weight"
+  FROM "fim_held" AS "t2"
   INNER JOIN (
     SELECT
-      "t1"."key0" AS "key0",
-      "t1"."basket" AS "basket",
-      "t1"."basket" AS "unit"
-    FROM "fim_named" AS "t1"
-  ) AS "t5"
-    ON "t4"."key0" = "t5"."key0"
-) AS "t6";
-
-CREATE TEMPORARY TABLE fim_entries AS
-SELECT DISTINCT
-  "t8"."unit" AS "unit",
-  "t8"."basket" AS "basket",
-  "t8"."part" AS "part",
-  "t8"."item" AS "item"
-FROM (
-  SELECT
-    "t6"."key0" AS "key0",
-    "t6"."part" AS "part",
-    "t6"."read" AS "read",
-    "t6"."i0" AS "i0",
-    "t3"."item" AS "item",
-    "t7"."basket" AS "basket",
-    "t7"."unit" AS "unit"
-  FROM (
-    SELECT
-      *
-    FROM "fim_rows" AS "t0"
-    WHERE
-      "t0"."read"
-  ) AS "t6"
-  INNER JOIN "fim_items" AS "t3"
-    ON "t6"."i0" = "t3"."i0"
-  INNER JOIN (
-    SELECT
-      "t2"."key0" AS "key0",
-      "t2"."basket" AS "basket",
-      "t2"."basket" AS "unit"
-    FROM "fim_named" AS "t2"
-  ) AS "t7"
-    ON "t6"."key0" = "t7"."key0"
-) AS "t8";
-
-SELECT
-  "t2"."items" AS "items",
-  COUNT(*) AS "baskets"
-FROM (
-  SELECT
-    "t1"."basket" AS "basket",
-    COUNT(*) AS "items"
-  FROM (
-    SELECT
       "t0"."unit" AS "unit",
-      "t0"."basket" AS "basket",
-      "t0"."item" AS "item"
-    FROM "fim_entries" AS "t0"
-    WHERE
-      "t0"."part" = 0
-  ) AS "t1"
-  GROUP BY
-    "t1"."basket"
-) AS "t2"
-GROUP BY
-  "t2"."items";
-
-SELECT
-  "t1"."item" AS "place",
-  uniq("t1"."unit") AS "value"
-FROM (
-  SELECT
-    "t0"."unit" AS "unit",
-    "t0"."basket" AS "basket",
-    "t0"."item" AS "item"
-  FROM "fim_entries" AS "t0"
-  WHERE
-    "t0"."part" = 0
-) AS "t1"
-GROUP BY
-  "t1"."item";
-
-CREATE TEMPORARY TABLE fim_ranked AS
-SELECT
-  "t4"."unit" AS "unit",
-  "t4"."basket" AS "basket",
-  "t2"."place" AS "r0"
-FROM (
-  SELECT
-    "t0"."unit" AS "unit",
-    "t0"."basket" AS "basket",
-    "t0"."item" AS "item"
-  FROM "fim_entries" AS "t0"
-  WHERE
-    "t0"."part" = 0
-) AS "t4"
-INNER JOIN "fim_ranks" AS "t2"
-  ON "t4"."item" = "t2"."item";
-
-CREATE TEMPORARY TABLE fim_supports AS
-SELECT
-  "t6"."r0" AS "r0",
-  "t6"."r1" AS "r1",
-  COUNT(*) AS "support"
-FROM (
-  SELECT
-    "t5".*
-    EXCEPT ("own")
-  FROM (
-    SELECT
-      "t1"."unit" AS "unit",
-      "t1"."basket" AS "basket",
-      "t1"."r0" AS "r0",
-      "t4"."own" AS "own",
-      "t4"."r1" AS "r1"
-    FROM "fim_ranked" AS "t1"
-    INNER JOIN (
-      SELECT
-        "t2"."basket" AS "own",
-        "t2"."r0" AS "r1"
-      FROM "fim_ranked" AS "t2"
-    ) AS "t4"
-      ON "t1"."basket" = "t4"."own" AND "t1"."r0" < "t4"."r1"
+      SUM("t0"."times") AS "total"
+    FROM "fim_held" AS "t0"
+    GROUP BY
+      "t0"."unit"
   ) AS "t5"
+    ON "t2"."unit" = "t5"."unit"
+  INNER JOIN "fim_weights" AS "t3"
+    ON "t2"."times" = "t3"."times" AND "t5"."total" = "t3"."total"
 ) AS "t6"
 GROUP BY
-  "t6"."r0",
-  "t6"."r1";
+  "t6"."place";
 

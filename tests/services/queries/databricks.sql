@@ -1,5 +1,3 @@
--- ------------------------------------------------------------ levelwise
-
 CREATE TEMPORARY TABLE fim_rows AS
 SELECT
   *
@@ -389,25 +387,29 @@ FROM (
     `t11`.`order` < 150
 ) AS `t12`;
 
-SELECT DISTINCT
-  *
+CREATE TEMPORARY TABLE fim_recoded AS
+SELECT
+  `t4`.`unit`,
+  `t4`.`basket`,
+  `t2`.`code` AS `item`
 FROM (
   SELECT
-    `t1`.`times`,
-    `t3`.`total`
-  FROM `fim_held` AS `t1`
-  INNER JOIN (
-    SELECT
-      `t0`.`unit`,
-      SUM(`t0`.`times`) AS `total`
-    FROM `fim_held` AS `t0`
-    GROUP BY
-      1
-  ) AS `t3`
-    ON `t1`.`unit` = `t3`.`unit`
-) AS `t4`;
+    `t0`.`unit`,
+    `t0`.`basket`,
+    `t0`.`item`
+  FROM `fim_long` AS `t0`
+  WHERE
+    `t0`.`part` = 0
+) AS `t4`
+INNER JOIN `fim_codes` AS `t2`
+  ON `t4`.`item` = `t2`.`item`;
 
--- fim_weights is uploaded: times, total, weight
+CREATE TEMPORARY TABLE fim_held AS
+SELECT
+  `t0`.`unit`,
+  `t0`.`times`,
+  `t0`.`pair` AS `place`
+FROM `fim_pairs` AS `t0`;
 
 SELECT
   `t6`.`place`,
@@ -434,63 +436,6 @@ FROM (
 ) AS `t6`
 GROUP BY
   1;
-
--- fim_codes is uploaded: item, code
-
-CREATE TEMPORARY TABLE fim_recoded AS
-SELECT
-  `t4`.`unit`,
-  `t4`.`basket`,
-  `t2`.`code` AS `item`
-FROM (
-  SELECT
-    `t0`.`unit`,
-    `t0`.`basket`,
-    `t0`.`item`
-  FROM `fim_long` AS `t0`
-  WHERE
-    `t0`.`part` = 0
-) AS `t4`
-INNER JOIN `fim_codes` AS `t2`
-  ON `t4`.`item` = `t2`.`item`;
-
-CREATE TEMPORARY TABLE fim_pairs AS
-WITH `t2` AS (
-  SELECT
-    `t1`.`unit`,
-    `t1`.`item`,
-    `t1`.`times`,
-    `t1`.`unit` AS `basket`
-  FROM (
-    SELECT
-      `t0`.`unit`,
-      `t0`.`item`,
-      COUNT(*) AS `times`
-    FROM `fim_recoded` AS `t0`
-    GROUP BY
-      1,
-      2
-  ) AS `t1`
-)
-SELECT
-  `t4`.`unit`,
-  `t4`.`basket`,
-  (
-    `t5`.`item` * 10
-  ) + `t4`.`item` AS `pair`,
-  LEAST(`t4`.`times`, `t5`.`times`) AS `times`
-FROM `t2` AS `t4`
-INNER JOIN `t2` AS `t5`
-  ON `t4`.`basket` = `t5`.`basket` AND `t4`.`item` < `t5`.`item`;
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  `t0`.`unit`,
-  `t0`.`times`,
-  `t0`.`pair` AS `place`
-FROM `fim_pairs` AS `t0`;
-
--- fim_candidates is uploaded: pair, i2, place
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
@@ -553,118 +498,6 @@ FROM (
     ) AS `t10`
   ) AS `t11`
 ) AS `t12`;
-
-SELECT
-  `t6`.`place`,
-  SUM(`t6`.`weight`) AS `value`
-FROM (
-  SELECT
-    `t2`.`unit`,
-    `t2`.`place`,
-    `t2`.`times`,
-    `t5`.`total`,
-    `t3`.`weight`
-  FROM `fim_held` AS `t2`
-  INNER JOIN (
-    SELECT
-      `t0`.`unit`,
-      SUM(`t0`.`times`) AS `total`
-    FROM `fim_held` AS `t0`
-    GROUP BY
-      1
-  ) AS `t5`
-    ON `t2`.`unit` = `t5`.`unit`
-  INNER JOIN `fim_weights` AS `t3`
-    ON `t2`.`times` = `t3`.`times` AND `t5`.`total` = `t3`.`total`
-) AS `t6`
-GROUP BY
-  1;
-
--- fim_candidates is uploaded: pair, place
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  `t17`.`unit`,
-  `t17`.`place`,
-  1 AS `times`
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      `t4`.`unit`,
-      `t5`.`place`,
-      `t4`.`times`
-    FROM `fim_pairs` AS `t4`
-    INNER JOIN `fim_candidates` AS `t5`
-      ON `t4`.`pair` = `t5`.`pair`
-  ) AS `t9`
-  UNION ALL
-  SELECT
-    *
-  FROM (
-    SELECT
-      `t15`.`unit`,
-      `t15`.`place`,
-      `t15`.`times`
-    FROM (
-      SELECT
-        `t14`.`unit`,
-        `t14`.`basket`,
-        `t14`.`pair`,
-        `t14`.`times`,
-        `t14`.`i2`,
-        `t14`.`place`
-      FROM (
-        SELECT
-          `t13`.`unit`,
-          `t13`.`basket`,
-          `t13`.`pair`,
-          LEAST(`t13`.`times`, `t13`.`more`) AS `times`,
-          `t13`.`i2`,
-          `t13`.`place`,
-          `t13`.`more`
-        FROM (
-          SELECT
-            `t4`.`unit`,
-            `t4`.`basket`,
-            `t4`.`pair`,
-            `t4`.`times`,
-            `t6`.`i2`,
-            `t6`.`place`,
-            `t12`.`more`
-          FROM `fim_pairs` AS `t4`
-          INNER JOIN `fim_candidates` AS `t6`
-            ON `t4`.`pair` = `t6`.`pair`
-          INNER JOIN (
-            SELECT
-              `t10`.`basket`,
-              `t10`.`times` AS `more`,
-              `t10`.`item` AS `i2`
-            FROM (
-              SELECT
-                `t7`.`unit`,
-                `t7`.`item`,
-                `t7`.`times`,
-                `t7`.`unit` AS `basket`
-              FROM (
-                SELECT
-                  `t3`.`unit`,
-                  `t3`.`item`,
-                  COUNT(*) AS `times`
-                FROM `fim_recoded` AS `t3`
-                GROUP BY
-                  1,
-                  2
-              ) AS `t7`
-            ) AS `t10`
-          ) AS `t12`
-            ON `t4`.`basket` = `t12`.`basket` AND `t6`.`i2` = `t12`.`i2`
-        ) AS `t13`
-      ) AS `t14`
-    ) AS `t15`
-  ) AS `t16`
-) AS `t17`;
 
 SELECT
   `t18`.`number` AS `place`,
@@ -757,6 +590,92 @@ FROM (
 GROUP BY
   1;
 
+-- fim_candidates is uploaded: pair, i2, place
+
+CREATE TEMPORARY TABLE fim_held AS
+SELECT
+  `t17`.`unit`,
+  `t17`.`place`,
+  1 AS `times`
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t4`.`unit`,
+      `t5`.`place`,
+      `t4`.`times`
+    FROM `fim_pairs` AS `t4`
+    INNER JOIN `fim_candidates` AS `t5`
+      ON `t4`.`pair` = `t5`.`pair`
+  ) AS `t9`
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    SELECT
+      `t15`.`unit`,
+      `t15`.`place`,
+      `t15`.`times`
+    FROM (
+      SELECT
+        `t14`.`unit`,
+        `t14`.`basket`,
+        `t14`.`pair`,
+        `t14`.`times`,
+        `t14`.`i2`,
+        `t14`.`place`
+      FROM (
+        SELECT
+          `t13`.`unit`,
+          `t13`.`basket`,
+          `t13`.`pair`,
+          LEAST(`t13`.`times`, `t13`.`more`) AS `times`,
+          `t13`.`i2`,
+          `t13`.`place`,
+          `t13`.`more`
+        FROM (
+          SELECT
+            `t4`.`unit`,
+            `t4`.`basket`,
+            `t4`.`pair`,
+            `t4`.`times`,
+            `t6`.`i2`,
+            `t6`.`place`,
+            `t12`.`more`
+          FROM `fim_pairs` AS `t4`
+          INNER JOIN `fim_candidates` AS `t6`
+            ON `t4`.`pair` = `t6`.`pair`
+          INNER JOIN (
+            SELECT
+              `t10`.`basket`,
+              `t10`.`times` AS `more`,
+              `t10`.`item` AS `i2`
+            FROM (
+              SELECT
+                `t7`.`unit`,
+                `t7`.`item`,
+                `t7`.`times`,
+                `t7`.`unit` AS `basket`
+              FROM (
+                SELECT
+                  `t3`.`unit`,
+                  `t3`.`item`,
+                  COUNT(*) AS `times`
+                FROM `fim_recoded` AS `t3`
+                GROUP BY
+                  1,
+                  2
+              ) AS `t7`
+            ) AS `t10`
+          ) AS `t12`
+            ON `t4`.`basket` = `t12`.`basket` AND `t6`.`i2` = `t12`.`i2`
+        ) AS `t13`
+      ) AS `t14`
+    ) AS `t15`
+  ) AS `t16`
+) AS `t17`;
+
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
   *
@@ -809,6 +728,8 @@ FROM (
     2
 ) AS `t3`;
 
+-- fim_codes is uploaded: item, code
+
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT
   `t2`.`unit`,
@@ -817,6 +738,37 @@ SELECT
 FROM `fim_recoded` AS `t2`
 INNER JOIN `fim_codes` AS `t3`
   ON `t2`.`item` = `t3`.`item`;
+
+-- fim_candidates is uploaded: pair, place
+
+CREATE TEMPORARY TABLE fim_pairs AS
+WITH `t2` AS (
+  SELECT
+    `t1`.`unit`,
+    `t1`.`item`,
+    `t1`.`times`,
+    `t1`.`unit` AS `basket`
+  FROM (
+    SELECT
+      `t0`.`unit`,
+      `t0`.`item`,
+      COUNT(*) AS `times`
+    FROM `fim_recoded` AS `t0`
+    GROUP BY
+      1,
+      2
+  ) AS `t1`
+)
+SELECT
+  `t4`.`unit`,
+  `t4`.`basket`,
+  (
+    `t5`.`item` * 10
+  ) + `t4`.`item` AS `pair`,
+  LEAST(`t4`.`times`, `t5`.`times`) AS `times`
+FROM `t2` AS `t4`
+INNER JOIN `t2` AS `t5`
+  ON `t4`.`basket` = `t5`.`basket` AND `t4`.`item` < `t5`.`item`;
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
@@ -833,585 +785,49 @@ FROM (
     ON `t2`.`pair` = `t3`.`pair`
 ) AS `t4`;
 
--- ------------------------------------------------------------ segments
-
-CREATE TEMPORARY TABLE fim_rows AS
-SELECT
+SELECT DISTINCT
   *
 FROM (
   SELECT
-    `t0`.`visit` AS `key0`,
-    COALESCE(
-      COALESCE(
-        NULLIF(
-          REGEXP_EXTRACT(
-            `t0`.`customer`,
-            '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
-          ),
-          ''
-        ),
-        NULLIF(
-          REGEXP_REPLACE(
-            `t0`.`customer`,
-            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
-            ''
-          ),
-          ''
-        )
-      ),
-      ''
-    ) AS `key_user`,
-    COALESCE(
-      NULLIF(
-        REGEXP_EXTRACT(
-          `t0`.`customer`,
-          '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
-        ),
-        ''
-      ),
-      NULLIF(
-        REGEXP_REPLACE(
-          `t0`.`customer`,
-          '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
-          ''
-        ),
-        ''
-      )
-    ) IS NULL AS `key_nobody`,
-    CAST(CASE
-      WHEN COALESCE(
-        NULLIF(
-          REGEXP_EXTRACT(
-            `t0`.`store`,
-            '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
-          ),
-          ''
-        ),
-        NULLIF(
-          REGEXP_REPLACE(
-            `t0`.`store`,
-            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
-            ''
-          ),
-          ''
-        )
-      ) = 'N'
-      THEN 0
-      WHEN COALESCE(
-        NULLIF(
-          REGEXP_EXTRACT(
-            `t0`.`store`,
-            '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
-          ),
-          ''
-        ),
-        NULLIF(
-          REGEXP_REPLACE(
-            `t0`.`store`,
-            '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
-            ''
-          ),
-          ''
-        )
-      ) = 'S'
-      THEN 1
-      ELSE -1
-    END AS INT) AS `part`,
-    TRUE
-    AND (
-      CAST(CASE
-        WHEN COALESCE(
-          NULLIF(
-            REGEXP_EXTRACT(
-              `t0`.`store`,
-              '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
-            ),
-            ''
-          ),
-          NULLIF(
-            REGEXP_REPLACE(
-              `t0`.`store`,
-              '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
-              ''
-            ),
-            ''
-          )
-        ) = 'N'
-        THEN 0
-        WHEN COALESCE(
-          NULLIF(
-            REGEXP_EXTRACT(
-              `t0`.`store`,
-              '^[\t\n\013\014\r\034\035\036\037    -     　]*(0|-?[1-9][0-9]{0,17})[.]0+[\t\n\013\014\r\034\035\036\037    -     　]*$'
-            ),
-            ''
-          ),
-          NULLIF(
-            REGEXP_REPLACE(
-              `t0`.`store`,
-              '^[\t\n\013\014\r\034\035\036\037    -     　]*(#N/A|#N/A N/A|#NA|-1[.]#IND|-1[.]#QNAN|-NaN|-nan|1[.]#IND|1[.]#QNAN|<NA>|N/A|NA|NULL|NaN|None|[\\\\]N|n/a|nan|null)?[\t\n\013\014\r\034\035\036\037    -     　]*$|^[\t\n\013\014\r\034\035\036\037    -     　]+|[\t\n\013\014\r\034\035\036\037    -     　]+$',
-              ''
-            ),
-            ''
-          )
-        ) = 'S'
-        THEN 1
-        ELSE -1
-      END AS INT) >= 0
-    ) AS `read`,
-    `t0`.`product` AS `i0`
-  FROM `sales` AS `t0`
-  WHERE
-    `t0`.`visit` IS NOT NULL
-) AS `t1`
-WHERE
-  `t1`.`read` AND NOT (
-    `t1`.`key_nobody`
-  );
-
-CREATE TEMPORARY TABLE fim_named AS
-SELECT
-  `t1`.`key0`,
-  `t1`.`key_user`,
-  `t1`.`key_nobody`,
-  ROW_NUMBER() OVER (ORDER BY CAST(NULL AS BIGINT) ASC NULLS LAST) - 1 AS `basket`
-FROM (
-  SELECT
-    `t0`.`key0`,
-    `t0`.`key_user`,
-    `t0`.`key_nobody`
-  FROM `fim_rows` AS `t0`
-  GROUP BY
-    1,
-    2,
-    3
-) AS `t1`;
-
-CREATE TEMPORARY TABLE fim_baskets AS
-SELECT DISTINCT
-  `t10`.`unit`,
-  `t10`.`basket`,
-  `t10`.`part`
-FROM (
-  SELECT
-    `t6`.`key0`,
-    `t6`.`key_user`,
-    `t6`.`key_nobody`,
-    `t6`.`part`,
-    `t6`.`read`,
-    `t6`.`i0`,
-    `t9`.`basket`,
-    `t9`.`unit`
-  FROM (
-    SELECT
-      *
-    FROM `fim_rows` AS `t0`
-    WHERE
-      `t0`.`read`
-  ) AS `t6`
+    `t1`.`times`,
+    `t3`.`total`
+  FROM `fim_held` AS `t1`
   INNER JOIN (
     SELECT
-      `t7`.`key0`,
-      `t7`.`key_user`,
-      `t7`.`key_nobody`,
-      `t7`.`basket`,
-      IF(`t7`.`key_nobody`, -1 - `t7`.`basket`, `t7`.`unit`) AS `unit`
-    FROM (
-      SELECT
-        `t3`.`key0`,
-        `t3`.`key_user`,
-        `t3`.`key_nobody`,
-        `t3`.`basket`,
-        `t4`.`key_user` AS `key_user_right`,
-        `t4`.`unit`
-      FROM `fim_named` AS `t3`
-      LEFT OUTER JOIN `fim_users` AS `t4`
-        ON `t3`.`key_user` = `t4`.`key_user`
-    ) AS `t7`
-  ) AS `t9`
-    ON `t6`.`key0` = `t9`.`key0`
-    AND `t6`.`key_user` = `t9`.`key_user`
-    AND `t6`.`key_nobody` = `t9`.`key_nobody`
-) AS `t10`;
-
-CREATE TEMPORARY TABLE fim_counts AS
-SELECT
-  `t2`.`unit`,
-  `t2`.`part`
-FROM (
-  SELECT
-    `t1`.`unit`,
-    `t1`.`part`,
-    `t1`.`baskets`,
-    ROW_NUMBER() OVER (PARTITION BY `t1`.`unit` ORDER BY `t1`.`baskets` DESC, `t1`.`part` ASC NULLS LAST) - 1 AS `order`
-  FROM (
-    SELECT
       `t0`.`unit`,
-      `t0`.`part`,
-      COUNT(*) AS `baskets`
-    FROM `fim_baskets` AS `t0`
+      SUM(`t0`.`times`) AS `total`
+    FROM `fim_held` AS `t0`
     GROUP BY
-      1,
-      2
-  ) AS `t1`
-) AS `t2`
-WHERE
-  `t2`.`order` < 1;
+      1
+  ) AS `t3`
+    ON `t1`.`unit` = `t3`.`unit`
+) AS `t4`;
 
-CREATE TEMPORARY TABLE fim_entries AS
-SELECT
-  `t16`.`unit`,
-  `t16`.`basket`,
-  `t16`.`part`,
-  `t16`.`item`
-FROM (
-  SELECT DISTINCT
-    `t14`.`unit`,
-    `t14`.`basket`,
-    `t14`.`part`,
-    `t14`.`item`
-  FROM (
-    SELECT
-      `t10`.`key0`,
-      `t10`.`key_user`,
-      `t10`.`key_nobody`,
-      `t10`.`part`,
-      `t10`.`read`,
-      `t10`.`i0`,
-      `t6`.`item`,
-      `t13`.`basket`,
-      `t13`.`unit`
-    FROM (
-      SELECT
-        *
-      FROM `fim_rows` AS `t1`
-      WHERE
-        `t1`.`read`
-    ) AS `t10`
-    INNER JOIN `fim_items` AS `t6`
-      ON `t10`.`i0` = `t6`.`i0`
-    INNER JOIN (
-      SELECT
-        `t11`.`key0`,
-        `t11`.`key_user`,
-        `t11`.`key_nobody`,
-        `t11`.`basket`,
-        IF(`t11`.`key_nobody`, -1 - `t11`.`basket`, `t11`.`unit`) AS `unit`
-      FROM (
-        SELECT
-          `t7`.`key0`,
-          `t7`.`key_user`,
-          `t7`.`key_nobody`,
-          `t7`.`basket`,
-          `t8`.`key_user` AS `key_user_right`,
-          `t8`.`unit`
-        FROM `fim_named` AS `t7`
-        LEFT OUTER JOIN `fim_users` AS `t8`
-          ON `t7`.`key_user` = `t8`.`key_user`
-      ) AS `t11`
-    ) AS `t13`
-      ON `t10`.`key0` = `t13`.`key0`
-      AND `t10`.`key_user` = `t13`.`key_user`
-      AND `t10`.`key_nobody` = `t13`.`key_nobody`
-  ) AS `t14`
-) AS `t16`
-LEFT SEMI JOIN `fim_counts` AS `t5`
-  ON `t16`.`unit` = `t5`.`unit` AND `t16`.`part` = `t5`.`part`;
+-- fim_weights is uploaded: times, total, weight
 
 SELECT
-  `t4`.`part` AS `place`,
-  COUNT(DISTINCT `t4`.`unit`) AS `value`
+  `t6`.`place`,
+  SUM(`t6`.`weight`) AS `value`
 FROM (
   SELECT
     `t2`.`unit`,
-    `t2`.`basket`,
-    `t2`.`part`
-  FROM `fim_baskets` AS `t2`
-  LEFT SEMI JOIN `fim_counts` AS `t3`
-    ON `t2`.`unit` = `t3`.`unit` AND `t2`.`part` = `t3`.`part`
-) AS `t4`
-GROUP BY
-  1;
-
-CREATE TEMPORARY TABLE fim_recoded AS
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    `t4`.`unit`,
-    `t4`.`basket`,
-    `t2`.`code` AS `item`
-  FROM (
-    SELECT
-      `t0`.`unit`,
-      `t0`.`basket`,
-      `t0`.`item`
-    FROM `fim_entries` AS `t0`
-    WHERE
-      `t0`.`part` = 0
-  ) AS `t4`
-  INNER JOIN `fim_codes` AS `t2`
-    ON `t4`.`item` = `t2`.`item`
-) AS `t5`;
-
-SELECT
-  `t1`.`items`,
-  COUNT(*) AS `baskets`
-FROM (
-  SELECT
-    `t0`.`basket`,
-    COUNT(*) AS `items`
-  FROM `fim_recoded` AS `t0`
-  GROUP BY
-    1
-) AS `t1`
-GROUP BY
-  1;
-
-SELECT
-  `t0`.`item` AS `place`,
-  COUNT(DISTINCT `t0`.`unit`) AS `value`
-FROM `fim_recoded` AS `t0`
-GROUP BY
-  1;
-
--- fim_ranks is uploaded: item, place
-
-CREATE TEMPORARY TABLE fim_ranked AS
-SELECT
-  `t2`.`unit`,
-  `t2`.`basket`,
-  `t3`.`place` AS `r0`
-FROM `fim_recoded` AS `t2`
-INNER JOIN `fim_ranks` AS `t3`
-  ON `t2`.`item` = `t3`.`item`;
-
-CREATE TEMPORARY TABLE fim_supports AS
-SELECT
-  `t7`.`r0`,
-  `t7`.`r1`,
-  COUNT(*) AS `support`
-FROM (
-  SELECT DISTINCT
-    `t6`.`unit`,
-    `t6`.`r0`,
-    `t6`.`r1`
-  FROM (
-    SELECT
-      `t5`.`unit`,
-      `t5`.`basket`,
-      `t5`.`r0`,
-      `t5`.`r1`
-    FROM (
-      SELECT
-        `t1`.`unit`,
-        `t1`.`basket`,
-        `t1`.`r0`,
-        `t4`.`own`,
-        `t4`.`r1`
-      FROM `fim_ranked` AS `t1`
-      INNER JOIN (
-        SELECT
-          `t2`.`basket` AS `own`,
-          `t2`.`r0` AS `r1`
-        FROM `fim_ranked` AS `t2`
-      ) AS `t4`
-        ON `t1`.`basket` = `t4`.`own` AND `t1`.`r0` < `t4`.`r1`
-    ) AS `t5`
-  ) AS `t6`
-) AS `t7`
-GROUP BY
-  1,
-  2;
-
-SELECT
-  `t0`.`support`,
-  COUNT(*) AS `number`
-FROM `fim_supports` AS `t0`
-GROUP BY
-  1;
-
-SELECT
-  *
-FROM `fim_supports` AS `t0`
-WHERE
-  `t0`.`support` BETWEEN 1000000 AND 1000000
-ORDER BY
-  `t0`.`r1` ASC NULLS LAST,
-  `t0`.`r0` ASC NULLS LAST
-LIMIT 1;
-
--- ------------------------------------------------------------ limited-domain
-
-CREATE TEMPORARY TABLE fim_rows AS
-SELECT
-  `t0`.`visit` AS `key0`,
-  0 AS `part`,
-  TRUE AS `read`,
-  `t0`.`product` AS `i0`
-FROM `sales` AS `t0`
-WHERE
-  `t0`.`visit` IS NOT NULL AND TRUE;
-
-CREATE TEMPORARY TABLE fim_named AS
-SELECT
-  `t1`.`key0`,
-  ROW_NUMBER() OVER (ORDER BY CAST(NULL AS BIGINT) ASC NULLS LAST) - 1 AS `basket`
-FROM (
-  SELECT
-    `t0`.`key0`
-  FROM `fim_rows` AS `t0`
-  GROUP BY
-    1
-) AS `t1`;
-
-CREATE TEMPORARY TABLE fim_baskets AS
-SELECT DISTINCT
-  `t6`.`unit`,
-  `t6`.`basket`,
-  `t6`.`part`
-FROM (
-  SELECT
-    `t4`.`key0`,
-    `t4`.`part`,
-    `t4`.`read`,
-    `t4`.`i0`,
-    `t5`.`basket`,
-    `t5`.`unit`
-  FROM (
-    SELECT
-      *
-    FROM `fim_rows` AS `t0`
-    WHERE
-      `t0`.`read`
-  ) AS `t4`
+    `t2`.`place`,
+    `t2`.`times`,
+    `t5`.`total`,
+    `t3`.`weight`
+  FROM `fim_held` AS `t2`
   INNER JOIN (
     SELECT
-      `t1`.`key0`,
-      `t1`.`basket`,
-      `t1`.`basket` AS `unit`
-    FROM `fim_named` AS `t1`
-  ) AS `t5`
-    ON `t4`.`key0` = `t5`.`key0`
-) AS `t6`;
-
-CREATE TEMPORARY TABLE fim_entries AS
-SELECT DISTINCT
-  `t8`.`unit`,
-  `t8`.`basket`,
-  `t8`.`part`,
-  `t8`.`item`
-FROM (
-  SELECT
-    `t6`.`key0`,
-    `t6`.`part`,
-    `t6`.`read`,
-    `t6`.`i0`,
-    `t3`.`item`,
-    `t7`.`basket`,
-    `t7`.`unit`
-  FROM (
-    SELECT
-      *
-    FROM `fim_rows` AS `t0`
-    WHERE
-      `t0`.`read`
-  ) AS `t6`
-  INNER JOIN `fim_items` AS `t3`
-    ON `t6`.`i0` = `t3`.`i0`
-  INNER JOIN (
-    SELECT
-      `t2`.`key0`,
-      `t2`.`basket`,
-      `t2`.`basket` AS `unit`
-    FROM `fim_named` AS `t2`
-  ) AS `t7`
-    ON `t6`.`key0` = `t7`.`key0`
-) AS `t8`;
-
-SELECT
-  `t2`.`items`,
-  COUNT(*) AS `baskets`
-FROM (
-  SELECT
-    `t1`.`basket`,
-    COUNT(*) AS `items`
-  FROM (
-    SELECT
       `t0`.`unit`,
-      `t0`.`basket`,
-      `t0`.`item`
-    FROM `fim_entries` AS `t0`
-    WHERE
-      `t0`.`part` = 0
-  ) AS `t1`
-  GROUP BY
-    1
-) AS `t2`
-GROUP BY
-  1;
-
-SELECT
-  `t1`.`item` AS `place`,
-  COUNT(DISTINCT `t1`.`unit`) AS `value`
-FROM (
-  SELECT
-    `t0`.`unit`,
-    `t0`.`basket`,
-    `t0`.`item`
-  FROM `fim_entries` AS `t0`
-  WHERE
-    `t0`.`part` = 0
-) AS `t1`
-GROUP BY
-  1;
-
-CREATE TEMPORARY TABLE fim_ranked AS
-SELECT
-  `t4`.`unit`,
-  `t4`.`basket`,
-  `t2`.`place` AS `r0`
-FROM (
-  SELECT
-    `t0`.`unit`,
-    `t0`.`basket`,
-    `t0`.`item`
-  FROM `fim_entries` AS `t0`
-  WHERE
-    `t0`.`part` = 0
-) AS `t4`
-INNER JOIN `fim_ranks` AS `t2`
-  ON `t4`.`item` = `t2`.`item`;
-
-CREATE TEMPORARY TABLE fim_supports AS
-SELECT
-  `t6`.`r0`,
-  `t6`.`r1`,
-  COUNT(*) AS `support`
-FROM (
-  SELECT
-    `t5`.`unit`,
-    `t5`.`basket`,
-    `t5`.`r0`,
-    `t5`.`r1`
-  FROM (
-    SELECT
-      `t1`.`unit`,
-      `t1`.`basket`,
-      `t1`.`r0`,
-      `t4`.`own`,
-      `t4`.`r1`
-    FROM `fim_ranked` AS `t1`
-    INNER JOIN (
-      SELECT
-        `t2`.`basket` AS `own`,
-        `t2`.`r0` AS `r1`
-      FROM `fim_ranked` AS `t2`
-    ) AS `t4`
-      ON `t1`.`basket` = `t4`.`own` AND `t1`.`r0` < `t4`.`r1`
+      SUM(`t0`.`times`) AS `total`
+    FROM `fim_held` AS `t0`
+    GROUP BY
+      1
   ) AS `t5`
+    ON `t2`.`unit` = `t5`.`unit`
+  INNER JOIN `fim_weights` AS `t3`
+    ON `t2`.`times` = `t3`.`times` AND `t5`.`total` = `t3`.`total`
 ) AS `t6`
 GROUP BY
-  1,
-  2;
+  1;
 

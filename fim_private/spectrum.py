@@ -130,12 +130,6 @@ class SupportSpectrum:
             reduced(self.levels()), whole=lambda: reduced(self.all_levels()), universe_size=size
         )
 
-    def sample_itemset(self, level: int, randomness: Randomness) -> tuple[Item, ...]:
-        """Return one uniformly random itemset of that level, items in canonical order; raises as
-        sample_itemsets.
-        """
-        return self.sample_itemsets([level], randomness)[0]
-
     def sample_itemsets(
         self, levels: Sequence[int], randomness: Randomness
     ) -> list[tuple[Item, ...]]:

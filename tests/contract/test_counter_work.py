@@ -246,7 +246,7 @@ def test_a_very_long_basket_is_no_problem() -> None:
         if size == 4:  # {1, 2, 3, 4} is in eight baskets
             expected = [(8, 1), (2, both), (1, one - 1)]
         assert list(spectrum.levels()) == expected
-        name = spectrum.sample_itemset(2, Randomness.seeded(3))
+        name = spectrum.sample_itemsets([2], Randomness.seeded(3))[0]
         assert len(set(name)) == size
         assert min(int(item) for item in name) >= 5
     assert itemset_spectrum(shop, 30).all_levels()[0] == (2, math.comb(2_495, 30))
@@ -287,7 +287,8 @@ def test_both_counters_list_and_name_in_the_same_order(size: int) -> None:
         spectra = [itemset_spectrum(shop, size, counter=counter) for counter in COUNTERS]
         for support, _ in spectra[0].all_levels()[::7]:
             names = [
-                spectrum.sample_itemset(support, Randomness.seeded(support)) for spectrum in spectra
+                spectrum.sample_itemsets([support], Randomness.seeded(support))[0]
+                for spectrum in spectra
             ]
             assert names[0] == names[1]
 

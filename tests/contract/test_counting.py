@@ -75,10 +75,13 @@ class Chooses(Randomness):
 
 
 def named(spectrum: SupportSpectrum) -> Itemsets:
-    """The support of every itemset of a spectrum, each named through sample_itemset."""
+    """The support of every itemset of a spectrum, each named through sample_itemsets."""
     supports: Itemsets = Counter()
     for support, multiplicity in spectrum.levels():
-        tied = [spectrum.sample_itemset(support, Chooses(number)) for number in range(multiplicity)]
+        tied = [
+            spectrum.sample_itemsets([support], Chooses(number))[0]
+            for number in range(multiplicity)
+        ]
         assert len(set(tied)) == multiplicity, (
             "each itemset of a level is named by exactly one number"
         )
@@ -163,7 +166,7 @@ def test_the_order_of_the_baskets_does_not_matter(
     other = count(read_transactions(shuffled), size)
     for support, multiplicity in spectrum.levels():
         for number in range(multiplicity):  # the same random number names the same itemset
-            names = [s.sample_itemset(support, Chooses(number)) for s in (spectrum, other)]
+            names = [s.sample_itemsets([support], Chooses(number))[0] for s in (spectrum, other)]
             assert names[0] == names[1]
 
 
@@ -182,7 +185,7 @@ def test_a_level_that_the_spectrum_lacks_is_refused(count: CountItemsets, level:
     spectrum = count(read_transactions([[1, 2], [2, 1]]), 2)
     assert list(spectrum.levels()) == [(2, 1)]
     with pytest.raises(ParameterError, match=r"level|universe_size"):
-        spectrum.sample_itemset(level, Randomness())
+        spectrum.sample_itemsets([level], Randomness())[0]
 
 
 @every_counter
@@ -194,7 +197,7 @@ def test_ties_are_named_uniformly(count: CountItemsets) -> None:
     assert list(spectrum.levels()) == [(5, 1), (2, 6)]
     draws = 500
     randomness = Randomness.seeded(20)
-    counts = Counter(spectrum.sample_itemset(2, randomness) for _ in range(draws))
+    counts = Counter(spectrum.sample_itemsets([2], randomness)[0] for _ in range(draws))
     tied: list[tuple[Item, ...]] = list(combinations([1, 2, 3, 4], 2))
     uniform = dict.fromkeys(tied, 1 / 6)
     assert chi_square_pvalue(counts, uniform, draws) > 1e-6
@@ -240,7 +243,7 @@ def test_an_unsupported_candidate_is_named_uniformly() -> None:
     assert spectrum.zero_multiplicity() == 17
     draws = 20_000
     randomness = Randomness.seeded(21)
-    counts = Counter(spectrum.sample_itemset(0, randomness) for _ in range(draws))
+    counts = Counter(spectrum.sample_itemsets([0], randomness)[0] for _ in range(draws))
     candidates: list[tuple[Item, ...]] = list(combinations(catalogue, 2))
     unsupported = [pair for pair in candidates if pair not in supported]
     uniform = dict.fromkeys(unsupported, 1 / 17)
@@ -255,7 +258,7 @@ def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
     spectrum = over_catalogue([[1, 2, 3, "x"]], list(range(1_000_000)), 12)
     assert spectrum.universe_size == math.comb(1_000_000, 12) > 10**60
     assert spectrum.zero_multiplicity() == spectrum.universe_size
-    name = spectrum.sample_itemset(0, Randomness())
+    name = spectrum.sample_itemsets([0], Randomness())[0]
     assert len(set(name)) == 12
     assert name == tuple(sorted(name, key=int))
     assert set(name) <= set(range(1_000_000))
@@ -301,7 +304,7 @@ def test_the_top_pair_of_the_corner_shop(
 ) -> None:
     spectrum = count(read_transactions(CORNER_SHOP, user=user), 2)
     assert next(spectrum.levels()) == (support, 1)
-    assert spectrum.sample_itemset(support, Randomness()) == ("semi-skimmed milk", "tea bags")
+    assert spectrum.sample_itemsets([support], Randomness())[0] == ("semi-skimmed milk", "tea bags")
 
 
 # The floors leave tens to thousands of itemsets, and keep mlxtend to about a second.

@@ -52,7 +52,7 @@ class Nth(Randomness):
 def supports(spectrum: SupportSpectrum) -> Counter[Items]:
     return Counter(
         {
-            spectrum.sample_itemset(support, Nth(number)): support
+            spectrum.sample_itemsets([support], Nth(number))[0]: support
             for support, multiplicity in spectrum.levels()
             for number in range(multiplicity)
         }

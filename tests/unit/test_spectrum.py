@@ -76,7 +76,7 @@ def test_zero_multiplicity_is_what_the_universe_leaves_and_never_negative(
 
 def test_supports_alone_cannot_be_named() -> None:
     with pytest.raises(ParameterError, match="supports only"):
-        SupportSpectrum.from_supports([3]).sample_itemset(3, Randomness())
+        SupportSpectrum.from_supports([3]).sample_itemsets([3], Randomness())[0]
 
 
 def test_naming_passes_support_multiplicity_and_number_to_the_sampler() -> None:
@@ -90,7 +90,7 @@ def test_naming_passes_support_multiplicity_and_number_to_the_sampler() -> None:
 
     randomness = Randomness()
     spectrum = SupportSpectrum([(5, 2), (3, 1)], universe_size=10, sampler=sampler)
-    assert spectrum.sample_itemset(3, randomness) == ("3", "0")
+    assert spectrum.sample_itemsets([3], randomness)[0] == ("3", "0")
     assert spectrum.sample_itemsets([0, 5, 5, 0], randomness) == [
         ("0", "0"),
         ("5", "0"),
@@ -129,5 +129,5 @@ def test_union_adds_up_levels_and_names_from_each_part() -> None:
     assert names[0] == ("two", 7, 0)
     assert sorted(names[1:4]) == [("one", 5, 0), ("one", 5, 1), ("two", 5, 0)]
     assert union([one, SupportSpectrum([(2, 1)])]).universe_size is None
-    drawn = [both.sample_itemset(5, Randomness.seeded(seed))[0] for seed in range(300)]
+    drawn = [both.sample_itemsets([5], Randomness.seeded(seed))[0][0] for seed in range(300)]
     assert 160 < drawn.count("one") < 240  # 2 in 3, five standard deviations

@@ -56,7 +56,8 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(
     assert list(spectrum.levels()) == spectrum_of(expected)
     for support, multiplicity in islice(spectrum.levels(), 1):
         assert (
-            expected[spectrum.sample_itemset(support, Randomness.seeded(multiplicity))] == support
+            expected[spectrum.sample_itemsets([support], Randomness.seeded(multiplicity))[0]]
+            == support
         )
 
 
@@ -95,7 +96,7 @@ def test_the_number_39_and_the_text_39_are_one_item(bought: list[Item], listed: 
         2, Catalogue(read_catalogue(listed))
     )
     assert list(spectrum.levels()) == [(5, 1)]
-    assert spectrum.sample_itemset(5, Randomness()) == (39, 48)
+    assert spectrum.sample_itemsets([5], Randomness())[0] == (39, 48)
 
 
 @pytest.mark.parametrize("listed", ["039", "3 9", "39.5", "+39"])

@@ -427,3 +427,11 @@ def test_inspect_says_which_days_there_are(folder: Path) -> None:
     text = done(run(folder, "inspect", *SHOP, "--from", "2026-11-01", "--to", "2026-11-15"))
     assert "300 baskets" in text
     assert "--from 2026-11-01 --to 2026-11-15" in text
+
+
+def test_periods_in_which_nothing_stands_out_end_in_one_line(folder: Path) -> None:
+    asked = [*BY_USER[:-2], *WEEKS, "--epsilon", "0.01"]
+    said = run(folder, "mine", *asked, "--fail-if-empty", "--output", "empty.json")
+    assert (said.returncode, said.stdout) == (4, "")
+    assert "Nothing came out. Try a larger budget, or longer or fewer periods." in said.stderr
+    assert "Traceback" not in said.stderr

@@ -170,25 +170,30 @@ class Statement:
 
     @property
     def periods(self) -> list[tuple[str, str, Reach]]:
-        """The periods that were charged, the earliest first: their names, columns of times, and the
-        units reached.
-        """
+        """The periods charged, the earliest first: name, column of times, and the units reached."""
         named = {
             (entry.span.period, entry.reach) for entry in self.entries if entry.span and entry.reach
         }
-        found = [(name, reach[0][0], reach) for name, reach in named if name is not None]
-        return sorted(found, key=lambda one: (one[2][1:], one[:2]))
+        periods = [(name, reach[0][0], reach) for name, reach in named if name is not None]
+        return sorted(periods, key=lambda period: (period[2][1:], period[:2]))
 
     def more_like_last(self, at: Reach | None = None) -> int | None:
-        """Return how many more releases like the last fit, of the units that a reach has; None
-        before the first.
+        """Return how many more releases like the last fit; None before the first.
+
+        at: of the units that this reaches; None for those with the most spent.
         """
         if not self.entries:
             return None
         left, last = self.left_under(self.terms.composition, at), self.entries[-1].sums
-        loss, delta = ("epsilon", "delta") if left.rho is None else ("rho", "zcdp_delta")
-        fit = (left.epsilon if left.rho is None else left.rho) / last[loss]
-        return int(min(fit, left.delta / last[delta]) if last[delta] else fit)
+        if left.rho is None:
+            delta = last["delta"]
+            fit = left.epsilon / last["epsilon"]
+        else:
+            delta = last["zcdp_delta"]
+            fit = left.rho / last["rho"]
+        if delta:
+            fit = min(fit, left.delta / delta)
+        return int(fit)
 
     @property
     def outlook(self) -> str | None:
@@ -196,34 +201,31 @@ class Statement:
         if self.closed:
             followed = "they go to the ledger that followed it"
             return f"It was renewed, and takes no more charges: {followed}."
-        if (number := self.more_like_last()) is None:
+        number = self.more_like_last()
+        if number is None:
             return None
         where = " in the periods that have spent most" if self.periods else ""
         if not number:
             return f"The rest is not enough for another release like the last{where}."
-        return (
-            f"The rest is enough for about {number:,} more release{'s' * (number > 1)} like "
-            f"the last{where}."
-        )
+        releases = "release" if number == 1 else "releases"
+        return f"The rest is enough for about {number:,} more {releases} like the last{where}."
 
     @property
     def notes(self) -> list[str]:
         """What else is to be said of it, in sentences."""
-        found = []
+        notes = []
         if self.terms.renewed is not None:
-            found += [_renewal_in_words(self.terms.renewed)]
-        if (per := self.terms.per) is not None and self.spent["epsilon"]:
+            notes.append(_renewal_in_words(self.terms.renewed))
+        per = self.terms.per
+        if per is not None and self.spent["epsilon"]:
             apart = all(
                 reach is not None and reach[2] <= period_at(per, reach[1]).last
                 for reach in self.by_reach
             )
             cost = PrivacyCost(self.spent["epsilon"], self.spent["delta"])
-            found += [
-                of_many(
-                    per, cost, ZcdpCost(self.spent["rho"], self.spent["zcdp_delta"]), apart=apart
-                )
-            ]
-        return found
+            zcdp = ZcdpCost(self.spent["rho"], self.spent["zcdp_delta"])
+            notes.append(of_many(per, cost, zcdp, apart=apart))
+        return notes
 
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
         """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
@@ -428,13 +430,13 @@ class Statement:
 
     def _table(self) -> Table:
         left = self.left
-        what = (
-            f"ρ = {most_in_words(left.rho)}"
-            if left.rho is not None
-            else f"ε = {most_in_words(left.epsilon)}"
-        )
-        notes = [f"Left: {what}, δ = {most_in_words(left.delta)}.", self.protected, *self.notes]
-        notes += [] if self.outlook is None else [self.outlook]
+        if left.rho is None:
+            loss = f"ε = {most_in_words(left.epsilon)}"
+        else:
+            loss = f"ρ = {most_in_words(left.rho)}"
+        notes = [f"Left: {loss}, δ = {most_in_words(left.delta)}.", self.protected, *self.notes]
+        if self.outlook is not None:
+            notes.append(self.outlook)
         rows = [*self.rows_of(self.entries)]
         return Table(
             self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries"
@@ -666,33 +668,27 @@ class Ledger:
     def _earlier(
         self, charges: Sequence[Charge], connection: sqlite3.Connection
     ) -> Mapping[str, Sequence[Entry]]:
-        """Return the entries of the periods of charges, by period; none where they may be charged
-        again.
-        """
-        found: dict[str, list[Entry]] = {}
-        periods = {
-            charge.span.period
-            for charge in charges
-            if charge.span is not None and charge.span.period
-        }
+        """Return the entries of the charged periods, by period; none if `again` allows more."""
+        earlier: dict[str, list[Entry]] = {}
+        spans = [charge.span for charge in charges if charge.span is not None]
+        periods = {span.period for span in spans if span.period}
         if periods and not self._again:
             for period, record in storage.of_periods(connection, periods):
-                found.setdefault(period, []).append(Entry.read(record))
-        return found
+                earlier.setdefault(period, []).append(Entry.read(record))
+        return earlier
 
     def _check_new(self, entry: Entry, earlier: Mapping[str, Sequence[Entry]]) -> None:
-        """Raise LedgerError where the same was asked before for the same period. earlier: entries,
-        by period.
+        """Raise LedgerError if the same was asked before for the same period.
+
+        earlier: entries, by period.
         """
         period = "" if entry.span is None else entry.span.period or ""
         for before in earlier.get(period, ()):
             if before.asks_as(entry):
                 raise LedgerError(
                     f"{shown(self._name)} was charged for the same request and {period} before: "
-                    f"entry "
-                    f"{before.number:,} of {before.time[:10]}; use that release, or spend again "
-                    f"with "
-                    f"{parameter('again')}"
+                    f"entry {before.number:,} of {before.time[:10]}; use that release, or spend "
+                    f"again with {parameter('again')}"
                 )
 
     @property

@@ -28,9 +28,14 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 @dataclass(frozen=True)
 class Period:
-    """A stretch of whole days. name: such as 2026-W46, or two of these with .. between. first,
-    last: its days since 1970-01-01, last >= first. kind: one of KINDS, of a stretch with two ends
-    that of the first."""
+    """A stretch of whole days.
+
+    Attributes:
+        name: Such as 2026-W46, or two of these with .. between.
+        first: Its first day, counted since 1970-01-01.
+        last: Its last day, >= first.
+        kind: One of KINDS; of a stretch with two ends that of the first.
+    """
 
     name: str
     first: int
@@ -39,12 +44,12 @@ class Period:
 
     @classmethod
     def of(cls, text: Any, option: str = "period") -> Period:
-        """Return the period of a name. Raises ParameterError, which names the option, for what is
-        none.
-        """
+        """Return the period of a name; raise ParameterError, with the option, if there is none."""
         ends = text.split("..") if isinstance(text, str) else []
-        if len(ends) == 1 and (found := _named(text.strip())) is not None:
-            return found
+        if len(ends) == 1:
+            period = _named(text.strip())
+            if period is not None:
+                return period
         if len(ends) == 2:
             first, last = (cls.of(end, option) for end in ends)
             if first.first > last.last:
@@ -57,39 +62,41 @@ class Period:
         )
 
     def within(self, kind: str) -> Iterator[Period]:
-        """Yield the periods of a kind that this is made of. Raises ParameterError where it cuts one
-        of them.
-        """
+        """Yield the periods of a kind in this one. Raises ParameterError if one of them is cut."""
         day = self.first
         while day <= self.last:
-            one = period_at(kind, day)
-            if one.first < self.first or one.last > self.last:
+            period = period_at(kind, day)
+            if period.first < self.first or period.last > self.last:
                 raise ParameterError(
                     f"{parameter('periods')} {self.name} is no number of whole {kind}s: "
-                    f"{one.name} is cut; name "
-                    f"its ends as {kind}s"
+                    f"{period.name} is cut; name its ends as {kind}s"
                 )
-            yield one
-            day = one.last + 1
+            yield period
+            day = period.last + 1
 
     def stretches(self, kind: str) -> range:
-        """Return the numbers of the periods of a kind that this touches, as `numbers` counts
-        them.
-        """
+        """Return the numbers, as in `numbers`, of the periods of a kind that this touches."""
         return range(_number(kind, self.first), _number(kind, self.last) + 1)
 
 
 def _named(text: str) -> Period | None:
-    if (match := _NAME.fullmatch(text)) is None:
+    """Return the period that has a name, of one kind; None if there is none."""
+    match = _NAME.fullmatch(text)
+    if match is None:
         return None
     year = int(match[1])
     try:
         if match["week"]:
-            first = date.fromisocalendar(year, int(match["week"]), 1)
-            return period_at("week", first.toordinal() - _EPOCH)
-        kind = next((kind for kind in ("day", "month", "quarter") if match[kind]), "year")
-        month = 3 * int(match["quarter"]) - 2 if match["quarter"] else int(match["month"] or 1)
-        return period_at(kind, date(year, month, int(match["day"] or 1)).toordinal() - _EPOCH)
+            kind, first = "week", date.fromisocalendar(year, int(match["week"]), 1)
+        elif match["quarter"]:
+            kind, first = "quarter", date(year, 3 * int(match["quarter"]) - 2, 1)
+        elif match["day"]:
+            kind, first = "day", date(year, int(match["month"]), int(match["day"]))
+        elif match["month"]:
+            kind, first = "month", date(year, int(match["month"]), 1)
+        else:
+            kind, first = "year", date(year, 1, 1)
+        return period_at(kind, first.toordinal() - _EPOCH)
     except ValueError:
         return None
 
@@ -116,9 +123,7 @@ def period_at(kind: str, day: int) -> Period:
 
 
 def numbers(kind: str, days: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of the period of a kind that each day is in, 0 for that of 1970-01-01:
-    (n,).
-    """
+    """Return the number of each day's period of a kind, 0 for that of 1970-01-01: (n,)."""
     days = days.astype("int64")
     if kind == "day":
         return days
@@ -130,8 +135,10 @@ def numbers(kind: str, days: NDArray[Any]) -> NDArray[np.int64]:
 
 def _number(kind: str, day: int) -> int:
     """As `numbers`, of one day."""
-    if kind in ("day", "week"):
-        return day if kind == "day" else (day + 3) // 7
+    if kind == "day":
+        return day
+    if kind == "week":
+        return (day + 3) // 7
     when = date.fromordinal(day + _EPOCH)
     return (12 * (when.year - 1970) + when.month - 1) // _MONTHS[kind]
 
@@ -147,54 +154,65 @@ def first_day(kind: str, number: int) -> int:
 
 
 def several(period: Any, periods: Any, start: Any, end: Any) -> tuple[Period, ...]:
-    """Return the periods that a caller names, which do not overlap; none for none. Raises
-    ParameterError.
+    """Return the periods that a caller names, which do not overlap; none for none.
 
-    period: a name, or one of KINDS, into which periods, or the time from start to end, are then
-    cut. periods: names, as a list or as text with commas.
+    Raises ParameterError.
+
+    Args:
+        period: A name, or one of KINDS, into which periods, or the time from start to end, are cut.
+        periods: Names, as a list or as text with commas.
+        start: A name, whose first day is the first.
+        end: A name, whose last day is the last.
     """
     kind = period if period in KINDS else None
+    name = None if kind else period
     if (start is None) != (end is None):
         raise ParameterError(
             f"{parameter('start')} and {parameter('end')} go together: the first and the last day"
         )
-    if sum(each is not None for each in (None if kind else period, periods, start)) > 1:
+    if sum(choice is not None for choice in (name, periods, start)) > 1:
         raise ParameterError(
             f"give one of {parameter('period')} with a name, {parameter('periods')}, and "
-            f"{parameter('start')} with "
-            f"{parameter('end')}"
+            f"{parameter('start')} with {parameter('end')}"
         )
+    named = _uncut(name, periods, start, end, kind)
+    if kind is not None or periods is not None:
+        named = _cut(named, kind)
+    if len(named) > _MOST:
+        raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")
+    for earlier, later in pairwise(sorted(named, key=lambda stretch: stretch.first)):
+        if later.first <= earlier.last:
+            raise ParameterError(
+                f"{earlier.name} and {later.name} overlap: name {parameter('periods')} that do not"
+            )
+    return tuple(named)
+
+
+def _uncut(name: Any, periods: Any, start: Any, end: Any, kind: str | None) -> list[Period]:
+    """Return the stretches of time that are named, before they are cut into periods of a kind."""
     if start is not None:
         first, last = Period.of(start, "start"), Period.of(end, "end")
-        found = [Period.of(f"{first.name}..{last.name}", "start")]
-    elif periods is not None:
-        listed = periods.split(",") if isinstance(periods, str) else periods
-        if not isinstance(listed, list | tuple) or not listed:
+        return [Period.of(f"{first.name}..{last.name}", "start")]
+    if periods is not None:
+        names = periods.split(",") if isinstance(periods, str) else periods
+        if not isinstance(names, list | tuple) or not names:
             raise ParameterError(
                 f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not "
                 f"{shown(periods)}"
             )
-        found = [Period.of(one, "periods") for one in listed]
-    elif kind is not None:
+        return [Period.of(text, "periods") for text in names]
+    if kind is not None:
+        example = f"{period_at(kind, 20_000).name}..{period_at(kind, 20_200).name}"
         raise ParameterError(
             f"{parameter('period')} {kind} needs {parameter('periods')} too: which of them, such "
-            f"as "
-            f"{period_at(kind, 20_000).name}..{period_at(kind, 20_200).name} (taken from the "
-            f"data it would tell of it)"
+            f"as {example} (taken from the data it would tell of it)"
         )
-    else:
-        found = [] if period is None else [Period.of(period)]
-    if kind is not None or periods is not None:
-        days = sum(one.last + 1 - one.first for one in found)
-        if days > 366 * _MOST:
-            raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")
-        found = [part for one in found for part in one.within(kind or one.kind)]
-    if len(found) > _MOST:
+    return [] if name is None else [Period.of(name)]
+
+
+def _cut(stretches: list[Period], kind: str | None) -> list[Period]:
+    """Return the periods in each stretch: of a kind, or else of its own."""
+    days = sum(stretch.last + 1 - stretch.first for stretch in stretches)
+    if days > 366 * _MOST:
         raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")
-    ordered = sorted(found, key=lambda one: one.first)
-    for one, after in pairwise(ordered):
-        if after.first <= one.last:
-            raise ParameterError(
-                f"{one.name} and {after.name} overlap: name {parameter('periods')} that do not"
-            )
-    return tuple(found)
+    return [period for stretch in stretches for period in stretch.within(kind or stretch.kind)]

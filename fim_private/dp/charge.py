@@ -179,14 +179,23 @@ def charge_list(
     rho: Fraction | None = None,
     **asked: Any,
 ) -> None:
-    """Charge what is about to be computed of a list that the caller gives, one entry of it for each
-    unit.
+    """Charge what is about to be computed of a list, whose entries are one for each unit.
 
-    unit: what one entry is, "basket" or "user"; None for what the ledger protects, or for a basket.
-    private: whether there is no seed. rho: what it spends in zCDP, beside cost.delta; None for what
-    follows from the cost (docs/privacy.md, "The ledger"). asked: its public parameters, None for
-    not asked. Without a ledger nothing is charged; else the charge is on the disk when this
-    returns. Raises ParameterError and LedgerError.
+    Without a ledger nothing is charged; else the charge is on the disk when this returns. Raises
+    ParameterError and LedgerError.
+
+    Args:
+        ledger: The ledger that the caller gave; None for none.
+        dataset: The caller's name for the data.
+        unit: What one entry is, "basket" or "user"; None for what the ledger protects, or for a
+            basket.
+        command: What makes the release.
+        neighbors: The neighbour relation.
+        cost: What is spent.
+        private: Whether there is no seed.
+        rho: What it spends in zCDP, beside cost.delta; None for what follows from the cost
+            (docs/privacy.md, "The ledger").
+        **asked: Its public parameters, None for not asked.
     """
     account = account_of(ledger, dataset, private=private)
     if unit is not None and unit not in UNITS:
@@ -199,12 +208,25 @@ def charge_list(
         )
     if account is None or dataset is None:
         return
-    whose = unit or account.privacy_unit or UNITS[0]
-    plain = {name: value for name, value in asked.items() if value is not None} | {"unit": whose}
-    for name, value in plain.items():
-        if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= _LONG):
-            plain[name] = short(Fraction(value))
-    zcdp = ZcdpCost(Fraction(cost.epsilon) ** 2 / 2 if rho is None else rho, cost.delta)
-    account.charge(
-        Charge(command, dataset, whose, str(exact_neighbors(neighbors)), cost, zcdp, plain)
+    protected = unit or account.privacy_unit or UNITS[0]
+    parameters = {name: _plain(value) for name, value in asked.items() if value is not None}
+    parameters["unit"] = protected
+    if rho is None:
+        rho = Fraction(cost.epsilon) ** 2 / 2
+    charge = Charge(
+        command,
+        dataset,
+        protected,
+        str(exact_neighbors(neighbors)),
+        cost,
+        ZcdpCost(rho, cost.delta),
+        parameters,
     )
+    account.charge(charge)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as a ledger records it: fractions and long numbers in four digits."""
+    if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= _LONG):
+        return short(Fraction(value))
+    return value

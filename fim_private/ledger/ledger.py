@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -141,7 +141,12 @@ class Statement:
     @property
     def limit(self) -> dict[str, Fraction]:
         """What the sums may be; of each composition, if it were the one that was chosen."""
-        return {name: getattr(self.terms, name) for name in SUMS}
+        return {
+            "epsilon": self.terms.epsilon,
+            "delta": self.terms.delta,
+            "rho": self.terms.rho,
+            "zcdp_delta": self.terms.zcdp_delta,
+        }
 
     def left_under(self, composition: Composition, at: Reach | None = None) -> Left:
         """Return what would be left under a composition, nothing where more is spent than that
@@ -165,25 +170,30 @@ class Statement:
 
     @property
     def periods(self) -> list[tuple[str, str, Reach]]:
-        """The periods that were charged, the earliest first: their names, columns of times, and the
-        units reached.
-        """
+        """The periods charged, the earliest first: name, column of times, and the units reached."""
         named = {
             (entry.span.period, entry.reach) for entry in self.entries if entry.span and entry.reach
         }
-        found = [(name, reach[0][0], reach) for name, reach in named if name is not None]
-        return sorted(found, key=lambda one: (one[2][1:], one[:2]))
+        periods = [(name, reach[0][0], reach) for name, reach in named if name is not None]
+        return sorted(periods, key=lambda period: (period[2][1:], period[:2]))
 
     def more_like_last(self, at: Reach | None = None) -> int | None:
-        """Return how many more releases like the last fit, of the units that a reach has; None
-        before the first.
+        """Return how many more releases like the last fit; None before the first.
+
+        at: of the units that this reaches; None for those with the most spent.
         """
         if not self.entries:
             return None
         left, last = self.left_under(self.terms.composition, at), self.entries[-1].sums
-        loss, delta = ("epsilon", "delta") if left.rho is None else ("rho", "zcdp_delta")
-        fit = (left.epsilon if left.rho is None else left.rho) / last[loss]
-        return int(min(fit, left.delta / last[delta]) if last[delta] else fit)
+        if left.rho is None:
+            delta = last["delta"]
+            fit = left.epsilon / last["epsilon"]
+        else:
+            delta = last["zcdp_delta"]
+            fit = left.rho / last["rho"]
+        if delta:
+            fit = min(fit, left.delta / delta)
+        return int(fit)
 
     @property
     def outlook(self) -> str | None:
@@ -191,146 +201,152 @@ class Statement:
         if self.closed:
             followed = "they go to the ledger that followed it"
             return f"It was renewed, and takes no more charges: {followed}."
-        if (number := self.more_like_last()) is None:
+        number = self.more_like_last()
+        if number is None:
             return None
         where = " in the periods that have spent most" if self.periods else ""
         if not number:
             return f"The rest is not enough for another release like the last{where}."
-        return (
-            f"The rest is enough for about {number:,} more release{'s' * (number > 1)} like "
-            f"the last{where}."
-        )
+        releases = "release" if number == 1 else "releases"
+        return f"The rest is enough for about {number:,} more {releases} like the last{where}."
 
     @property
     def notes(self) -> list[str]:
         """What else is to be said of it, in sentences."""
-        found = []
+        notes = []
         if self.terms.renewed is not None:
-            found += [_renewal_in_words(self.terms.renewed)]
-        if (per := self.terms.per) is not None and self.spent["epsilon"]:
+            notes.append(_renewal_in_words(self.terms.renewed))
+        per = self.terms.per
+        if per is not None and self.spent["epsilon"]:
             apart = all(
                 reach is not None and reach[2] <= period_at(per, reach[1]).last
                 for reach in self.by_reach
             )
             cost = PrivacyCost(self.spent["epsilon"], self.spent["delta"])
-            found += [
-                of_many(
-                    per, cost, ZcdpCost(self.spent["rho"], self.spent["zcdp_delta"]), apart=apart
-                )
-            ]
-        return found
+            zcdp = ZcdpCost(self.spent["rho"], self.spent["zcdp_delta"])
+            notes.append(of_many(per, cost, zcdp, apart=apart))
+        return notes
 
     def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
-        """Raise LedgerError unless a release is what the ledger is for, and leaves it within its
-        limit.
-        """
-        name, unit = shown(self.name), charge.privacy_unit
+        """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
         if self.closed:
             raise LedgerError(
-                f"{name} was renewed, and takes no more charges; give {parameter('ledger')} the "
-                f"one that followed it"
+                f"{shown(self.name)} was renewed, and takes no more charges; give "
+                f"{parameter('ledger')} the one that followed it"
             )
-        if self.dataset is not None and charge.dataset != self.dataset:
-            raise LedgerError(
-                f"{name} is the budget of the data set {shown(self.dataset)}, not of "
-                f"{shown(charge.dataset)}; if they "
-                f"are the same people, give {parameter('dataset')} {shown(self.dataset)}, else "
-                f"another ledger"
-            )
-        if self.privacy_unit is not None and unit != self.privacy_unit:
-            instead = "with" if self.privacy_unit == "user" else "without"
-            raise LedgerError(
-                f"{name} protects {self.privacy_unit}s, and this release protects {unit}s; ask "
-                f"{instead} {parameter('user')}, or take another ledger"
-            )
-        first, own = self.unit_columns, charge.unit_columns
-        if (
-            not allow_other_unit
-            and first is not None
-            and own is not None
-            and sorted(first) != sorted(own)
-        ):
-            raise LedgerError(
-                f"{name} protects {unit}s named by {_listed(first)}, and this release names them "
-                f"by "
-                f"{_listed(own)}. Give {parameter(unit)} {_listed(first)}, or another ledger, or "
-                f"say "
-                f"{parameter('allow_other_unit')} if both name the same {unit}s"
-            )
-        if self.neighbors is not None and charge.neighbors != self.neighbors:
-            raise LedgerError(
-                f"{name} is for {parameter('neighbors')} {self.neighbors!r}, and this release is "
-                f"for "
-                f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {self.neighbors!r}, "
-                f"or another ledger"
-            )
-        per = None if charge.span is None else charge.span.per
-        if unit == "user" and per != self.terms.per:
-            of, asked = (
-                f"what a user buys in one {kind}" if kind else "users for good"
-                for kind in (self.terms.per, per)
-            )
-            instead = (
-                f"give {parameter('per')} {self.terms.per}"
-                if self.terms.per
-                else f"leave out {parameter('per')}"
-            )
-            raise LedgerError(
-                f"{name} protects {of}, and this release protects {asked}; {instead}, or take "
-                f"another ledger"
-            )
-        if per is not None and not allow_other_unit:
+        self._check_dataset(charge)
+        self._check_unit(charge)
+        if not allow_other_unit:
+            self._check_unit_columns(charge)
+        self._check_neighbors(charge)
+        self._check_per(charge)
+        if not allow_other_unit:
             self._check_partition(charge)
+        self._check_limit(charge)
+
+    def _check_dataset(self, charge: Entry) -> None:
+        """Raise LedgerError for a release of another data set."""
+        if self.dataset is None or charge.dataset == self.dataset:
+            return
+        dataset = shown(self.dataset)
+        raise LedgerError(
+            f"{shown(self.name)} is the budget of the data set {dataset}, not of "
+            f"{shown(charge.dataset)}; if they are the same people, give "
+            f"{parameter('dataset')} {dataset}, else another ledger"
+        )
+
+    def _check_unit(self, charge: Entry) -> None:
+        """Raise LedgerError for a release that protects baskets instead of users, or vice versa."""
+        if self.privacy_unit is None or charge.privacy_unit == self.privacy_unit:
+            return
+        instead = "with" if self.privacy_unit == "user" else "without"
+        raise LedgerError(
+            f"{shown(self.name)} protects {self.privacy_unit}s, and this release protects "
+            f"{charge.privacy_unit}s; ask {instead} {parameter('user')}, or take another ledger"
+        )
+
+    def _check_unit_columns(self, charge: Entry) -> None:
+        """Raise LedgerError for a release that names the units by other columns than the first."""
+        if self.unit_columns is None or charge.unit_columns is None:
+            return
+        if sorted(self.unit_columns) == sorted(charge.unit_columns):
+            return
+        unit = charge.privacy_unit
+        columns = _listed(self.unit_columns)
+        raise LedgerError(
+            f"{shown(self.name)} protects {unit}s named by {columns}, and this release names "
+            f"them by {_listed(charge.unit_columns)}. Give {parameter(unit)} {columns}, or another "
+            f"ledger, or say {parameter('allow_other_unit')} if both name the same {unit}s"
+        )
+
+    def _check_neighbors(self, charge: Entry) -> None:
+        """Raise LedgerError for a release under another neighbour relation."""
+        if self.neighbors is None or charge.neighbors == self.neighbors:
+            return
+        raise LedgerError(
+            f"{shown(self.name)} is for {parameter('neighbors')} {self.neighbors!r}, and this "
+            f"release is for {str(charge.neighbors)!r}; give {parameter('neighbors')} "
+            f"{self.neighbors!r}, or another ledger"
+        )
+
+    def _check_per(self, charge: Entry) -> None:
+        """Raise LedgerError for a release that protects users for another length of time."""
+        per = None if charge.span is None else charge.span.per
+        if charge.privacy_unit != "user" or per == self.terms.per:
+            return
+        if self.terms.per is None:
+            instead = f"leave out {parameter('per')}"
+        else:
+            instead = f"give {parameter('per')} {self.terms.per}"
+        raise LedgerError(
+            f"{shown(self.name)} protects {_users_for(self.terms.per)}, and this release protects "
+            f"{_users_for(per)}; {instead}, or take another ledger"
+        )
+
+    def _check_limit(self, charge: Entry) -> None:
+        """Raise LedgerError for a release that costs more than is left."""
         left = self.left_under(self.terms.composition, charge.reach)
-        at = (
-            f" in {charge.span.period}"
-            if charge.span is not None and charge.reach is not None
-            else ""
+        if left.rho is None:
+            name, loss, delta = "epsilon", charge.cost.epsilon, charge.cost.delta
+            loss_left = left.epsilon
+        else:
+            name, loss, delta = "rho", charge.zcdp.rho, charge.zcdp.delta
+            loss_left = left.rho
+        if loss <= loss_left and delta <= left.delta:
+            return
+        where = ""
+        if charge.span is not None and charge.reach is not None:
+            where = f" in {charge.span.period}"
+        if loss_left:
+            remaining = (
+                f"{name} {most_in_words(loss_left)} and delta {most_in_words(left.delta)} are left"
+            )
+            advice = f"ask with a smaller {parameter(_exceeded(charge, loss > loss_left))}"
+        else:
+            remaining = "nothing is left"
+            advice = f"no more can be released of this data{where}"
+        raise LedgerError(
+            f"this would overspend {shown(self.name)}{where}: {remaining}, and it takes {name} "
+            f"{least_in_words(loss)} and delta {least_in_words(delta)}; {advice}"
         )
-        loss, wanted, rest = (
-            "epsilon",
-            (charge.cost.epsilon, charge.cost.delta),
-            (left.epsilon, left.delta),
-        )
-        if left.rho is not None:
-            loss, wanted, rest = "rho", (charge.zcdp.rho, charge.zcdp.delta), (left.rho, left.delta)
-        if wanted[0] > rest[0] or wanted[1] > rest[1]:
-            budget = "epsilon" if charge.parameters.get("rho") is None else "rho"
-            lower = parameter(budget if wanted[0] > rest[0] else "delta")
-            has = (
-                f"{loss} {most_in_words(rest[0])} and delta {most_in_words(rest[1])} are left"
-                if rest[0]
-                else "nothing is left"
-            )
-            todo = (
-                f"ask with a smaller {lower}"
-                if rest[0]
-                else ("no more can be released of this data") + at
-            )
-            raise LedgerError(
-                f"this would overspend {name}{at}: {has}, and it takes {loss} "
-                f"{least_in_words(wanted[0])} and delta "
-                f"{least_in_words(wanted[1])}; {todo}"
-            )
 
     def _check_partition(self, charge: Entry) -> None:
-        """Raise LedgerError where other columns than those of the first entry say what a user
-        bought in one period.
+        """Raise LedgerError if other columns than the first entry's say what is in a period.
 
         One unit by these columns may be spread over many units by others, and it changes all of
         them (docs/privacy.md).
         """
-        before = None if self.first is None else self.first.span
-        if before is None or charge.span is None or before.partition == charge.span.partition:
+        if charge.span is None or charge.span.per is None:
             return
-        first, own = ([span.time, *span.baskets] for span in (before, charge.span))
+        first = None if self.first is None else self.first.span
+        if first is None or first.partition == charge.span.partition:
+            return
         raise LedgerError(
-            f"{shown(self.name)} finds the {before.per} of a purchase by {_listed(first)}, and "
-            f"this release by "
-            f"{_listed(own)}. Give {parameter('time')} {shown(before.time)} and the same "
-            f"{parameter('basket')}, or "
-            f"another ledger, or say {parameter('allow_other_unit')} if both find the same "
-            f"{before.per}s"
+            f"{shown(self.name)} finds the {first.per} of a purchase by "
+            f"{_listed([first.time, *first.baskets])}, and this release by "
+            f"{_listed([charge.span.time, *charge.span.baskets])}. Give {parameter('time')} "
+            f"{shown(first.time)} and the same {parameter('basket')}, or another ledger, or say "
+            f"{parameter('allow_other_unit')} if both find the same {first.per}s"
         )
 
     @property
@@ -347,30 +363,23 @@ class Statement:
     def protected(self) -> str:
         """The unit that it protects, and from what, in words."""
         unit, relation = self.privacy_unit, self.neighbors
-        if unit is None or relation is None:
-            known = " and ".join(word for word in (unit and f"{unit}s", relation) if word)
-            if not known:
-                return (
-                    "Its first release decides what it protects, and under which neighbour "
-                    "relation."
-                )
-            return f"It is for {known}; its first release decides the rest."
+        if unit is None and relation is None:
+            return "Its first release decides what it protects, and under which neighbour relation."
+        if unit is None:
+            return f"It is for {relation}; its first release decides the rest."
+        if relation is None:
+            return f"It is for {unit}s; its first release decides the rest."
         who = "one user, with all their baskets" if unit == "user" else "one basket"
-        who += "" if self.terms.per is None else f" of one {self.terms.per}"
-        who += "" if self.unit_columns is None else f" (named by {_listed(self.unit_columns)})"
-        every = {name for entry in self.entries for name in entry.parameters}
-        # Where entries chose units, one is replaced by another that they chose.
-        asked = every if relation == Neighbors.REPLACE_ONE else set[str]()
-        chosen_by = [
-            f"every {name}"
-            for key, name in (("where", "condition"), ("query", "query"))
-            if key in asked
-        ]
-        alike = [f"{' and '.join(chosen_by)} keeps as well"] if chosen_by else []
-        alike += ["counts in the same segments"] if "segments" in asked else []
-        same = f": replacing it by any other that {' and '.join(alike)}" if alike else ""
-        listed = ", among data with the same list of items" if "items_are_public" in every else ""
-        return f"It is about {who}, under {relation}{same}{listed}."
+        if self.terms.per is not None:
+            who += f" of one {self.terms.per}"
+        if self.unit_columns is not None:
+            who += f" (named by {_listed(self.unit_columns)})"
+        parameters = {name for entry in self.entries for name in entry.parameters}
+        alike = _alike(parameters) if relation == Neighbors.REPLACE_ONE else ""
+        listed = ""
+        if "items_are_public" in parameters:
+            listed = ", among data with the same list of items"
+        return f"It is about {who}, under {relation}{alike}{listed}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
@@ -421,13 +430,13 @@ class Statement:
 
     def _table(self) -> Table:
         left = self.left
-        what = (
-            f"ρ = {most_in_words(left.rho)}"
-            if left.rho is not None
-            else f"ε = {most_in_words(left.epsilon)}"
-        )
-        notes = [f"Left: {what}, δ = {most_in_words(left.delta)}.", self.protected, *self.notes]
-        notes += [] if self.outlook is None else [self.outlook]
+        if left.rho is None:
+            loss = f"ε = {most_in_words(left.epsilon)}"
+        else:
+            loss = f"ρ = {most_in_words(left.rho)}"
+        notes = [f"Left: {loss}, δ = {most_in_words(left.delta)}.", self.protected, *self.notes]
+        if self.outlook is not None:
+            notes.append(self.outlook)
         rows = [*self.rows_of(self.entries)]
         return Table(
             self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries"
@@ -487,86 +496,58 @@ class Ledger:
         per: str | None = None,
         renew: bool = False,
     ) -> Self:
-        """Create a ledger for a limit, and open it: all releases together are to be (epsilon,
-        delta)-private.
+        """Create a ledger for a limit, (epsilon, delta) for all releases together, and open it.
 
-        path: of a new file. epsilon: 1e-9 to 1e9. delta: 0, or 1e-300 up to below 1. rho: 1e-18 to
-            1e8, instead of epsilon, which then follows from rho and delta. composition: "zcdp" adds
-            up zero-concentrated privacy, the default where delta is above 0; "basic" adds up
-            epsilons and deltas.
-        dataset: your name for the data. neighbors: "replace-one" or "add-remove". unit: "basket" or
-            "user", which it protects. None: the first release decides. per: "day", "week", "month",
-            "quarter" or "year", which protects what a user buys in any one of them, not users for
-            good. Periods that do not overlap cost the most of them.
-        renew: path may be a ledger. It begins anew with nothing spent. The old ledger stays beside
-            it, as path.1, and takes no more charges. Its dataset, neighbors, unit and per apply
-            where you leave them out. The new ledger then says what the old one had spent: a user of
-            both times is protected by both budgets together. Where it promises something else, it
-            only names the old one, and nothing is added up. Raises ParameterError, and LedgerError
-            if it cannot be written.
+        Raises ParameterError, and LedgerError if it cannot be written.
+
+        Args:
+            path: Of a new file.
+            epsilon: 1e-9 to 1e9.
+            delta: 0, or 1e-300 up to below 1.
+            rho: 1e-18 to 1e8, instead of epsilon, which then follows from rho and delta.
+            composition: "zcdp" adds up zero-concentrated privacy, the default where delta is above
+                0; "basic" adds up epsilons and deltas.
+            dataset: Your name for the data. None: the first release decides.
+            neighbors: "replace-one" or "add-remove". None: the first release decides.
+            unit: What it protects, "basket" or "user". None: the first release decides.
+            per: "day", "week", "month", "quarter" or "year", which protects what a user buys in any
+                one of them, not users for good. Periods that do not overlap cost the most of them.
+            renew: Whether path may be a ledger. It begins anew with nothing spent. The old ledger
+                stays beside it, as path.1, and takes no more charges. Its dataset, neighbors, unit
+                and per apply where you leave them out. The new ledger then says what the old one
+                had spent: a user of both times is protected by both budgets together. Where it
+                promises something else, it only names the old one, and nothing is added up.
         """
         _, place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
-        if (epsilon is None) == (rho is None):
-            raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, one of them")
-        if rho is not None and composition == Composition.BASIC:
-            raise ParameterError(
-                f"{parameter('rho')} is of zCDP: leave out {parameter('composition')} basic"
-            )
+        _check_rho(epsilon, exact_delta, rho, composition)
         if composition is None:
-            composition = (
-                Composition.ZCDP
-                if rho is not None or exact_delta >= _LEAST_DELTA
-                else Composition.BASIC
-            )
-        if rho is not None and exact_delta < _LEAST_DELTA:
-            raise ParameterError(
-                f"{parameter('rho')} needs a {parameter('delta')} of at least 1e-299"
-            )
-        # Half of δ for what names one unit's own; the rest converts ρ (docs/privacy.md, Theorem
-        # 18).
-        naming = exact_delta / 2 if exact_delta >= _LEAST_DELTA else _NOTHING
-        left = (exact_delta - naming) / (1 - naming)
-        exact = exact_epsilon(epsilon) if rho is None else zcdp_epsilon(exact_rho(rho), left)
-        limit = _NOTHING if not naming else zcdp_rho(exact, left) if rho is None else exact_rho(rho)
-        for name, value in (("epsilon", exact), ("delta", exact_delta), ("rho", limit)):
-            written(value, name)
-        protects = UNITS[0] if unit is None else unit
-        for name, given, names in (
-            ("composition", composition, [*Composition]),
-            ("unit", protects, [*UNITS]),
-        ):
-            if given not in names:
-                raise ParameterError(
-                    f"{parameter(name)} must be one of {', '.join(names)}, not {shown(given)}"
-                )
-        if per is not None and per not in KINDS:
-            raise ParameterError(
-                f"{parameter('per')} must be one of {', '.join(KINDS)}, not {shown(per)}"
-            )
-        if per is not None and unit == "basket":
-            raise ParameterError(
-                f"{parameter('per')} is for users, and {parameter('unit')} is basket; leave one out"
-            )
-        unit = "user" if per is not None else unit
+            spends_delta = exact_delta >= _LEAST_DELTA
+            composition = Composition.ZCDP if spends_delta else Composition.BASIC
+        exact, most_rho, zcdp_delta = _exact_limits(epsilon, exact_delta, rho)
+        for name, limit in (("epsilon", exact), ("delta", exact_delta), ("rho", most_rho)):
+            written(limit, name)  # raises for a fraction that is too long
+        _check_choices(composition, unit, per)
+        if per is not None:
+            unit = "user"
         if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
             raise ParameterError(
                 f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299"
             )
-        if dataset is not None and not (
-            isinstance(dataset, str)
-            and dataset.strip()
-            and len(dataset) <= _LONGEST_NAME
-            and dataset.isprintable()
-        ):
-            raise ParameterError(
-                f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
-                f"to {_LONGEST_NAME} "
-                f"characters on one line, not {shown(dataset)}"
-            )
-        relation = None if neighbors is None else str(exact_neighbors(neighbors))
-        limits = (exact, exact_delta, Composition(composition), limit, naming)
-        terms = Terms(uuid4().hex, _now(), *limits, dataset, relation, unit, per)
+        _check_dataset_name(dataset)
+        terms = Terms(
+            id=uuid4().hex,
+            created=_now(),
+            epsilon=exact,
+            delta=exact_delta,
+            composition=Composition(composition),
+            rho=most_rho,
+            zcdp_delta=zcdp_delta,
+            dataset=dataset,
+            neighbors=None if neighbors is None else str(exact_neighbors(neighbors)),
+            privacy_unit=unit,
+            per=per,
+        )
         if renew and place.exists():
             cls._renew(path, place, terms)
         else:
@@ -687,33 +668,27 @@ class Ledger:
     def _earlier(
         self, charges: Sequence[Charge], connection: sqlite3.Connection
     ) -> Mapping[str, Sequence[Entry]]:
-        """Return the entries of the periods of charges, by period; none where they may be charged
-        again.
-        """
-        found: dict[str, list[Entry]] = {}
-        periods = {
-            charge.span.period
-            for charge in charges
-            if charge.span is not None and charge.span.period
-        }
+        """Return the entries of the charged periods, by period; none if `again` allows more."""
+        earlier: dict[str, list[Entry]] = {}
+        spans = [charge.span for charge in charges if charge.span is not None]
+        periods = {span.period for span in spans if span.period}
         if periods and not self._again:
             for period, record in storage.of_periods(connection, periods):
-                found.setdefault(period, []).append(Entry.read(record))
-        return found
+                earlier.setdefault(period, []).append(Entry.read(record))
+        return earlier
 
     def _check_new(self, entry: Entry, earlier: Mapping[str, Sequence[Entry]]) -> None:
-        """Raise LedgerError where the same was asked before for the same period. earlier: entries,
-        by period.
+        """Raise LedgerError if the same was asked before for the same period.
+
+        earlier: entries, by period.
         """
         period = "" if entry.span is None else entry.span.period or ""
         for before in earlier.get(period, ()):
             if before.asks_as(entry):
                 raise LedgerError(
                     f"{shown(self._name)} was charged for the same request and {period} before: "
-                    f"entry "
-                    f"{before.number:,} of {before.time[:10]}; use that release, or spend again "
-                    f"with "
-                    f"{parameter('again')}"
+                    f"entry {before.number:,} of {before.time[:10]}; use that release, or spend "
+                    f"again with {parameter('again')}"
                 )
 
     @property
@@ -826,10 +801,9 @@ class Ledger:
 
 
 def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
-    """Return a path as it was given, and where it leads. Raises ParameterError for what is no
-    path.
-    """
-    if not isinstance(path, str | os.PathLike) or not isinstance(name := os.fspath(path), str):
+    """Return a path as it was given, and where it leads; raise ParameterError if it is no path."""
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
     if not name or "\0" in name or name.endswith(("/", os.sep)):
         raise no_ledger(f"no ledger can have the name {shown(name)}; name a file")
@@ -839,6 +813,97 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
         raise no_ledger(
             f"cannot open the ledger {shown(name)}: its links lead nowhere; name another file"
         ) from None
+
+
+def _check_rho(epsilon: Any, delta: Fraction, rho: Any, composition: str | None) -> None:
+    """Raise ParameterError unless one of epsilon and rho is given, and the rest allows that."""
+    if (epsilon is None) == (rho is None):
+        raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, one of them")
+    if rho is None:
+        return
+    if composition == Composition.BASIC:
+        raise ParameterError(
+            f"{parameter('rho')} is of zCDP: leave out {parameter('composition')} basic"
+        )
+    if delta < _LEAST_DELTA:
+        raise ParameterError(f"{parameter('rho')} needs a {parameter('delta')} of at least 1e-299")
+
+
+def _exact_limits(epsilon: Any, delta: Fraction, rho: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the limits of ε, of ρ, and of the δ of zCDP; the last two are 0 if δ is too small."""
+    if delta < _LEAST_DELTA:
+        return exact_epsilon(epsilon), _NOTHING, _NOTHING
+    # Half of δ is for naming what only one unit has; the rest converts ρ (docs/privacy.md, Theorem
+    # 18).
+    naming_delta = delta / 2
+    rest_of_delta = (delta - naming_delta) / (1 - naming_delta)
+    if rho is None:
+        exact = exact_epsilon(epsilon)
+        return exact, zcdp_rho(exact, rest_of_delta), naming_delta
+    most_rho = exact_rho(rho)
+    return zcdp_epsilon(most_rho, rest_of_delta), most_rho, naming_delta
+
+
+def _check_choices(composition: str, unit: str | None, per: str | None) -> None:
+    """Raise ParameterError for what is none of the choices, or a period of baskets."""
+    _check_choice("composition", composition, [*Composition])
+    if unit is not None:
+        _check_choice("unit", unit, UNITS)
+    if per is not None:
+        _check_choice("per", per, KINDS)
+    if per is not None and unit == "basket":
+        raise ParameterError(
+            f"{parameter('per')} is for users, and {parameter('unit')} is basket; leave one out"
+        )
+
+
+def _check_choice(name: str, choice: str, choices: Sequence[str]) -> None:
+    if choice not in choices:
+        raise ParameterError(
+            f"{parameter(name)} must be one of {', '.join(choices)}, not {shown(choice)}"
+        )
+
+
+def _check_dataset_name(dataset: str | None) -> None:
+    """Raise ParameterError unless the name of a data set is short, and on one line."""
+    if dataset is None:
+        return
+    is_line = isinstance(dataset, str) and dataset.strip() and dataset.isprintable()
+    if is_line and len(dataset) <= _LONGEST_NAME:
+        return
+    raise ParameterError(
+        f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
+        f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"
+    )
+
+
+def _users_for(per: str | None) -> str:
+    """Return in words which purchases of a user are protected together."""
+    return "users for good" if per is None else f"what a user buys in one {per}"
+
+
+def _exceeded(charge: Entry, exceeds_loss: bool) -> str:
+    """Return the parameter that a release has to lower to stay within the limit."""
+    if not exceeds_loss:
+        return "delta"
+    return "epsilon" if charge.parameters.get("rho") is None else "rho"
+
+
+def _alike(parameters: Collection[str]) -> str:
+    """Return in words which units may replace one, if the entries choose or divide the units."""
+    choices = []
+    if "where" in parameters:
+        choices.append("every condition")
+    if "query" in parameters:
+        choices.append("every query")
+    alike = []
+    if choices:
+        alike.append(f"{' and '.join(choices)} keeps as well")
+    if "segments" in parameters:
+        alike.append("counts in the same segments")
+    if not alike:
+        return ""
+    return f": replacing it by any other that {' and '.join(alike)}"
 
 
 def _with_promise_of(before: Statement, terms: Terms) -> Terms:

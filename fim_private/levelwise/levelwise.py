@@ -1,6 +1,4 @@
-"""Levelwise: the whole run, for the most frequent or for a least support; its counts, doubts and
-needs.
-"""
+"""Levelwise: a whole run, for the most frequent or for a least support; its doubts and needs."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ from fractions import Fraction
 from itertools import combinations, groupby
 from math import sqrt
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,24 +57,25 @@ def weighed(
 
 @dataclass(frozen=True)
 class UnitHistogram:
-    """About how many units have how many candidates. candidates: (bins,). units: (bins,) noisy, >=
-    0.
+    """About how many units have how many candidates.
+
+    candidates: (bins,). units: (bins,) noisy, >= 0.
     """
 
     candidates: Floats
     units: Floats
 
     def left_weight(self, bound: int) -> float:
-        """Return which share of all weight is left when units are scaled to this squared norm:
-        above 0, at most 1.
+        """Return the share of all weight that is left, above 0, if units are scaled to a norm.
+
+        bound: their squared norm.
         """
         weights = self.units * self.candidates
         total = float(weights.sum())
-        return (
-            float((weights * np.minimum(1, np.sqrt(bound / self.candidates))).sum()) / total
-            if total > 0
-            else 1.0
-        )
+        if total <= 0:
+            return 1.0
+        scaled = weights * np.minimum(1, np.sqrt(bound / self.candidates))
+        return float(scaled.sum()) / total
 
 
 def unit_histogram(
@@ -87,18 +85,18 @@ def unit_histogram(
     share: Fraction,
     randomness: Randomness,
 ) -> UnitHistogram:
-    """Measure how many candidates units hold, in public bins that grow: a unit is in one of
-    them.
-    """
-    edges = [1]
-    while (following := max(edges[-1] + 1, int(edges[-1] * _BIN_GROWTH))) <= len(pool):
-        edges.append(following)
+    """Measure how many candidates units hold, in public bins that grow: a unit is in one."""
+    edges, edge = [1], 2
+    while edge <= len(pool):
+        edges.append(edge)
+        edge = max(edge + 1, int(edge * _BIN_GROWTH))
     first = np.array(edges)
     units = np.add.reduceat(counts.units_with(pool.sets)[1:], first - 1)
     variance = budget.variance(share, 1)
     noisy = noisy_weights(units * GRID, variance, randomness)
     noisy[noisy < EMPTY * sqrt(variance)] = 0
-    return UnitHistogram((first + np.append(first[1:] - 1, len(pool))) / 2, noisy)
+    last = np.append(first[1:] - 1, len(pool))
+    return UnitHistogram((first + last) / 2, noisy)
 
 
 def best_bound(
@@ -411,8 +409,9 @@ _ITEMS_REACH, _REACH, _STANDS_OUT = 2.0, 0.5, 1.5
 
 @dataclass(frozen=True)
 class LevelwiseThreshold:
-    """Up to `most` candidates for itemsets whose support reaches a threshold; sizes, items_delta:
-    as in Levelwise.
+    """Up to `most` candidates for itemsets whose support reaches a threshold.
+
+    sizes, items_delta: as in Levelwise.
     """
 
     sizes: tuple[int, ...]
@@ -424,75 +423,90 @@ class LevelwiseThreshold:
     @property
     def steps(self) -> list[Step]:
         """All that it spends, as fractions of the run's share."""
-        recipe, sets = self.recipe, tuple(size for size in self.sizes if size > 1)
-        counts = (
-            [("histogram", sets, recipe.histogram), ("set count", sets, recipe.set_count)]
-            if sets
-            else []
-        )
-        items = (
-            ("items", recipe.items),
-            ("histogram", recipe.histogram),
-            ("item count", recipe.item_count),
-        )
-        return [
-            *((purpose, (1,), share) for purpose, share in items),
+        recipe = self.recipe
+        steps: list[Step] = [
+            ("items", (1,), recipe.items),
+            ("histogram", (1,), recipe.histogram),
+            ("item count", (1,), recipe.item_count),
             *_level_steps(recipe),
-            *counts,
         ]
+        sizes = self._sizes_of_sets
+        if sizes:
+            steps.append(("histogram", sizes, recipe.histogram))
+            steps.append(("set count", sizes, recipe.set_count))
+        return steps
+
+    @property
+    def _sizes_of_sets(self) -> tuple[int, ...]:
+        return tuple(size for size in self.sizes if size > 1)
 
     def find(
         self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness
     ) -> list[Found]:
         """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
-
-        def counted(
-            counts: CandidateSource, pool: CandidatePool, levels: Levels, share: Fraction
-        ) -> tuple[CandidatePool, float]:
-            # With the weights that suit the pool, made up for what these take: in units, with σ of
-            # the noise.
-            histogram = unit_histogram(counts, pool, self.budget, recipe.histogram, randomness)
-            bound = best_bound(histogram, len(pool), self.budget, share, threshold)
-            weights, variance = weighed(counts, pool, self.budget, share, bound, randomness)
-            left = histogram.left_weight(bound)
-            return pool.shrunken(weights / left, variance / left**2, levels)[0], sqrt(
-                variance
-            ) / left
-
-        def likely(pool: CandidatePool, deviation: float, reach: float) -> NDArray[np.intp]:
-            return np.flatnonzero(
-                pool.estimates >= max(threshold - reach * deviation, _STANDS_OUT * deviation)
-            )
-
         items, recipe = source.items(universe), self.recipe
-        codes, found = found_items(items, self.budget, recipe, self.items_delta, randomness)
+        codes, named = found_items(items, self.budget, recipe, self.items_delta, randomness)
         if not len(codes):
             return []
-        every = CandidatePool((found.sets,), found.weights)
-        every, deviation = counted(items.among(codes), every, {1: found}, recipe.item_count)
-        places = likely(every, deviation, _ITEMS_REACH)
-        places = places[np.argsort(-every.estimates[places], kind="stable")]
-        level = Level(
-            np.arange(len(places), dtype=np.int32)[:, None], every.estimates[places], deviation
+        counted, deviation = self._counted(
+            items.among(codes),
+            CandidatePool((named.sets,), named.weights),
+            {1: named},
+            recipe.item_count,
+            threshold,
+            randomness,
         )
+        places = _likely(counted, threshold, deviation, _ITEMS_REACH)
+        places = places[np.argsort(-counted.estimates[places], kind="stable")]
+        numbers = np.arange(len(places), dtype=np.int32)[:, None]
+        level = Level(numbers, counted.estimates[places], deviation)
         counts, pool = items.among(codes[places]), CandidatePool((), np.empty(0))
         if self.sizes[0] == 1:
             pool = CandidatePool((level.sets,), level.weights)
-            pool = pool.at(likely(pool, deviation, _REACH))
-        if sizes := [size for size in self.sizes if size > 1]:
-            levels = found_levels(counts, level, self.budget, recipe, randomness)
-            sets = CandidatePool.of_levels(levels, sizes, [recipe.survivors] * len(sizes))
-            if len(sets):
-                sets, deviation = counted(counts, sets, levels, recipe.set_count)
-                sets = sets.at(likely(sets, deviation, _REACH))
-                pool = CandidatePool(
-                    (*pool.sets, *sets.sets), np.concatenate([pool.estimates, sets.estimates])
-                )
-        return (
-            _named(items, counts, codes[places], pool.at(pool.best(self.most, union=True)))
-            if len(pool)
-            else []
+            pool = pool.at(_likely(pool, threshold, deviation, _REACH))
+        if self._sizes_of_sets:
+            sets = self._sets(counts, level, threshold, randomness)
+            pool = CandidatePool(
+                (*pool.sets, *sets.sets), np.concatenate([pool.estimates, sets.estimates])
+            )
+        if not len(pool):
+            return []
+        best = pool.at(pool.best(self.most, union=True))
+        return _named(items, counts, codes[places], best)
+
+    def _sets(
+        self, counts: CandidateSource, items: Level, threshold: int, randomness: Randomness
+    ) -> CandidatePool:
+        """Return the sets of two items or more that may reach the threshold."""
+        recipe, sizes = self.recipe, self._sizes_of_sets
+        levels = found_levels(counts, items, self.budget, recipe, randomness)
+        pool = CandidatePool.of_levels(levels, sizes, [recipe.survivors] * len(sizes))
+        if not len(pool):
+            return CandidatePool((), np.empty(0))
+        pool, deviation = self._counted(
+            counts, pool, levels, recipe.set_count, threshold, randomness
         )
+        return pool.at(_likely(pool, threshold, deviation, _REACH))
+
+    def _counted(
+        self,
+        counts: CandidateSource,
+        pool: CandidatePool,
+        levels: Levels,
+        share: Fraction,
+        threshold: int,
+        randomness: Randomness,
+    ) -> tuple[CandidatePool, float]:
+        """Return a pool with estimates, in units, and σ of the noise.
+
+        The weights suit the pool; what scaling takes from them is made up for.
+        """
+        histogram = unit_histogram(counts, pool, self.budget, self.recipe.histogram, randomness)
+        bound = best_bound(histogram, len(pool), self.budget, share, threshold)
+        weights, variance = weighed(counts, pool, self.budget, share, bound, randomness)
+        left = histogram.left_weight(bound)
+        estimated, _ = pool.shrunken(weights / left, variance / left**2, levels)
+        return estimated, sqrt(variance) / left
 
 
 def levelwise(
@@ -509,8 +523,7 @@ def levelwise(
     threshold: bool = False,
     known: KnownItemsets | None = None,
 ) -> Levelwise | LevelwiseThreshold:
-    """Return the run that spends `part`, a share of a budget (Theorem 13), with a threshold for
-    that.
+    """Return the run that spends `part`, a share of a budget (Theorem 13); of a threshold if asked.
 
     by_user: whether units are users, not baskets. listed: whether all items are public. Otherwise a
     share of delta goes to naming them. The rest of the budget makes μ: the run has that share of
@@ -518,17 +531,20 @@ def levelwise(
     """
     items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
     gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
-    asked: Any = {
-        "by_user": by_user,
-        "epsilon": budget.loss,
-        "neighbors": neighbors,
-        "listed": listed,
-    }
     if threshold:
-        return LevelwiseThreshold(
-            tuple(sizes), count, gaussian, items_delta, ThresholdRecipe.of(sizes, **asked)
+        threshold_recipe = ThresholdRecipe.of(
+            sizes, by_user=by_user, epsilon=budget.loss, neighbors=neighbors, listed=listed
         )
-    recipe = Recipe.of(sizes, count, union=union, **asked)
+        return LevelwiseThreshold(tuple(sizes), count, gaussian, items_delta, threshold_recipe)
+    recipe = Recipe.of(
+        sizes,
+        count,
+        union=union,
+        by_user=by_user,
+        epsilon=budget.loss,
+        neighbors=neighbors,
+        listed=listed,
+    )
     return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all, known)
 
 
@@ -613,8 +629,14 @@ class LevelNeeds:
         return math.ceil(max(self.steps.values()))
 
 
+def _likely(
+    pool: CandidatePool, threshold: int, deviation: float, reach: float
+) -> NDArray[np.intp]:
+    """Return the places of the candidates at most `reach` deviations below the threshold."""
+    least = max(threshold - reach * deviation, _STANDS_OUT * deviation)
+    return np.flatnonzero(pool.estimates >= least)
+
+
 def _quantile(above: float) -> float:
-    """Return the z >= 0 above which a standard normal variable is with this probability; 0 from one
-    half on.
-    """
+    """Return the z >= 0 that a standard normal variable exceeds with this probability."""
     return NormalDist().inv_cdf(1 - max(min(above, 0.5), 1e-16))

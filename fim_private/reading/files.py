@@ -331,42 +331,65 @@ def open_file(source: File | Path, *, as_text: bool = False) -> File:
     """
     file = File(source) if isinstance(source, Path) else source
     if file.remote is None:
-        if str(file.path) == "-":
-            if sys.stdin is None:
-                raise DataError("standard input is closed; name a file")
-            return _pipe(file.path, sys.stdin.buffer)
-        mode = file.path.stat().st_mode
-        if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
-            return _pipe(file.path, file.path.open("rb"))
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise DataError(
-                f"{file.name} is no regular file; send it to standard input and name it -"
-            )
+        stream = _stream_of(file)
+        if stream is not None:
+            return _pipe(file.path, stream)
     magic = file.start()
     if not magic:
         raise empty(file.name)
-    suffixes = [suffix.lower() for suffix in file.path.suffixes]
-    compression = _COMPRESSIONS.get("".join(suffixes[-1:]))
-    suffix = "".join(suffixes[-1:] if compression is None else suffixes[-2:-1])
+    suffix, compression = _suffix_and_compression(file.path)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
     _refuse_others(magic, file.name)
     form = _first(_MAGIC, magic)
-    if form is None and suffix in _OTHER_SUFFIXES and not (as_text and suffix == ".json"):
+    is_told = as_text and suffix == ".json"
+    if form is None and suffix in _OTHER_SUFFIXES and not is_told:
         raise not_read(file.name, _OTHER_SUFFIXES[suffix])
-    expected = _BINARY_SUFFIXES.get(suffix)
     text = replace(file, suffix=suffix, compression=compression or _first(_PACKED, magic))
     if suffix in _JSON_SUFFIXES:
         return replace(text, form="json")
-    if suffix in _TEXT_SUFFIXES or (as_text and expected is None and form is None):
+    is_binary = form is not None or suffix in _BINARY_SUFFIXES
+    if suffix in _TEXT_SUFFIXES or (as_text and not is_binary):
         _refuse_others(text.start(), file.name)
         return text
-    if form is not None:
-        return replace(file, form=form)
+    if form is None:
+        raise _of_no_form(file.name, suffix)
+    return replace(file, form=form)
+
+
+def _stream_of(file: File) -> BinaryIO | None:
+    """Return the stream of standard input, or of another command's output; None for a file.
+
+    Raises DataError for anything else than these, and OSError.
+    """
+    if str(file.path) == "-":
+        if sys.stdin is None:
+            raise DataError("standard input is closed; name a file")
+        return sys.stdin.buffer
+    mode = file.path.stat().st_mode
+    if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
+        return file.path.open("rb")
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
+    return None
+
+
+def _suffix_and_compression(path: Path) -> tuple[str, str | None]:
+    """Return the suffix in small letters, and how a suffix behind it says that it is compressed."""
+    suffixes = ["", "", *(suffix.lower() for suffix in path.suffixes)]
+    compression = _COMPRESSIONS.get(suffixes[-1])
+    if compression is None:
+        return suffixes[-1], None
+    return suffixes[-2], compression
+
+
+def _of_no_form(name: str, suffix: str) -> DataError:
+    """Return the error for a file whose first bytes are of no form that can be read."""
+    expected = _BINARY_SUFFIXES.get(suffix)
     if expected is not None:
-        raise DataError(f"{file.name} is not {_FORM_NAMES[expected]}; check how it was written")
-    raise unclear(
-        f"{file.name} has no form that can be read; those are {READABLE}; "
+        return DataError(f"{name} is not {_FORM_NAMES[expected]}; check how it was written")
+    return unclear(
+        f"{name} has no form that can be read; those are {READABLE}; "
         f"for text with another ending give {parameter('input_format')}",
         {},
     )

@@ -12,7 +12,7 @@ import csv
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -435,35 +435,51 @@ def _other_delimiter(sample: _Sample) -> OtherReading | None:
     if quoted is not None:
         return quoted
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
-    cut = 0 if sample.is_spaced else sum(_cuts(sample.delimiter, line) for line in unquoted)
-    spaced = sum(" " in line.strip() for line in unquoted)
-    # Of what FIMI files may well have in them, a bar or a tab, there must be more: half of what
-    # spaces cut, and in a long file more than a line here and there.
-    enough = max(1, min(len(unquoted), spaced) / 2, len(unquoted) / _RARE)
-    for other in DELIMITERS:
-        having = [line for line in unquoted if other in line]
+    cut = 0
+    if not sample.is_spaced:
+        cut = sum(_cuts(sample.delimiter, line) for line in unquoted)
+    for delimiter in DELIMITERS:
+        having = [line for line in unquoted if delimiter in line]
+        if delimiter == sample.delimiter or len(having) < _least_lines(sample, delimiter, unquoted):
+            continue
         # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are
         # plausible too.
-        sure = sum(_cuts(other, line) for line in having)
-        least = enough if sample.is_spaced and other in "\t|" else 1
-        if other == sample.delimiter or len(having) < least or max(2 * sure, len(having)) < cut:
+        sure = sum(_cuts(delimiter, line) for line in having)
+        if max(2 * sure, len(having)) < cut:
             continue
-        if sample.is_spaced and other == "\t" and not any(" " in line.strip() for line in having):
+        is_tabbed = sample.is_spaced and delimiter == "\t"
+        if is_tabbed and not any(" " in line.strip() for line in having):
             continue  # white space, as that of other files of this form
-        if (one_hot := _one_hot_at(sample, other)) is not None:
-            return one_hot
-        by = "tabs" if other == "\t" else repr(other)
         # Of a few lines here and there only the data's owner knows what they are.
         is_most = 2 * len(having) >= len(sample.lines)
-        return OtherReading(
-            f"seems to be separated by {by}, not by "
-            f"{'white space' if sample.is_spaced else repr(sample.delimiter)}: "
-            f"say {parameter('delimiter')} {_shown(other)}, or {sample.as_lines} if that is part "
-            f"of items. For one row "
-            f"per item name {parameter('basket')} and {parameter('item')}",
-            {"delimiter": _spoken(other)} if is_most else None,
-        )
+        one_hot = _one_hot_at(sample, delimiter)
+        return one_hot or _as_separated(sample, delimiter, is_most=is_most)
     return None
+
+
+def _least_lines(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> float:
+    """Return how many lines must have a delimiter before it is plausible.
+
+    FIMI files may well have a bar or a tab in them. So of these there must be more: half of what
+    spaces cut, and in a long file more than a line here and there.
+    """
+    if not sample.is_spaced or delimiter not in "\t|":
+        return 1
+    spaced = sum(" " in line.strip() for line in unquoted)
+    return max(1, min(len(unquoted), spaced) / 2, len(unquoted) / _RARE)
+
+
+def _as_separated(sample: _Sample, delimiter: str, *, is_most: bool) -> OtherReading:
+    """Return the reading of lines as separated by a delimiter, with the option if most are."""
+    separator = "tabs" if delimiter == "\t" else repr(delimiter)
+    usual = "white space" if sample.is_spaced else repr(sample.delimiter)
+    options = {"delimiter": _spoken(delimiter)} if is_most else None
+    return OtherReading(
+        f"seems to be separated by {separator}, not by {usual}: say {parameter('delimiter')} "
+        f"{_shown(delimiter)}, or {sample.as_lines} if that is part of items. For one row per item "
+        f"name {parameter('basket')} and {parameter('item')}",
+        options,
+    )
 
 
 def _quoted_items(sample: _Sample) -> OtherReading | None:
@@ -537,39 +553,41 @@ def options_of_rows(rows: Sequence[list[str]]) -> dict[str, Any]:
 
 
 def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
-    """Return whether the first row of a one-hot table has the names of its columns; None for
-    another table.
-    """
+    """Return whether the first row of a one-hot table names its columns; None for other tables."""
     first, body = rows[0], _even(rows[1:])
     by_column = _columns(body)
-    is_truth = [
-        all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column)
-        for column in by_column
-    ]
     is_distinct = len({*first}) == len(first)
     # Quantities are known from ids, prices and items that are numbers by their zeros, under a line
     # of names.
-    if first and is_distinct and not any(re.fullmatch(values.QUANTITY, name) for name in first):
-        is_truth = [
-            one or _are_quantities(column) for one, column in zip(is_truth, by_column, strict=True)
-        ]
-    if sum(is_truth) < _FEW or all(is_missing(cell) for row in body for cell in row):
-        return None
-    # Items may be called 0 and 1, but a line of nothing else is no line of names.
-    alike = [
-        name.casefold() in _TRUTHS or is_missing(name)
-        for name, one in zip(first, is_truth, strict=False)
-        if one
+    may_have_quantities = len(first) > 0 and is_distinct
+    if any(re.fullmatch(values.QUANTITY, name) for name in first):
+        may_have_quantities = False
+    is_item = [
+        all(map(_is_truth, column)) or (may_have_quantities and _are_quantities(column))
+        for column in by_column
     ]
-    is_headed = len(first) == len(by_column) and (
-        not any(alike) or (not all(alike) and is_distinct)
-    )
-    if is_headed:
-        if sum(is_truth) < len(by_column) - _FEW:  # beside ids of a basket and its user
-            return None
-    elif not all(is_truth) or sum(len({*column}) > 1 for column in by_column) < _FEW:
+    if sum(is_item) < _FEW or all(is_missing(cell) for row in body for cell in row):
         return None
-    return is_headed
+    if len(first) == len(by_column) and _names_items(first, is_item, is_distinct=is_distinct):
+        # Beside the items there may be ids of a basket and its user.
+        return True if sum(is_item) >= len(by_column) - _FEW else None
+    if not all(is_item) or sum(len({*column}) > 1 for column in by_column) < _FEW:
+        return None
+    return False
+
+
+def _is_truth(cell: str) -> bool:
+    """Tell whether a cell is true, false, unknown or missing."""
+    return is_missing(cell) or cell.casefold() in _TRUTHS
+
+
+def _names_items(first: Sequence[str], is_item: Sequence[bool], *, is_distinct: bool) -> bool:
+    """Tell whether the first row may name the columns of items.
+
+    Items may be called 0 and 1, but a line of nothing else is no line of names.
+    """
+    is_value = [_is_truth(name) for name in compress(first, is_item)]
+    return not any(is_value) or (is_distinct and not all(is_value))
 
 
 def _as_one_hot(

@@ -177,65 +177,97 @@ def read_text(file: File, options: Options) -> Transactions:
     Raises DataError for what plausibly is something else, ParameterError for columns that the form
     does not have.
     """
-    form, dialect = form_of(file, options), options.dialect
+    form = form_of(file, options)
     if form.is_table:
-        lacks_one = (
-            form is InputForm.LONG
-            and options.items is None
-            and None in (options.item, options.basket)
-        )
-        if lacks_one or (options.items is not None and options.split is None):
-            raise ParameterError(
-                f"one row per item in text takes both {parameter('basket')} and "
-                f"{parameter('item')}, "
-                f"and no {parameter('items')}"
-            )
-        # whose columns tell; whether it was named matters to what its cells may be
-        if form is not InputForm.LONG:
-            options = replace(options, dialect=replace(dialect, input_format=str(form)))
-        return read_arrow(text_table(file, options, form), options)
+        return _read_table(file, options, form)
+    dialect = options.dialect
     is_split = options.split is not None and dialect.form is None and form is not InputForm.SPMF
-    what = "one basket per line" if form is not InputForm.SPMF else "sequences"
-    if file.suffix in DELIMITER_OF_SUFFIX:
-        what += (
-            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say "
-            f"{parameter('split')} "
-            "for a column of lists)"
-        )
-    (replace(options, split=None) if is_split else options).refuse_columns(what)
-    delimiter = dialect.delimiter or (
-        DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
-    )
-    with closing(blocks(file, dialect.encoding)) as lines:
-        looked_at = (
-            lines if dialect.form is not None else map(partial(_without_nul, file.name), lines)
-        )
-        parts = without_lines(looked_at, dialect.skipped + (dialect.header is True))
-        first = b""
-        while (
-            first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b""))
-        ):
-            first += block
-        if not first and dialect.skipped:
+    _refuse_columns_of_lines(file, options, form, is_split=is_split)
+    delimiter = _delimiter_of_lines(file, options, form)
+    lines_above = dialect.skipped
+    if dialect.header:
+        lines_above += 1
+    with closing(blocks(file, dialect.encoding)) as whole_text:
+        text: Iterator[bytes] = whole_text
+        if dialect.form is None:
+            text = map(partial(_without_nul, file.name), text)
+        text = without_lines(text, lines_above)
+        start = _start_of(text)
+        if not start and dialect.skipped:
             raise empty(file.name)
-        _check_utf8(first, file.name)
+        _check_utf8(start, file.name)
         if not is_split:
-            refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
+            refuse_other_readings(first_lines(start), form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
-        parts = chain([first], parts)
+        text = chain([start], text)
         if form is InputForm.SPMF:
-            rows = _sequences(parts, labels)
+            rows = _sequences(text, labels)
         elif is_split:
-            rows = _split_lines(parts, str(options.split), labels)
+            rows = _split_lines(text, str(options.split), labels)
         else:
             # Who says fimi says that all but white space is an item, its quotes too.
             is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
-            rows = _lists(parts, delimiter, labels, is_quoted=is_quoted)
-        found = assemble(rows, labels)
+            rows = _lists(text, delimiter, labels, is_quoted=is_quoted)
+        purchases = assemble(rows, labels)
     read_as = ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding)
     if is_split:
         read_as = replace(read_as, delimiter=None, split=options.split)
-    return replace(found, read_as=read_as)
+    return replace(purchases, read_as=read_as)
+
+
+def _read_table(file: File, options: Options, form: InputForm) -> Transactions:
+    """Read baskets from a text with columns. Raises DataError, ParameterError."""
+    if not _names_its_columns(options, form):
+        raise ParameterError(
+            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
+            f"and no {parameter('items')}"
+        )
+    if form is not InputForm.LONG:
+        # The columns tell it; whether the form was named matters to what their cells may be.
+        options = replace(options, dialect=replace(options.dialect, input_format=str(form)))
+    return read_arrow(text_table(file, options, form), options)
+
+
+def _names_its_columns(options: Options, form: InputForm) -> bool:
+    """Tell whether the columns that a form of a text needs were named."""
+    if options.items is not None:
+        return options.split is not None
+    return form is not InputForm.LONG or None not in (options.item, options.basket)
+
+
+def _refuse_columns_of_lines(
+    file: File, options: Options, form: InputForm, *, is_split: bool
+) -> None:
+    """Raise ParameterError for columns that were named although lines have none."""
+    source = "sequences" if form is InputForm.SPMF else "one basket per line"
+    if file.suffix in DELIMITER_OF_SUFFIX:
+        source += (
+            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say "
+            f"{parameter('split')} for a column of lists)"
+        )
+    if is_split:  # then the lines themselves are split
+        options = replace(options, split=None)
+    options.refuse_columns(source)
+
+
+def _delimiter_of_lines(file: File, options: Options, form: InputForm) -> str:
+    """Return the character at which lines are cut; a space stands for any white space."""
+    if options.dialect.delimiter is not None:
+        return options.dialect.delimiter
+    if form is InputForm.LINES:
+        return DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    return " "
+
+
+def _start_of(text: Iterator[bytes]) -> bytes:
+    """Return the first blocks of a text: as many as a look at its first lines takes."""
+    start = b""
+    while start.count(b"\n") < _FEW_LINES and len(start) < _MUCH:
+        block = next(text, b"")
+        if not block:
+            break
+        start += block
+    return start
 
 
 def _lists(
@@ -510,104 +542,161 @@ def text_table(
     *,
     head: bool = False,
 ) -> ArrowSource:
-    """Return a text with columns as a source of record batches. Raises DataError for a column
-    missing or there twice.
+    """Return a text with columns as a source of record batches.
 
-    elsewhere: columns that it is not expected to have. head: whether those that were named may be
-    missing.
+    Raises DataError for a column that is missing or there twice.
+
+    Args:
+        file: The text.
+        options: How it is read, and the columns that were named.
+        form: The form of its rows: those of a wide table may be short.
+        elsewhere: The columns that it is not expected to have.
+        head: Whether the columns that were named may be missing.
     """
     text, encoding = _opened(file, options.dialect.encoding)
-    wanted_names = {name for _, name in options.named()} - {*elsewhere}
-    with closing(blocks(text, encoding if text is file else None)) as parts:
-        block = next(parts)  # whole lines, the first at least
+    named = [name for _, name in options.named() if name not in elsewhere]
+    block = _first_block(file, text, encoding)
     if not head:
         _check_utf8(block, file.name)
     start = block.decode("utf-8", "replace")
-    header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
+    header = _header_of(io.StringIO(start, newline=""), file, options, named)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(
             f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item"
         )
     names = [name.strip() for name in header.raw]
-    if header.named and not (wanted_names <= {*names} and len(names) > 1):
-        lines = [
-            *islice(
-                io.StringIO(start, newline=""), header.lines_before, header.lines_before + LOOKED_AT
-            )
-        ]
-        given = options.dialect.delimiter
-        for cut in map(fields_of, DELIMITERS if given is None else (given,)):
-            rows = [[field.strip() for field in cut(line)] for line in lines]
-            refuse_title([*enumerate(rows, header.lines_before)], wanted_names, file.name)
-    if not head and (
-        wrong := [
-            name for _, name in options.named() if name in wanted_names and names.count(name) != 1
-        ]
-    ):
-        # The names are not listed: without a header line they would be somebody's purchases.
-        problem = f"{'has more than one' if wrong[0] in names else 'has no'} column {wrong[0]!r}"
-        advice = (
-            f" in its first line, cut at {header.delimiter!r}; name the columns as that line "
-            f"does, or say "
-            f"{parameter('delimiter')}; where no line names them, turn off {parameter('header')}"
-            if header.named
-            else ": without a line of names its columns are called 1, 2, and so on"
-        )
-        raise DataError(f"{file.name} {problem}{advice}")
+    is_certain = len(names) > 1 and {*named}.issubset(names)
+    if header.named and not is_certain:
+        _refuse_title_above(start, header, options, {*named}, file.name)
+    if not head:
+        _check_columns(named, names, header, file.name)
+
+    # Of several columns of one name the first is read.
+    place_of = {name: place for place, name in reversed([*enumerate(names)])}
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         _refuse_damage(text, header, file.name)
-        # of several of one name the first
-        place_of = {name: place for place, name in reversed([*enumerate(names)])}
         places = [place_of[name] for name in wanted.names]
-        yield from (_padded if form is InputForm.WIDE else _parsed)(
-            text, header, places, wanted, file.name
-        )
+        if form is InputForm.WIDE:
+            yield from _padded(text, header, places, wanted, file.name)
+        else:
+            yield from _parsed(text, header, places, wanted, file.name)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
 
 
+def _first_block(file: File, text: File, encoding: str) -> bytes:
+    """Return the first whole lines, one at least, of what `_opened` returned for a file."""
+    known = encoding if text is file else None
+    with closing(blocks(text, known)) as lines:
+        return next(lines)
+
+
+def _refuse_title_above(
+    start: str, header: _Header, options: Options, columns: Collection[str], name: str
+) -> None:
+    """Raise DataError if the line of names seems to stand below a title, at any delimiter."""
+    above = header.lines_before
+    lines = [*islice(io.StringIO(start, newline=""), above, above + LOOKED_AT)]
+    delimiters: Iterable[str] = DELIMITERS
+    if options.dialect.delimiter is not None:
+        delimiters = [options.dialect.delimiter]
+    for delimiter in delimiters:
+        cut = fields_of(delimiter)
+        rows = [[field.strip() for field in cut(line)] for line in lines]
+        refuse_title([*enumerate(rows, above)], columns, name)
+
+
+def _check_columns(
+    named: Sequence[str], names: Sequence[str], header: _Header, file_name: str
+) -> None:
+    """Raise DataError if a column that was named is missing, or there several times.
+
+    The names are not listed: without a header line they would be somebody's purchases.
+    """
+    wrong = next((name for name in named if names.count(name) != 1), None)
+    if wrong is None:
+        return
+    problem = "has more than one" if wrong in names else "has no"
+    if header.named:
+        advice = (
+            f" in its first line, cut at {header.delimiter!r}; name the columns as that line "
+            f"does, or say {parameter('delimiter')}; where no line names them, turn off "
+            f"{parameter('header')}"
+        )
+    else:
+        advice = ": without a line of names its columns are called 1, 2, and so on"
+    raise DataError(f"{file_name} {problem} column {wrong!r}{advice}")
+
+
 def _header_of(
-    start: Iterable[str], file: File, options: Options, wanted: Collection[str]
+    start: Iterable[str], file: File, options: Options, columns: Collection[str]
 ) -> _Header:
-    before, delimiter = options.dialect.skipped, options.dialect.delimiter
-    lines = islice(start, before, None)
-    line = next(lines, None)
-    if line is not None and (match := SEPARATOR_LINE.fullmatch(line)) is not None:
-        delimiter = delimiter or match[1]
-        before, line = before + 1, next(lines, None)
-    while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines
-        line = next(lines, None)
-    if line is None:
+    """Return the line of names, or the numbers of columns, cut so that it has the named columns.
+
+    Raises DataError if several delimiters would do, ParameterError if none can be told.
+    """
+    dialect = options.dialect
+    lines_before, delimiter = dialect.skipped, dialect.delimiter
+    lines = islice(start, lines_before, None)
+    line = next(lines, "")
+    separator = SEPARATOR_LINE.fullmatch(line)
+    if separator is not None:
+        delimiter = delimiter or separator[1]
+        lines_before += 1
+        line = next(lines, "")
+    while line and not line.strip("\r\n"):  # Arrow passes over blank lines
+        line = next(lines, "")
+    if not line:
         raise empty(file.name)
-    line += "".join(lines) if '"' in line else ""
-    named = options.dialect.header is not False
-    first = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
-    if delimiter is None and not named:
-        # The first line is somebody's: it must not decide how the others are cut.
-        if file.suffix not in DELIMITER_OF_SUFFIX:
-            raise ParameterError(
-                f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it"
-            )
-        delimiter = first
-    found = []
-    for each in dict.fromkeys((first, *DELIMITERS)) if delimiter is None else (delimiter,):
-        try:
-            fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=each), []))
-        except csv.Error:  # a long line that this delimiter does not cut
-            fields = (line.rstrip("\r\n"),)
-        raw = fields if named else tuple(map(str, range(1, len(fields) + 1)))
-        found.append(_Header(raw, each, before, named))
-    fitting = [header for header in found if {*wanted} <= {*map(str.strip, header.raw)}]
-    widest = max(len(header.raw) for header in fitting or found)
-    best = [header for header in fitting or found if len(header.raw) == widest]
-    if fitting and len(best) > 1 and widest > 1:
+    if '"' in line:  # a name in quotes may reach over lines
+        line += "".join(lines)
+    named = dialect.header is not False
+    delimiters = _delimiters_of(file, named=named) if delimiter is None else [delimiter]
+    headers = [
+        _Header(_names_in(line, delimiter, named=named), delimiter, lines_before, named)
+        for delimiter in delimiters
+    ]
+    return _widest(headers, columns, file.name)
+
+
+def _delimiters_of(file: File, *, named: bool) -> list[str]:
+    """Return the delimiters that may cut the first line, that of the suffix first."""
+    of_suffix = DELIMITER_OF_SUFFIX.get(file.suffix)
+    if named:
+        return [*dict.fromkeys((of_suffix or ",", *DELIMITERS))]
+    # The first line is somebody's: it must not decide how the others are cut.
+    if of_suffix is None:
+        raise ParameterError(
+            f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it"
+        )
+    return [of_suffix]
+
+
+def _names_in(line: str, delimiter: str, *, named: bool) -> tuple[str, ...]:
+    """Return the names in a line, or the numbers of its fields if it names no columns."""
+    try:
+        fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
+    except csv.Error:  # a long line that this delimiter does not cut
+        fields = [line.rstrip("\r\n")]
+    if named:
+        return tuple(fields)
+    return tuple(str(number) for number in range(1, len(fields) + 1))
+
+
+def _widest(headers: Sequence[_Header], columns: Collection[str], file_name: str) -> _Header:
+    """Return the header of the most columns, of those with all named columns if there are any."""
+    fitting = [header for header in headers if {*columns}.issubset(map(str.strip, header.raw))]
+    candidates = fitting or headers
+    width = max(len(header.raw) for header in candidates)
+    widest = [header for header in candidates if len(header.raw) == width]
+    if fitting and len(widest) > 1 and width > 1:
         raise DataError(
-            f"the first line of {file.name} can be cut at several delimiters; say "
+            f"the first line of {file_name} can be cut at several delimiters; say "
             f"{parameter('delimiter')}"
         )
-    return best[0]  # that of the suffix, if it is among them
+    return widest[0]  # that of the suffix, if it is among them
 
 
 def _refuse_damage(text: File, header: _Header, name: str) -> None:
@@ -682,8 +771,7 @@ def damage_of(file: File, options: Options, form: InputForm) -> str | None:
 def _damaged_row(file: File, options: Options, form: InputForm) -> str | None:
     """Return which row of a table in a text has other fields than its first, or a stray quote."""
     text, encoding = _opened(file, options.dialect.encoding)
-    with closing(blocks(text, encoding if text is file else None)) as parts:
-        start = next(parts).decode("utf-8", "replace")
+    start = _first_block(file, text, encoding).decode("utf-8", "replace")
     wanted = {name for _, name in options.named()}
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted)
     named = len(header.raw)

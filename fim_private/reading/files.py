@@ -1,6 +1,4 @@
-"""Paths, addresses, patterns and standard input, to files of a known form; and the errors of
-reading them.
-"""
+"""Paths, addresses, patterns and standard input, to files of a known form; and their errors."""
 
 from __future__ import annotations
 
@@ -52,9 +50,7 @@ _SHOWN_PARAMETERS = frozenset(
 
 
 def scheme_of(source: Any) -> str | None:
-    """Return the scheme of an address, in small letters, such as s3; None for what is a path, or no
-    text.
-    """
+    """Return the scheme of an address in small letters, such as s3; None for anything else."""
     match = _ADDRESS.fullmatch(source) if isinstance(source, str) else None
     return None if match is None else match[1].lower()
 
@@ -65,8 +61,7 @@ def is_database(source: Any) -> bool:
 
 
 def shown_source(source: Any) -> str:
-    """Return a path as it is, an address without its passwords and keys, and of anything else the
-    name of its type.
+    """Return a path as it is, an address without passwords and keys, or the name of a type.
 
     >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
     'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
@@ -99,9 +94,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return what errors call a file: a literal, so that a name with a line break in it still makes
-    one line.
-    """
+    """Return what errors call a file: a literal, so that a line break in it breaks no line."""
     return "standard input" if str(path) == "-" else repr(str(path))
 
 
@@ -135,8 +128,9 @@ _BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
 
 @contextmanager
 def file_errors(path: Path | str) -> Iterator[None]:
-    """Turn what reading a file raises into one DataError that quotes nothing of it: path, or what
-    errors call it.
+    """Turn what reading a file raises into one DataError that quotes nothing of the file.
+
+    path: of the file, or what errors call it.
     """
     name = path if isinstance(path, str) else name_of(path)
     try:
@@ -144,15 +138,7 @@ def file_errors(path: Path | str) -> Iterator[None]:
     except FimPrivateError:
         raise
     except MemoryError as error:  # Arrow's is an ArrowException as well
-        asked = re.search(r" of size (\d+) failed", str(error))
-        most = _BEYOND_ALL_MEMORY
-        with suppress(OSError):
-            most = (
-                most
-                if isinstance(path, str)
-                else min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
-            )
-        if asked is None or int(asked[1]) < most:
+        if not _asks_for_too_much(error, path):
             raise
         raise DataError(f"{name} {_DAMAGED}") from None
     except UnicodeDecodeError:
@@ -160,19 +146,20 @@ def file_errors(path: Path | str) -> Iterator[None]:
     except csv.Error:
         raise damaged_line(f"{name} is not well-formed CSV; check its double quotes") from None
     except tuple(kind for kind, _ in _MEANINGS) as error:
-        raise DataError(
-            f"{name} {next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))}"
-        ) from None
+        meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
+        raise DataError(f"{name} {meaning}") from None
     except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
         number = getattr(error, "errno", None)
         if number == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
+        is_value_error = isinstance(error, ValueError) and not isinstance(error, pa.ArrowException)
+        has_nul = "\0" in name or "\\x00" in name
+        if is_value_error and number not in _NOT_OPENED and not has_nul:
+            raise
         problem = _DAMAGED
         if number in _NOT_OPENED:
             problem = f"cannot be opened: {_NOT_OPENED[number]}"
-        elif isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
-            if "\0" not in name and "\\x00" not in name:
-                raise
+        elif is_value_error:
             problem = "is no path: it has a NUL in it"
         elif number is not None:  # the system refused: what is in the file was not looked at
             problem = f"cannot be read: {os.strerror(number).lower()}; try again"
@@ -184,19 +171,29 @@ def file_errors(path: Path | str) -> Iterator[None]:
         raise DataError(f"{name} {problem}") from None
 
 
+def _asks_for_too_much(error: MemoryError, path: Path | str) -> bool:
+    """Tell whether more memory was asked for than any whole file takes, so the file is damaged."""
+    size = re.search(r" of size (\d+) failed", str(error))
+    if size is None:
+        return False
+    most = _BEYOND_ALL_MEMORY
+    if isinstance(path, Path):
+        with suppress(OSError):
+            most = min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
+    return int(size[1]) >= most
+
+
 def empty(name: str) -> DataError:
     """Return the error for a source of no bytes."""
     return DataError(f"{name} is empty; check how it was written")
 
 
-def not_read(name: str, what: str) -> DataError:
+def not_read(name: str, form: str) -> DataError:
     """Return the error for a form that is not read."""
-    or_lines = (
-        f", or say {parameter('input_format')} jsonl if it has one object a line"
-        if what == "JSON"
-        else ""
-    )
-    return DataError(f"{name} is {what}, which is not read: save as CSV{or_lines}")
+    or_lines = ""
+    if form == "JSON":
+        or_lines = f", or say {parameter('input_format')} jsonl if it has one object a line"
+    return DataError(f"{name} is {form}, which is not read: save as CSV{or_lines}")
 
 
 # -------------------- forms
@@ -260,9 +257,7 @@ _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 @dataclass(frozen=True)
 class File:
-    """A file. Some columns may come from names of folders: those below the named one, or from a
-    pattern on.
-    """
+    """A file. Some columns may come from the names of folders, as in year=2024."""
 
     path: Path  # - for standard input
     form: str = "text"  # or parquet, arrow, stream, excel, json (one object a line)
@@ -302,9 +297,7 @@ class File:
                 yield opened
 
     def start(self) -> bytes:
-        """Return its first bytes, decompressed, which stay to be read; none of a pipe that is
-        compressed.
-        """
+        """Return its first bytes, decompressed, still to be read; none of a compressed pipe."""
         if self.pipe is not None:
             return b"" if self.compression is not None else _peeked(self.pipe)
         with self.open() as stream:
@@ -316,11 +309,9 @@ class File:
         # gone, and abort. Not mapped: a file that is cut off while it is read would end the process
         # by a signal. Its name as bytes: Arrow itself takes none that is not UTF-8.
         stream = pa.OSFile(os.fsencode(self.path)) if self.remote is None else self.remote()
-        return (
-            stream
-            if self.compression is None
-            else pa.CompressedInputStream(stream, self.compression)
-        )
+        if self.compression is None:
+            return stream
+        return pa.CompressedInputStream(stream, self.compression)
 
 
 def open_file(source: File | Path, *, as_text: bool = False) -> File:
@@ -337,6 +328,11 @@ def open_file(source: File | Path, *, as_text: bool = False) -> File:
     magic = file.start()
     if not magic:
         raise empty(file.name)
+    return _with_form(file, magic, as_text=as_text)
+
+
+def _with_form(file: File, magic: bytes, *, as_text: bool) -> File:
+    """Return a file that begins with these bytes with its form. Raises DataError, OSError."""
     suffix, compression = _suffix_and_compression(file.path)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
@@ -396,9 +392,10 @@ def _of_no_form(name: str, suffix: str) -> DataError:
 
 
 def _refuse_others(start: bytes, name: str) -> None:
-    for magic, what in _OTHERS.items():
+    """Raise DataError for a file that begins like a form that is not read."""
+    for magic, form in _OTHERS.items():
         if start.startswith(magic):
-            raise not_read(name, what)
+            raise not_read(name, form)
     if _TAG.match(start):
         raise not_read(name, "XML")
 
@@ -447,8 +444,9 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def files_of_path(path: Path) -> list[File] | None:
-    """Return a folder's files, or those that fit a pattern; None for a single file. Raises
-    DataError, OSError.
+    """Return a folder's files, or those that fit a pattern; None for a single file.
+
+    Raises DataError, OSError.
     """
     first = next(
         (place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts)
@@ -468,8 +466,9 @@ def files_of_path(path: Path) -> list[File] | None:
 
 
 def files_of_address(address: str) -> list[File]:
-    """Return the files that an address names, as `files_of_path`. Raises DataError, OSError,
-    ArrowException.
+    """Return the files that an address names, as `files_of_path`.
+
+    Raises DataError, OSError, ArrowException.
     """
     from pyarrow import fs
 

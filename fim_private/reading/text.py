@@ -63,11 +63,13 @@ _FEW_LINES, _MUCH = 4, 1 << 26
 _WHITE_SPACE = b" \t\n\v\f\r"
 
 
-def _encoding_of(start: bytes, given: str | None) -> str:
+def _encoding_of(start: bytes, named: str | None) -> str:
+    """Return the encoding that was named, or else that of the byte order mark, or UTF-8."""
     mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
-    if given is None or (given in ("utf-8", "ascii") and mark == "utf-8-sig"):
+    is_marked_utf8 = named in ("utf-8", "ascii") and mark == "utf-8-sig"
+    if named is None or is_marked_utf8:
         return mark or "utf-8"
-    return given
+    return named
 
 
 def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
@@ -91,12 +93,11 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
 
 
 def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
-    """Yield blocks of whole lines, each ending in a line feed, in UTF-8 without a byte order mark;
-    at least one.
+    """Yield blocks, at least one, of whole lines in UTF-8 without a byte order mark.
 
-    encoding: of the file; None for what its byte order mark says, or UTF-8. (What is UTF-8 already
-    is not looked at.) Raises DataError for a file without text, and for one that is not of its
-    encoding.
+    Each ends in a line feed. A text in UTF-8 is not checked. encoding: of the file; None for what
+    its byte order mark says, or UTF-8. Raises DataError for a file without text, and for one
+    that is not of its encoding.
     """
     carry, returns, is_empty = bytearray(), b"", True
     limit = memory.current()
@@ -158,9 +159,7 @@ def _check_utf8(part: bytes, name: str) -> None:
 
 
 def form_of(file: File, options: Options) -> InputForm:
-    """Return the form of a text: the one asked for; else what names of columns, a delimiter and the
-    suffix say.
-    """
+    """Return the form of a text that was asked for, or that its options and its suffix say."""
     if options.dialect.form is not None:
         return options.dialect.form
     if options.basket is not None or options.item is not None or (options.items and options.split):
@@ -299,8 +298,9 @@ def _rows_of_lists(
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
-    """Cut lines at separators (the newline one of them), without a loop over entries. An empty
-    token becomes a null.
+    """Cut lines at separators, of which the newline is one, without a loop over entries.
+
+    An empty token becomes a null.
     """
     # A token stays with the separator behind it, so that Arrow can use the file's bytes as they
     # are; the separator is cut off once per distinct token.
@@ -368,15 +368,18 @@ _DECODED = JSONDecoder(
 
 
 def with_lines_of_json(file: File, options: Options) -> File:
-    """Return a text as JSON Lines where that was asked for, or nothing else and it begins so.
-    Raises DataError.
+    """Return a text as JSON Lines if that was asked for, or if nothing was and it begins so.
+
+    Raises DataError for other JSON.
     """
-    asked = options.dialect
-    if file.form != "text" or asked.form is InputForm.JSONL:
-        return replace(file, form="json") if file.form == "text" else file
+    dialect = options.dialect
+    if file.form != "text":
+        return file
+    if dialect.form is InputForm.JSONL:
+        return replace(file, form="json")
     if file.suffix == ".json":
         raise not_read(file.name, "JSON")
-    if asked.delimiter is not None or (asked.form is not None and not asked.form.is_table):
+    if dialect.delimiter is not None or (dialect.form is not None and not dialect.form.is_table):
         return file
     start = file.start()
     if _DOCUMENT.match(start):
@@ -392,87 +395,88 @@ def json_source(file: File, options: Options) -> ArrowSource:
     Raises DataError for what is no object a line, ParameterError for a form with a column for each
     item or place.
     """
-    name, asked = file.name, options.dialect
-    if asked.form in (InputForm.WIDE, InputForm.ONE_HOT):
+    name, dialect = file.name, options.dialect
+    if dialect.form in (InputForm.WIDE, InputForm.ONE_HOT):
         raise ParameterError(
-            f"{parameter('input_format')} {asked.form} is no form of {name}: its lines are "
-            f"objects with "
-            f"one item, or with a list of items ({parameter('items')})"
+            f"{parameter('input_format')} {dialect.form} is no form of {name}: its lines are "
+            f"objects with one item, or with a list of items ({parameter('items')})"
         )
-    parts = blocks(file, asked.encoding)
-    first = next(parts)
-    kinds: dict[str, pa.DataType | None] = {}
-    for key, value in chain.from_iterable(one.items() for one in _objects(first, name)):
-        if kinds.setdefault(key) is None and value is not None:
-            kinds[key] = _kind(value)
-    unknown = {
-        key: _LIST if key == options.items else pa.string()
-        for key, kind in kinds.items()
-        if kind is None
-    }
-    schema = pa.schema([*(kinds | unknown).items()])
-    if file.pipe is None:
-        parts.close()
+    lines = blocks(file, dialect.encoding)
+    first = next(lines)
+    schema = _schema(_objects(first, name), options)
+    is_pipe = file.pipe is not None
+    if not is_pipe:
+        lines.close()
     # Where the only list is taken, no line may have another: which is the only one must not depend
     # on the first lines.
-    one_list = options.items is None and options.item is None
+    is_only_list = options.items is None and options.item is None
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        again = parts if file.pipe is not None else blocks(file, asked.encoding)
-        with closing(again):
-            for block in chain([first] if file.pipe is not None else [], again):
+        text = lines if is_pipe else blocks(file, dialect.encoding)
+        with closing(text):
+            for block in chain([first] if is_pipe else [], text):
                 objects = _objects(block, name)
-                if one_list and wanted.items is not None:
-                    others = (
-                        value
-                        for one in objects
-                        for key, value in one.items()
-                        if key != wanted.items
-                    )
-                    if any(isinstance(value, list) for value in others):
-                        problem = (
-                            f"has several columns of lists: name that of the items with "
-                            f"{parameter('items')}"
-                        )
-                        raise DataError(f"{name} {problem}")
+                if is_only_list and wanted.items is not None:
+                    _refuse_other_lists(objects, wanted.items, name)
                 columns = [_column(objects, schema.field(column), name) for column in wanted.names]
                 yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
-    used = ("encoding", *(("input_format",) if asked.form is InputForm.JSONL else ()))
-    return ArrowSource(name, schema, batches, "JSON Lines", used=used)
+    used = ["encoding"]
+    if dialect.form is InputForm.JSONL:
+        used.append("input_format")
+    return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used))
+
+
+def _schema(objects: Sequence[dict[str, Any]], options: Options) -> pa.Schema:
+    """Return the columns of objects, each of the kind of its first value that is not null."""
+    kinds: dict[str, pa.DataType | None] = {}
+    for key, value in chain.from_iterable(fields.items() for fields in objects):
+        if kinds.setdefault(key) is None and value is not None:
+            kinds[key] = _kind(value)
+    for key, kind in kinds.items():
+        if kind is None:  # all its values are null
+            kinds[key] = _LIST if key == options.items else pa.string()
+    return pa.schema([*kinds.items()])
+
+
+def _refuse_other_lists(objects: Sequence[dict[str, Any]], items: str, name: str) -> None:
+    """Raise DataError if another column than that of the items has a list."""
+    for key, value in chain.from_iterable(fields.items() for fields in objects):
+        if key != items and isinstance(value, list):
+            raise DataError(
+                f"{name} has several columns of lists: name that of the items with "
+                f"{parameter('items')}"
+            )
 
 
 def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
+    """Return the objects in the lines of a block. Raises DataError for anything else."""
     memory.current().check(memory.FIELDS_BYTE * len(block))
     try:
-        found = [
-            _DECODED(line) for line in block.decode().split("\n") if not line.isspace() and line
-        ]
+        lines = block.decode().split("\n")
+        objects = [_DECODED(line) for line in lines if line and not line.isspace()]
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except RecursionError:
         raise DataError(f"{name} {_NESTED}") from None
     except ValueError:
-        found = [None]
-    if not all(isinstance(one, dict) for one in found):
+        objects = [None]
+    if not all(isinstance(fields, dict) for fields in objects):
         raise DataError(
             f"{name} has a line that is no object of JSON; write one object a line, or save as CSV"
         )
-    return found
+    return objects
 
 
 def _kind(value: object) -> pa.DataType:
-    return (
-        _LIST
-        if isinstance(value, list)
-        else pa.struct([])
-        if isinstance(value, dict)
-        else pa.string()
-    )
+    """Return the type of a column: lists, objects, or single values as texts."""
+    if isinstance(value, list):
+        return _LIST
+    return pa.struct([]) if isinstance(value, dict) else pa.string()
 
 
 def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Array:
-    values = [one.get(field.name) for one in objects]
+    values = [fields.get(field.name) for fields in objects]
     if any(value is not None and _kind(value) != field.type for value in values):
         raise DataError(
             f"column {field.name!r} of {name} has both lists and single values; "
@@ -480,7 +484,7 @@ def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Arr
         )
     try:
         if field.type == _LIST:
-            values = [value and [_text(each, name) for each in value] for value in values]
+            values = [value and [_text(item, name) for item in value] for value in values]
         else:
             values = [_text(value, name) for value in values]
         return pa.array(values, field.type)
@@ -515,8 +519,9 @@ class _Header(NamedTuple):
 
 
 def _opened(file: File, encoding: str | None) -> tuple[File, str]:
-    """Return a text that Arrow can read twice, in UTF-8, and its encoding; a pipe, or one of
-    another, is in memory.
+    """Return a text that Arrow can read twice, in UTF-8, and its encoding.
+
+    A pipe, or a text of another encoding, is read into memory.
     """
     if file.pipe is None:
         with file.open() as stream:

@@ -153,22 +153,26 @@ def file_errors(path: Path | str) -> Iterator[None]:
         if number == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
         is_value_error = isinstance(error, ValueError) and not isinstance(error, pa.ArrowException)
-        has_nul = "\0" in name or "\\x00" in name
-        if is_value_error and number not in _NOT_OPENED and not has_nul:
-            raise
-        problem = _DAMAGED
-        if number in _NOT_OPENED:
-            problem = f"cannot be opened: {_NOT_OPENED[number]}"
-        elif is_value_error:
-            problem = "is no path: it has a NUL in it"
-        elif number is not None:  # the system refused: what is in the file was not looked at
-            problem = f"cannot be read: {os.strerror(number).lower()}; try again"
-        elif isinstance(path, str):
-            problem = (
-                "cannot be read; check the address, your rights, the network, and that "
-                "what is there is whole"
-            )
+        if is_value_error and number not in _NOT_OPENED:
+            if "\0" not in name and "\\x00" not in name:
+                raise
+            raise DataError(f"{name} is no path: it has a NUL in it") from None
+        problem = _problem_of(number, is_path=isinstance(path, Path))
         raise DataError(f"{name} {problem}") from None
+
+
+def _problem_of(number: int | None, *, is_path: bool) -> str:
+    """Return what an error says of a file that cannot be read; number: the system's, if any."""
+    if number in _NOT_OPENED:
+        return f"cannot be opened: {_NOT_OPENED[number]}"
+    if number is not None:  # the system refused: what is in the file was not looked at
+        return f"cannot be read: {os.strerror(number).lower()}; try again"
+    if is_path:
+        return _DAMAGED
+    return (
+        "cannot be read; check the address, your rights, the network, and that what is there is "
+        "whole"
+    )
 
 
 def _asks_for_too_much(error: MemoryError, path: Path | str) -> bool:
@@ -465,6 +469,15 @@ def files_of_path(path: Path) -> list[File] | None:
     return [File(file, partitions=_partitions(file.parts[first:-1])) for file in found]
 
 
+def _base_and_pattern(place: str) -> tuple[str, str | None]:
+    """Return the folder or file of an address, and the pattern from its first wildcard on."""
+    steps = place.split("/")
+    for number, step in enumerate(steps):
+        if glob.has_magic(step):
+            return "/".join(steps[:number]), "/".join(steps[number:])
+    return place.rstrip("/"), None
+
+
 def files_of_address(address: str) -> list[File]:
     """Return the files that an address names, as `files_of_path`.
 
@@ -474,13 +487,7 @@ def files_of_address(address: str) -> list[File]:
 
     shown = shown_source(address)
     place, mark, query = address.partition("?")
-    steps = place.split("/")
-    first = next((place for place, step in enumerate(steps) if glob.has_magic(step)), None)
-    base, pattern = (
-        (place.rstrip("/"), None)
-        if first is None
-        else ("/".join(steps[:first]), "/".join(steps[first:]))
-    )
+    base, pattern = _base_and_pattern(place)
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
@@ -510,12 +517,10 @@ def files_of_address(address: str) -> list[File]:
     fits = re.compile(_regular(pattern)).match if pattern is not None else bool
     found = sorted(path for path in inside if fits(path) and not _is_hidden(path.split("/")))
     if not found:
-        what = (
-            "no file fits the pattern {}"
-            if pattern is not None
-            else ("{} is a folder without files to read")
-        )
-        raise DataError(f"{what.format(repr(shown))}; check the address")
+        problem = f"no file fits the pattern {shown!r}"
+        if pattern is None:
+            problem = f"{shown!r} is a folder without files to read"
+        raise DataError(f"{problem}; check the address")
     above = shown_source(base)
     return [
         remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1])

@@ -1,6 +1,4 @@
-"""Paths, addresses, patterns and standard input, to files of a known form; and the errors of
-reading them.
-"""
+"""Paths, addresses, patterns and standard input, to files of a known form; and their errors."""
 
 from __future__ import annotations
 
@@ -52,9 +50,7 @@ _SHOWN_PARAMETERS = frozenset(
 
 
 def scheme_of(source: Any) -> str | None:
-    """Return the scheme of an address, in small letters, such as s3; None for what is a path, or no
-    text.
-    """
+    """Return the scheme of an address in small letters, such as s3; None for anything else."""
     match = _ADDRESS.fullmatch(source) if isinstance(source, str) else None
     return None if match is None else match[1].lower()
 
@@ -65,8 +61,7 @@ def is_database(source: Any) -> bool:
 
 
 def shown_source(source: Any) -> str:
-    """Return a path as it is, an address without its passwords and keys, and of anything else the
-    name of its type.
+    """Return a path as it is, an address without passwords and keys, or the name of a type.
 
     >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
     'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
@@ -99,9 +94,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return what errors call a file: a literal, so that a name with a line break in it still makes
-    one line.
-    """
+    """Return what errors call a file: a literal, so that a line break in it breaks no line."""
     return "standard input" if str(path) == "-" else repr(str(path))
 
 
@@ -135,8 +128,9 @@ _BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
 
 @contextmanager
 def file_errors(path: Path | str) -> Iterator[None]:
-    """Turn what reading a file raises into one DataError that quotes nothing of it: path, or what
-    errors call it.
+    """Turn what reading a file raises into one DataError that quotes nothing of the file.
+
+    path: of the file, or what errors call it.
     """
     name = path if isinstance(path, str) else name_of(path)
     try:
@@ -144,15 +138,7 @@ def file_errors(path: Path | str) -> Iterator[None]:
     except FimPrivateError:
         raise
     except MemoryError as error:  # Arrow's is an ArrowException as well
-        asked = re.search(r" of size (\d+) failed", str(error))
-        most = _BEYOND_ALL_MEMORY
-        with suppress(OSError):
-            most = (
-                most
-                if isinstance(path, str)
-                else min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
-            )
-        if asked is None or int(asked[1]) < most:
+        if not _asks_for_too_much(error, path):
             raise
         raise DataError(f"{name} {_DAMAGED}") from None
     except UnicodeDecodeError:
@@ -160,28 +146,45 @@ def file_errors(path: Path | str) -> Iterator[None]:
     except csv.Error:
         raise damaged_line(f"{name} is not well-formed CSV; check its double quotes") from None
     except tuple(kind for kind, _ in _MEANINGS) as error:
-        raise DataError(
-            f"{name} {next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))}"
-        ) from None
+        meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
+        raise DataError(f"{name} {meaning}") from None
     except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
         number = getattr(error, "errno", None)
         if number == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
-        problem = _DAMAGED
-        if number in _NOT_OPENED:
-            problem = f"cannot be opened: {_NOT_OPENED[number]}"
-        elif isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+        is_value_error = isinstance(error, ValueError) and not isinstance(error, pa.ArrowException)
+        if is_value_error and number not in _NOT_OPENED:
             if "\0" not in name and "\\x00" not in name:
                 raise
-            problem = "is no path: it has a NUL in it"
-        elif number is not None:  # the system refused: what is in the file was not looked at
-            problem = f"cannot be read: {os.strerror(number).lower()}; try again"
-        elif isinstance(path, str):
-            problem = (
-                "cannot be read; check the address, your rights, the network, and that "
-                "what is there is whole"
-            )
+            raise DataError(f"{name} is no path: it has a NUL in it") from None
+        problem = _problem_of(number, is_path=isinstance(path, Path))
         raise DataError(f"{name} {problem}") from None
+
+
+def _problem_of(number: int | None, *, is_path: bool) -> str:
+    """Return what an error says of a file that cannot be read; number: the system's, if any."""
+    if number in _NOT_OPENED:
+        return f"cannot be opened: {_NOT_OPENED[number]}"
+    if number is not None:  # the system refused: what is in the file was not looked at
+        return f"cannot be read: {os.strerror(number).lower()}; try again"
+    if is_path:
+        return _DAMAGED
+    return (
+        "cannot be read; check the address, your rights, the network, and that what is there is "
+        "whole"
+    )
+
+
+def _asks_for_too_much(error: MemoryError, path: Path | str) -> bool:
+    """Tell whether more memory was asked for than any whole file takes, so the file is damaged."""
+    size = re.search(r" of size (\d+) failed", str(error))
+    if size is None:
+        return False
+    most = _BEYOND_ALL_MEMORY
+    if isinstance(path, Path):
+        with suppress(OSError):
+            most = min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
+    return int(size[1]) >= most
 
 
 def empty(name: str) -> DataError:
@@ -189,14 +192,12 @@ def empty(name: str) -> DataError:
     return DataError(f"{name} is empty; check how it was written")
 
 
-def not_read(name: str, what: str) -> DataError:
+def not_read(name: str, form: str) -> DataError:
     """Return the error for a form that is not read."""
-    or_lines = (
-        f", or say {parameter('input_format')} jsonl if it has one object a line"
-        if what == "JSON"
-        else ""
-    )
-    return DataError(f"{name} is {what}, which is not read: save as CSV{or_lines}")
+    or_lines = ""
+    if form == "JSON":
+        or_lines = f", or say {parameter('input_format')} jsonl if it has one object a line"
+    return DataError(f"{name} is {form}, which is not read: save as CSV{or_lines}")
 
 
 # -------------------- forms
@@ -260,9 +261,7 @@ _OPEN_FILES = ("/dev/fd/", "/proc/self/fd/")
 
 @dataclass(frozen=True)
 class File:
-    """A file. Some columns may come from names of folders: those below the named one, or from a
-    pattern on.
-    """
+    """A file. Some columns may come from the names of folders, as in year=2024."""
 
     path: Path  # - for standard input
     form: str = "text"  # or parquet, arrow, stream, excel, json (one object a line)
@@ -302,9 +301,7 @@ class File:
                 yield opened
 
     def start(self) -> bytes:
-        """Return its first bytes, decompressed, which stay to be read; none of a pipe that is
-        compressed.
-        """
+        """Return its first bytes, decompressed, still to be read; none of a compressed pipe."""
         if self.pipe is not None:
             return b"" if self.compression is not None else _peeked(self.pipe)
         with self.open() as stream:
@@ -316,11 +313,9 @@ class File:
         # gone, and abort. Not mapped: a file that is cut off while it is read would end the process
         # by a signal. Its name as bytes: Arrow itself takes none that is not UTF-8.
         stream = pa.OSFile(os.fsencode(self.path)) if self.remote is None else self.remote()
-        return (
-            stream
-            if self.compression is None
-            else pa.CompressedInputStream(stream, self.compression)
-        )
+        if self.compression is None:
+            return stream
+        return pa.CompressedInputStream(stream, self.compression)
 
 
 def open_file(source: File | Path, *, as_text: bool = False) -> File:
@@ -331,51 +326,80 @@ def open_file(source: File | Path, *, as_text: bool = False) -> File:
     """
     file = File(source) if isinstance(source, Path) else source
     if file.remote is None:
-        if str(file.path) == "-":
-            if sys.stdin is None:
-                raise DataError("standard input is closed; name a file")
-            return _pipe(file.path, sys.stdin.buffer)
-        mode = file.path.stat().st_mode
-        if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
-            return _pipe(file.path, file.path.open("rb"))
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise DataError(
-                f"{file.name} is no regular file; send it to standard input and name it -"
-            )
+        stream = _stream_of(file)
+        if stream is not None:
+            return _pipe(file.path, stream)
     magic = file.start()
     if not magic:
         raise empty(file.name)
-    suffixes = [suffix.lower() for suffix in file.path.suffixes]
-    compression = _COMPRESSIONS.get("".join(suffixes[-1:]))
-    suffix = "".join(suffixes[-1:] if compression is None else suffixes[-2:-1])
+    return _with_form(file, magic, as_text=as_text)
+
+
+def _with_form(file: File, magic: bytes, *, as_text: bool) -> File:
+    """Return a file that begins with these bytes with its form. Raises DataError, OSError."""
+    suffix, compression = _suffix_and_compression(file.path)
     if magic.startswith(_ZIP) and _is_workbook(file):
         return replace(file, form="excel")
     _refuse_others(magic, file.name)
     form = _first(_MAGIC, magic)
-    if form is None and suffix in _OTHER_SUFFIXES and not (as_text and suffix == ".json"):
+    is_told = as_text and suffix == ".json"
+    if form is None and suffix in _OTHER_SUFFIXES and not is_told:
         raise not_read(file.name, _OTHER_SUFFIXES[suffix])
-    expected = _BINARY_SUFFIXES.get(suffix)
     text = replace(file, suffix=suffix, compression=compression or _first(_PACKED, magic))
     if suffix in _JSON_SUFFIXES:
         return replace(text, form="json")
-    if suffix in _TEXT_SUFFIXES or (as_text and expected is None and form is None):
+    is_binary = form is not None or suffix in _BINARY_SUFFIXES
+    if suffix in _TEXT_SUFFIXES or (as_text and not is_binary):
         _refuse_others(text.start(), file.name)
         return text
-    if form is not None:
-        return replace(file, form=form)
+    if form is None:
+        raise _of_no_form(file.name, suffix)
+    return replace(file, form=form)
+
+
+def _stream_of(file: File) -> BinaryIO | None:
+    """Return the stream of standard input, or of another command's output; None for a file.
+
+    Raises DataError for anything else than these, and OSError.
+    """
+    if str(file.path) == "-":
+        if sys.stdin is None:
+            raise DataError("standard input is closed; name a file")
+        return sys.stdin.buffer
+    mode = file.path.stat().st_mode
+    if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
+        return file.path.open("rb")
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
+    return None
+
+
+def _suffix_and_compression(path: Path) -> tuple[str, str | None]:
+    """Return the suffix in small letters, and how a suffix behind it says that it is compressed."""
+    suffixes = ["", "", *(suffix.lower() for suffix in path.suffixes)]
+    compression = _COMPRESSIONS.get(suffixes[-1])
+    if compression is None:
+        return suffixes[-1], None
+    return suffixes[-2], compression
+
+
+def _of_no_form(name: str, suffix: str) -> DataError:
+    """Return the error for a file whose first bytes are of no form that can be read."""
+    expected = _BINARY_SUFFIXES.get(suffix)
     if expected is not None:
-        raise DataError(f"{file.name} is not {_FORM_NAMES[expected]}; check how it was written")
-    raise unclear(
-        f"{file.name} has no form that can be read; those are {READABLE}; "
+        return DataError(f"{name} is not {_FORM_NAMES[expected]}; check how it was written")
+    return unclear(
+        f"{name} has no form that can be read; those are {READABLE}; "
         f"for text with another ending give {parameter('input_format')}",
         {},
     )
 
 
 def _refuse_others(start: bytes, name: str) -> None:
-    for magic, what in _OTHERS.items():
+    """Raise DataError for a file that begins like a form that is not read."""
+    for magic, form in _OTHERS.items():
         if start.startswith(magic):
-            raise not_read(name, what)
+            raise not_read(name, form)
     if _TAG.match(start):
         raise not_read(name, "XML")
 
@@ -424,8 +448,9 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 def files_of_path(path: Path) -> list[File] | None:
-    """Return a folder's files, or those that fit a pattern; None for a single file. Raises
-    DataError, OSError.
+    """Return a folder's files, or those that fit a pattern; None for a single file.
+
+    Raises DataError, OSError.
     """
     first = next(
         (place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts)
@@ -444,21 +469,25 @@ def files_of_path(path: Path) -> list[File] | None:
     return [File(file, partitions=_partitions(file.parts[first:-1])) for file in found]
 
 
+def _base_and_pattern(place: str) -> tuple[str, str | None]:
+    """Return the folder or file of an address, and the pattern from its first wildcard on."""
+    steps = place.split("/")
+    for number, step in enumerate(steps):
+        if glob.has_magic(step):
+            return "/".join(steps[:number]), "/".join(steps[number:])
+    return place.rstrip("/"), None
+
+
 def files_of_address(address: str) -> list[File]:
-    """Return the files that an address names, as `files_of_path`. Raises DataError, OSError,
-    ArrowException.
+    """Return the files that an address names, as `files_of_path`.
+
+    Raises DataError, OSError, ArrowException.
     """
     from pyarrow import fs
 
     shown = shown_source(address)
     place, mark, query = address.partition("?")
-    steps = place.split("/")
-    first = next((place for place, step in enumerate(steps) if glob.has_magic(step)), None)
-    base, pattern = (
-        (place.rstrip("/"), None)
-        if first is None
-        else ("/".join(steps[:first]), "/".join(steps[first:]))
-    )
+    base, pattern = _base_and_pattern(place)
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
@@ -488,12 +517,10 @@ def files_of_address(address: str) -> list[File]:
     fits = re.compile(_regular(pattern)).match if pattern is not None else bool
     found = sorted(path for path in inside if fits(path) and not _is_hidden(path.split("/")))
     if not found:
-        what = (
-            "no file fits the pattern {}"
-            if pattern is not None
-            else ("{} is a folder without files to read")
-        )
-        raise DataError(f"{what.format(repr(shown))}; check the address")
+        problem = f"no file fits the pattern {shown!r}"
+        if pattern is None:
+            problem = f"{shown!r} is a folder without files to read"
+        raise DataError(f"{problem}; check the address")
     above = shown_source(base)
     return [
         remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1])

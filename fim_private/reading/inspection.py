@@ -1,5 +1,4 @@
-"""What would be read of a source, and how: for whoever has the data. It shows and counts them: none
-of it is private.
+"""What would be read of a source, and how: for whoever has the data. None of it is private.
 
 Where no options say how to read a source, names of columns suggest it, and it says what it guessed.
 """
@@ -64,8 +63,9 @@ _NO_TABLE = ("lines", "fimi", "spmf")
 
 @dataclass(frozen=True)
 class InspectedColumn:
-    """A column of a table. role: basket, user, item, items, time or where; None where it is not
-    read.
+    """A column of a table.
+
+    role: basket, user, item, items, time or where; None where it is not read.
     """
 
     name: str
@@ -76,17 +76,26 @@ class InspectedColumn:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What would be read of a source. It shows data: it is for whoever has them, not for
-    publication.
+    """What would be read of a source: for whoever has the data, and not for publication.
 
-    source: its path, its address without passwords, or its type. columns: of a table, the first 50.
-    rows: of a table, or lines. users: how many units, if they are users. items: different ones.
-    empty_baskets: those without items.
-    basket_lengths: least, median, mean and largest number of items in a basket. last_rows: of a
-    text or a sheet, its first columns, for a total may stand there. options: those of
-    read_transactions with which it was read; guessed: which of them nobody named. marked_notes:
-    what to know before mining, parameters marked as in errors.
-    items_per_user: how many different items a user has, on average; None if units are baskets.
+    Attributes:
+        source: Its path, its address without passwords, or its type.
+        read_as: Its form, its dialect and the roles of its columns.
+        columns: The first 50 columns of a table.
+        rows: The number of rows of a table, or of lines.
+        baskets: The number of baskets.
+        users: The number of users; None if units are baskets.
+        items: The number of different items.
+        empty_baskets: The number of baskets without items.
+        basket_lengths: The least, median, mean and largest number of items in a basket.
+        example_baskets: The first few baskets, long ones cut.
+        example_items: The items that the most baskets have.
+        last_rows: The last rows of a text or a sheet, its first columns: a total may stand there.
+        options: The options of read_transactions with which it was read.
+        guessed: Those of the options that nobody named.
+        marked_notes: What to know before mining, with parameters marked as in errors.
+        in_memory: Whether the source is an object, not a path or an address.
+        items_per_user: The mean number of different items of a user; None if units are baskets.
     """
 
     source: str
@@ -129,12 +138,15 @@ class Inspection:
         return {
             "private": False,
             "source": self.source,
-            **{name: getattr(self.read_as, name) for name in ("form", "delimiter", "encoding")},
+            "form": self.read_as.form,
+            "delimiter": self.read_as.delimiter,
+            "encoding": self.read_as.encoding,
             "columns": [vars(column) | {"examples": [*column.examples]} for column in self.columns],
-            **{
-                name: getattr(self, name)
-                for name in ("rows", "baskets", "users", "items", "empty_baskets")
-            },
+            "rows": self.rows,
+            "baskets": self.baskets,
+            "users": self.users,
+            "items": self.items,
+            "empty_baskets": self.empty_baskets,
             "items_per_user": self.items_per_user,
             "basket_lengths": dict(self.basket_lengths),
             "examples": {
@@ -143,15 +155,15 @@ class Inspection:
                 "last_rows": [*map(list, self.last_rows)],
             },
             "options": dict(self.options),
-            **{name: list(getattr(self, name)) for name in ("guessed", "notes")},
+            "guessed": list(self.guessed),
+            "notes": list(self.notes),
             "call": self.call,
         }
 
 
 @takes(InspectOptions)
 def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
-    """Return what would be read of a source, and how: columns and their roles, how many rows,
-    baskets, users and items.
+    """Return what would be read of a source, and how: columns, their roles, and many counts.
 
     It is for whoever has the data: nothing of it is private, and it spends no budget. source, and
     all options: as read_transactions takes them, which says what is raised where nothing fits, and
@@ -279,30 +291,35 @@ class _Search:
     ) -> FimPrivateError:
         """Return the last refusal with what only the data's owner may see: a line, or columns.
 
-        If options that were named did not fit, and guesses for the others do not help, it is the
-        first refusal.
+        It is the first refusal if the guesses did not help.
         """
         refusal = refusals[-1]
-        if not isinstance(refusal, DataError):
-            return refusals[0]
-        if isinstance(refusals[0], ParameterError) and not refusal.is_of_a_line:
-            return refusals[0]
-        if "encoding" in guessed and "encoding" in (refusal.options or {}):
-            # The encoding that was guessed does not fit either, so nothing better is known.
-            return refusals[0]
-        # Whoever named columns that are not there, in a text of another encoding, hears of that
-        # first.
-        is_encoding_guessed = {*guessed} == {"encoding"}
-        if is_encoding_guessed and _COLUMNS & {*self.named} and not refusal.is_of_a_line:
+        if not isinstance(refusal, DataError) or self._is_beside(refusal, refusals[0], guessed):
             return refusals[0]
         head = self.table(guessed)
-        if refusal.is_of_a_line and head is not None and head.file is not None:
+        if head is None:
+            return refusal
+        more = ""
+        if refusal.is_of_a_line and head.file is not None:
             more = self._of_line(head.file, guessed)
-        elif refusal.options is not None and not refusal.options and head is not None:
+        elif refusal.options is not None and not refusal.options:
             more = head.first_line()
-        else:
-            more = ""
         return DataError(f"{refusal.marked}{more}") if more else refusal
+
+    def _is_beside(
+        self, refusal: DataError, first: FimPrivateError, guessed: Mapping[str, Any]
+    ) -> bool:
+        """Tell whether the last refusal only says that the guesses were wrong."""
+        if "encoding" in guessed and "encoding" in (refusal.options or {}):
+            # The encoding that was guessed does not fit either, so nothing better is known.
+            return True
+        if refusal.is_of_a_line:
+            return False
+        if isinstance(first, ParameterError):  # options that were named do not fit
+            return True
+        # Whoever named columns that are not there, in a text of another encoding, hears of that
+        # first.
+        return {*guessed} == {"encoding"} and bool(_COLUMNS & {*self.named})
 
     def _of_line(self, file: File, guessed: Mapping[str, Any]) -> str:
         options = self._options(guessed)
@@ -360,9 +377,7 @@ class _Search:
 
 
 def _has_every_item(data: Transactions, guessed: Mapping[str, Any]) -> bool:
-    """Tell whether a table was guessed to be one-hot of which no cell is 0: these are no
-    quantities.
-    """
+    """Tell whether a table that was guessed to be one-hot has no 0: these are no quantities."""
     is_one_hot = guessed.get("input_format") == InputForm.ONE_HOT
     return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
@@ -404,9 +419,7 @@ _DECIMAL_COMMA = r"^\s*-?[0-9.]*,[0-9]"
 
 
 def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str]:
-    """Yield notes on returned and cancelled goods: negative quantities, invoices such as
-    C536379.
-    """
+    """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
     read_as = data.read_as
     if (
         table is None
@@ -436,9 +449,9 @@ def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str
 
 
 def _note_of_cancellations(rows: int, have: str, where: str) -> str:
-    found = f"1 row has {have}" if rows == 1 else f"{rows:,} rows have {have}"
+    number = "1 row has" if rows == 1 else f"{rows:,} rows have"
     return (
-        f"{found}, as returns and cancellations have. They count as purchases: "
+        f"{number} {have}, as returns and cancellations have. They count as purchases: "
         # Quoted so, it is a word for a shell and a text for Python.
         f"{parameter('where')} {json.dumps(where, ensure_ascii=False)} leaves them out."
     )
@@ -466,8 +479,8 @@ class _TableHead:
                     for name in names
                 }
         filled = {
-            name: [v for v in all_ if isinstance(v, list) or not is_missing(v)]
-            for name, all_ in values.items()
+            name: [value for value in column if isinstance(value, list) or not is_missing(value)]
+            for name, column in values.items()
         }
         return {
             name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES]
@@ -484,17 +497,17 @@ class _TableHead:
 
     def counts(self, patterns: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
         """Return how many values of each column fit each of its patterns, as texts."""
-        found = {name: [0] * len(some) for name, some in patterns.items()}
+        counts = {name: [0] * len(of_column) for name, of_column in patterns.items()}
         if not patterns:
-            return found
+            return counts
         with suppress(*_UNREADABLE):
             for arrays in self.arrays([*patterns]):
-                for (name, some), values in zip(patterns.items(), arrays, strict=True):
+                for (name, of_column), values in zip(patterns.items(), arrays, strict=True):
                     texts = as_texts(plain(values)).dictionary_encode()
-                    for place, pattern in enumerate(some):
+                    for place, pattern in enumerate(of_column):
                         fits = pc.match_substring_regex(texts.dictionary, pattern)
-                        found[name][place] += fits.take(texts.indices).true_count
-        return found
+                        counts[name][place] += fits.take(texts.indices).true_count
+        return counts
 
     def first_line(self) -> str:
         """Return what an error says of the first line of a text, or of a sheet."""
@@ -510,9 +523,9 @@ class _TableHead:
             return bool(self.frame[name].is_unique)
         seen: set[Any] = set()
         rows = 0
-        for batch in (
-            self.source.batches(Wanted([name], LIST_ROWS)) if self.source is not None else ()
-        ):
+        if self.source is None:
+            return False
+        for batch in self.source.batches(Wanted([name], LIST_ROWS)):
             values = batch.column(batch.schema.names.index(name)).to_pylist()
             seen.update(values)
             rows += len(values)
@@ -521,18 +534,15 @@ class _TableHead:
         return rows > 0
 
     def last(self) -> tuple[tuple[str, ...], ...]:
-        """Return the last rows of a text or a sheet, where a total may stand: a few columns as
-        texts, cut if long.
-        """
+        """Return the last rows of a text or a sheet, in a few columns: a total may stand there."""
         names = list(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
         if self.source is None or not names or not self.source.holds_texts:
             return ()
         rows: list[tuple[str, ...]] = []
         for batch in self.source.batches(Wanted(names, LIST_ROWS)):
             values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
-            rows = [*rows, *zip(*(map(_as_text, values[name]) for name in names), strict=True)][
-                -_LAST:
-            ]
+            rows += zip(*(map(_as_text, values[name]) for name in names), strict=True)
+            rows = rows[-_LAST:]
         return tuple(rows)
 
 
@@ -544,39 +554,39 @@ def _as_text(value: object) -> str:
 
 
 def _table_head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> _TableHead | None:
-    """Return a source as a table, where it is one, or a text as if its first line named columns;
-    None for others.
-    """
-    options, is_path = (
-        reading_of(filled("inspect", InspectOptions, named)),
-        isinstance(source, str | os.PathLike),
-    )
-    found: Any = None
-    with (
-        held_to(limit),
-        suppress(FimPrivateError),
-        file_errors(path_or_name(source)) if is_path else nullcontext(),
-    ):
+    """Return a source as a table; a text as if its first line named columns; None for others."""
+    options = reading_of(filled("inspect", InspectOptions, named))
+    is_path = isinstance(source, str | os.PathLike)
+    errors = file_errors(path_or_name(source)) if is_path else nullcontext()
+    with held_to(limit), suppress(FimPrivateError), errors:
         if is_path:
-            found = named_source(source, options, head=True)
-        elif frames.is_instance(source, "pandas", "DataFrame"):
+            return _head_of(named_source(source, options, head=True), options)
+        if frames.is_instance(source, "pandas", "DataFrame"):
             return _TableHead(frames.describe_pandas(source), frame=source)
-        elif frames.is_instance(source, "polars", "DataFrame"):
-            found = table_source(frames.polars_to_arrow(source))
-        elif can_be_read_again(source):
-            found = frames.arrow_object(source)
-        if found is None or isinstance(found, ArrowSource):
-            return None if found is None else _TableHead(found.columns(), found)
-        if options.dialect.form is None or form_of(found, options).is_table:
-            table = text_table(found, options, InputForm.WIDE, head=True)
-            return _TableHead(table.columns(), table, file=found)
+        if frames.is_instance(source, "polars", "DataFrame"):
+            return _head_of(table_source(frames.polars_to_arrow(source)), options)
+        if can_be_read_again(source):
+            return _head_of(frames.arrow_object(source), options)
     return None
+
+
+def _head_of(source: File | ArrowSource | None, options: Options) -> _TableHead | None:
+    """Return a table, or a text that may be one, as a table; None for others."""
+    if source is None:
+        return None
+    if isinstance(source, ArrowSource):
+        return _TableHead(source.columns(), source)
+    if options.dialect.form is not None and not form_of(source, options).is_table:
+        return None
+    table = text_table(source, options, InputForm.WIDE, head=True)
+    return _TableHead(table.columns(), table, file=source)
 
 
 def _arrow_texts(series: Any) -> pa.Array:
     """Return a column of a pandas frame as Arrow has it; one of Python objects as texts."""
-    if (found := frames.as_arrow(series)) is not None:
-        return found
+    column = frames.as_arrow(series)
+    if column is not None:
+        return column
     return pa.array([None if is_missing(value) else str(value) for value in series], pa.string())
 
 
@@ -650,31 +660,43 @@ def _items_per_user(data: Transactions) -> float | None:
 def _columns(
     table: _TableHead | None, read_as: ReadAs, time: str | None
 ) -> tuple[InspectedColumn, ...]:
+    """Return the first columns of a table, with their roles and a few of their values."""
     if table is None or read_as.form in _NO_TABLE:
         return ()
-    roles: dict[str | None, str] = dict.fromkeys(columns_of(where_of(read_as.where)), "where")
-    roles |= {} if time is None else {time: "time"}
-    roles |= {
-        **dict.fromkeys(read_as.baskets, "basket"),
-        **({} if read_as.user is None else {read_as.user: "user"}),
-    }
-    roles |= dict.fromkeys(read_as.items, "item" if read_as.form in ("long", "wide") else "items")
-    if read_as.form == "one-hot":
-        roles = {**{c.name: "item" for c in table.columns if c.name not in read_as.others}, **roles}
-    shown = list(table.columns)[:_LISTED_COLUMNS]
+    roles = _roles(table, read_as, time)
+    listed = list(table.columns)[:_LISTED_COLUMNS]
     examples: dict[str, tuple[str, ...]] = {}
     with suppress(*_UNREADABLE):
-        examples = table.examples([column.name for column in shown])
+        examples = table.examples([column.name for column in listed])
     return tuple(
-        InspectedColumn(str(c.name), str(c.kind), roles.get(c.name), examples.get(c.name, ()))
-        for c in shown
+        InspectedColumn(
+            str(column.name),
+            str(column.kind),
+            roles.get(column.name),
+            examples.get(column.name, ()),
+        )
+        for column in listed
     )
 
 
+def _roles(table: _TableHead, read_as: ReadAs, time: str | None) -> dict[str, str]:
+    """Return the roles of a table's columns by name; of several roles of one column the last."""
+    roles: dict[str, str] = {}
+    if read_as.form == "one-hot":
+        items = [column.name for column in table.columns if column.name not in read_as.others]
+        roles |= dict.fromkeys(items, "item")
+    roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
+    if time is not None:
+        roles[time] = "time"
+    roles |= dict.fromkeys(read_as.baskets, "basket")
+    if read_as.user is not None:
+        roles[read_as.user] = "user"
+    is_single = read_as.form in ("long", "wide")
+    return roles | dict.fromkeys(read_as.items, "item" if is_single else "items")
+
+
 def _numbered_rows(table: _TableHead | None, data: Transactions) -> Iterator[str]:
-    """Yield a note on each item of a 0/1 table that all baskets have, and whose cells are all
-    different.
-    """
+    """Yield a note on each column of a 0/1 table that is never 0, and whose cells all differ."""
     if (
         table is None
         or data.read_as is None
@@ -703,49 +725,64 @@ def _times_in(table: _TableHead | None) -> list[DateColumn]:
 
 
 def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
+    """Yield what the owner of the data should know before mining them."""
     if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
-        yield (
-            f"Every basket has one item, so no two items are ever together. "
-            f"{_larger_baskets(read_as)}"
-        )
-    if guessed:
-        yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
-    if read_as.user_like is not None:
-        user = parameter("user")
-        yield (
-            f"Column {read_as.user_like!r} looks like customers: name it as {user} to protect "
-            f"all baskets of each."
-        )
-    if "missing_user" in guessed:
-        name = parameter("missing_user")
-        yield (
-            f"Some rows have no user: {name} 'drop' leaves them out, 'own-unit' makes units of "
-            f"their baskets."
-        )
-    if "encoding" in guessed:
-        yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
+        advice = _larger_baskets(read_as)
+        yield f"Every basket has one item, so no two items are ever together. {advice}"
+    yield from _notes_of_guesses(read_as, guessed)
     if data.days is not None:
         first, last = (period_at("day", day).name for day in data.days)
         yield f"The first basket is of {first}, the last of {last}."
     if not len(data.items):
         yield "There are no items in it."
-    days = [name for name in read_as.others if columns.suggests_date(name)]
-    if len(read_as.baskets) == 1 and columns.suggests_user(read_as.baskets[0]) and days:
-        named = _named_together(read_as.baskets[0], days[0])
-        yield f"All that a customer ever bought is one basket: {named} would make one of each day."
+    yield from _notes_of_whole_lives(read_as)
     if read_as.form == InputForm.ONE_HOT:
         yield "Where a cell is a quantity, each above 0 counts as 1."
-    alike: dict[str | None, list[str]] = {}
-    for text in [] if data.fold_case else data.vocabulary.strings.to_pylist():
-        alike.setdefault(folded(text), []).append(text)
-    if twins := [texts for texts in alike.values() if len(texts) > 1]:
-        first, second = sorted(twins[0])[:2]
-        number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
+    if not data.fold_case:
+        yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
+
+
+def _notes_of_guesses(read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
+    """Yield notes on the options that nobody named, and on a column that looks like users."""
+    if guessed:
+        yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
+    if read_as.user_like is not None:
         yield (
-            f"{number} written in several ways that differ by capital letters alone, such as "
-            f"{first!r} and {second!r}: "
-            f"{parameter('fold_case')} takes them as one."
+            f"Column {read_as.user_like!r} looks like customers: name it as {parameter('user')} to "
+            f"protect all baskets of each."
         )
+    if "missing_user" in guessed:
+        yield (
+            f"Some rows have no user: {parameter('missing_user')} 'drop' leaves them out, "
+            f"'own-unit' makes units of their baskets."
+        )
+    if "encoding" in guessed:
+        yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
+
+
+def _notes_of_whole_lives(read_as: ReadAs) -> Iterator[str]:
+    """Yield a note if baskets seem to be customers, and a column seems to have days."""
+    days = [name for name in read_as.others if columns.suggests_date(name)]
+    basket = read_as.basket
+    if basket is not None and columns.suggests_user(basket) and days:
+        named = _named_together(basket, days[0])
+        yield f"All that a customer ever bought is one basket: {named} would make one of each day."
+
+
+def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:
+    """Yield a note if items differ by capital letters alone."""
+    spellings: dict[str | None, list[str]] = {}
+    for item in items:
+        spellings.setdefault(folded(item), []).append(item)
+    twins = [texts for texts in spellings.values() if len(texts) > 1]
+    if not twins:
+        return
+    first, second = sorted(twins[0])[:2]
+    number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
+    yield (
+        f"{number} written in several ways that differ by capital letters alone, such as "
+        f"{first!r} and {second!r}: {parameter('fold_case')} takes them as one."
+    )
 
 
 def _named_together(*keys: str) -> str:

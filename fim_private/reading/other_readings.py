@@ -12,7 +12,7 @@ import csv
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +88,8 @@ class _Sample:
         line = self.lines[place]
         if self.is_spaced and "\t" in line:  # which are white space, too
             return "\t"
-        return max((self.delimiter, *DELIMITERS), key=lambda one: len(fields_of(one)(line)))
+        delimiters = (self.delimiter, *DELIMITERS)
+        return max(delimiters, key=lambda delimiter: len(fields_of(delimiter)(line)))
 
     def widest(self, place: int) -> Callable[[str], list[str]]:
         return fields_of(self.widest_delimiter(place))
@@ -311,9 +312,9 @@ def _lists_in_lines(sample: _Sample) -> OtherReading | None:
     """Lines that are lists of items as a cell of a table holds them: in quotes, or in brackets."""
     insides = [inside_of_list(line) for line in sample.lines]
     lists = [inside for inside in insides if inside is not None]
-    others = [line for line, inside in zip(sample.lines, insides, strict=True) if inside is None]
-    cut = sum(any(one in line for one in DELIMITERS) for line in others)
-    split = next((one for one in DELIMITERS if any(one in inside for inside in lists)), None)
+    pairs = zip(sample.lines, insides, strict=True)
+    cut = sum(inside is None and _delimiter_in([line]) is not None for line, inside in pairs)
+    split = _delimiter_in(lists)
     is_most = 2 * len(lists) >= len(sample.lines) - 1
     if split is None or not is_most or _RARE * cut > len(sample.lines):
         return None
@@ -340,10 +341,18 @@ def _name_above_lists(sample: _Sample, insides: Sequence[str | None]) -> str | N
     if sample.dialect.header is not None:
         return None
     first = sample.lines[0].strip() if insides[0] is None else insides[0]
-    if any(one in first for one in DELIMITERS):
+    if _delimiter_in([first]) is not None:
         return None
     is_alone = insides[0] is None and None not in insides[1:] and len(insides) > _SOME
     return first if is_alone or columns.suggests_item(first) else None
+
+
+def _delimiter_in(texts: Sequence[str]) -> str | None:
+    """Return the first of the usual delimiters that any of the texts has; else None."""
+    for delimiter in DELIMITERS:
+        if any(delimiter in text for text in texts):
+            return delimiter
+    return None
 
 
 def inside_of_list(line: str) -> str | None:
@@ -409,21 +418,28 @@ def _quantities(sample: _Sample) -> OtherReading | None:
 
 def _row_numbers(sample: _Sample) -> OtherReading | None:
     """Lines that begin with their number, as R and pandas write the names of rows."""
-    first, body = sample.rows[0], sample.rows[1:]
+    first, *body = sample.rows
     is_short = {len(row) for row in body} == {len(first) + 1}
+    rows, lines = sample.rows, sample.lines
     is_named = len(body) > 0 and (first[0] == "" or is_short)
-    rows = body if is_named else sample.rows
-    lines = sample.lines[1:] if is_named else sample.lines
-    numbers = [row[0] for row in rows]
+    if is_named:
+        rows, lines = body, lines[1:]
     is_quoted = all(re.match(r'\s*"[0-9]+"', line) for line in lines)
     least = _FEW if is_named or is_quoted else _SOME
-    counts = any(numbers == [str(n) for n in range(start, start + len(rows))] for start in (0, 1))
-    if not counts or len(rows) < least or all(len(row) == 1 for row in rows):
+    is_numbered = _counts_up([row[0] for row in rows])
+    if not is_numbered or len(rows) < least or all(len(row) == 1 for row in rows):
         return None
     return OtherReading(
         "has lines that begin with their number, as R writes row names and pandas its index. "
         "Write it without them (row.names=FALSE, or index=False), or say "
         f"{sample.as_lines} if these numbers are items"
+    )
+
+
+def _counts_up(texts: Sequence[str]) -> bool:
+    """Tell whether texts are 0, 1, … or 1, 2, …"""
+    return any(
+        texts == [str(number) for number in range(start, start + len(texts))] for start in (0, 1)
     )
 
 
@@ -435,35 +451,55 @@ def _other_delimiter(sample: _Sample) -> OtherReading | None:
     if quoted is not None:
         return quoted
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
-    cut = 0 if sample.is_spaced else sum(_cuts(sample.delimiter, line) for line in unquoted)
-    spaced = sum(" " in line.strip() for line in unquoted)
-    # Of what FIMI files may well have in them, a bar or a tab, there must be more: half of what
-    # spaces cut, and in a long file more than a line here and there.
-    enough = max(1, min(len(unquoted), spaced) / 2, len(unquoted) / _RARE)
-    for other in DELIMITERS:
-        having = [line for line in unquoted if other in line]
-        # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are
-        # plausible too.
-        sure = sum(_cuts(other, line) for line in having)
-        least = enough if sample.is_spaced and other in "\t|" else 1
-        if other == sample.delimiter or len(having) < least or max(2 * sure, len(having)) < cut:
-            continue
-        if sample.is_spaced and other == "\t" and not any(" " in line.strip() for line in having):
-            continue  # white space, as that of other files of this form
-        if (one_hot := _one_hot_at(sample, other)) is not None:
-            return one_hot
-        by = "tabs" if other == "\t" else repr(other)
-        # Of a few lines here and there only the data's owner knows what they are.
-        is_most = 2 * len(having) >= len(sample.lines)
-        return OtherReading(
-            f"seems to be separated by {by}, not by "
-            f"{'white space' if sample.is_spaced else repr(sample.delimiter)}: "
-            f"say {parameter('delimiter')} {_shown(other)}, or {sample.as_lines} if that is part "
-            f"of items. For one row "
-            f"per item name {parameter('basket')} and {parameter('item')}",
-            {"delimiter": _spoken(other)} if is_most else None,
-        )
+    for delimiter in DELIMITERS:
+        if _may_separate(sample, delimiter, unquoted):
+            one_hot = _one_hot_at(sample, delimiter)
+            return one_hot or _as_separated(sample, delimiter, unquoted)
     return None
+
+
+def _may_separate(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> bool:
+    """Tell whether a delimiter plausibly separates the items, and the usual one does not."""
+    having = [line for line in unquoted if delimiter in line]
+    if delimiter == sample.delimiter or len(having) < _least_lines(sample, delimiter, unquoted):
+        return False
+    if sample.is_spaced:
+        # Tabs alone are white space, as that of other files of this form.
+        return delimiter != "\t" or any(" " in line.strip() for line in having)
+    # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are
+    # plausible too.
+    sure = sum(_cuts(delimiter, line) for line in having)
+    usual = sum(_cuts(sample.delimiter, line) for line in unquoted)
+    return max(2 * sure, len(having)) >= usual
+
+
+def _least_lines(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> float:
+    """Return how many lines must have a delimiter before it is plausible.
+
+    FIMI files may well have a bar or a tab in them. So of these there must be more: half of what
+    spaces cut, and in a long file more than a line here and there.
+    """
+    if not sample.is_spaced or delimiter not in "\t|":
+        return 1
+    spaced = sum(" " in line.strip() for line in unquoted)
+    return max(1, min(len(unquoted), spaced) / 2, len(unquoted) / _RARE)
+
+
+def _as_separated(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> OtherReading:
+    """Return the reading of lines as separated by a delimiter, with the option if most have it."""
+    separator = "tabs" if delimiter == "\t" else repr(delimiter)
+    usual = "white space" if sample.is_spaced else repr(sample.delimiter)
+    having = sum(delimiter in line for line in unquoted)
+    options = None
+    # Of a few lines here and there only the data's owner knows what they are.
+    if 2 * having >= len(unquoted):
+        options = {"delimiter": _spoken(delimiter)}
+    return OtherReading(
+        f"seems to be separated by {separator}, not by {usual}: say {parameter('delimiter')} "
+        f"{_shown(delimiter)}, or {sample.as_lines} if that is part of items. For one row per item "
+        f"name {parameter('basket')} and {parameter('item')}",
+        options,
+    )
 
 
 def _quoted_items(sample: _Sample) -> OtherReading | None:
@@ -486,7 +522,7 @@ def _spaced_items(sample: _Sample) -> OtherReading | None:
     """Items in double quotes that are separated by spaces, as R writes them, in a .csv or .tsv."""
     unquoted = [_SPACED_QUOTES.sub("", line) for line in sample.lines]
     has_several = any(len(_SPACED_QUOTES.findall(line)) > 1 for line in sample.lines)
-    is_cut = any(one in line for line in unquoted for one in DELIMITERS)
+    is_cut = _delimiter_in(unquoted) is not None
     if not has_several or is_cut or any('"' in line for line in unquoted):
         return None
     return OtherReading(
@@ -537,39 +573,47 @@ def options_of_rows(rows: Sequence[list[str]]) -> dict[str, Any]:
 
 
 def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
-    """Return whether the first row of a one-hot table has the names of its columns; None for
-    another table.
-    """
+    """Return whether the first row of a one-hot table names its columns; None for other tables."""
     first, body = rows[0], _even(rows[1:])
     by_column = _columns(body)
-    is_truth = [
-        all(is_missing(cell) or cell.casefold() in _TRUTHS for cell in column)
-        for column in by_column
-    ]
+    is_item = _are_items(first, by_column)
+    if sum(is_item) < _FEW or all(is_missing(cell) for row in body for cell in row):
+        return None
+    if len(first) == len(by_column) and _names_items(first, is_item):
+        # Beside the items there may be ids of a basket and its user.
+        return True if sum(is_item) >= len(by_column) - _FEW else None
+    if not all(is_item) or sum(len({*column}) > 1 for column in by_column) < _FEW:
+        return None
+    return False
+
+
+def _are_items(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> list[bool]:
+    """Tell of each column whether its cells may say that baskets have an item, or how many.
+
+    Quantities are known from ids, prices and items that are numbers by their zeros, under a line of
+    names.
+    """
+    is_item = [all(map(_is_truth, column)) for column in by_column]
+    is_distinct = len({*first}) == len(first) > 0
+    if not is_distinct or any(re.fullmatch(values.QUANTITY, name) for name in first):
+        return is_item
+    pairs = zip(is_item, by_column, strict=True)
+    return [is_truth or _are_quantities(column) for is_truth, column in pairs]
+
+
+def _is_truth(cell: str) -> bool:
+    """Tell whether a cell is true, false, unknown or missing."""
+    return is_missing(cell) or cell.casefold() in _TRUTHS
+
+
+def _names_items(first: Sequence[str], is_item: Sequence[bool]) -> bool:
+    """Tell whether the first row may name the columns of items.
+
+    Items may be called 0 and 1, but a line of nothing else is no line of names.
+    """
+    is_value = [_is_truth(name) for name in compress(first, is_item)]
     is_distinct = len({*first}) == len(first)
-    # Quantities are known from ids, prices and items that are numbers by their zeros, under a line
-    # of names.
-    if first and is_distinct and not any(re.fullmatch(values.QUANTITY, name) for name in first):
-        is_truth = [
-            one or _are_quantities(column) for one, column in zip(is_truth, by_column, strict=True)
-        ]
-    if sum(is_truth) < _FEW or all(is_missing(cell) for row in body for cell in row):
-        return None
-    # Items may be called 0 and 1, but a line of nothing else is no line of names.
-    alike = [
-        name.casefold() in _TRUTHS or is_missing(name)
-        for name, one in zip(first, is_truth, strict=False)
-        if one
-    ]
-    is_headed = len(first) == len(by_column) and (
-        not any(alike) or (not all(alike) and is_distinct)
-    )
-    if is_headed:
-        if sum(is_truth) < len(by_column) - _FEW:  # beside ids of a basket and its user
-            return None
-    elif not all(is_truth) or sum(len({*column}) > 1 for column in by_column) < _FEW:
-        return None
-    return is_headed
+    return not any(is_value) or (is_distinct and not all(is_value))
 
 
 def _as_one_hot(
@@ -622,35 +666,19 @@ def _are_quantities(column: Sequence[str]) -> bool:
 
 
 def _table(sample: _Sample) -> OtherReading | None:
-    """Rows of a table, with names of columns or without: as many fields in each, of another kind in
-    each column.
-    """
+    """Rows of a table: as many fields in each, of another kind in each column."""
     if sample.is_spaced and 2 * sum("\t" in line for line in sample.lines) < len(sample.lines):
         return None  # no program writes a table so
     first, *body = sample.rows
     by_column = _columns(body)
-    # Rows of a table hardly come again; baskets of two or three items do.
-    if (
-        len(body) < _SEVERAL
-        or len(by_column) < _FEW
-        or 10 * len({tuple(row) for row in body}) < 9 * len(body)
-    ):
+    if len(body) < _SEVERAL or len(by_column) < _FEW:
         return None
-    coded = [all(re.search(r"\d", cell) for cell in column) for column in by_column]
-    is_keyed = any(one and len({*column}) > 1 for one, column in zip(coded, by_column, strict=True))
-    is_headed = len(first) == len(by_column) and (
-        any(
-            all(map(_is_number, column)) and not _is_number(name)
-            for name, column in zip(first, by_column, strict=True)
-        )
-        or (
-            any(map(columns.suggests_a_column, first))
-            and {*chain.from_iterable(body)}.isdisjoint(first)
-        )
-    )
+    # Rows of a table hardly come again; baskets of two or three items do.
+    if 10 * len({tuple(row) for row in body}) < 9 * len(body):
+        return None
     # Baskets are seldom all of one small size, and all different.
     is_even = len(body) >= _SOME and len(by_column) <= _TABLE_COLUMNS
-    if not ((is_keyed and not all(coded) and all(map(any, by_column))) or is_headed or is_even):
+    if not (is_even or _has_ids(by_column) or _is_above(first, by_column)):
         return None
     return OtherReading(
         f"looks like a table of items: name its columns with {parameter('basket')} and "
@@ -658,6 +686,24 @@ def _table(sample: _Sample) -> OtherReading | None:
         f"(1, 2, … without a header), or say {sample.as_lines} if each line is a basket",
         {},
     )
+
+
+def _has_ids(by_column: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a column of a full table seems to have ids, and another one does not."""
+    has_digits = [all(re.search(r"\d", cell) for cell in column) for column in by_column]
+    varies = any(len({*column}) > 1 for column in compress(by_column, has_digits))
+    return varies and not all(has_digits) and all(map(any, by_column))
+
+
+def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the first row seems to name the columns below it."""
+    if len(first) != len(by_column):
+        return False
+    for name, column in zip(first, by_column, strict=True):
+        if all(map(_is_number, column)) and not _is_number(name):
+            return True
+    comes_again = not {*chain.from_iterable(by_column)}.isdisjoint(first)
+    return not comes_again and any(map(columns.suggests_a_column, first))
 
 
 def _is_number(cell: str) -> bool:
@@ -814,22 +860,23 @@ class FirstCells:
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:
-    """Return at which character cells seem to be cut: half are in brackets, or have it; or some, of
-    known items.
-    """
+    """Return the character at which cells seem to be cut; None if they are no lists."""
     bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):
-        return next((one for one in DELIMITERS if any(one in cell for cell in bracketed)), ",")
+        return _delimiter_in(bracketed) or ","
+    return next((delimiter for delimiter in DELIMITERS if _seems_to_split(delimiter, cells)), None)
+
+
+def _seems_to_split(delimiter: str, cells: Sequence[str]) -> bool:
+    """Tell whether half of the cells have a delimiter, or some have it between known items."""
     alone = {cell.strip() for cell in cells}
-    for one in DELIMITERS:
-        having = {cell: items for cell in {*cells} if len(items := items_of_cell(cell, one)) > 1}
-        # One cell may have it, if it has it once: "eggs, large".
-        if len(having) < _FEW and all(len(items) <= _FEW for items in having.values()):
-            continue
-        known = sum(alone.issuperset(items) for items in having.values())
-        if 2 * sum(cell in having for cell in cells) >= len(cells) or 2 * known >= len(having):
-            return one
-    return None
+    items_of = {cell: items_of_cell(cell, delimiter) for cell in {*cells}}
+    lists = {cell: items for cell, items in items_of.items() if len(items) > 1}
+    # One cell may have it, if it has it once: "eggs, large".
+    if len(lists) < _FEW and all(len(items) <= _FEW for items in lists.values()):
+        return False
+    known = sum(alone.issuperset(items) for items in lists.values())
+    return 2 * sum(cell in lists for cell in cells) >= len(cells) or 2 * known >= len(lists)
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -63,11 +63,13 @@ _FEW_LINES, _MUCH = 4, 1 << 26
 _WHITE_SPACE = b" \t\n\v\f\r"
 
 
-def _encoding_of(start: bytes, given: str | None) -> str:
+def _encoding_of(start: bytes, named: str | None) -> str:
+    """Return the encoding that was named, or else that of the byte order mark, or UTF-8."""
     mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
-    if given is None or (given in ("utf-8", "ascii") and mark == "utf-8-sig"):
+    is_marked_utf8 = named in ("utf-8", "ascii") and mark == "utf-8-sig"
+    if named is None or is_marked_utf8:
         return mark or "utf-8"
-    return given
+    return named
 
 
 def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
@@ -91,12 +93,11 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
 
 
 def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
-    """Yield blocks of whole lines, each ending in a line feed, in UTF-8 without a byte order mark;
-    at least one.
+    """Yield blocks, at least one, of whole lines in UTF-8 without a byte order mark.
 
-    encoding: of the file; None for what its byte order mark says, or UTF-8. (What is UTF-8 already
-    is not looked at.) Raises DataError for a file without text, and for one that is not of its
-    encoding.
+    Each ends in a line feed. A text in UTF-8 is not checked. encoding: of the file; None for what
+    its byte order mark says, or UTF-8. Raises DataError for a file without text, and for one
+    that is not of its encoding.
     """
     carry, returns, is_empty = bytearray(), b"", True
     limit = memory.current()
@@ -158,9 +159,7 @@ def _check_utf8(part: bytes, name: str) -> None:
 
 
 def form_of(file: File, options: Options) -> InputForm:
-    """Return the form of a text: the one asked for; else what names of columns, a delimiter and the
-    suffix say.
-    """
+    """Return the form of a text that was asked for, or that its options and its suffix say."""
     if options.dialect.form is not None:
         return options.dialect.form
     if options.basket is not None or options.item is not None or (options.items and options.split):
@@ -177,65 +176,97 @@ def read_text(file: File, options: Options) -> Transactions:
     Raises DataError for what plausibly is something else, ParameterError for columns that the form
     does not have.
     """
-    form, dialect = form_of(file, options), options.dialect
+    form = form_of(file, options)
     if form.is_table:
-        lacks_one = (
-            form is InputForm.LONG
-            and options.items is None
-            and None in (options.item, options.basket)
-        )
-        if lacks_one or (options.items is not None and options.split is None):
-            raise ParameterError(
-                f"one row per item in text takes both {parameter('basket')} and "
-                f"{parameter('item')}, "
-                f"and no {parameter('items')}"
-            )
-        # whose columns tell; whether it was named matters to what its cells may be
-        if form is not InputForm.LONG:
-            options = replace(options, dialect=replace(dialect, input_format=str(form)))
-        return read_arrow(text_table(file, options, form), options)
+        return _read_table(file, options, form)
+    dialect = options.dialect
     is_split = options.split is not None and dialect.form is None and form is not InputForm.SPMF
-    what = "one basket per line" if form is not InputForm.SPMF else "sequences"
-    if file.suffix in DELIMITER_OF_SUFFIX:
-        what += (
-            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say "
-            f"{parameter('split')} "
-            "for a column of lists)"
-        )
-    (replace(options, split=None) if is_split else options).refuse_columns(what)
-    delimiter = dialect.delimiter or (
-        DELIMITER_OF_SUFFIX.get(file.suffix, ",") if form is InputForm.LINES else " "
-    )
-    with closing(blocks(file, dialect.encoding)) as lines:
-        looked_at = (
-            lines if dialect.form is not None else map(partial(_without_nul, file.name), lines)
-        )
-        parts = without_lines(looked_at, dialect.skipped + (dialect.header is True))
-        first = b""
-        while (
-            first.count(b"\n") < _FEW_LINES and len(first) < _MUCH and (block := next(parts, b""))
-        ):
-            first += block
-        if not first and dialect.skipped:
+    _refuse_columns_of_lines(file, options, form, is_split=is_split)
+    delimiter = _delimiter_of_lines(file, options, form)
+    lines_above = dialect.skipped
+    if dialect.header:
+        lines_above += 1
+    with closing(blocks(file, dialect.encoding)) as whole_text:
+        text: Iterator[bytes] = whole_text
+        if dialect.form is None:
+            text = map(partial(_without_nul, file.name), text)
+        text = without_lines(text, lines_above)
+        start = _start_of(text)
+        if not start and dialect.skipped:
             raise empty(file.name)
-        _check_utf8(first, file.name)
+        _check_utf8(start, file.name)
         if not is_split:
-            refuse_other_readings(first_lines(first), form, delimiter, dialect, file.name)
+            refuse_other_readings(first_lines(start), form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
-        parts = chain([first], parts)
+        text = chain([start], text)
         if form is InputForm.SPMF:
-            rows = _sequences(parts, labels)
+            rows = _sequences(text, labels)
         elif is_split:
-            rows = _split_lines(parts, str(options.split), labels)
+            rows = _split_lines(text, str(options.split), labels)
         else:
             # Who says fimi says that all but white space is an item, its quotes too.
             is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
-            rows = _lists(parts, delimiter, labels, is_quoted=is_quoted)
-        found = assemble(rows, labels)
+            rows = _lists(text, delimiter, labels, is_quoted=is_quoted)
+        purchases = assemble(rows, labels)
     read_as = ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding)
     if is_split:
         read_as = replace(read_as, delimiter=None, split=options.split)
-    return replace(found, read_as=read_as)
+    return replace(purchases, read_as=read_as)
+
+
+def _read_table(file: File, options: Options, form: InputForm) -> Transactions:
+    """Read baskets from a text with columns. Raises DataError, ParameterError."""
+    if not _names_its_columns(options, form):
+        raise ParameterError(
+            f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
+            f"and no {parameter('items')}"
+        )
+    if form is not InputForm.LONG:
+        # The columns tell it; whether the form was named matters to what their cells may be.
+        options = replace(options, dialect=replace(options.dialect, input_format=str(form)))
+    return read_arrow(text_table(file, options, form), options)
+
+
+def _names_its_columns(options: Options, form: InputForm) -> bool:
+    """Tell whether the columns that a form of a text needs were named."""
+    if options.items is not None:
+        return options.split is not None
+    return form is not InputForm.LONG or None not in (options.item, options.basket)
+
+
+def _refuse_columns_of_lines(
+    file: File, options: Options, form: InputForm, *, is_split: bool
+) -> None:
+    """Raise ParameterError for columns that were named although lines have none."""
+    source = "sequences" if form is InputForm.SPMF else "one basket per line"
+    if file.suffix in DELIMITER_OF_SUFFIX:
+        source += (
+            f" (name {parameter('basket')} and {parameter('item')} for one row per item, or say "
+            f"{parameter('split')} for a column of lists)"
+        )
+    if is_split:  # then the lines themselves are split
+        options = replace(options, split=None)
+    options.refuse_columns(source)
+
+
+def _delimiter_of_lines(file: File, options: Options, form: InputForm) -> str:
+    """Return the character at which lines are cut; a space stands for any white space."""
+    if options.dialect.delimiter is not None:
+        return options.dialect.delimiter
+    if form is InputForm.LINES:
+        return DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    return " "
+
+
+def _start_of(text: Iterator[bytes]) -> bytes:
+    """Return the first blocks of a text: as many as a look at its first lines takes."""
+    start = b""
+    while start.count(b"\n") < _FEW_LINES and len(start) < _MUCH:
+        block = next(text, b"")
+        if not block:
+            break
+        start += block
+    return start
 
 
 def _lists(
@@ -267,8 +298,9 @@ def _rows_of_lists(
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
-    """Cut lines at separators (the newline one of them), without a loop over entries. An empty
-    token becomes a null.
+    """Cut lines at separators, of which the newline is one, without a loop over entries.
+
+    An empty token becomes a null.
     """
     # A token stays with the separator behind it, so that Arrow can use the file's bytes as they
     # are; the separator is cut off once per distinct token.
@@ -336,15 +368,18 @@ _DECODED = JSONDecoder(
 
 
 def with_lines_of_json(file: File, options: Options) -> File:
-    """Return a text as JSON Lines where that was asked for, or nothing else and it begins so.
-    Raises DataError.
+    """Return a text as JSON Lines if that was asked for, or if nothing was and it begins so.
+
+    Raises DataError for other JSON.
     """
-    asked = options.dialect
-    if file.form != "text" or asked.form is InputForm.JSONL:
-        return replace(file, form="json") if file.form == "text" else file
+    dialect = options.dialect
+    if file.form != "text":
+        return file
+    if dialect.form is InputForm.JSONL:
+        return replace(file, form="json")
     if file.suffix == ".json":
         raise not_read(file.name, "JSON")
-    if asked.delimiter is not None or (asked.form is not None and not asked.form.is_table):
+    if dialect.delimiter is not None or (dialect.form is not None and not dialect.form.is_table):
         return file
     start = file.start()
     if _DOCUMENT.match(start):
@@ -360,87 +395,88 @@ def json_source(file: File, options: Options) -> ArrowSource:
     Raises DataError for what is no object a line, ParameterError for a form with a column for each
     item or place.
     """
-    name, asked = file.name, options.dialect
-    if asked.form in (InputForm.WIDE, InputForm.ONE_HOT):
+    name, dialect = file.name, options.dialect
+    if dialect.form in (InputForm.WIDE, InputForm.ONE_HOT):
         raise ParameterError(
-            f"{parameter('input_format')} {asked.form} is no form of {name}: its lines are "
-            f"objects with "
-            f"one item, or with a list of items ({parameter('items')})"
+            f"{parameter('input_format')} {dialect.form} is no form of {name}: its lines are "
+            f"objects with one item, or with a list of items ({parameter('items')})"
         )
-    parts = blocks(file, asked.encoding)
-    first = next(parts)
-    kinds: dict[str, pa.DataType | None] = {}
-    for key, value in chain.from_iterable(one.items() for one in _objects(first, name)):
-        if kinds.setdefault(key) is None and value is not None:
-            kinds[key] = _kind(value)
-    unknown = {
-        key: _LIST if key == options.items else pa.string()
-        for key, kind in kinds.items()
-        if kind is None
-    }
-    schema = pa.schema([*(kinds | unknown).items()])
-    if file.pipe is None:
-        parts.close()
+    lines = blocks(file, dialect.encoding)
+    first = next(lines)
+    schema = _schema(_objects(first, name), options)
+    is_pipe = file.pipe is not None
+    if not is_pipe:
+        lines.close()
     # Where the only list is taken, no line may have another: which is the only one must not depend
     # on the first lines.
-    one_list = options.items is None and options.item is None
+    is_only_list = options.items is None and options.item is None
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        again = parts if file.pipe is not None else blocks(file, asked.encoding)
-        with closing(again):
-            for block in chain([first] if file.pipe is not None else [], again):
+        text = lines if is_pipe else blocks(file, dialect.encoding)
+        with closing(text):
+            for block in chain([first] if is_pipe else [], text):
                 objects = _objects(block, name)
-                if one_list and wanted.items is not None:
-                    others = (
-                        value
-                        for one in objects
-                        for key, value in one.items()
-                        if key != wanted.items
-                    )
-                    if any(isinstance(value, list) for value in others):
-                        problem = (
-                            f"has several columns of lists: name that of the items with "
-                            f"{parameter('items')}"
-                        )
-                        raise DataError(f"{name} {problem}")
+                if is_only_list and wanted.items is not None:
+                    _refuse_other_lists(objects, wanted.items, name)
                 columns = [_column(objects, schema.field(column), name) for column in wanted.names]
                 yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
-    used = ("encoding", *(("input_format",) if asked.form is InputForm.JSONL else ()))
-    return ArrowSource(name, schema, batches, "JSON Lines", used=used)
+    used = ["encoding"]
+    if dialect.form is InputForm.JSONL:
+        used.append("input_format")
+    return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used))
+
+
+def _schema(objects: Sequence[dict[str, Any]], options: Options) -> pa.Schema:
+    """Return the columns of objects, each of the kind of its first value that is not null."""
+    kinds: dict[str, pa.DataType | None] = {}
+    for key, value in chain.from_iterable(fields.items() for fields in objects):
+        if kinds.setdefault(key) is None and value is not None:
+            kinds[key] = _kind(value)
+    for key, kind in kinds.items():
+        if kind is None:  # all its values are null
+            kinds[key] = _LIST if key == options.items else pa.string()
+    return pa.schema([*kinds.items()])
+
+
+def _refuse_other_lists(objects: Sequence[dict[str, Any]], items: str, name: str) -> None:
+    """Raise DataError if another column than that of the items has a list."""
+    for key, value in chain.from_iterable(fields.items() for fields in objects):
+        if key != items and isinstance(value, list):
+            raise DataError(
+                f"{name} has several columns of lists: name that of the items with "
+                f"{parameter('items')}"
+            )
 
 
 def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
+    """Return the objects in the lines of a block. Raises DataError for anything else."""
     memory.current().check(memory.FIELDS_BYTE * len(block))
     try:
-        found = [
-            _DECODED(line) for line in block.decode().split("\n") if not line.isspace() and line
-        ]
+        lines = block.decode().split("\n")
+        objects = [_DECODED(line) for line in lines if line and not line.isspace()]
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except RecursionError:
         raise DataError(f"{name} {_NESTED}") from None
     except ValueError:
-        found = [None]
-    if not all(isinstance(one, dict) for one in found):
+        objects = [None]
+    if not all(isinstance(fields, dict) for fields in objects):
         raise DataError(
             f"{name} has a line that is no object of JSON; write one object a line, or save as CSV"
         )
-    return found
+    return objects
 
 
 def _kind(value: object) -> pa.DataType:
-    return (
-        _LIST
-        if isinstance(value, list)
-        else pa.struct([])
-        if isinstance(value, dict)
-        else pa.string()
-    )
+    """Return the type of a column: lists, objects, or single values as texts."""
+    if isinstance(value, list):
+        return _LIST
+    return pa.struct([]) if isinstance(value, dict) else pa.string()
 
 
 def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Array:
-    values = [one.get(field.name) for one in objects]
+    values = [fields.get(field.name) for fields in objects]
     if any(value is not None and _kind(value) != field.type for value in values):
         raise DataError(
             f"column {field.name!r} of {name} has both lists and single values; "
@@ -448,7 +484,7 @@ def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Arr
         )
     try:
         if field.type == _LIST:
-            values = [value and [_text(each, name) for each in value] for value in values]
+            values = [value and [_text(item, name) for item in value] for value in values]
         else:
             values = [_text(value, name) for value in values]
         return pa.array(values, field.type)
@@ -483,8 +519,9 @@ class _Header(NamedTuple):
 
 
 def _opened(file: File, encoding: str | None) -> tuple[File, str]:
-    """Return a text that Arrow can read twice, in UTF-8, and its encoding; a pipe, or one of
-    another, is in memory.
+    """Return a text that Arrow can read twice, in UTF-8, and its encoding.
+
+    A pipe, or a text of another encoding, is read into memory.
     """
     if file.pipe is None:
         with file.open() as stream:
@@ -510,104 +547,161 @@ def text_table(
     *,
     head: bool = False,
 ) -> ArrowSource:
-    """Return a text with columns as a source of record batches. Raises DataError for a column
-    missing or there twice.
+    """Return a text with columns as a source of record batches.
 
-    elsewhere: columns that it is not expected to have. head: whether those that were named may be
-    missing.
+    Raises DataError for a column that is missing or there twice.
+
+    Args:
+        file: The text.
+        options: How it is read, and the columns that were named.
+        form: The form of its rows: those of a wide table may be short.
+        elsewhere: The columns that it is not expected to have.
+        head: Whether the columns that were named may be missing.
     """
     text, encoding = _opened(file, options.dialect.encoding)
-    wanted_names = {name for _, name in options.named()} - {*elsewhere}
-    with closing(blocks(text, encoding if text is file else None)) as parts:
-        block = next(parts)  # whole lines, the first at least
+    named = [name for _, name in options.named() if name not in elsewhere]
+    block = _first_block(file, text, encoding)
     if not head:
         _check_utf8(block, file.name)
     start = block.decode("utf-8", "replace")
-    header = _header_of(io.StringIO(start, newline=""), file, options, wanted_names)
+    header = _header_of(io.StringIO(start, newline=""), file, options, named)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(
             f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item"
         )
     names = [name.strip() for name in header.raw]
-    if header.named and not (wanted_names <= {*names} and len(names) > 1):
-        lines = [
-            *islice(
-                io.StringIO(start, newline=""), header.lines_before, header.lines_before + LOOKED_AT
-            )
-        ]
-        given = options.dialect.delimiter
-        for cut in map(fields_of, DELIMITERS if given is None else (given,)):
-            rows = [[field.strip() for field in cut(line)] for line in lines]
-            refuse_title([*enumerate(rows, header.lines_before)], wanted_names, file.name)
-    if not head and (
-        wrong := [
-            name for _, name in options.named() if name in wanted_names and names.count(name) != 1
-        ]
-    ):
-        # The names are not listed: without a header line they would be somebody's purchases.
-        problem = f"{'has more than one' if wrong[0] in names else 'has no'} column {wrong[0]!r}"
-        advice = (
-            f" in its first line, cut at {header.delimiter!r}; name the columns as that line "
-            f"does, or say "
-            f"{parameter('delimiter')}; where no line names them, turn off {parameter('header')}"
-            if header.named
-            else ": without a line of names its columns are called 1, 2, and so on"
-        )
-        raise DataError(f"{file.name} {problem}{advice}")
+    is_certain = len(names) > 1 and {*named}.issubset(names)
+    if header.named and not is_certain:
+        _refuse_title_above(start, header, options, {*named}, file.name)
+    if not head:
+        _check_columns(named, names, header, file.name)
+
+    # Of several columns of one name the first is read.
+    place_of = {name: place for place, name in reversed([*enumerate(names)])}
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         _refuse_damage(text, header, file.name)
-        # of several of one name the first
-        place_of = {name: place for place, name in reversed([*enumerate(names)])}
         places = [place_of[name] for name in wanted.names]
-        yield from (_padded if form is InputForm.WIDE else _parsed)(
-            text, header, places, wanted, file.name
-        )
+        if form is InputForm.WIDE:
+            yield from _padded(text, header, places, wanted, file.name)
+        else:
+            yield from _parsed(text, header, places, wanted, file.name)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
 
 
+def _first_block(file: File, text: File, encoding: str) -> bytes:
+    """Return the first whole lines, one at least, of what `_opened` returned for a file."""
+    known = encoding if text is file else None
+    with closing(blocks(text, known)) as lines:
+        return next(lines)
+
+
+def _refuse_title_above(
+    start: str, header: _Header, options: Options, columns: Collection[str], name: str
+) -> None:
+    """Raise DataError if the line of names seems to stand below a title, at any delimiter."""
+    above = header.lines_before
+    lines = [*islice(io.StringIO(start, newline=""), above, above + LOOKED_AT)]
+    delimiters: Iterable[str] = DELIMITERS
+    if options.dialect.delimiter is not None:
+        delimiters = [options.dialect.delimiter]
+    for delimiter in delimiters:
+        cut = fields_of(delimiter)
+        rows = [[field.strip() for field in cut(line)] for line in lines]
+        refuse_title([*enumerate(rows, above)], columns, name)
+
+
+def _check_columns(
+    named: Sequence[str], names: Sequence[str], header: _Header, file_name: str
+) -> None:
+    """Raise DataError if a column that was named is missing, or there several times.
+
+    The names are not listed: without a header line they would be somebody's purchases.
+    """
+    wrong = next((name for name in named if names.count(name) != 1), None)
+    if wrong is None:
+        return
+    problem = "has more than one" if wrong in names else "has no"
+    if header.named:
+        advice = (
+            f" in its first line, cut at {header.delimiter!r}; name the columns as that line "
+            f"does, or say {parameter('delimiter')}; where no line names them, turn off "
+            f"{parameter('header')}"
+        )
+    else:
+        advice = ": without a line of names its columns are called 1, 2, and so on"
+    raise DataError(f"{file_name} {problem} column {wrong!r}{advice}")
+
+
 def _header_of(
-    start: Iterable[str], file: File, options: Options, wanted: Collection[str]
+    start: Iterable[str], file: File, options: Options, columns: Collection[str]
 ) -> _Header:
-    before, delimiter = options.dialect.skipped, options.dialect.delimiter
-    lines = islice(start, before, None)
-    line = next(lines, None)
-    if line is not None and (match := SEPARATOR_LINE.fullmatch(line)) is not None:
-        delimiter = delimiter or match[1]
-        before, line = before + 1, next(lines, None)
-    while line is not None and not line.strip("\r\n"):  # Arrow passes over blank lines
-        line = next(lines, None)
-    if line is None:
+    """Return the line of names, or the numbers of columns, cut so that it has the named columns.
+
+    Raises DataError if several delimiters would do, ParameterError if none can be told.
+    """
+    dialect = options.dialect
+    lines_before, delimiter = dialect.skipped, dialect.delimiter
+    lines = islice(start, lines_before, None)
+    line = next(lines, "")
+    separator = SEPARATOR_LINE.fullmatch(line)
+    if separator is not None:
+        delimiter = delimiter or separator[1]
+        lines_before += 1
+        line = next(lines, "")
+    while line and not line.strip("\r\n"):  # Arrow passes over blank lines
+        line = next(lines, "")
+    if not line:
         raise empty(file.name)
-    line += "".join(lines) if '"' in line else ""
-    named = options.dialect.header is not False
-    first = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
-    if delimiter is None and not named:
-        # The first line is somebody's: it must not decide how the others are cut.
-        if file.suffix not in DELIMITER_OF_SUFFIX:
-            raise ParameterError(
-                f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it"
-            )
-        delimiter = first
-    found = []
-    for each in dict.fromkeys((first, *DELIMITERS)) if delimiter is None else (delimiter,):
-        try:
-            fields = tuple(next(csv.reader(io.StringIO(line, newline=""), delimiter=each), []))
-        except csv.Error:  # a long line that this delimiter does not cut
-            fields = (line.rstrip("\r\n"),)
-        raw = fields if named else tuple(map(str, range(1, len(fields) + 1)))
-        found.append(_Header(raw, each, before, named))
-    fitting = [header for header in found if {*wanted} <= {*map(str.strip, header.raw)}]
-    widest = max(len(header.raw) for header in fitting or found)
-    best = [header for header in fitting or found if len(header.raw) == widest]
-    if fitting and len(best) > 1 and widest > 1:
+    if '"' in line:  # a name in quotes may reach over lines
+        line += "".join(lines)
+    named = dialect.header is not False
+    delimiters = _delimiters_of(file, named=named) if delimiter is None else [delimiter]
+    headers = [
+        _Header(_names_in(line, delimiter, named=named), delimiter, lines_before, named)
+        for delimiter in delimiters
+    ]
+    return _widest(headers, columns, file.name)
+
+
+def _delimiters_of(file: File, *, named: bool) -> list[str]:
+    """Return the delimiters that may cut the first line, that of the suffix first."""
+    of_suffix = DELIMITER_OF_SUFFIX.get(file.suffix)
+    if named:
+        return [*dict.fromkeys((of_suffix or ",", *DELIMITERS))]
+    # The first line is somebody's: it must not decide how the others are cut.
+    if of_suffix is None:
+        raise ParameterError(
+            f"say {parameter('delimiter')}: {file.name} has no line of names that would tell it"
+        )
+    return [of_suffix]
+
+
+def _names_in(line: str, delimiter: str, *, named: bool) -> tuple[str, ...]:
+    """Return the names in a line, or the numbers of its fields if it names no columns."""
+    try:
+        fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
+    except csv.Error:  # a long line that this delimiter does not cut
+        fields = [line.rstrip("\r\n")]
+    if named:
+        return tuple(fields)
+    return tuple(str(number) for number in range(1, len(fields) + 1))
+
+
+def _widest(headers: Sequence[_Header], columns: Collection[str], file_name: str) -> _Header:
+    """Return the header of the most columns, of those with all named columns if there are any."""
+    fitting = [header for header in headers if {*columns}.issubset(map(str.strip, header.raw))]
+    candidates = fitting or headers
+    width = max(len(header.raw) for header in candidates)
+    widest = [header for header in candidates if len(header.raw) == width]
+    if fitting and len(widest) > 1 and width > 1:
         raise DataError(
-            f"the first line of {file.name} can be cut at several delimiters; say "
+            f"the first line of {file_name} can be cut at several delimiters; say "
             f"{parameter('delimiter')}"
         )
-    return best[0]  # that of the suffix, if it is among them
+    return widest[0]  # that of the suffix, if it is among them
 
 
 def _refuse_damage(text: File, header: _Header, name: str) -> None:
@@ -682,8 +776,7 @@ def damage_of(file: File, options: Options, form: InputForm) -> str | None:
 def _damaged_row(file: File, options: Options, form: InputForm) -> str | None:
     """Return which row of a table in a text has other fields than its first, or a stray quote."""
     text, encoding = _opened(file, options.dialect.encoding)
-    with closing(blocks(text, encoding if text is file else None)) as parts:
-        start = next(parts).decode("utf-8", "replace")
+    start = _first_block(file, text, encoding).decode("utf-8", "replace")
     wanted = {name for _, name in options.named()}
     header = _header_of(io.StringIO(start, newline=""), file, options, wanted)
     named = len(header.raw)

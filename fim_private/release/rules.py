@@ -31,17 +31,16 @@ from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, named, width
 from fim_private.release.forms import Cell, Rows, csv_text, rows_by_segment
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import SupportNoise, UnitCount
+from fim_private.request.supports import Slice, SupportNoise, UnitCount
 
 Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
+Items = tuple[Item, ...]
 _SIDES = "antecedents", "consequents"
 
 
 class RuleCounts(NamedTuple):
-    """Counts of rules, in units, each (rules,) float64: of both sides together, of each side, and
-    of all units.
-    """
+    """Counts of units, one for each rule: those with both sides, with either, and all of them."""
 
     both: Numbers
     antecedent: Numbers
@@ -49,29 +48,46 @@ class RuleCounts(NamedTuple):
     units: Numbers
 
 
-def _zhang(given: Numbers, without: Numbers) -> Numbers:
-    return _ratio(given - without, np.maximum(given, without), 0.0)
-
-
-def _ratio(above: Numbers, below: Numbers, otherwise: float) -> Numbers:
+def _ratio(numerator: Numbers, denominator: Numbers, otherwise: float) -> Numbers:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below > 0, np.divide(above, below), otherwise)
+        return np.where(denominator > 0, np.divide(numerator, denominator), otherwise)
 
 
-# By mlxtend's names, in its order; each takes counts, and returns (rules,).
+def _confidence(counts: RuleCounts) -> Numbers:
+    return _ratio(counts.both, counts.antecedent, 1.0)
+
+
+def _lift(counts: RuleCounts) -> Numbers:
+    return _ratio(counts.both * counts.units, counts.antecedent * counts.consequent, np.inf)
+
+
+def _leverage(counts: RuleCounts) -> Numbers:
+    antecedent_share = counts.antecedent / counts.units
+    consequent_share = counts.consequent / counts.units
+    return counts.both / counts.units - antecedent_share * consequent_share
+
+
+def _conviction(counts: RuleCounts) -> Numbers:
+    return _ratio(1 - counts.consequent / counts.units, 1 - _confidence(counts), np.inf)
+
+
+def _zhangs_metric(counts: RuleCounts) -> Numbers:
+    without = _ratio(counts.consequent - counts.both, counts.units - counts.antecedent, 0.0)
+    return _zhang(_confidence(counts), np.clip(without, 0, 1))
+
+
+def _zhang(with_left: Numbers, without_left: Numbers) -> Numbers:
+    """Return Zhang's metric of P(C | A) and P(C | not A)."""
+    return _ratio(with_left - without_left, np.maximum(with_left, without_left), 0.0)
+
+
+# By mlxtend's names, in its order.
 METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
-    "confidence": lambda of: _ratio(of.both, of.antecedent, 1.0),
-    "lift": lambda of: _ratio(of.both * of.units, of.antecedent * of.consequent, np.inf),
-    "leverage": lambda of: (
-        of.both / of.units - (of.antecedent / of.units) * (of.consequent / of.units)
-    ),
-    "conviction": lambda of: _ratio(
-        1 - of.consequent / of.units, 1 - _ratio(of.both, of.antecedent, 1.0), np.inf
-    ),
-    "zhangs_metric": lambda of: _zhang(
-        _ratio(of.both, of.antecedent, 1.0),
-        np.clip(_ratio(of.consequent - of.both, of.units - of.antecedent, 0.0), 0, 1),
-    ),
+    "confidence": _confidence,
+    "lift": _lift,
+    "leverage": _leverage,
+    "conviction": _conviction,
+    "zhangs_metric": _zhangs_metric,
 }
 
 
@@ -153,8 +169,8 @@ class Rules:
         was asked for. Without lifts only the latter counts.
     """
 
-    antecedents: tuple[tuple[Item, ...], ...]
-    consequents: tuple[tuple[Item, ...], ...]
+    antecedents: tuple[Items, ...]
+    consequents: tuple[Items, ...]
     shares: Mapping[str, Numbers]
     metrics: Mapping[str, Numbers]
     bounds: Mapping[str, Ends]
@@ -171,14 +187,14 @@ class Rules:
         return "lift" in self.metrics
 
     @property
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Numbers]:
         """The numbers by the names that mlxtend has for them, then the ends of their intervals."""
         ends: dict[str, Numbers] = {}
         for name in ("support", *self.metrics):
             ends[f"{name}_lower"], ends[f"{name}_upper"] = self.bounds[name]
         return {**self.shares, **self.metrics, **ends}
 
-    def rows(self) -> Iterator[tuple[tuple[Item, ...], tuple[Item, ...], dict[str, float], bool]]:
+    def rows(self) -> Iterator[tuple[Items, Items, dict[str, float], bool]]:
         """Yield of each rule its two sides, its numbers by the names of the columns, and whether it
         is doubtful.
         """
@@ -254,7 +270,7 @@ def least_asked(
 
 
 def association_rules(
-    itemsets: Sequence[tuple[Item, ...]],
+    itemsets: Sequence[Items],
     known: Mapping[frozenset[Item], Itemset],
     noise: SupportNoise | None,
     units: UnitCount,
@@ -263,107 +279,173 @@ def association_rules(
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> Rules:
-    """Return all rules of itemsets whose estimates reach these limits of confidence and lift,
-    surest first.
+    """Return the rules of itemsets that reach the least confidence and lift, the surest first.
 
-    known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is
-    independence; without it there is confidence alone, which then orders them by its lower end as
-    lift does. Doubtful ones come last.
+    The estimates decide which rules reach them. Doubtful rules come last.
+
+    Args:
+        itemsets: The itemsets whose items a rule has on its two sides.
+        known: The itemsets and all their subsets, with their supports.
+        noise: The noise of these supports.
+        units: The number of units.
+        lifts: Whether lift 1 means independence. If not, rules have a confidence alone, and the
+            lower end of its interval orders them, as that of lift does otherwise.
+        min_confidence: The least confidence.
+        min_lift: The least lift.
     """
-    each_of = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
-    wider = 0 if noise is None else noise.wider(each_of)
-    supports = {
-        items: (one.support or 0, low - wider if low else -math.inf, high + wider)
-        for items, one in known.items()
-        if one.interval is not None
-        for low, high in [one.interval]
-    }
-    sides = [
-        (tuple(side), tuple(item for item in itemset if item not in side), itemset)
-        for itemset in itemsets
-        if len(itemset) > 1 and supports[frozenset(itemset)][0] > 0
-        for size in range(1, len(itemset))
-        for side in combinations(itemset, size)
-    ]
-    triples = [[supports[frozenset(items)] for items in each] for each in sides]
-    estimates, lowest, highest = (
-        np.array(triples, dtype=np.float64).reshape(-1, 3, 3).transpose(2, 1, 0)
-    )
-
-    def counts(one: Numbers, number: float, shift: float = 0.0) -> RuleCounts:
-        first, second, both = np.maximum(one + shift, 0)
-        return RuleCounts(both, first, second, np.full(len(sides), float(number)))
-
-    of = counts(estimates, max(units.number, 1))
-    metrics = {name: metric for name, metric in METRICS.items() if lifts or name == "confidence"}
-    ends: list[dict[str, Ends]] = []
-    for one in units.slices(each_of, moving=noise is not None and noise.of_units is not None):
-        low, high = counts(lowest, one.fewest, one.lower), counts(highest, one.most, one.upper)
-        support = (
-            low.both / np.maximum(high.units, 1),
-            np.minimum(high.both / np.maximum(low.units, 1), 1.0),
-        )
-        ends.append({"support": support, **{name: bounds(name, low, high) for name in metrics}})
-    limits = {
-        name: (
-            np.minimum.reduce([one[name][0] for one in ends]),
-            np.maximum.reduce([one[name][1] for one in ends]),
-        )
-        for name in ends[0]
-    }
+    noisy_counts = 3 if units.noise is None else 4
+    confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
+    wider = 0 if noise is None else noise.wider(confidence)
+    supports = _supports_and_ends(known, wider)
+    sides = _sides_of_rules(itemsets, supports)
+    estimates, lowest, highest = _supports_of_rules(sides, supports)
+    counts = _rule_counts(estimates, max(units.number, 1))
+    names = [name for name in METRICS if lifts or name == "confidence"]
+    metrics = {name: METRICS[name](counts) for name in names}
+    # With two normals, the supports follow the number of units.
+    moving = noise is not None and noise.of_units is not None
+    limits = _widest_bounds(names, lowest, highest, units.slices(confidence, moving=moving))
     doubtful = limits["confidence"][0] < min_confidence
+    enough = metrics["confidence"] >= min_confidence
+    ranked_by = "confidence"
     if lifts:
-        doubtful |= ((limits["lift"][0] <= 1) & (limits["lift"][1] >= 1)) | (
-            limits["lift"][0] < min_lift
-        )
-    counted = {
-        "antecedent support": of.antecedent,
-        "consequent support": of.consequent,
-        "support": of.both,
+        lowest_lift, highest_lift = limits["lift"]
+        doubtful |= (lowest_lift <= 1) & (highest_lift >= 1)
+        doubtful |= lowest_lift < min_lift
+        enough &= metrics["lift"] >= min_lift
+        ranked_by = "lift"
+    # The last key comes first.
+    ranking = np.lexsort((-metrics[ranked_by], -limits[ranked_by][0], doubtful))
+    order = ranking[enough[ranking]]
+    shares = {
+        "antecedent support": counts.antecedent,
+        "consequent support": counts.consequent,
+        "support": counts.both,
     }
-    found = {name: metric(of) for name, metric in metrics.items()}
-    by = "lift" if lifts else "confidence"
-    enough = np.flatnonzero(
-        (found["confidence"] >= min_confidence) & (found[by] >= (min_lift if lifts else 0))
-    )
-    order = enough[np.lexsort((-found[by][enough], -limits[by][0][enough], doubtful[enough]))]
     return Rules(
         tuple(sides[place][0] for place in order),
         tuple(sides[place][1] for place in order),
-        {name: np.minimum(one / of.units, 1.0)[order] for name, one in counted.items()},
-        {name: values[order] for name, values in found.items()},
+        {name: np.minimum(count / counts.units, 1.0)[order] for name, count in shares.items()},
+        {name: values[order] for name, values in metrics.items()},
         {name: (low[order], high[order]) for name, (low, high) in limits.items()},
         doubtful[order],
     )
 
 
+def _supports_and_ends(
+    known: Mapping[frozenset[Item], Itemset], wider: float
+) -> dict[frozenset[Item], tuple[float, float, float]]:
+    """Return the support of each itemset, and the ends of its interval, made wider by so much."""
+    supports: dict[frozenset[Item], tuple[float, float, float]] = {}
+    for items, itemset in known.items():
+        if itemset.interval is None:
+            continue
+        low, high = itemset.interval
+        # An end at 0 was cut off there: how far below the noise reached is not known.
+        lowest = low - wider if low else -math.inf
+        supports[items] = itemset.support or 0, lowest, high + wider
+    return supports
+
+
+def _sides_of_rules(
+    itemsets: Sequence[Items], supports: Mapping[frozenset[Item], tuple[float, float, float]]
+) -> list[tuple[Items, Items]]:
+    """Return the two sides of every rule of itemsets that have a support above 0."""
+    sides = []
+    for itemset in itemsets:
+        if len(itemset) < 2 or supports[frozenset(itemset)][0] <= 0:
+            continue
+        for size in range(1, len(itemset)):
+            for antecedent in combinations(itemset, size):
+                consequent = tuple(item for item in itemset if item not in antecedent)
+                sides.append((antecedent, consequent))
+    return sides
+
+
+def _supports_of_rules(
+    sides: Sequence[tuple[Items, Items]],
+    supports: Mapping[frozenset[Item], tuple[float, float, float]],
+) -> Numbers:
+    """Return (3, 3, rules): estimates and ends, of the left side, the right side and both."""
+    by_rule = [
+        [supports[frozenset(items)] for items in (antecedent, consequent, antecedent + consequent)]
+        for antecedent, consequent in sides
+    ]
+    return np.array(by_rule, dtype=np.float64).reshape(-1, 3, 3).transpose(2, 1, 0)
+
+
+def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
+    """Return the counts of rules. supports: (3, rules), of the left side, the right, and both."""
+    antecedent, consequent, both = np.maximum(supports, 0)
+    return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
+
+
+def _bounds_between(
+    names: Sequence[str], lowest: RuleCounts, highest: RuleCounts
+) -> dict[str, Ends]:
+    """Return the bounds of the share of both sides, and of these metrics, between two counts."""
+    least_share = lowest.both / np.maximum(highest.units, 1)
+    most_share = np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
+    ends = {"support": (least_share, most_share)}
+    for name in names:
+        ends[name] = bounds(name, lowest, highest)
+    return ends
+
+
+def _widest_bounds(
+    names: Sequence[str], lowest: Numbers, highest: Numbers, slices: Sequence[Slice]
+) -> dict[str, Ends]:
+    """Return bounds that hold whichever slice the number of units is in."""
+    by_slice = [
+        _bounds_between(
+            names,
+            _rule_counts(lowest + units.lower, units.fewest),
+            _rule_counts(highest + units.upper, units.most),
+        )
+        for units in slices
+    ]
+    return {
+        name: (
+            np.minimum.reduce([ends[name][0] for ends in by_slice]),
+            np.maximum.reduce([ends[name][1] for ends in by_slice]),
+        )
+        for name in ("support", *names)
+    }
+
+
 def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
     """Return the rules of a Release, the surest first.
 
-    Raises ParameterError as least_asked, and where supports, or the number of units, that rules
-    need are missing.
+    Raises ParameterError as least_asked does, and where the release lacks supports, or the number
+    of units, that rules need.
     """
     lifts = release.scope.has_lifts(release.privacy_unit)
-    least = least_asked(min_confidence, min_lift, lifts=lifts)
-    # it abstained, or there is nobody
+    min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
+    # The release abstained, or there are no units.
     if release.with_parts and (release.noise is None or not release.units):
         return association_rules([], {}, None, UnitCount(0), lifts=lifts)
     itemsets = [
-        one for one in release.itemsets if one.items is not None and one.interval is not None
+        itemset
+        for itemset in release.itemsets
+        if itemset.items is not None and itemset.interval is not None
     ]
-    known = {frozenset(one.items or ()): one for one in (*itemsets, *release.parts)}
-    lacking = any(
-        len(items) > 1 and items - {item} not in known for items in known for item in items
+    known = {frozenset(itemset.items or ()): itemset for itemset in (*itemsets, *release.parts)}
+    has_subsets = all(
+        items - {item} in known for items in known if len(items) > 1 for item in items
     )
-    if release.noise is None or release.units is None or lacking:
+    if release.noise is None or release.units is None or not has_subsets:
         raise ParameterError(
             f"this release lacks what rules need (supports of all subsets, and the number of "
-            f"{release.privacy_unit}s): "
-            f"mine again with {parameter('rules')}"
+            f"{release.privacy_unit}s): mine again with {parameter('rules')}"
         )
-    own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
     return association_rules(
-        own, known, release.noise, units, lifts=lifts, min_confidence=least[0], min_lift=least[1]
+        [itemset.items for itemset in itemsets],
+        known,
+        release.noise,
+        UnitCount(release.units, release.units_noise),
+        lifts=lifts,
+        min_confidence=min_confidence,
+        min_lift=min_lift,
     )
 
 
@@ -448,8 +530,11 @@ def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
             within,
         ]
         if "lift" in of:
-            low, high = _lift(of["lift_lower"], math.floor), _lift(of["lift_upper"], math.ceil)
-            row += [_lift(of["lift"], round), f"{low} to {high}"]
+            low, high = (
+                _lift_in_words(of["lift_lower"], math.floor),
+                _lift_in_words(of["lift_upper"], math.ceil),
+            )
+            row += [_lift_in_words(of["lift"], round), f"{low} to {high}"]
         rows.append(row)
     title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, surest first"
     heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
@@ -457,7 +542,7 @@ def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
     return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)
 
 
-def _lift(value: float, whole: Callable[[float], int]) -> str:
+def _lift_in_words(value: float, whole: Callable[[float], int]) -> str:
     if math.isinf(value):
         return "∞"
     decimals = 2 if value < 10 else 1 if value < 100 else 0
@@ -530,7 +615,7 @@ def _rules_message(bars: Sequence[Bar], who: str) -> str:
         return f"More often than chance is sure for {words.some_of(0, len(bars), 'rule')}"
     begin, middle, end = f"About {first.number} of {who} with ", " also have ", ""
     if first.lift[1] > 1 or first.lift[2] < 1:
-        end = f": lift {_lift(first.lift[0], round)}"
+        end = f": lift {_lift_in_words(first.lift[0], round)}"
     room = (TITLE - width(begin + middle + end)) / 2
     return f"{begin}{named(first.items or (), room)}{middle}{named(first.then or (), room)}{end}"
 

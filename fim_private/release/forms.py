@@ -574,85 +574,125 @@ OBJECTS = {
 
 
 def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
-    """Return a Release as plain values: what was not asked for has no key. everything: with all
-    that is saved.
+    """Return a Release as plain values, in the order of KEYS: what was not asked for has no key.
+
+    everything: with what only `save` writes.
     """
-    one, sizes = release, release.sizes
-    made = _common(one) | {
-        "date": one.date and one.date.isoformat(),
-        "sizes": None if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else [*sizes],
-        "top": one.top if one.wanted > 1 else None,
-        "union": one.union or None,
-        "capped": None if one.min_support is None else one.capped,
-        "units_interval": one.units_interval and [*one.units_interval],
-        "units_noise": _noise(one.units_noise),
-        "keep_all": one.keep_all or None,
-        "message": one.nothing if one.abstained else None,
-        "itemsets": [_itemset(one, each) for each in one.itemsets],
-        "known": None
-        if one.scope.known_from is None
-        else [_itemset(one, each) for each in one.known],
-        "parts": [_itemset(one, each) for each in one.parts] if one.with_parts else None,
-        "shares": [share.to_dict() for share in one.shares] if len(one.shares) > 1 else None,
-        "noise": _noise(one.noise),
-    }
-    made |= one.scope.to_dict()
-    values = {name: made[name] if name in made else getattr(one, name, None) for name in KEYS}
+    unordered = _common(release) | _request(release) | _result(release) | release.scope.to_dict()
+    present = {name for name, value in unordered.items() if value is not None}
+    if release.has_supports:
+        present.add("noise")  # null if nothing was named
+    values = {name: unordered[name] for name in KEYS if name in present}
     if everything:
-        more = {"missing_user": one.missing_user, "shortfall": one.shortfall}
-        values["saved"] = {name: value for name, value in more.items() if value is not None} or None
-    asked_for = "noise" if one.has_supports else ""
-    return {name: value for name, value in values.items() if value is not None or name == asked_for}
+        saved = {"missing_user": release.missing_user, "shortfall": release.shortfall}
+        saved = {name: value for name, value in saved.items() if value is not None}
+        if saved:
+            values["saved"] = saved
+    return values
 
 
 def plain_segments(segmented: Any, *, everything: bool = False) -> dict[str, Any]:
     """Return a SegmentedRelease as plain values, in the order of SEGMENTED_KEYS."""
-    releases = [plain_values(one, everything=everything) for one in segmented.releases]
-    # the same in all of them, and perhaps long
-    excluded = [one.pop("exclude", None) for one in releases]
-    made = _common(segmented) | {
+    releases = [plain_values(release, everything=everything) for release in segmented.releases]
+    # The excluded items are the same in all of them, and perhaps many.
+    excluded = [release.pop("exclude", None) for release in releases]
+    unordered = _common(segmented) | {
+        "by": segmented.by,
         "segments": [*segmented],
+        "max_segments": segmented.max_segments,
         "exclude": excluded[0],
         "releases": releases,
     }
-    values = {
-        name: made[name] if name in made else getattr(segmented, name) for name in SEGMENTED_KEYS
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    return {name: unordered[name] for name in SEGMENTED_KEYS if unordered[name] is not None}
 
 
 def _common(release: Any) -> dict[str, Any]:
+    """Return what a Release and a SegmentedRelease both have."""
     zcdp = release.zcdp
     return {
         "schema": SCHEMA,
+        "private": release.private,
+        "epsilon": release.epsilon,
+        "delta": release.delta,
         "rho": zcdp and float(zcdp.rho),
         "zcdp_delta": zcdp and float(zcdp.delta),
         "neighbors": str(release.neighbors),
+        "privacy_unit": release.privacy_unit,
+        "guarantee": release.guarantee,
+        "abstained": release.abstained,
         "ledger": release.charged and release.charged.to_dict(),
     }
 
 
-def _itemset(release: Any, one: Itemset) -> dict[str, Any]:
+def _request(release: Any) -> dict[str, Any]:
+    """Return what a Release says of the request, but for its scope."""
+    sizes = release.sizes
+    values = {
+        "size": release.size,
+        "union": release.union or None,
+        "min_support": release.min_support,
+        "threshold": release.threshold,
+        "where": release.where,
+        "max_basket": release.max_basket,
+        "max_baskets": release.max_baskets,
+        "keep_all": release.keep_all or None,
+    }
+    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
+        values["sizes"] = [*sizes]
+    if release.wanted > 1:
+        values["top"] = release.top
+    if release.min_support is not None:
+        values["capped"] = release.capped
+    return values
+
+
+def _result(release: Any) -> dict[str, Any]:
+    """Return what a Release says of how it was made, and of what came out."""
+    values = {
+        "date": release.date and release.date.isoformat(),
+        "mechanism": release.mechanism,
+        "reason": release.reason,
+        "units": release.units,
+        "units_interval": release.units_interval and [*release.units_interval],
+        "units_noise": _noise(release.units_noise),
+        "itemsets": _itemsets(release, release.itemsets),
+        "noise": _noise(release.noise),
+    }
+    if release.abstained:
+        values["message"] = release.nothing
+    if release.scope.known_from is not None:
+        values["known"] = _itemsets(release, release.known)
+    if release.with_parts:
+        values["parts"] = _itemsets(release, release.parts)
+    if len(release.shares) > 1:
+        values["shares"] = [share.to_dict() for share in release.shares]
+    return values
+
+
+def _itemsets(release: Any, itemsets: Sequence[Itemset]) -> list[dict[str, Any]]:
     if not release.has_shares:
-        return one.to_dict()
-    bounds = release.share_interval_of(one)
-    return (
-        one.to_dict()
-        | {"share": release.share_of(one)}
-        | ({} if bounds is None else {"share_interval": [*bounds]})
-    )
+        return [itemset.to_dict() for itemset in itemsets]
+    objects = []
+    for itemset in itemsets:
+        values = itemset.to_dict() | {"share": release.share_of(itemset)}
+        interval = release.share_interval_of(itemset)
+        if interval is not None:
+            values["share_interval"] = [*interval]
+        objects.append(values)
+    return objects
 
 
 def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
     if noise is None:
         return None
-    of_units = {} if noise.of_units is None else {"of_units": str(noise.of_units)}
-    return {
+    values = {
         "kind": str(noise.kind),
         "parameter": str(noise.parameter),
         "half_width": noise.half_width,
-        **of_units,
     }
+    if noise.of_units is not None:
+        values["of_units"] = str(noise.of_units)
+    return values
 
 
 # JSON can write halves of characters, which no file and no screen takes.
@@ -677,55 +717,75 @@ def is_integer(value: Any) -> bool:
 
 
 def read(kind: Any, value: Any) -> Any:
-    """Return a plain value, which comes from outside and may be anything, as what a field of a type
-    has.
+    """Convert a value of a saved file, which may be anything, to the type of a field.
 
-    Raises ValueError, LookupError, TypeError or ArithmeticError for other values; keys not known
-    are passed over.
+    Raises ValueError, LookupError, TypeError or ArithmeticError for a value that does not fit. Keys
+    that are not known are passed over.
     """
-    if (fits := _SIMPLE.get(kind)) is not None:
+    fits = _SIMPLE.get(kind)
+    if fits is not None:
         if not fits(value):
             raise ValueError(f"no {kind}")
         return value
     if kind is datetime.date and isinstance(value, str):
         return datetime.date.fromisoformat(value)
-    inside = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
-        for each in inside[:-1]:
-            with suppress(ValueError):
-                return read(each, value)
-        return read(inside[-1], value)
+        return _read_union(get_args(kind), value)
     if get_origin(kind) is tuple:
-        found = [*value.items()] if isinstance(value, dict) else value
-        if not isinstance(found, list | tuple):
-            raise ValueError("no list")
-        if inside[-1] is ...:
-            return tuple(read(inside[0], each) for each in found)
-        made = tuple(read(each, one) for each, one in zip(inside, found, strict=True))
-        if inside[0] == inside[1] and made[0] > made[1]:
-            raise ValueError("an interval that ends before it begins")
-        return made
+        return _read_tuple(get_args(kind), value)
     if isinstance(kind, type) and issubclass(kind, Fraction):
-        if isinstance(value, str) and not RATIONAL.fullmatch(value):
-            raise ValueError("no rational number")
-        return kind(value) if isinstance(value, str) else kind(Exact(float(read(float, value))))
+        return _read_fraction(kind, value)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
-    if not is_dataclass(kind) or not isinstance(value, Mapping):
-        raise ValueError("no object")
-    if kind is SupportNoise:  # how many supports it is enough for is not saved, nor what it costs
+    if is_dataclass(kind) and isinstance(value, Mapping):
+        return _read_object(kind, value)
+    raise ValueError("no object")
+
+
+def _read_union(kinds: Sequence[Any], value: Any) -> Any:
+    """Convert a value to the first of several types that it fits."""
+    for kind in kinds[:-1]:
+        with suppress(ValueError):
+            return read(kind, value)
+    return read(kinds[-1], value)
+
+
+def _read_tuple(kinds: Sequence[Any], value: Any) -> tuple[Any, ...]:
+    """Convert a list, or the pairs of an object, to a tuple. Two of one type are an interval."""
+    if isinstance(value, dict):
+        value = [*value.items()]
+    if not isinstance(value, list | tuple):
+        raise ValueError("no list")
+    if kinds[-1] is ...:
+        return tuple(read(kinds[0], element) for element in value)
+    converted = tuple(read(kind, element) for kind, element in zip(kinds, value, strict=True))
+    if kinds[0] == kinds[1] and converted[0] > converted[1]:
+        raise ValueError("an interval that ends before it begins")
+    return converted
+
+
+def _read_fraction(kind: type[Fraction], value: Any) -> Fraction:
+    """Convert a text such as 9/2, or a number, to a fraction."""
+    if not isinstance(value, str):
+        return kind(Exact(float(read(float, value))))
+    if not RATIONAL.fullmatch(value):
+        raise ValueError("no rational number")
+    return kind(value)
+
+
+def _read_object(kind: Any, value: Mapping[str, Any]) -> Any:
+    """Convert an object to a dataclass."""
+    if kind is SupportNoise:
+        # Neither for how many supports it is enough, nor what it costs, is saved.
         value = {**value, "count": 1, "cost": None}
     kinds = get_type_hints(kind)
-    made_of = {
-        each.name: read(kinds[each.name], value[each.name])
-        for each in fields(kind)
-        if each.name in value
-    }
-    if kind is SupportNoise and (made_of["kind"] is NoiseKind.TWO_NORMALS) != (
-        made_of.get("of_units") is not None
-    ):
-        raise ValueError("two normals are two")
-    return kind(**made_of)
+    names = [field.name for field in fields(kind) if field.name in value]
+    arguments = {name: read(kinds[name], value[name]) for name in names}
+    if kind is SupportNoise:
+        has_two_normals = arguments["kind"] is NoiseKind.TWO_NORMALS
+        if has_two_normals != (arguments.get("of_units") is not None):
+            raise ValueError("two normals are two")
+    return kind(**arguments)
 
 
 # How files of Parquet end.

@@ -29,16 +29,23 @@ FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95
 # Supports are rounded to whole units, and so are numbers of units.
 _ROUNDING = 1.0
+# Of an itemset that one release lacks, the difference is known from one side only.
+_BOUND = {"new": "at least ", "gone": "at most "}
 
 
 @dataclass(frozen=True)
 class Change:
     """How one itemset changed.
 
-    change: "rise" or "fall"; "new" or "gone" where only one of the releases has it. before, after:
-    noisy shares of all units, 0 to 1; None where not released. difference: after less before.
-    interval: (lowest, highest), of the true difference with 95 % probability, by itself. p_value:
-    None if the other share is unknown. clear: of the noise.
+    Attributes:
+        items: The items of the itemset.
+        change: "rise" or "fall", or "new" or "gone" if only one of the releases has it.
+        before: The noisy share of all units in the first release, from 0 to 1; None if unknown.
+        after: The same in the second release.
+        difference: The share after less the share before.
+        interval: The (lowest, highest) true difference, with 95 % probability, by itself.
+        p_value: How likely noise alone makes such a difference; None if one share is unknown.
+        clear: Whether the difference is larger than the noise explains.
     """
 
     items: tuple[Item, ...]
@@ -60,10 +67,16 @@ class Change:
 
 @dataclass(frozen=True, repr=False)
 class Changes:
-    """What changed between two releases: a sequence of Change, those that moved most surely first.
+    """What changed between two releases: a sequence of Change, the surest first.
 
-    names: of the two releases, such as their periods. compared: how many itemsets were. keep_all:
-    whether what may be noise stayed. private: not where a seed was given.
+    Attributes:
+        changes: The changes.
+        names: The names of the two releases, such as their periods.
+        compared: How many itemsets were compared.
+        unit: The privacy unit, "basket" or "user".
+        keep_all: Whether changes that may be noise stayed.
+        private: Whether both releases are private: not if a seed was given.
+        decimals: How many decimals a share has in per cent.
     """
 
     changes: tuple[Change, ...]
@@ -86,20 +99,21 @@ class Changes:
     @property
     def title(self) -> str:
         """How many itemsets changed, in words."""
-        clear, (before, after) = sum(one.clear for one in self.changes), self.names
-        return (
-            f"{clear:,} of {words.number_of(self.compared, 'itemset')} changed from {before} "
-            f"to {after}"
-        )
+        before, after = self.names
+        itemsets = words.number_of(self.compared, "itemset")
+        return f"{self._clear:,} of {itemsets} changed from {before} to {after}"
+
+    @property
+    def _clear(self) -> int:
+        return sum(change.clear for change in self.changes)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How the changes are to be read, in sentences."""
-        notes = [words.SEEDED] * (not self.private)
+        notes = [] if self.private else [words.SEEDED]
         notes.append(
             f"Shares are of all {words.customers(self.unit)}, differences in percentage points. "
-            f"Each interval holds "
-            "the true difference with 95 % probability, by itself."
+            "Each interval holds the true difference with 95 % probability, by itself."
         )
         notes += self.statistics
         if not self.keep_all:
@@ -113,14 +127,13 @@ class Changes:
         if self.compared:
             notes.append(
                 f"The changes are corrected for {words.number_of(self.compared, 'comparison')} "
-                f"(Benjamini–Hochberg): "
-                "at most 5 % of those reported are expected to be noise."
+                "(Benjamini–Hochberg): at most 5 % of those reported are expected to be noise."
             )
         if any(change.change in ("new", "gone") for change in self.changes):
             notes.append(
                 "A new or gone itemset is in one release only. Its share in the other is taken "
-                "to be at most the "
-                "lowest upper limit there. It may also have been missed."
+                "to be at most "
+                "the lowest upper limit there. It may also have been missed."
             )
         return notes
 
@@ -131,67 +144,75 @@ class Changes:
             self.title, heads, [*map(self.cells, self)], frozenset(range(2, 6)), self.notes
         )
 
-    def cells(self, one: Change) -> tuple[str, ...]:
+    def cells(self, change: Change) -> tuple[str, ...]:
         """Return a change as texts, one for each column of the table."""
-        shares = (
-            "not released" if share is None else self._percent(share)
-            for share in (one.before, one.after)
+        verdict = change.change
+        if not change.clear:
+            verdict += ", may be noise"
+        difference = ""
+        if change.difference is not None:
+            difference = self._signed_percent(change.difference)
+            difference = _BOUND.get(change.change, "") + difference
+        interval = ""
+        if change.interval is not None:
+            interval = " to ".join(self._signed_percent(end) for end in change.interval)
+        return (
+            words.braces(change.items, self.unit),
+            verdict,
+            self._share(change.before),
+            self._share(change.after),
+            difference,
+            interval,
         )
-        least = "at least " if one.change == "new" else "at most " if one.change == "gone" else ""
-        difference = (
-            "" if one.difference is None else f"{least}{self._percent(one.difference, sign=True)}"
-        )
-        interval = (
-            ""
-            if one.interval is None
-            else " to ".join(self._percent(end, sign=True) for end in one.interval)
-        )
-        verdict = one.change if one.clear else f"{one.change}, may be noise"
-        return (words.braces(one.items, self.unit), verdict, *shares, difference, interval)
 
-    def _percent(self, share: float, *, sign: bool = False) -> str:
-        return f"{'+' if sign and share > 0 else ''}{words.percent(share, self.decimals)}"
+    def _share(self, share: float | None) -> str:
+        return "not released" if share is None else words.percent(share, self.decimals)
+
+    def _signed_percent(self, difference: float) -> str:
+        sign = "+" if difference > 0 else ""
+        return sign + words.percent(difference, self.decimals)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""
-        named = {
+        return {
             "before": self.names[0],
             "after": self.names[1],
             "privacy_unit": self.unit,
             "private": self.private,
+            "method": "benjamini-hochberg",
+            "false_discovery_rate": FALSE_DISCOVERY_RATE,
+            "compared": self.compared,
+            "clear": self._clear,
+            "changes": [change.to_dict() for change in self],
+            "notes": [*self.notes],
         }
-        corrected = {"method": "benjamini-hochberg", "false_discovery_rate": FALSE_DISCOVERY_RATE}
-        counts = {"compared": self.compared, "clear": sum(one.clear for one in self.changes)}
-        return (
-            named
-            | corrected
-            | counts
-            | {"changes": [one.to_dict() for one in self], "notes": [*self.notes]}
-        )
 
     def to_json(self) -> str:
         """Return to_dict() as JSON on one line."""
         return as_json(self.to_dict())
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame, a row for each change: itemsets as frozensets, shares from 0
-        to 1.
-        """
+        """Return a pandas.DataFrame, a row for each change, with shares from 0 to 1."""
         import pandas as pd
 
-        numbers = ("before", "after", "difference", "lower", "upper", "p_value")
-        columns: dict[str, Any] = {
-            "itemsets": pd.Series([frozenset(one.items) for one in self], dtype=object),
-            "change": pd.Series([one.change for one in self], dtype=object),
+        intervals = [change.interval or (None, None) for change in self]
+        numbers = {
+            "before": [change.before for change in self],
+            "after": [change.after for change in self],
+            "difference": [change.difference for change in self],
+            "lower": [lower for lower, _ in intervals],
+            "upper": [upper for _, upper in intervals],
+            "p_value": [change.p_value for change in self],
         }
-        for name in numbers:
-            place = {"lower": 0, "upper": 1}.get(name)
-            values = [
-                getattr(one, name) if place is None else one.interval and one.interval[place]
-                for one in self
-            ]
+        itemsets = [frozenset(change.items) for change in self]
+        columns: dict[str, Any] = {
+            "itemsets": pd.Series(itemsets, dtype=object),
+            "change": pd.Series([change.change for change in self], dtype=object),
+        }
+        for name, values in numbers.items():
             columns[name] = pd.Series(values, dtype="float64")
-        return pd.DataFrame(columns | {"clear": pd.Series([one.clear for one in self], dtype=bool)})
+        columns["clear"] = pd.Series([change.clear for change in self], dtype=bool)
+        return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
         return f"Changes: {self.table().text()}"
@@ -205,10 +226,14 @@ class Changes:
 
 @dataclass(frozen=True)
 class _Estimate:
-    """A noisy share of all units: its interval, and its error, in shares.
+    """A noisy share of all units, and its error, in shares.
 
-    variance: of its normal noise. laplace: the scales of its Laplace noise. slack: by how much
-    rounding, and making supports consistent, may have moved it.
+    Attributes:
+        share: The share.
+        interval: Its 95 % interval.
+        variance: The variance of its normal noise.
+        laplace: The scales of its Laplace noise.
+        slack: By how much rounding, and making supports consistent, may have moved it.
     """
 
     share: float
@@ -220,52 +245,48 @@ class _Estimate:
     @classmethod
     def of(cls, release: Release, itemset: Itemset) -> _Estimate:
         """Return the estimate of an itemset of a release with shares."""
-        share, interval = release.share_of(itemset), release.share_interval_of(itemset)
-        noise, support, ends, units = (
-            release.noise,
-            itemset.support,
-            itemset.interval,
-            release.units,
-        )
-        if (
-            share is None
-            or interval is None
-            or noise is None
-            or support is None
-            or ends is None
-            or not units
-        ):
+        share = release.share_of(itemset)
+        interval = release.share_interval_of(itemset)
+        noise, units = release.noise, release.units
+        if share is None or interval is None or noise is None or not units:
             raise ValueError("the itemset has no share")
-        variance, laplace = 0.0, []
+        if itemset.support is None or itemset.interval is None:
+            raise ValueError("the itemset has no share")
+        variance = 0.0
+        laplace = []
         if noise.of_units is not None:
             variance += float(noise.parameter) + (0.5 - share) ** 2 * float(noise.of_units)
         else:
-            for one, times in ((noise, 1.0), (release.units_noise, share)):
-                if one is not None and one.kind is NoiseKind.LAPLACE:
-                    laplace.append(times * float(one.parameter) / units)
-                elif one is not None:
-                    variance += times**2 * float(one.parameter)
-        # Supports that contradicted an inclusion have wider intervals, by as much as they may have
+            for count_noise, weight in ((noise, 1.0), (release.units_noise, share)):
+                if count_noise is None:
+                    continue
+                if count_noise.kind is NoiseKind.LAPLACE:
+                    laplace.append(weight * float(count_noise.parameter) / units)
+                else:
+                    variance += weight**2 * float(count_noise.parameter)
+        # A support that contradicted an inclusion has a wider interval, by as much as it may have
         # been moved.
-        moved = max(ends[1] - support, support - ends[0] if ends[0] else 0) - noise.half_width
-        rounded = _ROUNDING + (0 if release.units_noise is None else share * _ROUNDING)
-        return cls(
-            share, interval, variance / units**2, tuple(laplace), (max(moved, 0) + rounded) / units
-        )
+        lowest, highest = itemset.interval
+        below = itemset.support - lowest if lowest else 0
+        moved = max(highest - itemset.support, below) - noise.half_width
+        rounded = _ROUNDING
+        if release.units_noise is not None:
+            rounded += share * _ROUNDING
+        slack = (max(moved, 0) + rounded) / units
+        return cls(share, interval, variance / units**2, tuple(laplace), slack)
 
 
 def _tail(distance: float, *estimates: _Estimate) -> float:
-    """Return a bound of the probability that the errors of estimates add up to a distance, >= 0, or
-    more, either way.
+    """Return at most how likely the errors of estimates add up to a distance >= 0, either way.
 
     Normal noise alone has its exact probability. Laplace noise takes a part of the distance, as its
     deviation is one of all: one of the parts is then reached (union bound).
     """
-    variance = sum(one.variance for one in estimates)
-    scales = [scale for one in estimates for scale in one.laplace if scale > 0]
-    deviations = [math.sqrt(2) * scale for scale in scales] + (
-        [math.sqrt(variance)] if variance else []
-    )
+    variance = sum(estimate.variance for estimate in estimates)
+    scales = [scale for estimate in estimates for scale in estimate.laplace if scale > 0]
+    deviations = [math.sqrt(2) * scale for scale in scales]
+    if variance:
+        deviations.append(math.sqrt(variance))
     if not deviations:
         return 0.0 if distance > 0 else 1.0
     in_deviations = distance / sum(deviations)
@@ -274,63 +295,74 @@ def _tail(distance: float, *estimates: _Estimate) -> float:
 
 
 def _reach(probability: float, *estimates: _Estimate) -> float:
-    """Return the least distance that the errors of estimates reach with at most a probability,
-    above 0.
-    """
+    """Return the least distance that errors reach with at most this probability, above 0."""
     low, high = 0.0, 1.0
     while _tail(high, *estimates) > probability:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if _tail(middle, *estimates) <= probability else (middle, high)
+        if _tail(middle, *estimates) <= probability:
+            high = middle
+        else:
+            low = middle
     return high
 
 
-def _moved(first: _Estimate, second: _Estimate, items: tuple[Item, ...]) -> Change:
+def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Change:
     """Return the change of an itemset that both releases have."""
-    difference, slack = second.share - first.share, first.slack + second.slack
-    reach = _reach(1 - CONFIDENCE, first, second) + slack
-    p_value = _tail(max(abs(difference) - slack, 0.0), first, second)
-    interval = max(difference - reach, -1.0), min(difference + reach, 1.0)
+    difference = after.share - before.share
+    direction = "fall" if difference < 0 else "rise"
+    slack = before.slack + after.slack
+    reach = _reach(1 - CONFIDENCE, before, after) + slack
     return Change(
         items,
-        "fall" if difference < 0 else "rise",
-        first.share,
-        second.share,
+        direction,
+        before.share,
+        after.share,
         difference,
-        interval,
-        p_value,
+        (max(difference - reach, -1.0), min(difference + reach, 1.0)),
+        _tail(max(abs(difference) - slack, 0.0), before, after),
     )
 
 
 def _only_in_one(
-    one: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str
+    estimate: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str
 ) -> Change:
-    """Return the change of an itemset that is new, or gone. elsewhere: its share in the other
-    release, at most.
+    """Return the change of an itemset that is new, or gone.
+
+    elsewhere: the largest share that it may have in the release that lacks it.
     """
-    before, after = (None, one.share) if change == "new" else (one.share, None)
+    before: float | None = None
+    after: float | None = None
+    if change == "new":
+        after = estimate.share
+    else:
+        before = estimate.share
     if elsewhere is None:
         return Change(items, change, before, after, None, None, None)
-    over = one.share - elsewhere
-    p_value = _tail(max(over - one.slack, 0.0), one) / 2  # of one side
-    least = max(over - _reach(1 - CONFIDENCE, one) - one.slack, -1.0)
-    sign, interval = (
-        (1, (least, one.interval[1])) if change == "new" else (-1, (-one.interval[1], -least))
-    )
-    return Change(
-        items, change, before, after, sign * over if over > 0 else None, interval, p_value
-    )
+    excess = estimate.share - elsewhere
+    p_value = _tail(max(excess - estimate.slack, 0.0), estimate) / 2  # of one side
+    lowest = max(excess - _reach(1 - CONFIDENCE, estimate) - estimate.slack, -1.0)
+    highest = estimate.interval[1]
+    difference = excess if excess > 0 else None
+    if change == "new":
+        return Change(items, change, before, after, difference, (lowest, highest), p_value)
+    if difference is not None:
+        difference = -difference
+    return Change(items, change, before, after, difference, (-highest, -lowest), p_value)
 
 
-def _corrected(found: Sequence[Change]) -> list[Change]:
-    """Return the changes with those marked as clear that Benjamini and Hochberg's procedure
-    finds.
-    """
-    ranked = sorted(one.p_value for one in found if one.p_value is not None)
-    steps = (p for i, p in enumerate(ranked, 1) if p <= FALSE_DISCOVERY_RATE * i / len(ranked))
-    most = max(steps, default=-1.0)
-    return [replace(one, clear=one.p_value is not None and one.p_value <= most) for one in found]
+def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
+    """Return the changes, the clear ones marked by Benjamini and Hochberg's procedure."""
+    p_values = [change.p_value for change in uncorrected if change.p_value is not None]
+    highest_clear = -1.0
+    for rank, p_value in enumerate(sorted(p_values), 1):
+        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values):
+            highest_clear = p_value
+    return [
+        replace(change, clear=change.p_value is not None and change.p_value <= highest_clear)
+        for change in uncorrected
+    ]
 
 
 def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import permutations
 from typing import Any
 
 from fim_private.display import Table, as_json, item_name, printable
@@ -366,49 +367,51 @@ def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
 
 
 def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
-    """Return what changed from one release to another, such as those of two weeks, or of two
-    segments.
+    """Return what changed from one release to another, such as those of two weeks or segments.
 
     before, after: each a Release, or the path of a saved one, with supports and a number of units.
     keep_all: whether differences that may be noise stay. It reads no data, and spends nothing.
     Raises ParameterError where the two do not count the same, and DataError for a file that is no
     release.
     """
-    every = compared(_opened("before", before), _opened("after", after))
-    kept = tuple(change for change in every if keep_all or change.clear)
-    return replace(every, changes=kept, keep_all=keep_all)
+    everything = compared(_opened("before", before), _opened("after", after))
+    reported = tuple(change for change in everything if keep_all or change.clear)
+    return replace(everything, changes=reported, keep_all=keep_all)
 
 
-def compared(first: Release, second: Release) -> Changes:
-    """Return how every itemset changed that either of two releases lists, as far as both count its
-    size.
+def compared(before: Release, after: Release) -> Changes:
+    """Return how each itemset changed that either release lists, if both count its size.
 
     It is the one test of change: `changes` and the pages of several releases show what it finds.
     Raises ParameterError where the two do not count the same.
     """
-    check_alike(first, second)
-    common = {*first.sizes} & {*second.sizes}
-    tables = [counted(each, common) for each in (first, second)]
-    found = []
-    for key in listed(first) | listed(second):
-        before, after = tables[0].get(key), tables[1].get(key)
-        if before is not None and after is not None:
-            found.append(
-                _moved(_Estimate.of(first, before), _Estimate.of(second, after), before.items or ())
+    check_alike(before, after)
+    common = {*before.sizes} & {*after.sizes}
+    counted_before, counted_after = counted(before, common), counted(after, common)
+    uncorrected = []
+    for key in listed(before) | listed(after):
+        earlier, later = counted_before.get(key), counted_after.get(key)
+        if earlier is not None and later is not None:
+            change = _moved(
+                _Estimate.of(before, earlier), _Estimate.of(after, later), earlier.items or ()
             )
-        elif after is not None:
-            most = _most_elsewhere(first, len(key))
-            found.append(_only_in_one(_Estimate.of(second, after), most, after.items or (), "new"))
-        elif before is not None:
-            most = _most_elsewhere(second, len(key))
-            found.append(
-                _only_in_one(_Estimate.of(first, before), most, before.items or (), "gone")
-            )
-    ranked = sorted(_corrected(found), key=_surest_first)
-    private, decimals = first.private and second.private, max(first.decimals, second.decimals)
-    tests = sum(change.p_value is not None for change in found)
+        elif later is not None:
+            most = _most_elsewhere(before, len(key))
+            change = _only_in_one(_Estimate.of(after, later), most, later.items or (), "new")
+        elif earlier is not None:
+            most = _most_elsewhere(after, len(key))
+            change = _only_in_one(_Estimate.of(before, earlier), most, earlier.items or (), "gone")
+        else:
+            continue
+        uncorrected.append(change)
     return Changes(
-        tuple(ranked), _names(first, second), tests, first.privacy_unit, True, private, decimals
+        tuple(sorted(_corrected(uncorrected), key=_surest_first)),
+        _names(before, after),
+        sum(change.p_value is not None for change in uncorrected),
+        before.privacy_unit,
+        True,
+        before.private and after.private,
+        max(before.decimals, after.decimals),
     )
 
 
@@ -418,10 +421,10 @@ def _surest_first(change: Change) -> tuple[float, float, list[str]]:
 
 
 def between(release: Any, names: str) -> tuple[Release, Release]:
-    """Return two releases of one that has several, or of its path. names: theirs, with a comma
-    between.
+    """Return two of the releases of segments or periods, in a release or in the file at its path.
 
-    Raises ParameterError where there are no such two, and DataError for a file that is no release.
+    names: their names, with a comma between. Raises ParameterError where there are no such two, and
+    DataError for a file that is no release.
     """
     whole = load(release) if isinstance(release, str | os.PathLike) else release
     if not isinstance(whole, SegmentedRelease):
@@ -431,18 +434,15 @@ def between(release: Any, names: str) -> tuple[Release, Release]:
         )
     # A name may have a comma, too.
     pairs = [
-        (one, other)
-        for one in whole
-        for other in whole
-        if one != other and f"{one},{other}" == names
+        (before, after) for before, after in permutations(whole, 2) if f"{before},{after}" == names
     ]
     if len(pairs) != 1:
         raise ParameterError(
             f"{parameter('between')} must name two of these, with a comma between: "
-            f"{shown(', '.join(whole))}; not "
-            f"{shown(names)}"
+            f"{shown(', '.join(whole))}; not {shown(names)}"
         )
-    return whole[pairs[0][0]], whole[pairs[0][1]]
+    [(before, after)] = pairs
+    return whole[before], whole[after]
 
 
 def _opened(name: str, release: Any) -> Release:
@@ -451,8 +451,7 @@ def _opened(name: str, release: Any) -> Release:
     if isinstance(release, SegmentedRelease):
         raise ParameterError(
             f"{parameter(name)} holds {words.number_of(len(release), 'release')}: take one of "
-            f"them, such as "
-            f"{shown(next(iter(release)))}"
+            f"them, such as {shown(next(iter(release)))}"
         )
     if not isinstance(release, Release):
         raise ParameterError(
@@ -463,9 +462,7 @@ def _opened(name: str, release: Any) -> Release:
 
 
 def check_has_shares(name: str, release: Release) -> None:
-    """Raise ParameterError, with a name for the release, if it has itemsets but no shares of
-    them.
-    """
+    """Raise ParameterError, which names the release, if its itemsets have no shares."""
     if release.itemsets and not release.has_shares:
         raise ParameterError(
             f"{name} has no shares to compare: mine with {parameter('supports')} and "
@@ -473,27 +470,39 @@ def check_has_shares(name: str, release: Release) -> None:
         )
 
 
-# What two releases must have in common, so that a share of one is of the same kind as a share of
-# the other.
-_ALIKE = (
-    *("item", "basket", "split", "fold_case", "exclude", "min_basket"),
-    *("time", "time_format", "per", "missing_time"),
-)
+def _kind_of_shares(release: Release) -> dict[str, object]:
+    """Return the options that two releases must have in common for their shares to be compared."""
+    scope = release.scope
+    return {
+        "privacy_unit": release.privacy_unit,
+        "neighbors": release.neighbors,
+        "missing_user": release.missing_user,
+        "max_basket": release.max_basket,
+        "max_baskets": release.max_baskets,
+        "item": scope.item,
+        "basket": scope.basket,
+        "split": scope.split,
+        "fold_case": scope.fold_case,
+        "exclude": scope.exclude,
+        "min_basket": scope.min_basket,
+        "time": scope.time,
+        "time_format": scope.time_format,
+        "per": scope.per,
+        "missing_time": scope.missing_time,
+        "together": scope.together,
+    }
 
 
 def check_alike(first: Release, second: Release) -> None:
     """Raise ParameterError unless shares of two releases are of the same kind."""
-    of_release = ("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets")
-    pairs = {name: (getattr(first, name), getattr(second, name)) for name in of_release}
-    pairs |= {name: (getattr(first.scope, name), getattr(second.scope, name)) for name in _ALIKE}
-    pairs["together"] = first.scope.together, second.scope.together
+    options, second_options = _kind_of_shares(first), _kind_of_shares(second)
     if first.charged is not None and second.charged is not None:
-        pairs["dataset"] = first.charged.dataset, second.charged.dataset
-    for name, (one, other) in pairs.items():
-        if one != other:
-            raise ParameterError(
-                f"these releases are not compared: {_difference(name, one, other)}"
-            )
+        options["dataset"] = first.charged.dataset
+        second_options["dataset"] = second.charged.dataset
+    for name, value in options.items():
+        if value != second_options[name]:
+            difference = _difference(name, value, second_options[name])
+            raise ParameterError(f"these releases are not compared: {difference}")
     if not {*first.sizes} & {*second.sizes}:
         raise ParameterError(
             f"these releases are not compared: their itemsets have {first.size} and "
@@ -501,38 +510,40 @@ def check_alike(first: Release, second: Release) -> None:
         )
 
 
-def _difference(name: str, one: Any, other: Any) -> str:
+def _difference(name: str, first: object, second: object) -> str:
     """Return in words that two releases differ in an option, with its values."""
-    if isinstance(one, bool):
-        return f"only the {'first' if one else 'second'} was made with {parameter(name)}"
-    said = f"they differ in {parameter(name)} ({_plain(one)} and {_plain(other)})"
+    if isinstance(first, bool):
+        only = "first" if first else "second"
+        return f"only the {only} was made with {parameter(name)}"
+    sentence = f"they differ in {parameter(name)} ({_plain(first)} and {_plain(second)})"
     if name == "together":
-        said += f"; with {parameter('rules')} it is 'user' unless you say otherwise"
-    return said
+        sentence += f"; with {parameter('rules')} it is 'user' unless you say otherwise"
+    return sentence
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, tuple):
         return ", ".join(map(item_name, value)) or "none"
-    return shown(str(value) if isinstance(value, str) else value)
+    if isinstance(value, str):
+        value = str(value)  # the text of an enumeration's member
+    return shown(value)
 
 
 def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
     """Return the itemsets of these sizes, and the parts of itemsets, that have a share."""
-    every = (*release.itemsets, *release.parts, *release.known)
     return {
-        frozenset(one.items): one
-        for one in every
-        if one.items is not None and len(one.items) in sizes and release.share_of(one) is not None
+        frozenset(itemset.items): itemset
+        for itemset in (*release.itemsets, *release.parts, *release.known)
+        if itemset.items is not None
+        and len(itemset.items) in sizes
+        and release.share_of(itemset) is not None
     }
 
 
 def listed(release: Release) -> dict[frozenset[Item], tuple[Item, ...]]:
-    """Return the named itemsets that a release lists, in its order; not their parts, nor what was
-    known before.
-    """
+    """Return the named itemsets of a release, in its order, without parts and known itemsets."""
     return {
         frozenset(itemset.items): itemset.items
         for itemset in release.itemsets
@@ -541,15 +552,22 @@ def listed(release: Release) -> dict[frozenset[Item], tuple[Item, ...]]:
 
 
 def _most_elsewhere(release: Release, size: int) -> float | None:
-    """Return what share an itemset of a size that a release lacks is taken to have in it at most;
-    None: unknown.
+    """Return the largest share that an itemset which a release lacks is taken to have in it.
+
+    It is None if that is unknown.
     """
-    # With one ranking the last of any size is what it was up against.
-    own = [one for one in release.itemsets if release.union or len(one.items or ()) == size]
-    ends = [ends[1] for one in own if (ends := release.share_interval_of(one)) is not None]
-    return min(ends, default=None)
+    highest = []
+    for itemset in release.itemsets:
+        # With one ranking of all sizes, an itemset competed with the last one of any size.
+        if release.union or len(itemset.items or ()) == size:
+            interval = release.share_interval_of(itemset)
+            if interval is not None:
+                highest.append(interval[1])
+    return min(highest, default=None)
 
 
-def _names(first: Release, second: Release) -> tuple[str, str]:
-    names = [printable(one.scope.part or "") for one in (first, second)]
-    return (names[0], names[1]) if all(names) and names[0] != names[1] else ("before", "after")
+def _names(before: Release, after: Release) -> tuple[str, str]:
+    first, second = printable(before.scope.part or ""), printable(after.scope.part or "")
+    if not first or not second or first == second:
+        return "before", "after"
+    return first, second

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import permutations
 from typing import Any
 
 from fim_private.display import Table, as_json, item_name, printable
@@ -29,16 +30,23 @@ FALSE_DISCOVERY_RATE = 0.05
 CONFIDENCE = 0.95
 # Supports are rounded to whole units, and so are numbers of units.
 _ROUNDING = 1.0
+# Of an itemset that one release lacks, the difference is known from one side only.
+_BOUND = {"new": "at least ", "gone": "at most "}
 
 
 @dataclass(frozen=True)
 class Change:
     """How one itemset changed.
 
-    change: "rise" or "fall"; "new" or "gone" where only one of the releases has it. before, after:
-    noisy shares of all units, 0 to 1; None where not released. difference: after less before.
-    interval: (lowest, highest), of the true difference with 95 % probability, by itself. p_value:
-    None if the other share is unknown. clear: of the noise.
+    Attributes:
+        items: The items of the itemset.
+        change: "rise" or "fall", or "new" or "gone" if only one of the releases has it.
+        before: The noisy share of all units in the first release, from 0 to 1; None if unknown.
+        after: The same in the second release.
+        difference: The share after less the share before.
+        interval: The (lowest, highest) true difference, with 95 % probability, by itself.
+        p_value: How likely noise alone makes such a difference; None if one share is unknown.
+        clear: Whether the difference is larger than the noise explains.
     """
 
     items: tuple[Item, ...]
@@ -60,10 +68,16 @@ class Change:
 
 @dataclass(frozen=True, repr=False)
 class Changes:
-    """What changed between two releases: a sequence of Change, those that moved most surely first.
+    """What changed between two releases: a sequence of Change, the surest first.
 
-    names: of the two releases, such as their periods. compared: how many itemsets were. keep_all:
-    whether what may be noise stayed. private: not where a seed was given.
+    Attributes:
+        changes: The changes.
+        names: The names of the two releases, such as their periods.
+        compared: How many itemsets were compared.
+        unit: The privacy unit, "basket" or "user".
+        keep_all: Whether changes that may be noise stayed.
+        private: Whether both releases are private: not if a seed was given.
+        decimals: How many decimals a share has in per cent.
     """
 
     changes: tuple[Change, ...]
@@ -86,20 +100,21 @@ class Changes:
     @property
     def title(self) -> str:
         """How many itemsets changed, in words."""
-        clear, (before, after) = sum(one.clear for one in self.changes), self.names
-        return (
-            f"{clear:,} of {words.number_of(self.compared, 'itemset')} changed from {before} "
-            f"to {after}"
-        )
+        before, after = self.names
+        itemsets = words.number_of(self.compared, "itemset")
+        return f"{self._clear:,} of {itemsets} changed from {before} to {after}"
+
+    @property
+    def _clear(self) -> int:
+        return sum(change.clear for change in self.changes)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How the changes are to be read, in sentences."""
-        notes = [words.SEEDED] * (not self.private)
+        notes = [] if self.private else [words.SEEDED]
         notes.append(
             f"Shares are of all {words.customers(self.unit)}, differences in percentage points. "
-            f"Each interval holds "
-            "the true difference with 95 % probability, by itself."
+            "Each interval holds the true difference with 95 % probability, by itself."
         )
         notes += self.statistics
         if not self.keep_all:
@@ -113,14 +128,13 @@ class Changes:
         if self.compared:
             notes.append(
                 f"The changes are corrected for {words.number_of(self.compared, 'comparison')} "
-                f"(Benjamini–Hochberg): "
-                "at most 5 % of those reported are expected to be noise."
+                "(Benjamini–Hochberg): at most 5 % of those reported are expected to be noise."
             )
         if any(change.change in ("new", "gone") for change in self.changes):
             notes.append(
                 "A new or gone itemset is in one release only. Its share in the other is taken "
-                "to be at most the "
-                "lowest upper limit there. It may also have been missed."
+                "to be at most "
+                "the lowest upper limit there. It may also have been missed."
             )
         return notes
 
@@ -131,67 +145,75 @@ class Changes:
             self.title, heads, [*map(self.cells, self)], frozenset(range(2, 6)), self.notes
         )
 
-    def cells(self, one: Change) -> tuple[str, ...]:
+    def cells(self, change: Change) -> tuple[str, ...]:
         """Return a change as texts, one for each column of the table."""
-        shares = (
-            "not released" if share is None else self._percent(share)
-            for share in (one.before, one.after)
+        verdict = change.change
+        if not change.clear:
+            verdict += ", may be noise"
+        difference = ""
+        if change.difference is not None:
+            difference = self._signed_percent(change.difference)
+            difference = _BOUND.get(change.change, "") + difference
+        interval = ""
+        if change.interval is not None:
+            interval = " to ".join(self._signed_percent(end) for end in change.interval)
+        return (
+            words.braces(change.items, self.unit),
+            verdict,
+            self._share(change.before),
+            self._share(change.after),
+            difference,
+            interval,
         )
-        least = "at least " if one.change == "new" else "at most " if one.change == "gone" else ""
-        difference = (
-            "" if one.difference is None else f"{least}{self._percent(one.difference, sign=True)}"
-        )
-        interval = (
-            ""
-            if one.interval is None
-            else " to ".join(self._percent(end, sign=True) for end in one.interval)
-        )
-        verdict = one.change if one.clear else f"{one.change}, may be noise"
-        return (words.braces(one.items, self.unit), verdict, *shares, difference, interval)
 
-    def _percent(self, share: float, *, sign: bool = False) -> str:
-        return f"{'+' if sign and share > 0 else ''}{words.percent(share, self.decimals)}"
+    def _share(self, share: float | None) -> str:
+        return "not released" if share is None else words.percent(share, self.decimals)
+
+    def _signed_percent(self, difference: float) -> str:
+        sign = "+" if difference > 0 else ""
+        return sign + words.percent(difference, self.decimals)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as in JSON (docs/json.md)."""
-        named = {
+        return {
             "before": self.names[0],
             "after": self.names[1],
             "privacy_unit": self.unit,
             "private": self.private,
+            "method": "benjamini-hochberg",
+            "false_discovery_rate": FALSE_DISCOVERY_RATE,
+            "compared": self.compared,
+            "clear": self._clear,
+            "changes": [change.to_dict() for change in self],
+            "notes": [*self.notes],
         }
-        corrected = {"method": "benjamini-hochberg", "false_discovery_rate": FALSE_DISCOVERY_RATE}
-        counts = {"compared": self.compared, "clear": sum(one.clear for one in self.changes)}
-        return (
-            named
-            | corrected
-            | counts
-            | {"changes": [one.to_dict() for one in self], "notes": [*self.notes]}
-        )
 
     def to_json(self) -> str:
         """Return to_dict() as JSON on one line."""
         return as_json(self.to_dict())
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame, a row for each change: itemsets as frozensets, shares from 0
-        to 1.
-        """
+        """Return a pandas.DataFrame, a row for each change, with shares from 0 to 1."""
         import pandas as pd
 
-        numbers = ("before", "after", "difference", "lower", "upper", "p_value")
-        columns: dict[str, Any] = {
-            "itemsets": pd.Series([frozenset(one.items) for one in self], dtype=object),
-            "change": pd.Series([one.change for one in self], dtype=object),
+        intervals = [change.interval or (None, None) for change in self]
+        numbers = {
+            "before": [change.before for change in self],
+            "after": [change.after for change in self],
+            "difference": [change.difference for change in self],
+            "lower": [lower for lower, _ in intervals],
+            "upper": [upper for _, upper in intervals],
+            "p_value": [change.p_value for change in self],
         }
-        for name in numbers:
-            place = {"lower": 0, "upper": 1}.get(name)
-            values = [
-                getattr(one, name) if place is None else one.interval and one.interval[place]
-                for one in self
-            ]
+        itemsets = [frozenset(change.items) for change in self]
+        columns: dict[str, Any] = {
+            "itemsets": pd.Series(itemsets, dtype=object),
+            "change": pd.Series([change.change for change in self], dtype=object),
+        }
+        for name, values in numbers.items():
             columns[name] = pd.Series(values, dtype="float64")
-        return pd.DataFrame(columns | {"clear": pd.Series([one.clear for one in self], dtype=bool)})
+        columns["clear"] = pd.Series([change.clear for change in self], dtype=bool)
+        return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
         return f"Changes: {self.table().text()}"
@@ -205,10 +227,14 @@ class Changes:
 
 @dataclass(frozen=True)
 class _Estimate:
-    """A noisy share of all units: its interval, and its error, in shares.
+    """A noisy share of all units, and its error, in shares.
 
-    variance: of its normal noise. laplace: the scales of its Laplace noise. slack: by how much
-    rounding, and making supports consistent, may have moved it.
+    Attributes:
+        share: The share.
+        interval: Its 95 % interval.
+        variance: The variance of its normal noise.
+        laplace: The scales of its Laplace noise.
+        slack: By how much rounding, and making supports consistent, may have moved it.
     """
 
     share: float
@@ -220,52 +246,48 @@ class _Estimate:
     @classmethod
     def of(cls, release: Release, itemset: Itemset) -> _Estimate:
         """Return the estimate of an itemset of a release with shares."""
-        share, interval = release.share_of(itemset), release.share_interval_of(itemset)
-        noise, support, ends, units = (
-            release.noise,
-            itemset.support,
-            itemset.interval,
-            release.units,
-        )
-        if (
-            share is None
-            or interval is None
-            or noise is None
-            or support is None
-            or ends is None
-            or not units
-        ):
+        share = release.share_of(itemset)
+        interval = release.share_interval_of(itemset)
+        noise, units = release.noise, release.units
+        if share is None or interval is None or noise is None or not units:
             raise ValueError("the itemset has no share")
-        variance, laplace = 0.0, []
+        if itemset.support is None or itemset.interval is None:
+            raise ValueError("the itemset has no share")
+        variance = 0.0
+        laplace = []
         if noise.of_units is not None:
             variance += float(noise.parameter) + (0.5 - share) ** 2 * float(noise.of_units)
         else:
-            for one, times in ((noise, 1.0), (release.units_noise, share)):
-                if one is not None and one.kind is NoiseKind.LAPLACE:
-                    laplace.append(times * float(one.parameter) / units)
-                elif one is not None:
-                    variance += times**2 * float(one.parameter)
-        # Supports that contradicted an inclusion have wider intervals, by as much as they may have
+            for count_noise, weight in ((noise, 1.0), (release.units_noise, share)):
+                if count_noise is None:
+                    continue
+                if count_noise.kind is NoiseKind.LAPLACE:
+                    laplace.append(weight * float(count_noise.parameter) / units)
+                else:
+                    variance += weight**2 * float(count_noise.parameter)
+        # A support that contradicted an inclusion has a wider interval, by as much as it may have
         # been moved.
-        moved = max(ends[1] - support, support - ends[0] if ends[0] else 0) - noise.half_width
-        rounded = _ROUNDING + (0 if release.units_noise is None else share * _ROUNDING)
-        return cls(
-            share, interval, variance / units**2, tuple(laplace), (max(moved, 0) + rounded) / units
-        )
+        lowest, highest = itemset.interval
+        below = itemset.support - lowest if lowest else 0
+        moved = max(highest - itemset.support, below) - noise.half_width
+        rounded = _ROUNDING
+        if release.units_noise is not None:
+            rounded += share * _ROUNDING
+        slack = (max(moved, 0) + rounded) / units
+        return cls(share, interval, variance / units**2, tuple(laplace), slack)
 
 
 def _tail(distance: float, *estimates: _Estimate) -> float:
-    """Return a bound of the probability that the errors of estimates add up to a distance, >= 0, or
-    more, either way.
+    """Return at most how likely the errors of estimates add up to a distance >= 0, either way.
 
     Normal noise alone has its exact probability. Laplace noise takes a part of the distance, as its
     deviation is one of all: one of the parts is then reached (union bound).
     """
-    variance = sum(one.variance for one in estimates)
-    scales = [scale for one in estimates for scale in one.laplace if scale > 0]
-    deviations = [math.sqrt(2) * scale for scale in scales] + (
-        [math.sqrt(variance)] if variance else []
-    )
+    variance = sum(estimate.variance for estimate in estimates)
+    scales = [scale for estimate in estimates for scale in estimate.laplace if scale > 0]
+    deviations = [math.sqrt(2) * scale for scale in scales]
+    if variance:
+        deviations.append(math.sqrt(variance))
     if not deviations:
         return 0.0 if distance > 0 else 1.0
     in_deviations = distance / sum(deviations)
@@ -274,109 +296,122 @@ def _tail(distance: float, *estimates: _Estimate) -> float:
 
 
 def _reach(probability: float, *estimates: _Estimate) -> float:
-    """Return the least distance that the errors of estimates reach with at most a probability,
-    above 0.
-    """
+    """Return the least distance that errors reach with at most this probability, above 0."""
     low, high = 0.0, 1.0
     while _tail(high, *estimates) > probability:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if _tail(middle, *estimates) <= probability else (middle, high)
+        if _tail(middle, *estimates) <= probability:
+            high = middle
+        else:
+            low = middle
     return high
 
 
-def _moved(first: _Estimate, second: _Estimate, items: tuple[Item, ...]) -> Change:
+def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Change:
     """Return the change of an itemset that both releases have."""
-    difference, slack = second.share - first.share, first.slack + second.slack
-    reach = _reach(1 - CONFIDENCE, first, second) + slack
-    p_value = _tail(max(abs(difference) - slack, 0.0), first, second)
-    interval = max(difference - reach, -1.0), min(difference + reach, 1.0)
+    difference = after.share - before.share
+    direction = "fall" if difference < 0 else "rise"
+    slack = before.slack + after.slack
+    reach = _reach(1 - CONFIDENCE, before, after) + slack
     return Change(
         items,
-        "fall" if difference < 0 else "rise",
-        first.share,
-        second.share,
+        direction,
+        before.share,
+        after.share,
         difference,
-        interval,
-        p_value,
+        (max(difference - reach, -1.0), min(difference + reach, 1.0)),
+        _tail(max(abs(difference) - slack, 0.0), before, after),
     )
 
 
 def _only_in_one(
-    one: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str
+    estimate: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str
 ) -> Change:
-    """Return the change of an itemset that is new, or gone. elsewhere: its share in the other
-    release, at most.
+    """Return the change of an itemset that is new, or gone.
+
+    elsewhere: the largest share that it may have in the release that lacks it.
     """
-    before, after = (None, one.share) if change == "new" else (one.share, None)
+    before: float | None = None
+    after: float | None = None
+    if change == "new":
+        after = estimate.share
+    else:
+        before = estimate.share
     if elsewhere is None:
         return Change(items, change, before, after, None, None, None)
-    over = one.share - elsewhere
-    p_value = _tail(max(over - one.slack, 0.0), one) / 2  # of one side
-    least = max(over - _reach(1 - CONFIDENCE, one) - one.slack, -1.0)
-    sign, interval = (
-        (1, (least, one.interval[1])) if change == "new" else (-1, (-one.interval[1], -least))
-    )
-    return Change(
-        items, change, before, after, sign * over if over > 0 else None, interval, p_value
-    )
+    excess = estimate.share - elsewhere
+    p_value = _tail(max(excess - estimate.slack, 0.0), estimate) / 2  # of one side
+    lowest = max(excess - _reach(1 - CONFIDENCE, estimate) - estimate.slack, -1.0)
+    highest = estimate.interval[1]
+    difference = excess if excess > 0 else None
+    if change == "new":
+        return Change(items, change, before, after, difference, (lowest, highest), p_value)
+    if difference is not None:
+        difference = -difference
+    return Change(items, change, before, after, difference, (-highest, -lowest), p_value)
 
 
-def _corrected(found: Sequence[Change]) -> list[Change]:
-    """Return the changes with those marked as clear that Benjamini and Hochberg's procedure
-    finds.
-    """
-    ranked = sorted(one.p_value for one in found if one.p_value is not None)
-    steps = (p for i, p in enumerate(ranked, 1) if p <= FALSE_DISCOVERY_RATE * i / len(ranked))
-    most = max(steps, default=-1.0)
-    return [replace(one, clear=one.p_value is not None and one.p_value <= most) for one in found]
+def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
+    """Return the changes, the clear ones marked by Benjamini and Hochberg's procedure."""
+    p_values = [change.p_value for change in uncorrected if change.p_value is not None]
+    highest_clear = -1.0
+    for rank, p_value in enumerate(sorted(p_values), 1):
+        if p_value <= FALSE_DISCOVERY_RATE * rank / len(p_values):
+            highest_clear = p_value
+    return [
+        replace(change, clear=change.p_value is not None and change.p_value <= highest_clear)
+        for change in uncorrected
+    ]
 
 
 def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
-    """Return what changed from one release to another, such as those of two weeks, or of two
-    segments.
+    """Return what changed from one release to another, such as those of two weeks or segments.
 
     before, after: each a Release, or the path of a saved one, with supports and a number of units.
     keep_all: whether differences that may be noise stay. It reads no data, and spends nothing.
     Raises ParameterError where the two do not count the same, and DataError for a file that is no
     release.
     """
-    every = compared(_opened("before", before), _opened("after", after))
-    kept = tuple(change for change in every if keep_all or change.clear)
-    return replace(every, changes=kept, keep_all=keep_all)
+    everything = compared(_opened("before", before), _opened("after", after))
+    reported = tuple(change for change in everything if keep_all or change.clear)
+    return replace(everything, changes=reported, keep_all=keep_all)
 
 
-def compared(first: Release, second: Release) -> Changes:
-    """Return how every itemset changed that either of two releases lists, as far as both count its
-    size.
+def compared(before: Release, after: Release) -> Changes:
+    """Return how each itemset changed that either release lists, if both count its size.
 
     It is the one test of change: `changes` and the pages of several releases show what it finds.
     Raises ParameterError where the two do not count the same.
     """
-    check_alike(first, second)
-    common = {*first.sizes} & {*second.sizes}
-    tables = [counted(each, common) for each in (first, second)]
-    found = []
-    for key in listed(first) | listed(second):
-        before, after = tables[0].get(key), tables[1].get(key)
-        if before is not None and after is not None:
-            found.append(
-                _moved(_Estimate.of(first, before), _Estimate.of(second, after), before.items or ())
+    check_alike(before, after)
+    common = {*before.sizes} & {*after.sizes}
+    counted_before, counted_after = counted(before, common), counted(after, common)
+    uncorrected = []
+    for key in listed(before) | listed(after):
+        earlier, later = counted_before.get(key), counted_after.get(key)
+        if earlier is not None and later is not None:
+            change = _moved(
+                _Estimate.of(before, earlier), _Estimate.of(after, later), earlier.items or ()
             )
-        elif after is not None:
-            most = _most_elsewhere(first, len(key))
-            found.append(_only_in_one(_Estimate.of(second, after), most, after.items or (), "new"))
-        elif before is not None:
-            most = _most_elsewhere(second, len(key))
-            found.append(
-                _only_in_one(_Estimate.of(first, before), most, before.items or (), "gone")
-            )
-    ranked = sorted(_corrected(found), key=_surest_first)
-    private, decimals = first.private and second.private, max(first.decimals, second.decimals)
-    tests = sum(change.p_value is not None for change in found)
+        elif later is not None:
+            most = _most_elsewhere(before, len(key))
+            change = _only_in_one(_Estimate.of(after, later), most, later.items or (), "new")
+        elif earlier is not None:
+            most = _most_elsewhere(after, len(key))
+            change = _only_in_one(_Estimate.of(before, earlier), most, earlier.items or (), "gone")
+        else:
+            continue
+        uncorrected.append(change)
     return Changes(
-        tuple(ranked), _names(first, second), tests, first.privacy_unit, True, private, decimals
+        tuple(sorted(_corrected(uncorrected), key=_surest_first)),
+        _names(before, after),
+        sum(change.p_value is not None for change in uncorrected),
+        before.privacy_unit,
+        True,
+        before.private and after.private,
+        max(before.decimals, after.decimals),
     )
 
 
@@ -386,10 +421,10 @@ def _surest_first(change: Change) -> tuple[float, float, list[str]]:
 
 
 def between(release: Any, names: str) -> tuple[Release, Release]:
-    """Return two releases of one that has several, or of its path. names: theirs, with a comma
-    between.
+    """Return two of the releases of segments or periods, in a release or in the file at its path.
 
-    Raises ParameterError where there are no such two, and DataError for a file that is no release.
+    names: their names, with a comma between. Raises ParameterError where there are no such two, and
+    DataError for a file that is no release.
     """
     whole = load(release) if isinstance(release, str | os.PathLike) else release
     if not isinstance(whole, SegmentedRelease):
@@ -399,18 +434,15 @@ def between(release: Any, names: str) -> tuple[Release, Release]:
         )
     # A name may have a comma, too.
     pairs = [
-        (one, other)
-        for one in whole
-        for other in whole
-        if one != other and f"{one},{other}" == names
+        (before, after) for before, after in permutations(whole, 2) if f"{before},{after}" == names
     ]
     if len(pairs) != 1:
         raise ParameterError(
             f"{parameter('between')} must name two of these, with a comma between: "
-            f"{shown(', '.join(whole))}; not "
-            f"{shown(names)}"
+            f"{shown(', '.join(whole))}; not {shown(names)}"
         )
-    return whole[pairs[0][0]], whole[pairs[0][1]]
+    [(before, after)] = pairs
+    return whole[before], whole[after]
 
 
 def _opened(name: str, release: Any) -> Release:
@@ -419,8 +451,7 @@ def _opened(name: str, release: Any) -> Release:
     if isinstance(release, SegmentedRelease):
         raise ParameterError(
             f"{parameter(name)} holds {words.number_of(len(release), 'release')}: take one of "
-            f"them, such as "
-            f"{shown(next(iter(release)))}"
+            f"them, such as {shown(next(iter(release)))}"
         )
     if not isinstance(release, Release):
         raise ParameterError(
@@ -431,9 +462,7 @@ def _opened(name: str, release: Any) -> Release:
 
 
 def check_has_shares(name: str, release: Release) -> None:
-    """Raise ParameterError, with a name for the release, if it has itemsets but no shares of
-    them.
-    """
+    """Raise ParameterError, which names the release, if its itemsets have no shares."""
     if release.itemsets and not release.has_shares:
         raise ParameterError(
             f"{name} has no shares to compare: mine with {parameter('supports')} and "
@@ -441,27 +470,39 @@ def check_has_shares(name: str, release: Release) -> None:
         )
 
 
-# What two releases must have in common, so that a share of one is of the same kind as a share of
-# the other.
-_ALIKE = (
-    *("item", "basket", "split", "fold_case", "exclude", "min_basket"),
-    *("time", "time_format", "per", "missing_time"),
-)
+def _kind_of_shares(release: Release) -> dict[str, object]:
+    """Return the options that two releases must have in common for their shares to be compared."""
+    scope = release.scope
+    return {
+        "privacy_unit": release.privacy_unit,
+        "neighbors": release.neighbors,
+        "missing_user": release.missing_user,
+        "max_basket": release.max_basket,
+        "max_baskets": release.max_baskets,
+        "item": scope.item,
+        "basket": scope.basket,
+        "split": scope.split,
+        "fold_case": scope.fold_case,
+        "exclude": scope.exclude,
+        "min_basket": scope.min_basket,
+        "time": scope.time,
+        "time_format": scope.time_format,
+        "per": scope.per,
+        "missing_time": scope.missing_time,
+        "together": scope.together,
+    }
 
 
 def check_alike(first: Release, second: Release) -> None:
     """Raise ParameterError unless shares of two releases are of the same kind."""
-    of_release = ("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets")
-    pairs = {name: (getattr(first, name), getattr(second, name)) for name in of_release}
-    pairs |= {name: (getattr(first.scope, name), getattr(second.scope, name)) for name in _ALIKE}
-    pairs["together"] = first.scope.together, second.scope.together
+    options, second_options = _kind_of_shares(first), _kind_of_shares(second)
     if first.charged is not None and second.charged is not None:
-        pairs["dataset"] = first.charged.dataset, second.charged.dataset
-    for name, (one, other) in pairs.items():
-        if one != other:
-            raise ParameterError(
-                f"these releases are not compared: {_difference(name, one, other)}"
-            )
+        options["dataset"] = first.charged.dataset
+        second_options["dataset"] = second.charged.dataset
+    for name, value in options.items():
+        if value != second_options[name]:
+            difference = _difference(name, value, second_options[name])
+            raise ParameterError(f"these releases are not compared: {difference}")
     if not {*first.sizes} & {*second.sizes}:
         raise ParameterError(
             f"these releases are not compared: their itemsets have {first.size} and "
@@ -469,38 +510,40 @@ def check_alike(first: Release, second: Release) -> None:
         )
 
 
-def _difference(name: str, one: Any, other: Any) -> str:
+def _difference(name: str, first: object, second: object) -> str:
     """Return in words that two releases differ in an option, with its values."""
-    if isinstance(one, bool):
-        return f"only the {'first' if one else 'second'} was made with {parameter(name)}"
-    said = f"they differ in {parameter(name)} ({_plain(one)} and {_plain(other)})"
+    if isinstance(first, bool):
+        only = "first" if first else "second"
+        return f"only the {only} was made with {parameter(name)}"
+    sentence = f"they differ in {parameter(name)} ({_plain(first)} and {_plain(second)})"
     if name == "together":
-        said += f"; with {parameter('rules')} it is 'user' unless you say otherwise"
-    return said
+        sentence += f"; with {parameter('rules')} it is 'user' unless you say otherwise"
+    return sentence
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if value is None:
         return "none"
     if isinstance(value, tuple):
         return ", ".join(map(item_name, value)) or "none"
-    return shown(str(value) if isinstance(value, str) else value)
+    if isinstance(value, str):
+        value = str(value)  # the text of an enumeration's member
+    return shown(value)
 
 
 def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
     """Return the itemsets of these sizes, and the parts of itemsets, that have a share."""
-    every = (*release.itemsets, *release.parts, *release.known)
     return {
-        frozenset(one.items): one
-        for one in every
-        if one.items is not None and len(one.items) in sizes and release.share_of(one) is not None
+        frozenset(itemset.items): itemset
+        for itemset in (*release.itemsets, *release.parts, *release.known)
+        if itemset.items is not None
+        and len(itemset.items) in sizes
+        and release.share_of(itemset) is not None
     }
 
 
 def listed(release: Release) -> dict[frozenset[Item], tuple[Item, ...]]:
-    """Return the named itemsets that a release lists, in its order; not their parts, nor what was
-    known before.
-    """
+    """Return the named itemsets of a release, in its order, without parts and known itemsets."""
     return {
         frozenset(itemset.items): itemset.items
         for itemset in release.itemsets
@@ -509,15 +552,22 @@ def listed(release: Release) -> dict[frozenset[Item], tuple[Item, ...]]:
 
 
 def _most_elsewhere(release: Release, size: int) -> float | None:
-    """Return what share an itemset of a size that a release lacks is taken to have in it at most;
-    None: unknown.
+    """Return the largest share that an itemset which a release lacks is taken to have in it.
+
+    It is None if that is unknown.
     """
-    # With one ranking the last of any size is what it was up against.
-    own = [one for one in release.itemsets if release.union or len(one.items or ()) == size]
-    ends = [ends[1] for one in own if (ends := release.share_interval_of(one)) is not None]
-    return min(ends, default=None)
+    highest = []
+    for itemset in release.itemsets:
+        # With one ranking of all sizes, an itemset competed with the last one of any size.
+        if release.union or len(itemset.items or ()) == size:
+            interval = release.share_interval_of(itemset)
+            if interval is not None:
+                highest.append(interval[1])
+    return min(highest, default=None)
 
 
-def _names(first: Release, second: Release) -> tuple[str, str]:
-    names = [printable(one.scope.part or "") for one in (first, second)]
-    return (names[0], names[1]) if all(names) and names[0] != names[1] else ("before", "after")
+def _names(before: Release, after: Release) -> tuple[str, str]:
+    first, second = printable(before.scope.part or ""), printable(after.scope.part or "")
+    if not first or not second or first == second:
+        return "before", "after"
+    return first, second

@@ -1,6 +1,4 @@
-"""The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV, and files
-of all of them.
-"""
+"""The forms of a release: the schema of its JSON and Parquet, its frames, its CSV, and files."""
 
 from __future__ import annotations
 
@@ -42,23 +40,24 @@ Rows = Sequence[Sequence[Cell]]
 
 
 def csv_line(cells: Iterable[Cell], *, spreadsheet_safe: bool = True) -> str:
-    """Return a line as the csv module reads it. spreadsheet_safe: with apostrophes before what
-    spreadsheets run.
+    """Return cells as a line of CSV.
+
+    spreadsheet_safe: with apostrophes before text that spreadsheets would run as a formula.
     """
+    return ",".join(_csv_cell(cell, spreadsheet_safe) for cell in cells) + "\n"
 
-    def cell(value: Cell) -> str:
-        if value is None:
-            return ""
-        if isinstance(value, bool):
-            return str(value).lower()
-        safe = (
-            f"'{value}"
-            if spreadsheet_safe and isinstance(value, str) and _would_run(value)
-            else str(value)
-        )
-        return '"' + safe.replace('"', '""') + '"' if _SEPARATOR.search(safe) else safe
 
-    return ",".join(map(cell, cells)) + "\n"
+def _csv_cell(cell: Cell, spreadsheet_safe: bool) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    text = str(cell)
+    if spreadsheet_safe and isinstance(cell, str) and _would_run(cell):
+        text = f"'{text}"
+    if _SEPARATOR.search(text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def csv_text(rows: Rows, *, spreadsheet_safe: bool = True) -> str:
@@ -67,30 +66,30 @@ def csv_text(rows: Rows, *, spreadsheet_safe: bool = True) -> str:
 
 
 def as_it_was(text: str) -> str:
-    """Return the text of a cell of `csv_line`, as the csv module reads it, without the apostrophe
-    put before it.
-    """
-    return text[1:] if text[:1] == "'" and _would_run(text[1:]) else text
+    """Return the text of a cell without the apostrophe that `csv_line` put before it."""
+    if text.startswith("'") and _would_run(text[1:]):
+        return text[1:]
+    return text
 
 
 def _would_run(text: str) -> bool:
-    """Tell whether a spreadsheet would run a text without its apostrophes: one more shows which one
-    is ours.
-    """
+    """Return whether a spreadsheet would run a text if it had no apostrophes before it."""
+    # A text that has some gets one more, so that the first is always the one that was added.
     formula = text.lstrip("'")
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
 
 
 def rows_by_segment(tables: Mapping[str, Rows], part: str = "segment") -> Rows:
-    """Return tables as one, with the segment in a first column: some may have more columns than
-    others.
+    """Return tables as one, with the segment in its first column.
+
+    Some tables may lack columns that others have. part: the title of the first column.
     """
-    head = max((rows[0] for rows in tables.values()), key=len)
-    joined: list[list[Cell]] = [[part, *head]]
-    for name, (own, *rows) in tables.items():
+    columns = max((rows[0] for rows in tables.values()), key=len)
+    joined: list[list[Cell]] = [[part, *columns]]
+    for name, (header, *rows) in tables.items():
         for row in rows:
-            cells = dict(zip(own, row, strict=True))
-            joined.append([name, *(cells.get(column) for column in head)])
+            cells = dict(zip(header, row, strict=True))
+            joined.append([name, *(cells.get(column) for column in columns)])
     return joined
 
 
@@ -101,9 +100,7 @@ _WRITTEN_AT = datetime.datetime(2000, 1, 1)
 
 
 def excel_writer() -> Any:
-    """Return the package that writes workbooks of Excel. Raises MissingExtraError where it is not
-    installed.
-    """
+    """Return the package that writes workbooks, or raise MissingExtraError if it is missing."""
     try:
         import xlsxwriter
     except ImportError:
@@ -115,29 +112,26 @@ def excel_writer() -> Any:
 
 
 def workbook(tables: Mapping[str, Rows]) -> bytes:
-    """Return a workbook of Excel with a sheet for each table: numbers are numbers, and text never
-    is a formula.
-    """
+    """Return a workbook of Excel with a sheet for each table. No text in it is a formula."""
     stream = io.BytesIO()
+    most_rows = _SHEET_ROWS - 1  # below the header
     with excel_writer().Workbook(stream, {"in_memory": True}) as book:
         book.set_properties({"created": _WRITTEN_AT})
         bold = book.add_format({"bold": True})
-        for name, (head, *rows) in tables.items():
-            most = _SHEET_ROWS - 1  # below the header
-            for number, start in enumerate(range(0, max(len(rows), 1), most), 1):
-                sheet = book.add_worksheet(name if number == 1 else f"{name} {number}")
-                for column, title in enumerate(head):
+        for name, (header, *rows) in tables.items():
+            for number, start in enumerate(range(0, max(len(rows), 1), most_rows), 1):
+                sheet_name = name if number == 1 else f"{name} {number}"
+                sheet = book.add_worksheet(sheet_name)
+                for column, title in enumerate(header):
                     sheet.write_string(0, column, str(title), bold)
-                for place, row in enumerate(rows[start : start + most], 1):
+                for place, row in enumerate(rows[start : start + most_rows], 1):
                     _write_row(sheet, place, row)
                 sheet.freeze_panes(1, 0)
     return stream.getvalue()
 
 
 def _write_row(sheet: Any, place: int, row: Sequence[Cell]) -> None:
-    """Write a row of a sheet. Integers that Excel would round, and infinity, which it lacks, are
-    text.
-    """
+    """Write a row of a sheet, in which numbers that Excel would round or lacks are text."""
     for column, value in enumerate(row):
         if value is None or value == "":
             continue
@@ -150,22 +144,21 @@ def _write_row(sheet: Any, place: int, row: Sequence[Cell]) -> None:
 
 
 def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
-    """Return a pyarrow.Table: support, itemsets (null for the outcome without a name), then the
-    other columns.
-    """
+    """Return a pyarrow.Table: support, itemsets (null if they have no name), the other columns."""
     import pyarrow as pa
 
-    lists, numbers = _lists(itemsets)
-    kind = pa.list_(pa.int64() if numbers else pa.string())
+    lists, are_integers = _lists(itemsets)
+    item_type = pa.int64() if are_integers else pa.string()
     types = {"share": pa.float64(), "doubtful": pa.bool_()}
-    made = {name: pa.array(values, types.get(name, pa.int64())) for name, values in columns.items()}
-    return pa.table({"support": made.pop("support"), "itemsets": pa.array(lists, kind), **made})
+    arrays = {
+        name: pa.array(values, types.get(name, pa.int64())) for name, values in columns.items()
+    }
+    first = {"support": arrays.pop("support"), "itemsets": pa.array(lists, pa.list_(item_type))}
+    return pa.table(first | arrays)
 
 
 def polars_frame(table: Any) -> Any:
-    """Return an Arrow table as a polars.DataFrame. Raises MissingExtraError without polars, which
-    no extra brings.
-    """
+    """Return an Arrow table as a polars.DataFrame, or raise MissingExtraError without polars."""
     try:
         import polars as pl
     except ImportError:
@@ -182,36 +175,44 @@ def pandas_frame(
     *,
     lists: bool = False,
 ) -> Any:
-    """Return a pandas.DataFrame, in the same order. dtypes: of columns that are not Int64."""
+    """Return a pandas.DataFrame, in the same order.
+
+    dtypes: of the columns that are not Int64. lists: whether itemsets are lists, not frozensets.
+    """
     import pandas as pd
 
-    made = {
+    arrays = {
         name: pd.array(list(values), dtype=dtypes.get(name, "Int64"))
         for name, values in columns.items()
     }
-    sets = pd.Series(_lists(itemsets)[0] if lists else [*map(frozenset, itemsets)], dtype=object)
-    return pd.DataFrame({"support": made.pop("support"), "itemsets": sets, **made})
+    cells: list[Any] = _lists(itemsets)[0] if lists else [frozenset(items) for items in itemsets]
+    first = {"support": arrays.pop("support"), "itemsets": pd.Series(cells, dtype=object)}
+    return pd.DataFrame(first | arrays)
 
 
 def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item] | None], bool]:
-    # All items are integers, or all strings.
-    items = [item for one in itemsets if one is not None for item in one]
-    numbers = bool(items) and all(isinstance(item, int) for item in items)
-    return [
-        None if one is None else [item if numbers else str(item) for item in one]
-        for one in itemsets
-    ], numbers
+    """Return itemsets as lists, and whether all items are integers. If not, all are text."""
+    items = [item for itemset in itemsets if itemset is not None for item in itemset]
+    are_integers = bool(items) and all(isinstance(item, int) for item in items)
+    lists: list[list[Item] | None] = []
+    for itemset in itemsets:
+        if itemset is None:
+            lists.append(None)
+        elif are_integers:
+            lists.append([*itemset])
+        else:
+            lists.append([str(item) for item in itemset])
+    return lists, are_integers
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
-    """Return, in order, the itemsets whose subsets are all returned too (it is enough to look one
-    item down).
-    """
+    """Return, in order, the itemsets whose subsets are all returned too."""
     closed: set[frozenset[Item]] = set()
-    for items in sorted((frozenset(one.items or ()) for one in itemsets), key=len):
+    for items in sorted((frozenset(itemset.items or ()) for itemset in itemsets), key=len):
+        # It is enough to look at the subsets with one item less.
         if len(items) == 1 or all(items - {item} in closed for item in items):
             closed.add(items)
-    return [one for one in itemsets if frozenset(one.items or ()) in closed]
+    return [itemset for itemset in itemsets if frozenset(itemset.items or ()) in closed]
 
 
 SCHEMA = 1
@@ -574,158 +575,228 @@ OBJECTS = {
 
 
 def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
-    """Return a Release as plain values: what was not asked for has no key. everything: with all
-    that is saved.
+    """Return a Release as plain values, in the order of KEYS: what was not asked for has no key.
+
+    everything: with what only `save` writes.
     """
-    one, sizes = release, release.sizes
-    made = _common(one) | {
-        "date": one.date and one.date.isoformat(),
-        "sizes": None if sizes == tuple(range(sizes[0], sizes[-1] + 1)) else [*sizes],
-        "top": one.top if one.wanted > 1 else None,
-        "union": one.union or None,
-        "capped": None if one.min_support is None else one.capped,
-        "units_interval": one.units_interval and [*one.units_interval],
-        "units_noise": _noise(one.units_noise),
-        "keep_all": one.keep_all or None,
-        "message": one.nothing if one.abstained else None,
-        "itemsets": [_itemset(one, each) for each in one.itemsets],
-        "known": None
-        if one.scope.known_from is None
-        else [_itemset(one, each) for each in one.known],
-        "parts": [_itemset(one, each) for each in one.parts] if one.with_parts else None,
-        "shares": [share.to_dict() for share in one.shares] if len(one.shares) > 1 else None,
-        "noise": _noise(one.noise),
-    }
-    made |= one.scope.to_dict()
-    values = {name: made[name] if name in made else getattr(one, name, None) for name in KEYS}
+    unordered = _common(release) | _request(release) | _result(release) | release.scope.to_dict()
+    present = {name for name, value in unordered.items() if value is not None}
+    if release.has_supports:
+        present.add("noise")  # null if nothing was named
+    values = {name: unordered[name] for name in KEYS if name in present}
     if everything:
-        more = {"missing_user": one.missing_user, "shortfall": one.shortfall}
-        values["saved"] = {name: value for name, value in more.items() if value is not None} or None
-    asked_for = "noise" if one.has_supports else ""
-    return {name: value for name, value in values.items() if value is not None or name == asked_for}
+        saved = {"missing_user": release.missing_user, "shortfall": release.shortfall}
+        saved = {name: value for name, value in saved.items() if value is not None}
+        if saved:
+            values["saved"] = saved
+    return values
 
 
 def plain_segments(segmented: Any, *, everything: bool = False) -> dict[str, Any]:
     """Return a SegmentedRelease as plain values, in the order of SEGMENTED_KEYS."""
-    releases = [plain_values(one, everything=everything) for one in segmented.releases]
-    # the same in all of them, and perhaps long
-    excluded = [one.pop("exclude", None) for one in releases]
-    made = _common(segmented) | {
+    releases = [plain_values(release, everything=everything) for release in segmented.releases]
+    # The excluded items are the same in all of them, and perhaps many.
+    excluded = [release.pop("exclude", None) for release in releases]
+    unordered = _common(segmented) | {
+        "by": segmented.by,
         "segments": [*segmented],
+        "max_segments": segmented.max_segments,
         "exclude": excluded[0],
         "releases": releases,
     }
-    values = {
-        name: made[name] if name in made else getattr(segmented, name) for name in SEGMENTED_KEYS
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    return {name: unordered[name] for name in SEGMENTED_KEYS if unordered[name] is not None}
 
 
 def _common(release: Any) -> dict[str, Any]:
+    """Return what a Release and a SegmentedRelease both have."""
     zcdp = release.zcdp
     return {
         "schema": SCHEMA,
+        "private": release.private,
+        "epsilon": release.epsilon,
+        "delta": release.delta,
         "rho": zcdp and float(zcdp.rho),
         "zcdp_delta": zcdp and float(zcdp.delta),
         "neighbors": str(release.neighbors),
+        "privacy_unit": release.privacy_unit,
+        "guarantee": release.guarantee,
+        "abstained": release.abstained,
         "ledger": release.charged and release.charged.to_dict(),
     }
 
 
-def _itemset(release: Any, one: Itemset) -> dict[str, Any]:
+def _request(release: Any) -> dict[str, Any]:
+    """Return what a Release says of the request, but for its scope."""
+    sizes = release.sizes
+    values = {
+        "size": release.size,
+        "union": release.union or None,
+        "min_support": release.min_support,
+        "threshold": release.threshold,
+        "where": release.where,
+        "max_basket": release.max_basket,
+        "max_baskets": release.max_baskets,
+        "keep_all": release.keep_all or None,
+    }
+    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
+        values["sizes"] = [*sizes]
+    if release.wanted > 1:
+        values["top"] = release.top
+    if release.min_support is not None:
+        values["capped"] = release.capped
+    return values
+
+
+def _result(release: Any) -> dict[str, Any]:
+    """Return what a Release says of how it was made, and of what came out."""
+    values = {
+        "date": release.date and release.date.isoformat(),
+        "mechanism": release.mechanism,
+        "reason": release.reason,
+        "units": release.units,
+        "units_interval": release.units_interval and [*release.units_interval],
+        "units_noise": _noise(release.units_noise),
+        "itemsets": _itemsets(release, release.itemsets),
+        "noise": _noise(release.noise),
+    }
+    if release.abstained:
+        values["message"] = release.nothing
+    if release.scope.known_from is not None:
+        values["known"] = _itemsets(release, release.known)
+    if release.with_parts:
+        values["parts"] = _itemsets(release, release.parts)
+    if len(release.shares) > 1:
+        values["shares"] = [share.to_dict() for share in release.shares]
+    return values
+
+
+def _itemsets(release: Any, itemsets: Sequence[Itemset]) -> list[dict[str, Any]]:
     if not release.has_shares:
-        return one.to_dict()
-    bounds = release.share_interval_of(one)
-    return (
-        one.to_dict()
-        | {"share": release.share_of(one)}
-        | ({} if bounds is None else {"share_interval": [*bounds]})
-    )
+        return [itemset.to_dict() for itemset in itemsets]
+    objects = []
+    for itemset in itemsets:
+        values = itemset.to_dict() | {"share": release.share_of(itemset)}
+        interval = release.share_interval_of(itemset)
+        if interval is not None:
+            values["share_interval"] = [*interval]
+        objects.append(values)
+    return objects
 
 
 def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
     if noise is None:
         return None
-    of_units = {} if noise.of_units is None else {"of_units": str(noise.of_units)}
-    return {
+    values = {
         "kind": str(noise.kind),
         "parameter": str(noise.parameter),
         "half_width": noise.half_width,
-        **of_units,
     }
+    if noise.of_units is not None:
+        values["of_units"] = str(noise.of_units)
+    return values
 
 
 # JSON can write halves of characters, which no file and no screen takes.
 SURROGATE = re.compile("[\ud800-\udfff]")
 # Of a length that is soon read, without an exponent.
 RATIONAL = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
+
+
+def is_integer(value: Any) -> bool:
+    """Return whether a plain value is a whole number that all forms of a release can hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+
+
+def _is_float(value: Any) -> bool:
+    is_number = isinstance(value, float) or is_integer(value)
+    return is_number and value >= 0 and math.isfinite(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and not SURROGATE.search(value)
+
+
+# Which plain values are of a type.
 _SIMPLE: Mapping[Any, Callable[[Any], bool]] = {
     bool: lambda value: isinstance(value, bool),
     int: lambda value: is_integer(value) and value >= 0,
-    float: lambda value: (
-        (isinstance(value, float) or is_integer(value)) and value >= 0 and math.isfinite(value)
-    ),
-    str: lambda value: isinstance(value, str) and not SURROGATE.search(value),
-    Item: lambda value: is_integer(value) or _SIMPLE[str](value),
+    float: _is_float,
+    str: _is_text,
+    Item: lambda value: is_integer(value) or _is_text(value),
     type(None): lambda value: value is None,
 }
 
 
-def is_integer(value: Any) -> bool:
-    """Tell whether a plain value is a whole number that all forms of a release can hold."""
-    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
-
-
 def read(kind: Any, value: Any) -> Any:
-    """Return a plain value, which comes from outside and may be anything, as what a field of a type
-    has.
+    """Convert a value of a saved file, which may be anything, to the type of a field.
 
-    Raises ValueError, LookupError, TypeError or ArithmeticError for other values; keys not known
-    are passed over.
+    Raises ValueError, LookupError, TypeError or ArithmeticError for a value that does not fit. Keys
+    that are not known are passed over.
     """
-    if (fits := _SIMPLE.get(kind)) is not None:
+    fits = _SIMPLE.get(kind)
+    if fits is not None:
         if not fits(value):
             raise ValueError(f"no {kind}")
         return value
     if kind is datetime.date and isinstance(value, str):
         return datetime.date.fromisoformat(value)
-    inside = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
-        for each in inside[:-1]:
-            with suppress(ValueError):
-                return read(each, value)
-        return read(inside[-1], value)
+        return _read_union(get_args(kind), value)
     if get_origin(kind) is tuple:
-        found = [*value.items()] if isinstance(value, dict) else value
-        if not isinstance(found, list | tuple):
-            raise ValueError("no list")
-        if inside[-1] is ...:
-            return tuple(read(inside[0], each) for each in found)
-        made = tuple(read(each, one) for each, one in zip(inside, found, strict=True))
-        if inside[0] == inside[1] and made[0] > made[1]:
-            raise ValueError("an interval that ends before it begins")
-        return made
+        return _read_tuple(get_args(kind), value)
     if isinstance(kind, type) and issubclass(kind, Fraction):
-        if isinstance(value, str) and not RATIONAL.fullmatch(value):
-            raise ValueError("no rational number")
-        return kind(value) if isinstance(value, str) else kind(Exact(float(read(float, value))))
+        return _read_fraction(kind, value)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
-    if not is_dataclass(kind) or not isinstance(value, Mapping):
-        raise ValueError("no object")
-    if kind is SupportNoise:  # how many supports it is enough for is not saved, nor what it costs
+    if is_dataclass(kind) and isinstance(value, Mapping):
+        return _read_object(kind, value)
+    raise ValueError("no object")
+
+
+def _read_union(kinds: Sequence[Any], value: Any) -> Any:
+    """Convert a value to the first of several types that it fits."""
+    for kind in kinds[:-1]:
+        with suppress(ValueError):
+            return read(kind, value)
+    return read(kinds[-1], value)
+
+
+def _read_tuple(kinds: Sequence[Any], value: Any) -> tuple[Any, ...]:
+    """Convert a list, or the pairs of an object, to a tuple. Two of one type are an interval."""
+    if isinstance(value, dict):
+        value = [*value.items()]
+    if not isinstance(value, list | tuple):
+        raise ValueError("no list")
+    if kinds[-1] is ...:
+        return tuple(read(kinds[0], element) for element in value)
+    converted = tuple(read(kind, element) for kind, element in zip(kinds, value, strict=True))
+    if kinds[0] == kinds[1] and converted[0] > converted[1]:
+        raise ValueError("an interval that ends before it begins")
+    return converted
+
+
+def _read_fraction(kind: type[Fraction], value: Any) -> Fraction:
+    """Convert a text such as 9/2, or a number, to a fraction."""
+    if not isinstance(value, str):
+        return kind(Exact(float(read(float, value))))
+    if not RATIONAL.fullmatch(value):
+        raise ValueError("no rational number")
+    return kind(value)
+
+
+def _read_object(kind: Any, value: Mapping[str, Any]) -> Any:
+    """Convert an object to a dataclass."""
+    if kind is SupportNoise:
+        # Neither for how many supports it is enough, nor what it costs, is saved.
         value = {**value, "count": 1, "cost": None}
     kinds = get_type_hints(kind)
-    made_of = {
-        each.name: read(kinds[each.name], value[each.name])
-        for each in fields(kind)
-        if each.name in value
-    }
-    if kind is SupportNoise and (made_of["kind"] is NoiseKind.TWO_NORMALS) != (
-        made_of.get("of_units") is not None
-    ):
-        raise ValueError("two normals are two")
-    return kind(**made_of)
+    names = [field.name for field in fields(kind) if field.name in value]
+    arguments = {name: read(kinds[name], value[name]) for name in names}
+    if kind is SupportNoise:
+        has_two_normals = arguments["kind"] is NoiseKind.TWO_NORMALS
+        if has_two_normals != (arguments.get("of_units") is not None):
+            raise ValueError("two normals are two")
+    return kind(**arguments)
 
 
 # How files of Parquet end.
@@ -756,43 +827,43 @@ _FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
 
 
 def save(release: Any, path: str | os.PathLike[str]) -> None:
-    """Write a release, or that of segments, to a file in the form that its name ends in, whole or
-    not at all.
+    """Write a release, or that of segments, to a file, whole or not at all.
+
+    The ending of the file's name says in which form.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a release is saved to the path of a file, not to {shown(path)}")
-    place = Path(path).expanduser()
-    if (form := _FORMS.get(place.suffix.lower())) is None:
+    file = Path(path).expanduser()
+    form = _FORMS.get(file.suffix.lower())
+    if form is None:
         *first, last = _FORMS
         raise ParameterError(
             f"the name of a release's file must end in {', '.join(first)} or {last}, not "
-            f"{place.suffix!r}"
+            f"{file.suffix!r}"
         )
     content = form(release)
-    with staged(place, given="path") as write:
+    with staged(file, given="path") as write:
         write(content)
 
 
 def saved_values(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the plain values of the release in a file. Raises DataError where it cannot be read,
-    or has none.
+    """Return the plain values of the release in a file.
+
+    Raises DataError for a file that cannot be read, or has no release.
     """
     if not isinstance(path, str | os.PathLike):
         raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
-    place = Path(path).expanduser()
     try:
-        values = json.loads(
-            _of_parquet(place) if place.suffix.lower() in PARQUET_ENDINGS else place.read_bytes()
-        )
+        values = json.loads(_json_of(Path(path).expanduser()))
     except OSError as error:
-        raise DataError(
-            f"{str(path)!r} cannot be read: {error.strerror or 'it is no Parquet file'}"
-        ) from None
+        reason = error.strerror or "it is no Parquet file"
+        raise DataError(f"{str(path)!r} cannot be read: {reason}") from None
     except (ValueError, RecursionError):
         raise no_release(path) from None
     if not isinstance(values, dict) or "schema" not in values:
         raise no_release(path)
-    if (schema := values["schema"]) != SCHEMA:
+    schema = values["schema"]
+    if schema != SCHEMA:
         raise DataError(
             f"{str(path)!r} has a release of schema {shown(schema)}; this version "
             f"reads schema {SCHEMA}"
@@ -805,12 +876,15 @@ def no_release(path: str | os.PathLike[str]) -> DataError:
     return DataError(f"{str(path)!r} is no release: load what was saved as .json or .parquet")
 
 
-def _of_parquet(place: Path) -> bytes:
+def _json_of(file: Path) -> bytes:
+    """Return the JSON of the release in a file: all of it or, of Parquet, what its metadata has."""
+    if file.suffix.lower() not in PARQUET_ENDINGS:
+        return file.read_bytes()
     import pyarrow as pa
     import pyarrow.parquet
 
     try:
-        metadata = pyarrow.parquet.read_schema(place).metadata
+        metadata = pyarrow.parquet.read_schema(file).metadata
     except pa.ArrowException as error:
         raise ValueError(str(error)) from None
     return bytes((metadata or {}).get(METADATA, b""))

@@ -15,7 +15,7 @@ With x units that have A and C, y that have A, z that have C, and n units in all
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -31,17 +31,15 @@ from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, named, width
 from fim_private.release.forms import Cell, Rows, csv_text, rows_by_segment
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import SupportNoise, UnitCount
+from fim_private.request.supports import Slice, SupportNoise, UnitCount
 
 Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
-_SIDES = "antecedents", "consequents"
+Items = tuple[Item, ...]
 
 
 class RuleCounts(NamedTuple):
-    """Counts of rules, in units, each (rules,) float64: of both sides together, of each side, and
-    of all units.
-    """
+    """Counts of units, one for each rule: those with both sides, with each side, and all."""
 
     both: Numbers
     antecedent: Numbers
@@ -49,35 +47,51 @@ class RuleCounts(NamedTuple):
     units: Numbers
 
 
-def _zhang(given: Numbers, without: Numbers) -> Numbers:
-    return _ratio(given - without, np.maximum(given, without), 0.0)
-
-
-def _ratio(above: Numbers, below: Numbers, otherwise: float) -> Numbers:
+def _ratio(numerator: Numbers, denominator: Numbers, otherwise: float) -> Numbers:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(below > 0, np.divide(above, below), otherwise)
+        return np.where(denominator > 0, np.divide(numerator, denominator), otherwise)
 
 
-# By mlxtend's names, in its order; each takes counts, and returns (rules,).
+def _confidence(counts: RuleCounts) -> Numbers:
+    return _ratio(counts.both, counts.antecedent, 1.0)
+
+
+def _lift(counts: RuleCounts) -> Numbers:
+    return _ratio(counts.both * counts.units, counts.antecedent * counts.consequent, np.inf)
+
+
+def _leverage(counts: RuleCounts) -> Numbers:
+    antecedent_share = counts.antecedent / counts.units
+    consequent_share = counts.consequent / counts.units
+    return counts.both / counts.units - antecedent_share * consequent_share
+
+
+def _conviction(counts: RuleCounts) -> Numbers:
+    return _ratio(1 - counts.consequent / counts.units, 1 - _confidence(counts), np.inf)
+
+
+def _zhangs_metric(counts: RuleCounts) -> Numbers:
+    without = _ratio(counts.consequent - counts.both, counts.units - counts.antecedent, 0.0)
+    return _zhang(_confidence(counts), np.clip(without, 0, 1))
+
+
+def _zhang(with_left: Numbers, without_left: Numbers) -> Numbers:
+    """Return Zhang's metric of P(C | A) and P(C | not A)."""
+    return _ratio(with_left - without_left, np.maximum(with_left, without_left), 0.0)
+
+
+# By mlxtend's names, in its order.
 METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
-    "confidence": lambda of: _ratio(of.both, of.antecedent, 1.0),
-    "lift": lambda of: _ratio(of.both * of.units, of.antecedent * of.consequent, np.inf),
-    "leverage": lambda of: (
-        of.both / of.units - (of.antecedent / of.units) * (of.consequent / of.units)
-    ),
-    "conviction": lambda of: _ratio(
-        1 - of.consequent / of.units, 1 - _ratio(of.both, of.antecedent, 1.0), np.inf
-    ),
-    "zhangs_metric": lambda of: _zhang(
-        _ratio(of.both, of.antecedent, 1.0),
-        np.clip(_ratio(of.consequent - of.both, of.units - of.antecedent, 0.0), 0, 1),
-    ),
+    "confidence": _confidence,
+    "lift": _lift,
+    "leverage": _leverage,
+    "conviction": _conviction,
+    "zhangs_metric": _zhangs_metric,
 }
 
 
 def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
-    """Return the lowest and the highest that a metric can be: (rules,) each, where the counts lie
-    between these.
+    """Return the lowest and the highest that a metric of each rule can be between two counts.
 
     All metrics except leverage rise with x and n and fall with y and z, so the ends are at two
     corners. For lift and confidence that follows from their formulas. Conviction is (n - z) y / (n
@@ -113,9 +127,7 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
 
 
 def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends, Ends]:
-    """Return the ends of x, y, z and n without what contradicts x <= y, z <= n and x >= y + z -
-    n.
-    """
+    """Return the ends of x, y, z and n that agree with x <= y, z <= n and x >= y + z - n."""
     most = highest.units
     sides = np.minimum(highest.antecedent, most), np.minimum(highest.consequent, most)
     x_high = np.minimum(highest.both, np.minimum(*sides))
@@ -142,19 +154,23 @@ _CONFIDENCE = Fraction(95, 100)
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules, surest first.
+    """Rules, the surest first.
 
-    antecedents, consequents: (rules,) their items. shares: (rules,) of all units, by mlxtend's
-        names: "antecedent support", "consequent support" and "support".
-    metrics: by name, (rules,); confidence alone where lift 1 is not independence (has_lifts).
-    bounds: the same with support, (lowest, highest). All bounds of a rule hold together with 95 %
-    probability.
-    doubtful: (rules,) whether, within these bounds, its sides may be unrelated, or it may miss what
-        was asked for. Without lifts only the latter counts.
+    All bounds of a rule hold together with 95 % probability.
+
+    Attributes:
+        antecedents: The items on the left side of each rule.
+        consequents: The items on the right side.
+        shares: Shares of all units, by mlxtend's names: "antecedent support", "consequent support"
+            and "support".
+        metrics: The metrics by name: confidence alone where lift 1 does not mean independence.
+        bounds: The lowest and the highest that the support and each metric can be.
+        doubtful: Whether, within these bounds, the sides may be unrelated, or the rule may miss
+            a limit that was set. Without lifts only the latter counts.
     """
 
-    antecedents: tuple[tuple[Item, ...], ...]
-    consequents: tuple[tuple[Item, ...], ...]
+    antecedents: tuple[Items, ...]
+    consequents: tuple[Items, ...]
     shares: Mapping[str, Numbers]
     metrics: Mapping[str, Numbers]
     bounds: Mapping[str, Ends]
@@ -165,33 +181,27 @@ class Rules:
 
     @property
     def has_lifts(self) -> bool:
-        """Whether there are lift, leverage, conviction and Zhang's metric, which compare with
-        independence.
-        """
+        """Whether rules have lift and the other metrics that compare with independence."""
         return "lift" in self.metrics
 
     @property
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Numbers]:
         """The numbers by the names that mlxtend has for them, then the ends of their intervals."""
         ends: dict[str, Numbers] = {}
         for name in ("support", *self.metrics):
             ends[f"{name}_lower"], ends[f"{name}_upper"] = self.bounds[name]
         return {**self.shares, **self.metrics, **ends}
 
-    def rows(self) -> Iterator[tuple[tuple[Item, ...], tuple[Item, ...], dict[str, float], bool]]:
-        """Yield of each rule its two sides, its numbers by the names of the columns, and whether it
-        is doubtful.
-        """
+    def rows(self) -> Iterator[tuple[Items, Items, dict[str, float], bool]]:
+        """Yield each rule: its two sides, its numbers by column, and whether it is doubtful."""
         columns = self.columns
-        for place, sides in enumerate(zip(self.antecedents, self.consequents, strict=True)):
+        for place, antecedent in enumerate(self.antecedents):
             numbers = {name: float(values[place]) for name, values in columns.items()}
-            yield *sides, numbers, bool(self.doubtful[place])
+            yield antecedent, self.consequents[place], numbers, bool(self.doubtful[place])
 
     @property
     def above(self) -> NDArray[np.bool_]:
-        """Whether more often than chance is sure, (rules,): not doubtful, and the whole interval of
-        lift above 1.
-        """
+        """Whether each rule is not doubtful, and sure to hold more often than by chance."""
         return ~self.doubtful & (self.bounds["lift"][0] > 1)
 
     @property
@@ -210,13 +220,12 @@ class Rules:
         if doubtful and self.has_lifts:
             note.append(
                 f"{MARK} marks {doubtful:,} of {rules:,}: because of the noise, their sides may "
-                f"be unrelated, or they "
-                "may miss a limit that you set."
+                "be unrelated, or they may miss a limit that you set."
             )
         elif doubtful:
             note.append(
                 f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less "
-                f"than you asked for."
+                "than you asked for."
             )
         note.append("All intervals of a rule hold together, with 95 % probability.")
         if not self.has_lifts:
@@ -227,34 +236,36 @@ class Rules:
 def least_asked(
     confidence: float | None, lift: float | None, *, lifts: bool = True
 ) -> tuple[float, float]:
-    """Return the least confidence and lift asked for, 0 for None. lifts: whether rules have any.
+    """Return the least confidence and the least lift of rules, 0 for None.
 
-    Raises ParameterError for what is no number, or out of range, and for a least lift where there
-    are none.
+    lifts: whether rules have a lift. Raises ParameterError for what is no number, or out of range,
+    and for a least lift where rules have none.
     """
-    least = 0 if confidence is None else confidence, 0 if lift is None else lift
-    for name, value, highest in zip(
-        ("min_confidence", "min_lift"), least, (1, math.inf), strict=True
-    ):
-        if (
-            isinstance(value, bool | str)
-            or not isinstance(value, int | float | np.number)
-            or not 0 <= value <= highest
-        ):
-            between = "between 0 and 1" if highest == 1 else "of at least 0"
-            raise ParameterError(
-                f"{parameter(name)} must be a number {between}, not {shown(value)}"
-            )
-    if least[1] and not lifts:
+    least_confidence = 0 if confidence is None else confidence
+    least_lift = 0 if lift is None else lift
+    if not _is_number(least_confidence) or not 0 <= least_confidence <= 1:
+        raise ParameterError(
+            f"{parameter('min_confidence')} must be a number between 0 and 1, not "
+            f"{shown(least_confidence)}"
+        )
+    if not _is_number(least_lift) or not 0 <= least_lift <= math.inf:
+        raise ParameterError(
+            f"{parameter('min_lift')} must be a number of at least 0, not {shown(least_lift)}"
+        )
+    if least_lift and not lifts:
         raise ParameterError(
             f"{parameter('min_lift')} of users needs {parameter('together')} user: "
             f"{words.NOT_INDEPENDENCE}"
         )
-    return float(least[0]), float(least[1])
+    return float(least_confidence), float(least_lift)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def association_rules(
-    itemsets: Sequence[tuple[Item, ...]],
+    itemsets: Sequence[Items],
     known: Mapping[frozenset[Item], Itemset],
     noise: SupportNoise | None,
     units: UnitCount,
@@ -263,205 +274,288 @@ def association_rules(
     min_confidence: float = 0.0,
     min_lift: float = 0.0,
 ) -> Rules:
-    """Return all rules of itemsets whose estimates reach these limits of confidence and lift,
-    surest first.
+    """Return the rules of itemsets that reach the least confidence and lift, the surest first.
 
-    known: they and all their subsets, with supports of that noise. lifts: whether lift 1 is
-    independence; without it there is confidence alone, which then orders them by its lower end as
-    lift does. Doubtful ones come last.
+    The estimates decide which rules reach them. Doubtful rules come last.
+
+    Args:
+        itemsets: The itemsets whose items a rule has on its two sides.
+        known: The itemsets and all their subsets, with their supports.
+        noise: The noise of these supports.
+        units: The number of units.
+        lifts: Whether lift 1 means independence. If not, rules have a confidence alone, and the
+            lower end of its interval orders them, as that of lift does otherwise.
+        min_confidence: The least confidence.
+        min_lift: The least lift.
     """
-    each_of = 1 - (1 - _CONFIDENCE) / (3 if units.noise is None else 4)
-    wider = 0 if noise is None else noise.wider(each_of)
-    supports = {
-        items: (one.support or 0, low - wider if low else -math.inf, high + wider)
-        for items, one in known.items()
-        if one.interval is not None
-        for low, high in [one.interval]
-    }
-    sides = [
-        (tuple(side), tuple(item for item in itemset if item not in side), itemset)
-        for itemset in itemsets
-        if len(itemset) > 1 and supports[frozenset(itemset)][0] > 0
-        for size in range(1, len(itemset))
-        for side in combinations(itemset, size)
-    ]
-    triples = [[supports[frozenset(items)] for items in each] for each in sides]
-    estimates, lowest, highest = (
-        np.array(triples, dtype=np.float64).reshape(-1, 3, 3).transpose(2, 1, 0)
-    )
-
-    def counts(one: Numbers, number: float, shift: float = 0.0) -> RuleCounts:
-        first, second, both = np.maximum(one + shift, 0)
-        return RuleCounts(both, first, second, np.full(len(sides), float(number)))
-
-    of = counts(estimates, max(units.number, 1))
-    metrics = {name: metric for name, metric in METRICS.items() if lifts or name == "confidence"}
-    ends: list[dict[str, Ends]] = []
-    for one in units.slices(each_of, moving=noise is not None and noise.of_units is not None):
-        low, high = counts(lowest, one.fewest, one.lower), counts(highest, one.most, one.upper)
-        support = (
-            low.both / np.maximum(high.units, 1),
-            np.minimum(high.both / np.maximum(low.units, 1), 1.0),
-        )
-        ends.append({"support": support, **{name: bounds(name, low, high) for name in metrics}})
-    limits = {
-        name: (
-            np.minimum.reduce([one[name][0] for one in ends]),
-            np.maximum.reduce([one[name][1] for one in ends]),
-        )
-        for name in ends[0]
-    }
+    noisy_counts = 3 if units.noise is None else 4
+    confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
+    wider = 0 if noise is None else noise.wider(confidence)
+    supports = _supports_and_ends(known, wider)
+    sides = _sides_of_rules(itemsets, supports)
+    estimates, lowest, highest = _supports_of_rules(sides, supports)
+    counts = _rule_counts(estimates, max(units.number, 1))
+    names = [name for name in METRICS if lifts or name == "confidence"]
+    metrics = {name: METRICS[name](counts) for name in names}
+    # With two normals, the supports follow the number of units.
+    moving = noise is not None and noise.of_units is not None
+    limits = _widest_bounds(names, lowest, highest, units.slices(confidence, moving=moving))
     doubtful = limits["confidence"][0] < min_confidence
+    enough = metrics["confidence"] >= min_confidence
+    ranked_by = "confidence"
     if lifts:
-        doubtful |= ((limits["lift"][0] <= 1) & (limits["lift"][1] >= 1)) | (
-            limits["lift"][0] < min_lift
-        )
-    counted = {
-        "antecedent support": of.antecedent,
-        "consequent support": of.consequent,
-        "support": of.both,
-    }
-    found = {name: metric(of) for name, metric in metrics.items()}
-    by = "lift" if lifts else "confidence"
-    enough = np.flatnonzero(
-        (found["confidence"] >= min_confidence) & (found[by] >= (min_lift if lifts else 0))
-    )
-    order = enough[np.lexsort((-found[by][enough], -limits[by][0][enough], doubtful[enough]))]
+        lowest_lift, highest_lift = limits["lift"]
+        doubtful |= (lowest_lift <= 1) & (highest_lift >= 1)
+        doubtful |= lowest_lift < min_lift
+        enough &= metrics["lift"] >= min_lift
+        ranked_by = "lift"
+    # The last key comes first.
+    ranking = np.lexsort((-metrics[ranked_by], -limits[ranked_by][0], doubtful))
+    order = ranking[enough[ranking]]
     return Rules(
         tuple(sides[place][0] for place in order),
         tuple(sides[place][1] for place in order),
-        {name: np.minimum(one / of.units, 1.0)[order] for name, one in counted.items()},
-        {name: values[order] for name, values in found.items()},
+        {name: shares[order] for name, shares in _shares(counts).items()},
+        {name: values[order] for name, values in metrics.items()},
         {name: (low[order], high[order]) for name, (low, high) in limits.items()},
         doubtful[order],
     )
 
 
+def _supports_and_ends(
+    known: Mapping[frozenset[Item], Itemset], wider: float
+) -> dict[frozenset[Item], tuple[float, float, float]]:
+    """Return the support of each itemset, and the ends of its interval, made wider by so much."""
+    supports: dict[frozenset[Item], tuple[float, float, float]] = {}
+    for items, itemset in known.items():
+        if itemset.interval is None:
+            continue
+        low, high = itemset.interval
+        # An end at 0 was cut off there: how far below the noise reached is not known.
+        lowest = low - wider if low else -math.inf
+        supports[items] = itemset.support or 0, lowest, high + wider
+    return supports
+
+
+def _sides_of_rules(
+    itemsets: Sequence[Items], supports: Mapping[frozenset[Item], tuple[float, float, float]]
+) -> list[tuple[Items, Items]]:
+    """Return the two sides of every rule of itemsets that have a support above 0."""
+    sides = []
+    for itemset in itemsets:
+        if len(itemset) < 2 or supports[frozenset(itemset)][0] <= 0:
+            continue
+        for size in range(1, len(itemset)):
+            for antecedent in combinations(itemset, size):
+                consequent = tuple(item for item in itemset if item not in antecedent)
+                sides.append((antecedent, consequent))
+    return sides
+
+
+def _supports_of_rules(
+    sides: Sequence[tuple[Items, Items]],
+    supports: Mapping[frozenset[Item], tuple[float, float, float]],
+) -> Numbers:
+    """Return (3, 3, rules): estimates and ends, of the left side, the right side and both."""
+    by_rule = [
+        [supports[frozenset(items)] for items in (antecedent, consequent, antecedent + consequent)]
+        for antecedent, consequent in sides
+    ]
+    return np.array(by_rule, dtype=np.float64).reshape(-1, 3, 3).transpose(2, 1, 0)
+
+
+def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
+    """Return the counts of rules. supports: (3, rules), of the left side, the right, and both."""
+    antecedent, consequent, both = np.maximum(supports, 0)
+    return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
+
+
+def _shares(counts: RuleCounts) -> dict[str, Numbers]:
+    """Return the shares of all units that the counts of rules are, by mlxtend's names."""
+    return {
+        "antecedent support": np.minimum(counts.antecedent / counts.units, 1.0),
+        "consequent support": np.minimum(counts.consequent / counts.units, 1.0),
+        "support": np.minimum(counts.both / counts.units, 1.0),
+    }
+
+
+def _bounds_between(
+    names: Sequence[str], lowest: RuleCounts, highest: RuleCounts
+) -> dict[str, Ends]:
+    """Return the bounds of the share of both sides, and of these metrics, between two counts."""
+    least_share = lowest.both / np.maximum(highest.units, 1)
+    most_share = np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
+    ends = {"support": (least_share, most_share)}
+    for name in names:
+        ends[name] = bounds(name, lowest, highest)
+    return ends
+
+
+def _widest_bounds(
+    names: Sequence[str], lowest: Numbers, highest: Numbers, slices: Sequence[Slice]
+) -> dict[str, Ends]:
+    """Return bounds that hold whichever slice the number of units is in."""
+    by_slice = [
+        _bounds_between(
+            names,
+            _rule_counts(lowest + units.lower, units.fewest),
+            _rule_counts(highest + units.upper, units.most),
+        )
+        for units in slices
+    ]
+    return {
+        name: (
+            np.minimum.reduce([ends[name][0] for ends in by_slice]),
+            np.maximum.reduce([ends[name][1] for ends in by_slice]),
+        )
+        for name in ("support", *names)
+    }
+
+
 def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
     """Return the rules of a Release, the surest first.
 
-    Raises ParameterError as least_asked, and where supports, or the number of units, that rules
-    need are missing.
+    Raises ParameterError as least_asked does, and where the release lacks supports, or the number
+    of units, that rules need.
     """
     lifts = release.scope.has_lifts(release.privacy_unit)
-    least = least_asked(min_confidence, min_lift, lifts=lifts)
-    # it abstained, or there is nobody
+    min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
+    # The release abstained, or there are no units.
     if release.with_parts and (release.noise is None or not release.units):
         return association_rules([], {}, None, UnitCount(0), lifts=lifts)
     itemsets = [
-        one for one in release.itemsets if one.items is not None and one.interval is not None
+        itemset
+        for itemset in release.itemsets
+        if itemset.items is not None and itemset.interval is not None
     ]
-    known = {frozenset(one.items or ()): one for one in (*itemsets, *release.parts)}
-    lacking = any(
-        len(items) > 1 and items - {item} not in known for items in known for item in items
-    )
-    if release.noise is None or release.units is None or lacking:
+    known = {frozenset(itemset.items or ()): itemset for itemset in (*itemsets, *release.parts)}
+    if release.noise is None or release.units is None or not _have_subsets(known):
         raise ParameterError(
             f"this release lacks what rules need (supports of all subsets, and the number of "
-            f"{release.privacy_unit}s): "
-            f"mine again with {parameter('rules')}"
+            f"{release.privacy_unit}s): mine again with {parameter('rules')}"
         )
-    own, units = [one.items for one in itemsets], UnitCount(release.units, release.units_noise)
     return association_rules(
-        own, known, release.noise, units, lifts=lifts, min_confidence=least[0], min_lift=least[1]
+        [itemset.items for itemset in itemsets],
+        known,
+        release.noise,
+        UnitCount(release.units, release.units_noise),
+        lifts=lifts,
+        min_confidence=min_confidence,
+        min_lift=min_lift,
     )
+
+
+def _have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
+    """Return whether every subset of these itemsets that has an item is among them."""
+    return all(items - {item} in itemsets for items in itemsets if len(items) > 1 for item in items)
 
 
 def rules_by_segment(
     release: Any, min_confidence: float = 0.0, min_lift: float = 0.0
 ) -> Rules | dict[str, Rules]:
-    """Return the rules of a Release, or those of each segment under its name. Raises ParameterError
-    as rules_of.
+    """Return the rules of a Release, or those of each segment under its name.
+
+    Raises ParameterError as rules_of does.
     """
     if isinstance(release, Mapping):
-        return {name: rules_of(one, min_confidence, min_lift) for name, one in release.items()}
+        return {
+            name: rules_of(segment, min_confidence, min_lift) for name, segment in release.items()
+        }
     return rules_of(release, min_confidence, min_lift)
 
 
 def rules_json(rules: Rules) -> dict[str, Any]:
-    """Return what JSON has of rules: these, where what is infinite is None, and how they are to be
-    read.
-    """
+    """Return rules, and how they are read, as plain values, in which an infinite number is None."""
     values = []
-    for *sides, numbers, doubtful in rules.rows():
-        plain = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
-        one: dict[str, Any] = {name: [*side] for name, side in zip(_SIDES, sides, strict=True)}
-        for name in ("antecedent support", "consequent support"):
-            one[name.replace(" ", "_")] = plain[name]
+    for antecedent, consequent, numbers, doubtful in rules.rows():
+        finite = {name: _finite(number) for name, number in numbers.items()}
+        rule: dict[str, object] = {
+            "antecedents": [*antecedent],
+            "consequents": [*consequent],
+            "antecedent_support": finite["antecedent support"],
+            "consequent_support": finite["consequent support"],
+        }
         for name in ("support", *rules.metrics):
-            one |= {
-                name: plain[name],
-                f"{name}_interval": [plain[f"{name}_lower"], plain[f"{name}_upper"]],
-            }
-        values.append({**one, "doubtful": doubtful})
-    return {"rules": values} | ({"rules_note": rules.note} if values else {})
+            rule[name] = finite[name]
+            rule[f"{name}_interval"] = [finite[f"{name}_lower"], finite[f"{name}_upper"]]
+        rule["doubtful"] = doubtful
+        values.append(rule)
+    if not values:
+        return {"rules": values}
+    return {"rules": values, "rules_note": rules.note}
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def rules_csv(rules: Rules | Mapping[str, Rules]) -> str:
-    """Return CSV with a header: antecedent_1 …, consequent_1 …, then the numbers as in the frame;
-    of segments, too.
-    """
+    """Return the rules of a release, or of its segments, as CSV with a header."""
     return csv_text(rules_rows(rules))
 
 
 def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
-    """Return the rows that CSV and a sheet of Excel have of rules, the header first; of segments,
-    too.
-    """
+    """Return the rows of CSV, or of a sheet of Excel, the header first: sides, then numbers."""
     if isinstance(rules, Mapping):
-        return rows_by_segment({name: rules_rows(one) for name, one in rules.items()})
-    widths = [max(map(len, each), default=1) for each in (rules.antecedents, rules.consequents)]
-    heads = [
-        f"{name[:-1]}_{n}"
-        for name, width in zip(_SIDES, widths, strict=True)
-        for n in range(1, width + 1)
+        return rows_by_segment({name: rules_rows(segment) for name, segment in rules.items()})
+    left_width = max(map(len, rules.antecedents), default=1)
+    right_width = max(map(len, rules.consequents), default=1)
+    header: list[Cell] = [
+        *(f"antecedent_{number}" for number in range(1, left_width + 1)),
+        *(f"consequent_{number}" for number in range(1, right_width + 1)),
+        *(name.replace(" ", "_") for name in rules.columns),
+        "doubtful",
     ]
-    rows: list[list[Cell]] = [
-        [*heads, *(name.replace(" ", "_") for name in rules.columns), "doubtful"]
-    ]
-    for *sides, numbers, doubtful in rules.rows():
-        items = [
-            [*side, *[None] * (width - len(side))]
-            for side, width in zip(sides, widths, strict=True)
-        ]
-        rows.append([*items[0], *items[1], *numbers.values(), doubtful])
+    rows = [header]
+    for antecedent, consequent, numbers, doubtful in rules.rows():
+        left_gap = [None] * (left_width - len(antecedent))
+        right_gap = [None] * (right_width - len(consequent))
+        row = [*antecedent, *left_gap, *consequent, *right_gap, *numbers.values(), doubtful]
+        rows.append(row)
     return rows
 
 
 def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
-    """Return the rules as people read them, a row each. decimals: of shares. unit: "basket" or
-    "user".
+    """Return the rules as people read them, a row each.
+
+    decimals: of the shares. unit: "basket" or "user".
     """
     rows = []
-    for first, second, of, doubtful in rules.rows():
-        named = f"{words.braces(first, unit)} → {words.braces(second, unit)}" + (
-            f" {MARK}" if doubtful else ""
-        )
-        within = (
-            f"{math.floor(100 * of['confidence_lower'])} to "
-            f"{math.ceil(100 * of['confidence_upper'])} %"
-        )
+    for antecedent, consequent, numbers, doubtful in rules.rows():
+        rule = f"{words.braces(antecedent, unit)} → {words.braces(consequent, unit)}"
+        if doubtful:
+            rule += f" {MARK}"
+        lowest = math.floor(100 * numbers["confidence_lower"])
+        highest = math.ceil(100 * numbers["confidence_upper"])
         row = [
-            named,
-            words.percent(of["support"], decimals),
-            words.percent(of["confidence"], 0),
-            within,
+            rule,
+            words.percent(numbers["support"], decimals),
+            words.percent(numbers["confidence"], 0),
+            f"{lowest} to {highest} %",
         ]
-        if "lift" in of:
-            low, high = _lift(of["lift_lower"], math.floor), _lift(of["lift_upper"], math.ceil)
-            row += [_lift(of["lift"], round), f"{low} to {high}"]
+        if rules.has_lifts:
+            lowest_lift = _lift_in_words(numbers["lift_lower"], math.floor)
+            highest_lift = _lift_in_words(numbers["lift_upper"], math.ceil)
+            row += [_lift_in_words(numbers["lift"], round), f"{lowest_lift} to {highest_lift}"]
         rows.append(row)
     title = f"{words.number_of(len(rules), 'association rule')} of these itemsets, surest first"
-    heads = ["rule", "share", "confidence", "95 %", *(["lift", "95 %"] if rules.has_lifts else [])]
-    rest = f"the {len(rules.columns) + 3} columns of this frame have all of them"
-    return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], rest)
+    heads = ["rule", "share", "confidence", "95 %"]
+    if rules.has_lifts:
+        heads += ["lift", "95 %"]
+    if_shortened = f"the {len(rules.columns) + 3} columns of this frame have all of them"
+    return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], if_shortened)
 
 
-def _lift(value: float, whole: Callable[[float], int]) -> str:
-    if math.isinf(value):
+def _lift_in_words(lift: float, rounded: Callable[[float], int]) -> str:
+    if math.isinf(lift):
         return "∞"
-    decimals = 2 if value < 10 else 1 if value < 100 else 0
-    return f"{whole(value * 10**decimals) / 10**decimals:,.{decimals}f}"
+    if lift < 10:
+        decimals = 2
+    elif lift < 100:
+        decimals = 1
+    else:
+        decimals = 0
+    return f"{rounded(lift * 10**decimals) / 10**decimals:,.{decimals}f}"
 
 
 # More dots nobody reads; the other forms of rules have all.
@@ -469,56 +563,59 @@ _MOST_DRAWN = 200
 
 
 def rules_chart(rules: Rules, unit: str) -> BarChart:
-    """Return what is drawn of rules: confidence by lift, or in rows where they have no lift. unit:
-    as rules_table.
+    """Return the chart of rules: confidence by lift, or rows where rules have no lift.
+
+    unit: "basket" or "user".
     """
-    who, bars = words.customers(unit), []
-    for first, second, of, doubtful in rules.rows():
-        lifts = (
-            (of["lift"], of["lift_lower"], of["lift_upper"]) if rules.has_lifts else (1.0, 1.0, 1.0)
-        )
-        if not 0 < lifts[0] < math.inf:
+    who = words.customers(unit)
+    bars = []
+    for antecedent, consequent, numbers, doubtful in rules.rows():
+        lift = 1.0, 1.0, 1.0
+        if rules.has_lifts:
+            lift = numbers["lift"], numbers["lift_lower"], numbers["lift_upper"]
+        if not 0 < lift[0] < math.inf:
             continue
-        length, low, high = (
-            100 * of[name] for name in ("confidence", "confidence_lower", "confidence_upper")
-        )
+        confidence = 100 * numbers["confidence"]
+        lowest = 100 * numbers["confidence_lower"]
+        highest = 100 * numbers["confidence_upper"]
         bars.append(
             Bar(
-                first,
-                length,
-                low,
-                high,
-                words.percent(length / 100, 0),
-                f"{math.floor(low)} to {math.ceil(high)} %",
+                antecedent,
+                confidence,
+                lowest,
+                highest,
+                words.percent(confidence / 100, 0),
+                f"{math.floor(lowest)} to {math.ceil(highest)} %",
                 doubtful,
-                second,
-                lifts,
+                consequent,
+                lift,
             )
         )
     drawn = tuple(bars[:_MOST_DRAWN])
+    scale = f"confidence, in % of these {who}"
+    if rules.has_lifts:
+        scale = "lift: how many times as often as by chance"
     count = words.number_of(len(rules), "association rule")
-    about = f"{count}: of the {who} with the left side, how many have the right too"
-    hollow = "; hollow, what is marked ?" if any(bar.doubtful for bar in drawn) else ""
-    chance = " Dashed: lift 1, what chance alone gives." if rules.has_lifts else ""
-    how = f"Dots: rules{hollow}. Lines: 95 % intervals, all of a rule together.{chance}"
-    scale = (
-        "lift: how many times as often as by chance"
-        if rules.has_lifts
-        else (f"confidence, in % of these {who}")
-    )
-    notes = (how, rules.note)
-    more = len(rules) - len(drawn)
     return BarChart(
         _rules_message(drawn, who),
         drawn,
         scale,
         True,
-        more,
+        len(rules) - len(drawn),
         "",
-        notes,
-        about=about,
+        (_legend(rules, drawn), rules.note),
+        about=f"{count}: of the {who} with the left side, how many have the right too",
         lifts=rules.has_lifts,
     )
+
+
+def _legend(rules: Rules, drawn: Sequence[Bar]) -> str:
+    """Return how the chart of rules is read, in sentences."""
+    hollow = "; hollow, what is marked ?" if any(bar.doubtful for bar in drawn) else ""
+    legend = f"Dots: rules{hollow}. Lines: 95 % intervals, all of a rule together."
+    if rules.has_lifts:
+        legend += " Dashed: lift 1, what chance alone gives."
+    return legend
 
 
 def _rules_message(bars: Sequence[Bar], who: str) -> str:
@@ -530,7 +627,7 @@ def _rules_message(bars: Sequence[Bar], who: str) -> str:
         return f"More often than chance is sure for {words.some_of(0, len(bars), 'rule')}"
     begin, middle, end = f"About {first.number} of {who} with ", " also have ", ""
     if first.lift[1] > 1 or first.lift[2] < 1:
-        end = f": lift {_lift(first.lift[0], round)}"
+        end = f": lift {_lift_in_words(first.lift[0], round)}"
     room = (TITLE - width(begin + middle + end)) / 2
     return f"{begin}{named(first.items or (), room)}{middle}{named(first.then or (), room)}{end}"
 
@@ -542,19 +639,24 @@ def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:
     """
     import pandas as pd
 
-    sides = {
-        name: pd.Series([frozenset(items) for items in getattr(rules, name)], dtype=object)
-        for name in _SIDES
-    }
-    frame: Any = pd.DataFrame({**sides, **rules.columns, "doubtful": rules.doubtful})
+    frame: Any = pd.DataFrame(
+        {
+            "antecedents": pd.Series(
+                [frozenset(items) for items in rules.antecedents], dtype=object
+            ),
+            "consequents": pd.Series(
+                [frozenset(items) for items in rules.consequents], dtype=object
+            ),
+            **rules.columns,
+            "doubtful": rules.doubtful,
+        }
+    )
 
     def html() -> str:
         is_whole = frame.shape == (len(rules), len(rules.columns) + 3)
-        return (
-            rules_table(rules, decimals, unit).html()
-            if is_whole
-            else str(pd.DataFrame(frame)._repr_html_())
-        )
+        if is_whole:
+            return rules_table(rules, decimals, unit).html()
+        return str(pd.DataFrame(frame)._repr_html_())
 
     frame._repr_html_ = html
     return frame

@@ -14,6 +14,7 @@ from fim_private.dp.charge import UNITS
 from fim_private.errors import DataError, ParameterError, shown
 from fim_private.options import PERIODS
 from fim_private.periods import Period
+from fim_private.reading.labels import Item
 from fim_private.release.forms import (
     INSIDE,
     KEYS,
@@ -48,19 +49,19 @@ _PAIRS = (
     *(("by", "segment"), ("segment", "by")),
 )
 _NEEDS = (("units_interval", "units"), ("period", "time"), ("per", "time"))
+# The items of itemsets; None for the outcome without a name.
+_Keys = set[frozenset[Item] | None]
 
 
 class _FieldError(ValueError):
     """A field of a saved release is not as the schema has it."""
 
-    def __init__(self, field: str, what: str) -> None:
-        super().__init__(f'field "{field}" {what}')
+    def __init__(self, field: str, fault: str) -> None:
+        super().__init__(f'field "{field}" {fault}')
 
 
 def check(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Raise DataError, which names the file and the field, if values of JSON are no release by the
-    schema.
-    """
+    """Raise DataError, which names the file and the field, if values do not fit the schema."""
     try:
         if "releases" in values:
             _check_segmented(values)
@@ -85,20 +86,20 @@ def _check_segmented(values: Mapping[str, Any]) -> None:
         names.append(release.get("segment", release.get("period")))
     if names != segments or len({*names}) < len(names):
         raise _FieldError(
-            "segments", ("must name the segment or period of each release, all different")
+            "segments", "must name the segment or period of each release, all different"
         )
     for place, release in enumerate(releases):
         if ("noise" in release) != ("noise" in releases[0]):
             raise _FieldError(
-                f"releases[{place}].noise", ("must be there in all releases, or in none")
+                f"releases[{place}].noise", "must be there in all releases, or in none"
             )
 
 
 def _check_release(values: Any, at: str) -> None:
     _check_keys(values, _FIELDS, at)
-    for name, other in _PAIRS:
-        if (name in values) != (other in values):
-            missing = other if name in values else name
+    for first, second in _PAIRS:
+        if (first in values) != (second in values):
+            missing = second if first in values else first
             raise _FieldError(_joined(at, missing), "is missing")
     for name, needed in _NEEDS:
         if name in values and needed not in values:
@@ -121,7 +122,7 @@ def _check_noise(noise: Mapping[str, Any] | None, at: str) -> None:
         return
     if (noise["kind"] == NoiseKind.TWO_NORMALS) != ("of_units" in noise):
         raise _FieldError(
-            _joined(at, "of_units"), (f"must be there for {NoiseKind.TWO_NORMALS}, and only for it")
+            _joined(at, "of_units"), f"must be there for {NoiseKind.TWO_NORMALS}, and only for it"
         )
 
 
@@ -132,57 +133,51 @@ def _sizes(values: Mapping[str, Any], at: str) -> Sequence[int]:
     with suppress(ValueError):
         sizes = range(int(first), int(last or first) + 1)
     if not 0 < len(sizes) <= _MOST_SIZES or sizes[0] < 1:
-        what = f"must be a size such as 2, or a range such as 2-4, not {shown(values['size'])}"
-        raise _FieldError(_joined(at, "size"), what)
+        fault = f"must be a size such as 2, or a range such as 2-4, not {shown(values['size'])}"
+        raise _FieldError(_joined(at, "size"), fault)
     if "sizes" not in values:
         return sizes
     listed: list[int] = values["sizes"]
-    if (
-        not listed
-        or listed != sorted({*listed})
-        or (listed[0], listed[-1]) != (sizes[0], sizes[-1])
-    ):
+    are_ascending = bool(listed) and listed == sorted({*listed})
+    if not are_ascending or (listed[0], listed[-1]) != (sizes[0], sizes[-1]):
         raise _FieldError(_joined(at, "sizes"), 'must be ascending sizes in the range of "size"')
     return listed
 
 
 def _check_itemsets(values: Mapping[str, Any], at: str) -> None:
-    """Check that no itemset comes twice or has no items, and that all have supports, or none
-    has.
-    """
-    keys_of: dict[str, set[frozenset[Any] | None]] = {
-        "itemsets": set(),
-        "known": set(),
-        "parts": set(),
-    }
-    for name, own in keys_of.items():
-        for place, itemset in enumerate(values.get(name, ())):
-            field = _joined(at, f"{name}[{place}]")
-            items = itemset["items"]
-            key = None if items is None else frozenset(items)
-            if items is not None and (not items or len(items) > len(frozenset(items))):
-                raise _FieldError(
-                    f"{field}.items", ("must be a list of different items, at least one")
-                )
-            if key in own or key in keys_of["itemsets"]:
-                raise _FieldError(f"{field}.items", "must not be an itemset that comes before")
-            own.add(key)
-            if items is not None:
-                _check_supports(itemset, values, field)
-    if "parts" in values and not _has_all_parts(
-        keys_of["itemsets"], set().union(*keys_of.values())
-    ):
+    """Check that no itemset comes twice or is empty, and that all have supports, or none has."""
+    itemsets = _check_list("itemsets", values, at, set())
+    known = _check_list("known", values, at, itemsets)
+    subsets = _check_list("parts", values, at, itemsets)
+    if "parts" in values and not _has_all_parts(itemsets, itemsets | known | subsets):
         raise _FieldError(
-            _joined(at, "parts"), ("must have every subset of the itemsets that is not among them")
+            _joined(at, "parts"), "must have every subset of the itemsets that is not among them"
         )
 
 
-def _has_all_parts(itemsets: set[frozenset[Any] | None], every: set[frozenset[Any] | None]) -> bool:
+def _check_list(name: str, values: Mapping[str, Any], at: str, earlier: _Keys) -> _Keys:
+    """Check one list of itemsets, none of which came earlier, and return their items."""
+    keys: _Keys = set()
+    for place, itemset in enumerate(values.get(name, ())):
+        field = _joined(at, f"{name}[{place}]")
+        items = itemset["items"]
+        key = None if items is None else frozenset(items)
+        if key is not None and (not items or len(items) > len(key)):
+            raise _FieldError(f"{field}.items", "must be a list of different items, at least one")
+        if key in keys or key in earlier:
+            raise _FieldError(f"{field}.items", "must not be an itemset that comes before")
+        keys.add(key)
+        if items is not None:
+            _check_supports(itemset, values, field)
+    return keys
+
+
+def _has_all_parts(itemsets: _Keys, everything: _Keys) -> bool:
     named = [tuple(items) for items in itemsets if items is not None]
-    # too many subsets to be there, or to be tried
-    if any(2 ** len(items) - 1 > len(every) for items in named):
+    # An itemset with more subsets than there are itemsets lacks some: there may be too many to try.
+    if any(2 ** len(items) - 1 > len(everything) for items in named):
         return False
-    return all(frozenset(part) in every for part in parts_of(named))
+    return all(frozenset(subset) in everything for subset in parts_of(named))
 
 
 def _check_supports(itemset: Mapping[str, Any], values: Mapping[str, Any], field: str) -> None:
@@ -204,9 +199,7 @@ def _check_supports(itemset: Mapping[str, Any], values: Mapping[str, Any], field
 
 
 def _check_keys(values: Any, keys: Keys, at: str) -> None:
-    """Check the fields of an object, and of the objects inside it. Fields that no table names are
-    passed over.
-    """
+    """Check the fields of an object, and of the objects inside it, but for fields not known."""
     if not isinstance(values, Mapping):
         raise _FieldError(at, f"must be an object, not {shown(values)}")
     for name, (kind, there, _) in keys.items():
@@ -224,8 +217,8 @@ def _check_inside(name: str, value: Any, field: str) -> None:
     if table is None:
         return
     if isinstance(value, list):
-        for place, each in enumerate(value):
-            _check_keys(each, INSIDE[table], f"{field}[{place}]")
+        for place, element in enumerate(value):
+            _check_keys(element, INSIDE[table], f"{field}[{place}]")
     elif isinstance(value, Mapping):
         _check_keys(value, INSIDE[table], field)
 
@@ -235,9 +228,9 @@ def _check_kind(value: Any, kind: str, field: str) -> None:
         if value is None:
             return
         kind = kind.removesuffix(" or null")
-    fits, words = _KINDS[kind]
+    fits, description = _KINDS[kind]
     if not fits(value):
-        raise _FieldError(field, f"must be {words}, not {shown(value)}")
+        raise _FieldError(field, f"must be {description}, not {shown(value)}")
 
 
 def _check_choice(name: str, value: Any, kind: str, field: str) -> None:
@@ -284,8 +277,7 @@ def _is_date(value: Any) -> bool:
 def _is_fraction(value: Any) -> bool:
     if not isinstance(value, str) or RATIONAL.fullmatch(value) is None:
         return False
-    parts = value.split("/")
-    return all(any(digit != "0" for digit in part) for part in parts)
+    return all(term.strip("0") for term in value.split("/"))
 
 
 def _lists(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -303,7 +295,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "integer from 1": (lambda value: _is_count(value) and value >= 1, "a whole number, 1 or more"),
     "integer or text": (
         lambda value: _is_count(value) or _is_text(value),
-        ("a whole number or a text"),
+        "a whole number or a text",
     ),
     "number": (_is_number, "a number, 0 or more"),
     "number above 0": (lambda value: _is_number(value) and value > 0, "a number above 0"),

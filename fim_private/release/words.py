@@ -1,10 +1,8 @@
-"""What a release says of itself, in words: what it protects, from what, and what its figures
-are.
-"""
+"""What a release says in words: what it protects, from what, and what its figures mean."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fim_private.display import MARK, in_braces, printable
 from fim_private.dp.charge import Charged, Left
@@ -32,7 +30,8 @@ NOT_INDEPENDENCE = (
 
 def number_of(number: int, thing: str) -> str:
     """Return "1 basket", "2 baskets", …"""
-    return f"{number:,} {thing}{'s' * (number != 1)}"
+    plural = "" if number == 1 else "s"
+    return f"{number:,} {thing}{plural}"
 
 
 def some_of(number: int, every: int, thing: str) -> str:
@@ -42,39 +41,50 @@ def some_of(number: int, every: int, thing: str) -> str:
     if every == 1:
         return f"the only {thing}"
     things = number_of(every, thing)
-    return f"all {things}" if number == every else f"{number:,} of {things}"
+    if number == every:
+        return f"all {things}"
+    return f"{number:,} of {things}"
 
 
 def itemsets_of(sizes: Sequence[int], number: int) -> str:
-    """Return "item", "pairs", "itemsets of 3 items", "itemsets of 1 to 3 items": one, or several.
-    sizes: ascending.
+    """Return "item", "pairs", "itemsets of 3 items" or "itemsets of 1 to 3 items".
+
+    sizes: ascending. number: how many itemsets, for the plural.
     """
-    if sizes[-1] <= len(_NAMED) and len(sizes) == 1:
-        return _NAMED[sizes[0] - 1] + "s" * (number != 1)
-    return (
-        f"itemset{'s' * (number != 1)} of {sizes[0]}{f' to {sizes[-1]}' * (len(sizes) > 1)} items"
-    )
+    plural = "" if number == 1 else "s"
+    if len(sizes) > 1:
+        return f"itemset{plural} of {sizes[0]} to {sizes[-1]} items"
+    [size] = sizes
+    if size <= len(_NAMED):
+        return _NAMED[size - 1] + plural
+    return f"itemset{plural} of {size} items"
 
 
-def candidates(found: int, sure: int, among: str) -> str:
-    """Return how many itemsets came out, and of how many the rank is sure. sure: fewer than
-    found.
-    """
-    if found == 1:
+def candidates(number: int, sure: int, among: str) -> str:
+    """Return how many itemsets came out, and of how many, fewer than all, the rank is sure."""
+    if number == 1:
         return f"1 candidate: it is not sure to be {among}"
-    said = f"{sure:,} are" if sure > 1 else "1 is" if sure else "none is"
-    return f"{found:,} candidates: {said} sure to be {among}"
+    if sure == 0:
+        are_sure = "none is"
+    elif sure == 1:
+        are_sure = "1 is"
+    else:
+        are_sure = f"{sure:,} are"
+    return f"{number:,} candidates: {are_sure} sure to be {among}"
 
 
 def ranks(marks: Sequence[bool], among: str) -> str:
-    """Return whose rank is sure. marks: whether that of each itemset is not. among: what they were
-    sought as.
+    """Return in a sentence which itemsets have a rank that is sure.
+
+    marks: whether the rank of each is not. among: what they were sought as.
     """
     if any(marks):
         doubt = (
             f"{MARK} may not be {among}: what was left out may have as much, because of the noise."
         )
-        return doubt if all(marks) else f"{doubt} The rank is sure for the others."
+        if all(marks):
+            return doubt
+        return f"{doubt} The rank is sure for the others."
     if len(marks) == 1:
         return f"Its rank is sure: it is {among}."
     every = "both" if len(marks) == 2 else f"all {len(marks):,}"
@@ -103,16 +113,19 @@ SAME_ITEMS = "among data with the same list of items"
 
 
 def protected(unit: str, missing_user: str | None, per: str | None = None) -> str:
-    """Return the unit that is protected, in words. per: of users, the kind of period that is one
-    unit.
+    """Return the unit that is protected, in words.
+
+    per: the kind of period that is a unit of its own for each user, if any.
     """
-    nobodys = " or basket without a user" if missing_user == MissingUser.OWN_UNIT else ""
-    whole = (
-        f"{unit} (all their baskets)"
-        if per is None
-        else (f"{unit}'s {per} (all their baskets of that {per})")
-    )
-    return "basket" if unit == "basket" else f"{whole}{nobodys}"
+    if unit == "basket":
+        return "basket"
+    if per is None:
+        protected_unit = f"{unit} (all their baskets)"
+    else:
+        protected_unit = f"{unit}'s {per} (all their baskets of that {per})"
+    if missing_user == MissingUser.OWN_UNIT:
+        protected_unit += " or basket without a user"
+    return protected_unit
 
 
 def guarantee(
@@ -122,32 +135,25 @@ def guarantee(
     of_whom: tuple[str, str | None, str | None],
     **chosen: bool,
 ) -> str:
-    """Return the guarantee in one sentence. of_whom: privacy unit, missing_user and per.
+    """Return the guarantee in one sentence.
 
-    chosen: whether where, query, segments choose units: under replace-one they treat both alike
-    (docs/privacy.md). same_items, among them: whether neighbouring data have the same list of
-    items.
+    of_whom: the privacy unit, missing_user and per. chosen: whether `where`, `query` and `segments`
+    choose units: under replace-one they treat both alike (docs/privacy.md). Among them is also
+    `same_items`: whether neighbouring data have the same list of items.
     """
     whom = protected(*of_whom)
     change = f"adding or removing any one {whom}"
     if neighbors == Neighbors.REPLACE_ONE:
-        chosen_by = [
-            word for name, word in (("where", "condition"), ("query", "query")) if chosen[name]
-        ]
-        keeps = (
-            f" that the {' and the '.join(chosen_by)} "
-            f"{'keep' if len(chosen_by) > 1 else 'keeps'} as well"
-        )
-        alike = [keeps] * bool(chosen_by) + [" that counts in the same segments"] * chosen.get(
-            "segments", False
-        )
-        change = f"replacing any one {whom} by any other{' and'.join(alike)}"
+        change = f"replacing any one {whom} by any other{_alike(chosen)}"
     if chosen.get("same_items", False):
         change += f", {SAME_ITEMS},"
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
-    # Of ε as it is written, so that the factor is no less than what it says.
-    growth = growth_bound(Exact(float(epsilon))) if cost.epsilon < _LARGE_EPSILON else None
-    factor = f"a factor e^{epsilon}" + (f" = {rounded_up(growth, 3)}" if growth else "")
+    factor = f"a factor e^{epsilon}"
+    if cost.epsilon < _LARGE_EPSILON:
+        # Of ε as it is written, so that the factor is no less than what it says.
+        growth = growth_bound(Exact(float(epsilon)))
+        if growth is not None:
+            factor += f" = {rounded_up(growth, 3)}"
     slack = f", up to an added probability of {delta}" if cost.delta else ""
     return (
         f"Guarantee ({mechanism}, ε = {epsilon}, δ = {delta}): {change} changes the "
@@ -155,42 +161,56 @@ def guarantee(
     )
 
 
+def _alike(chosen: Mapping[str, bool]) -> str:
+    """Return in what a unit and the one that replaces it are alike, to end a clause with."""
+    alike = []
+    if chosen["where"] and chosen["query"]:
+        alike.append(" that the condition and the query keep as well")
+    elif chosen["where"]:
+        alike.append(" that the condition keeps as well")
+    elif chosen["query"]:
+        alike.append(" that the query keeps as well")
+    if chosen.get("segments", False):
+        alike.append(" that counts in the same segments")
+    return " and".join(alike)
+
+
 def counted_for_rules(who: str) -> str:
-    """Return why an itemset counts those who bought it in several baskets. who: what users are
-    called.
+    """Return why an itemset counts those who bought it in several baskets.
+
+    who: what users are called.
     """
     return (
         f"Rules need that. Without rules it counts only {who} who bought all of it in one "
-        f"basket, so the same itemset "
-        "may have less support."
+        "basket, so the same itemset may have less support."
     )
 
 
 def rows_where(condition: str | None) -> tuple[str, ...]:
     """Return by which condition rows were read, in a sentence; nothing where all were."""
-    return () if condition is None else (f"Only rows where {printable(condition)} were read.",)
+    if condition is None:
+        return ()
+    return (f"Only rows where {printable(condition)} were read.",)
 
 
 def left_briefly(left: Left) -> str:
     """Return what is left of a budget, as briefly as can be: of basic composition ε, of zCDP ρ."""
-    return (
-        f"ε {most_in_words(left.epsilon)}" if left.rho is None else f"ρ {most_in_words(left.rho)}"
-    )
+    if left.rho is None:
+        return f"ε {most_in_words(left.epsilon)}"
+    return f"ρ {most_in_words(left.rho)}"
 
 
-def charged(by: Charged | None) -> tuple[str, ...]:
-    """Return what a ledger says of a release that was charged to it, in a sentence; nothing without
-    one.
-    """
-    if by is None:
+def charged(charge: Charged | None) -> tuple[str, ...]:
+    """Return what a ledger says of a charge, in a sentence; nothing if there was none."""
+    if charge is None:
         return ()
-    rho, epsilon = by.left.rho, by.left.epsilon
-    loss = f"ε = {most_in_words(epsilon)}" if rho is None else f"ρ = {most_in_words(rho)} (zCDP)"
-    left = f"{loss}, δ = {most_in_words(by.left.delta)}"
-    where = "" if by.period is None else f" in {by.period}"
+    left = charge.left
+    if left.rho is None:
+        loss = f"ε = {most_in_words(left.epsilon)}"
+    else:
+        loss = f"ρ = {most_in_words(left.rho)} (zCDP)"
+    where = "" if charge.period is None else f" in {charge.period}"
     return (
-        (
-            f"Charged to the budget of {printable(by.dataset)} (entry {by.entry:,}). "
-            f"Left{where}: {left}."
-        ),
+        f"Charged to the budget of {printable(charge.dataset)} (entry {charge.entry:,}). "
+        f"Left{where}: {loss}, δ = {most_in_words(left.delta)}.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter, unclear
@@ -334,8 +334,7 @@ class Roles:
 
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
-    """Return the form of a table, and the roles of its columns. source: what errors call the
-    source.
+    """Return the form of a table, and the roles of its columns. source: what errors call it.
 
     Raises DataError for a column that is missing, is there twice or cannot have its role, and where
     the form is not clear. Raises ParameterError for a form that does not go with the columns named.
@@ -345,82 +344,116 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         raise ParameterError(
             f"{parameter('input_format')} {form} is a form of text, and {source} is a table"
         )
-    if (
-        columns
-        and options.given()
-        and form is None
-        and all(column.is_boolean for column in columns)
-    ):
+    all_boolean = all(column.is_boolean for column in columns)
+    if columns and all_boolean and form is None and options.given():
         options.refuse_columns("a table of one true/false column per item")
-    for _, name in options.named():
-        _column(columns, name, source)
-    by, time = (getattr(each, "column", None) for each in (options.by, options.times))
-    keys = tuple(
-        key for key in (*(options.basket or ()), options.user, by, time) if key is not None
-    )
-    for key in keys:
-        if (column := _column(columns, key, source)).is_nested:
-            _wrong_type(column, source, "times" if key == time else "an identifier")
-    # What rows are chosen by is no item, unless it is named as one.
-    chosen_by = (*keys, *columns_of(options.where))
-    others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
-    # An id among numbers shows when it is read: it is not 0 or 1.
-    alike = len({column.is_boolean for column in others}) == 1 and all(
-        column.is_number for column in others
-    )
-    values: tuple[str, ...]
-    if form in (InputForm.WIDE, InputForm.ONE_HOT):
-        values = _item_columns(form, others, options, source)
-    elif options.item is not None or form is InputForm.LONG:
-        form, values = InputForm.LONG, _of_long(columns, options, source)
-    elif options.items is None and alike and not (form is None and _likely(others, options)):
-        form, values = InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
-    else:
-        values = (
-            options.items if options.items is not None else _only_list(columns, options, source),
-        )
-        column = _column(columns, values[0], source)
-        if not column.is_list and options.split is None:
-            more = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
-            _wrong_type(column, source, "lists of items", more)
+    _check_named(columns, options, source)
+    form, values = _form_and_items(columns, options, source)
     if options.split is not None:
-        if form not in (InputForm.LONG, None):
-            raise ParameterError(
-                f"leave out {parameter('split')}: in form {form} a cell is never a list of items"
-            )
-        column = _column(columns, values[0], source)
-        if column.is_nested or column.is_list or column.is_number:
-            _wrong_type(column, source, "texts to split")
-    units = not options.every_item
-    return Roles(
+        _check_split(form, _column(columns, values[0], source), source)
+    missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
+    roles = Roles(
         form,
         values,
-        options.basket or () if units else (),
-        options.user if units else None,
-        None if options.missing_user is None else MissingUser(options.missing_user),
-        options.where if units else None,
-        options.by if units else None,
-        options.times if units else None,
+        missing_user=missing_user,
         quantities=options.dialect.form is InputForm.ONE_HOT,
         split=options.split,
         fold_case=options.fold_case,
         is_named=options.dialect.form is not None,
     )
+    if options.every_item:  # the items of all rows: no column groups them or chooses among them
+        return roles
+    return replace(
+        roles,
+        basket=options.basket or (),
+        user=options.user,
+        where=options.where,
+        by=options.by,
+        times=options.times,
+    )
+
+
+def _check_named(columns: Sequence[Column], options: Options, source: str) -> None:
+    """Raise DataError if a column that was named is missing, is there twice or cannot be a key."""
+    for _, name in options.named():
+        _column(columns, name, source)
+    time = None if options.times is None else options.times.column
+    for key in _keys(options):
+        column = _column(columns, key, source)
+        if column.is_nested:
+            content = "times" if key == time else "an identifier"
+            _wrong_type(column, source, content)
+
+
+def _keys(options: Options) -> list[str]:
+    """Return the columns that name a row's basket, user, segment and time."""
+    keys = list(options.basket or ())
+    if options.user is not None:
+        keys.append(options.user)
+    if options.by is not None:
+        keys.append(options.by.column)
+    if options.times is not None:
+        keys.append(options.times.column)
+    return keys
+
+
+def _form_and_items(
+    columns: Sequence[Column], options: Options, source: str
+) -> tuple[InputForm | None, tuple[str, ...]]:
+    """Return the form of a table, None for a column of lists, and its columns of items."""
+    form = options.dialect.form
+    # A column that rows are chosen by is no item, unless it is named as one.
+    chosen_by = (*_keys(options), *columns_of(options.where))
+    others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
+    if form in (InputForm.WIDE, InputForm.ONE_HOT):
+        return form, _item_columns(form, others, options, source)
+    if options.item is not None or form is InputForm.LONG:
+        return InputForm.LONG, _of_long(columns, options, source)
+    if options.items is None and _may_be_one_hot(others) and not _likely(others, options):
+        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
+    name = options.items
+    if name is None:
+        name = _only_list(columns, options, source)
+    column = _column(columns, name, source)
+    if not column.is_list and options.split is None:
+        hint = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
+        _wrong_type(column, source, "lists of items", hint)
+    return None, (name,)
+
+
+def _may_be_one_hot(columns: Sequence[Column]) -> bool:
+    """Tell whether all columns are booleans, or all are numbers.
+
+    An id among numbers shows when it is read: it is not 0 or 1.
+    """
+    is_of_one_kind = len({column.is_boolean for column in columns}) == 1
+    return is_of_one_kind and all(column.is_number for column in columns)
+
+
+def _check_split(form: InputForm | None, column: Column, source: str) -> None:
+    """Raise an error if the cells of the column of items cannot be split."""
+    if form not in (InputForm.LONG, None):
+        raise ParameterError(
+            f"leave out {parameter('split')}: in form {form} a cell is never a list of items"
+        )
+    if column.is_nested or column.is_list or column.is_number:
+        _wrong_type(column, source, "texts to split")
 
 
 def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    """Return the columns that name the item of a row, where there is one row per item."""
     if options.item is None or options.basket is None:
         raise ParameterError(
             f"{parameter('input_format')} long needs both {parameter('basket')} and "
-            f"{parameter('item')}, "
-            "the columns of one row per item"
+            f"{parameter('item')}, the columns of one row per item"
         )
-    for column in (_column(columns, name, source) for name in options.item):
+    for name in options.item:
+        column = _column(columns, name, source)
         if column.is_list:
-            problem = (
-                f"holds lists: name it with {parameter('items')} instead of {parameter('item')}"
+            raise DataError(
+                f"column {name!r} of {source} holds lists: name it with {parameter('items')} "
+                f"instead of {parameter('item')}"
             )
-            raise DataError(f"column {column.name!r} of {source} {problem}")
         if column.is_nested:
             _wrong_type(column, source, "an item")
     return tuple(options.item)
@@ -429,11 +462,13 @@ def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[
 def _item_columns(
     form: InputForm, others: Sequence[Column], options: Options, source: str
 ) -> tuple[str, ...]:
-    if options.item is not None or options.items is not None:
-        named = parameter("item" if options.item is not None else "items")
-        raise ParameterError(
-            f"{named} does not go with {parameter('input_format')} {form}: it has many such columns"
-        )
+    """Return the columns of items of a wide or one-hot table. others: those with no other role."""
+    for option, value in (("item", options.item), ("items", options.items)):
+        if value is not None:
+            raise ParameterError(
+                f"{parameter(option)} does not go with {parameter('input_format')} {form}: "
+                f"it has many such columns"
+            )
     names = [column.name for column in others]
     if len(set(names)) < len(names):
         raise DataError(f"{source} has two columns of one name; rename one, or leave it out")
@@ -448,92 +483,101 @@ def _item_columns(
 
 
 def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
+    """Return the only column of lists. Raises DataError if there is none, or several."""
     keys = (*(options.basket or ()), options.user)
-    found = [column.name for column in columns if column.is_list and column.name not in keys]
-    if len(found) == 1:
-        return found[0]
-    places = numbered([str(column.name) for column in columns])
-    advised: dict[str, Any] = {}
-    if not found and (roles := _likely(columns, options)):
-        problem = f"looks like one row per item: give {named_roles(roles)}"
-        advised = roles
-    elif not found and any(column.is_boolean for column in columns):
+    lists = [column.name for column in columns if column.is_list and column.name not in keys]
+    if len(lists) == 1:
+        return lists[0]
+    if lists:
+        raise _without_form(columns, f"{source} has several list columns")
+    roles = _likely(columns, options)
+    if roles:
+        raise unclear(f"{source} looks like one row per item: give {named_roles(roles)}", roles)
+    if any(column.is_boolean for column in columns):
         problem = (
-            f"has columns of booleans and others; if booleans are items, name the others with "
-            f"{parameter('basket')} or "
-            f"{parameter('user')}, or leave them out; it has {listing(columns)}"
+            f"{source} has columns of booleans and others; if booleans are items, name the others "
+            f"with {parameter('basket')} or {parameter('user')}, or leave them out; it has "
+            f"{listing(columns)}"
         )
-    elif not found and places:
-        wide = f"{parameter('input_format')} wide"
+        raise unclear(problem, {})
+    names = [str(column.name) for column in columns]
+    places = numbered(names)
+    if places:
         problem = (
-            f"has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: say {wide}"
+            f"{source} has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: "
+            f"say {parameter('input_format')} wide"
         )
-        named = likely_keys([str(column.name) for column in columns])
-        advised = {"input_format": str(InputForm.WIDE), **named}
-    else:
-        problem = (
-            f"has {'several list columns' if found else 'no list column'}: name it with "
-            f"{parameter('items')}, or "
-            f"{parameter('basket')} and {parameter('item')} for a row per item, or "
-            f"{parameter('input_format')} "
-            f"one-hot for one per item; it has {listing(columns)}"
-        )
-    raise unclear(f"{source} {problem}", advised)
+        raise unclear(problem, {"input_format": str(InputForm.WIDE), **likely_keys(names)})
+    raise _without_form(columns, f"{source} has no list column")
+
+
+def _without_form(columns: Sequence[Column], problem: str) -> DataError:
+    """Return the error for a table of which no form is likelier than the others."""
+    return unclear(
+        f"{problem}: name it with {parameter('items')}, or {parameter('basket')} and "
+        f"{parameter('item')} for a row per item, or {parameter('input_format')} one-hot for one "
+        f"per item; it has {listing(columns)}",
+        {},
+    )
 
 
 def _likely(columns: Iterable[Column], options: Options) -> dict[str, Any]:
-    """Return the options that the names of columns suggest, and nobody gave. Booleans are items of
-    a one-hot table.
+    """Return the options that the names of columns suggest, and nobody gave.
+
+    Booleans are items of a one-hot table.
     """
     names = [
         column.name for column in columns if isinstance(column.name, str) and not column.is_boolean
     ]
-    given, named = options.given(), [column for _, column in options.named()]
+    options_given = options.given()
+    columns_named = [column for _, column in options.named()]
     return {
-        name: one
-        for name, one in likely_roles(names).items()
-        if name not in given and one not in named
+        option: role
+        for option, role in likely_roles(names).items()
+        if option not in options_given and role not in columns_named
     }
 
 
 def listing(columns: Iterable[Column]) -> str:
-    """Return names and types of columns for an error: the first 20, none that may be an item of a
-    one-hot table.
+    """Return names and types of columns for an error: the first 20 that cannot be items.
 
-    Those are of booleans; and of numbers, unless they look like columns of purchases, where there
-    is little else.
+    The columns of a one-hot table are items. They are of booleans; or of numbers, unless they look
+    like columns of purchases, where there is little else.
     """
     columns = list(columns)
     numbers = sum(column.is_number for column in columns)
     is_boolean = any(column.is_boolean for column in columns)
     may_be_items = not is_boolean and _FEW_COLUMNS < len(columns) <= numbers + _FEW_COLUMNS
-    named = [
-        column
-        for column in columns
-        if not column.is_boolean
-        and not (may_be_items and column.is_number and not suggests_a_column(column.name))
-    ]
-    listed = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
-    more = [f"and {len(listed) - _LISTED_COLUMNS} more"] if len(listed) > _LISTED_COLUMNS else []
-    if len(named) < len(columns):  # a one-hot frame with something else beside it
+    shown = [column for column in columns if not column.is_boolean]
+    if may_be_items:
+        shown = [
+            column for column in shown if not column.is_number or suggests_a_column(column.name)
+        ]
+    described = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in shown]
+    listed = described[:_LISTED_COLUMNS]
+    if len(described) > _LISTED_COLUMNS:
+        listed.append(f"and {len(described) - _LISTED_COLUMNS} more")
+    if len(shown) < len(columns):  # a one-hot frame with something else beside it
         kinds = "numbers" if may_be_items else "booleans"
-        more.append(f"columns of {kinds}, whose names may be items and are not shown")
-    return ", ".join(listed[:_LISTED_COLUMNS] + more)
+        listed.append(f"columns of {kinds}, whose names may be items and are not shown")
+    return ", ".join(listed)
 
 
 def _column(columns: Sequence[Column], name: str, source: str) -> Column:
-    found = [column for column in columns if column.name == name]
-    if not found:
+    """Return the column of a name. Raises DataError if there is none, or more than one."""
+    matching = [column for column in columns if column.name == name]
+    if not matching:
         raise DataError(f"{source} has no column {name!r}; it has {listing(columns)}")
-    if len(found) > 1:
+    if len(matching) > 1:
         raise DataError(f"{source} has more than one column {name!r}; rename all but one")
-    return found[0]
+    return matching[0]
 
 
-def _wrong_type(column: Column, source: str, wanted: str, more: str = "") -> NoReturn:
+def _wrong_type(column: Column, source: str, content: str, hint: str = "") -> NoReturn:
+    """Raise DataError for a column whose type cannot hold this content."""
     raise DataError(
         f"column {column.name!r} of {source} has type {shown_type(column.kind)}, "
-        f"which does not hold {wanted}; name another column, or convert this one{more}"
+        f"which does not hold {content}; name another column, or convert this one{hint}"
     )
 
 

@@ -65,18 +65,14 @@ _ROW_NUMBER = re.compile(
 
 
 def suggests_date(name: object) -> bool:
-    """Tell whether a column looks by its name like the day, or the time, of a purchase, such as
-    order_date.
-    """
+    """Tell whether a column looks by its name like when a purchase was, such as order_date."""
     words = re.findall(r"[a-z]+", str(name).casefold())
     is_marked = len(words) > 1 and words[-1] in _DATE_WORDS
     return (is_marked or _fits(name, _DATE)) and not suggests_another_date(name)
 
 
 def suggests_another_date(name: object) -> bool:
-    """Tell whether a column looks by its name like a date that is no purchase's, such as
-    date_of_birth.
-    """
+    """Tell whether a column looks by its name like another date, such as date_of_birth."""
     return _fits(name, _OTHER_DATE)
 
 
@@ -101,17 +97,13 @@ def suggests_quantity(name: object) -> bool:
 
 
 def suggests_row_number(name: object) -> bool:
-    """Tell whether a column looks by its name like the numbers of the rows, which programs write
-    beside a table.
-    """
+    """Tell whether a column looks by its name like row numbers, which programs often add."""
     letters = re.sub(r"[^a-z0-9#]", "", str(name).casefold())
     return _ROW_NUMBER.fullmatch(letters) is not None
 
 
 def suggests_a_column(name: object) -> bool:
-    """Tell whether a text looks like the name of a column of purchases, rather than like an
-    item.
-    """
+    """Tell whether a text looks like the name of a column of purchases, not like an item."""
     return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
 
 
@@ -122,39 +114,44 @@ def suggested(names: Sequence[str]) -> list[list[str]]:
 
 
 def likely_keys(names: Sequence[str]) -> dict[str, str]:
-    """Return options for the user and the basket that names of columns suggest; none if they do
-    not.
-    """
+    """Return the options for the user and the basket that names of columns suggest."""
     _, baskets, users, _ = suggested(names)
-    keys = {"user": users[0]} if users else {}
+    keys = {}
+    if users:
+        keys["user"] = users[0]
     ids = [name for name in baskets if name not in users[:1]]
-    return keys | ({"basket": ids[0]} if ids else {})
+    if ids:
+        keys["basket"] = ids[0]
+    return keys
 
 
 def likely_roles(names: Sequence[str]) -> dict[str, Any]:
-    """Return options for one row per item, user, basket and item, that names of columns suggest;
-    none if they do not.
+    """Return the options for one row per item that names of columns suggest; none if they do not.
 
     Without a basket's name a visit is named by its customer and its day.
     """
     items, baskets, users, days = suggested(names)
-    if (order := _order_of_shopify(names)) is not None:
-        baskets, items = [order], [name for name in items if _is_line_item(name)]
-    keys = [name for name in baskets if name not in users[:1]][:1] or [
-        *users[:1],
-        *(days[:1] if users else []),
-    ]
-    items = [name for name in items if name not in (*users[:1], *keys, *numbered(names))]
-    if not keys or not items:
+    order = _order_of_shopify(names)
+    if order is not None:
+        baskets = [order]
+        items = [name for name in items if _is_line_item(name)]
+    user = users[:1]
+    basket = [name for name in baskets if name not in user][:1]
+    if user and not basket:
+        basket = [*user, *days[:1]]
+    items = [name for name in items if name not in (*user, *basket, *numbered(names))]
+    if not basket or not items:
         return {}
-    user = {"user": users[0]} if users else {}
-    return {**user, "basket": keys[0] if len(keys) == 1 else keys, "item": _best_item(items)}
+    roles: dict[str, Any] = {}
+    if user:
+        roles["user"] = user[0]
+    roles["basket"] = basket[0] if len(basket) == 1 else basket
+    roles["item"] = _best_item(items)
+    return roles
 
 
 def likely_options(names: Sequence[str]) -> dict[str, Any]:
-    """Return options for a table that names of columns suggest, of any form; none if they do
-    not.
-    """
+    """Return the options for a table of any form that names of columns suggest."""
     if numbered(names):
         return {"input_format": str(InputForm.WIDE), **likely_keys(names)}
     return likely_roles(names)
@@ -171,27 +168,20 @@ def _is_line_item(name: str) -> bool:
 
 
 def _best_item(names: Sequence[str]) -> str:
-    """Return the column to mine first: of names rather than of codes, and no category if there is a
-    product.
-    """
+    """Return the column to mine first: of products, not categories, and of names, not codes."""
     products = [name for name in names if not _fits(name, _CATEGORY)] or names
     named = [name for name in products if _fits(name, _ITEM_NAME)]
     return (named or products)[-1]
 
 
 def named_roles(roles: Mapping[str, Any]) -> str:
-    """Return what an error says of likely roles: which options to give, and how to protect
-    customers.
-    """
-    both = " and ".join(
-        _named_role(name, roles[name]) for name in ("basket", "item") if name in roles
-    )
+    """Return what an error says of likely roles: the options, and how to protect customers."""
+    named = [_named_role(name, roles[name]) for name in ("basket", "item") if name in roles]
+    basket_and_item = " and ".join(named)
     if "user" not in roles:
-        return both
-    return (
-        f"{both}, and {_named_role('user', roles['user'])} to protect each customer, not only "
-        f"each basket"
-    )
+        return basket_and_item
+    user = _named_role("user", roles["user"])
+    return f"{basket_and_item}, and {user} to protect each customer, not only each basket"
 
 
 def _named_role(name: str, columns: str | list[str]) -> str:
@@ -211,18 +201,24 @@ def _without_accents(text: str) -> str:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2;
-    of two at least.
+    """Return the longest run of names numbered from 1 (or 0) on, such as Item 1, Item 2.
+
+    A run has two names at least.
     """
     runs: dict[str, list[tuple[int, str]]] = {}
     for name in names:
-        if (match := re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())) is not None:
-            run, number = runs.setdefault(match[1].casefold(), []), int(match[2])
-            if number == run[-1][0] + 1 if run else number < 2:
-                run.append((number, name))
-    return [
-        name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])
-    ]
+        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())
+        if match is None:
+            continue
+        run = runs.setdefault(match[1].casefold(), [])
+        number = int(match[2])
+        expected = (run[-1][0] + 1,) if run else (0, 1)
+        if number in expected:
+            run.append((number, name))
+    longest = max(runs.values(), key=len, default=[])
+    if len(longest) < 2:
+        return []
+    return [name for _, name in longest]
 
 
 # Of a table only the schema is looked at; a pandas column of objects has none, so its first value
@@ -273,10 +269,8 @@ class Roles:
     where: Condition | None = None
     by: Segments | None = None
     times: Times | None = None
-    quantities: bool = (
-        # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
-        False
-    )
+    # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
+    quantities: bool = False
     split: str | None = None
     fold_case: bool = False
     is_named: bool = False  # whether the form was asked for
@@ -288,15 +282,10 @@ class Roles:
 
     @property
     def may_hold_lists(self) -> bool:
-        """Whether each cell of the item column may be a list of items, since nobody named the
-        form.
-        """
-        return (
-            self.form is InputForm.LONG
-            and len(self.values) == 1
-            and self.split is None
-            and not self.is_named
-        )
+        """Whether the cells of the item column may be lists of items: nobody named the form."""
+        if self.is_named or self.split is not None:
+            return False
+        return self.form is InputForm.LONG and len(self.values) == 1
 
     @property
     def rows_at_a_time(self) -> int:
@@ -312,25 +301,24 @@ class Roles:
 
     @property
     def parts(self) -> Segments | None:
-        """What there is a release of each of: segments, or several periods; None for one
-        release.
-        """
-        return self.by if self.by is not None or self.times is None else self.times.parts
+        """The segments, or periods, that have a release each; None for one release."""
+        if self.by is not None or self.times is None:
+            return self.by
+        return self.times.parts
 
     @property
     def choosing(self) -> list[str]:
         """The columns that say which rows are to be read."""
-        named = (each.column for each in (self.by, self.times) if each is not None)
-        return list(dict.fromkeys([*named, *columns_of(self.where)]))
+        columns = [choice.column for choice in (self.by, self.times) if choice is not None]
+        return list(dict.fromkeys([*columns, *columns_of(self.where)]))
 
     @property
     def wanted(self) -> Wanted:
         """What is wanted of the table."""
         items = self.values[0] if self.form in (InputForm.LONG, None) else None
         # A basket's time is that of its earliest row, whether that is to be read or not.
-        return Wanted(
-            self.names, self.rows_at_a_time, items, self.where if self.times is None else None
-        )
+        where = self.where if self.times is None else None
+        return Wanted(self.names, self.rows_at_a_time, items, where)
 
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
@@ -600,9 +588,7 @@ _DELIMITERS = {
 
 @dataclass(frozen=True)
 class ReadAs:
-    """What a source was read as: its form, its dialect, the names of its columns; nothing of what
-    is in it.
-    """
+    """What a source was read as: its form, dialect and names of columns; none of its content."""
 
     kind: str  # of source, in a word or two
     form: str  # an `InputForm`; "lists" for a column of lists, and for lists in memory
@@ -635,61 +621,65 @@ class ReadAs:
         used = {*roles.names}
         form = "lists" if roles.form is None else str(roles.form)
         items = () if roles.form is InputForm.ONE_HOT else roles.values
-        others = tuple(name for name in names if name not in used)
         where = None if roles.where is None else str(roles.where)
         return cls(
-            kind,
-            form,
-            roles.basket,
-            roles.user,
-            items,
-            others,
-            delimiter,
-            encoding,
-            where,
-            roles.split,
+            kind=kind,
+            form=form,
+            baskets=roles.basket,
+            user=roles.user,
+            items=items,
+            others=tuple(name for name in names if name not in used),
+            delimiter=delimiter,
+            encoding=encoding,
+            where=where,
+            split=roles.split,
         )
 
     @property
     def user_like(self) -> str | None:
-        """The first column that looks by its name like a customer's, where no column of users was
-        named; else None.
-        """
-        return (
-            None
-            if self.user is not None
-            else next(filter(suggests_user, (*self.others, *self.baskets)), None)
-        )
+        """The first column that looks by its name like a customer's; None if users are named."""
+        if self.user is not None:
+            return None
+        return next(filter(suggests_user, (*self.others, *self.baskets)), None)
 
     def cautions(self) -> Iterator[str]:
         """Yield warnings about what this reading protects, with parameters marked as in errors."""
         if self.user_like is not None:
             yield (
                 f"column {self.user_like!r} looks like customers, but each basket is protected "
-                f"by itself; "
-                f"give {parameter('user')} {self.user_like!r} to protect all baskets of a "
-                f"customer together"
+                f"by itself; give {parameter('user')} {self.user_like!r} to protect all baskets "
+                f"of a customer together"
             )
 
     def __str__(self) -> str:
         lists = "one list of items per row" if self.items else "one basket per element"
         form = _SENTENCES.get(self.form, lists)
-        columns = [f"user {self.user!r}"] if self.user else []
-        columns += [f"basket {' and '.join(map(repr, self.baskets))}"] if self.baskets else []
-        if self.form == "long":
-            columns.append(f"item {' and '.join(map(repr, self.items))}")
-        elif len(self.items) == 1:
-            columns.append(f"items {self.items[0]!r}")
-        elif self.items:
-            columns.append(f"items {self.items[0]!r} to {self.items[-1]!r}")
-        between = [form + (": " if columns else "") + ", ".join(columns)]
+        columns = ", ".join(self._columns())
+        statements = [f"{form}: {columns}" if columns else form]
         if self.delimiter is not None:
-            between.append(f"separated by {_DELIMITERS.get(self.delimiter, repr(self.delimiter))}")
+            statements.append(f"separated by {_named_delimiter(self.delimiter)}")
         if self.encoding not in (None, "utf-8", "utf-8-sig"):
-            between.append(f"in {self.encoding}")
+            statements.append(f"in {self.encoding}")
         if self.split is not None:
             cut = "line" if self.form in ("lines", "fimi") else "cell"
-            between.append(f"each {cut} split at {_DELIMITERS.get(self.split, repr(self.split))}")
+            statements.append(f"each {cut} split at {_named_delimiter(self.split)}")
         if self.where is not None:
-            between.append(f"where {self.where}")
-        return f"{self.kind}, {'; '.join(between)}"
+            statements.append(f"where {self.where}")
+        return f"{self.kind}, {'; '.join(statements)}"
+
+    def _columns(self) -> Iterator[str]:
+        """Yield each role that columns have, with their names."""
+        if self.user:
+            yield f"user {self.user!r}"
+        if self.baskets:
+            yield f"basket {' and '.join(map(repr, self.baskets))}"
+        if self.form == "long":
+            yield f"item {' and '.join(map(repr, self.items))}"
+        elif len(self.items) == 1:
+            yield f"items {self.items[0]!r}"
+        elif self.items:
+            yield f"items {self.items[0]!r} to {self.items[-1]!r}"
+
+
+def _named_delimiter(delimiter: str) -> str:
+    return _DELIMITERS.get(delimiter, repr(delimiter))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -159,17 +159,21 @@ class Segments:
 
 
 def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None:
-    """Return the segments that a caller names by a column, and a list of texts or integers, or one
-    text with commas.
+    """Return the segments that a caller names, and the column that says a row's; None for none.
 
-    None for no column. max_segments: None for 1. Raises ParameterError for what is missing or out
-    of range.
+    Args:
+        by: The name of the column.
+        segments: A list of texts or whole numbers, or one text with commas.
+        max_segments: In how many of them a unit counts at most; None for 1.
+
+    Raises ParameterError for what is missing or out of range.
     """
     if by is None:
-        for name, value in (("segments", segments), ("max_segments", max_segments)):
+        for option, value in (("segments", segments), ("max_segments", max_segments)):
             if value is not None:
                 raise ParameterError(
-                    f"{parameter(name)} goes with {parameter('by')}: the column that names segments"
+                    f"{parameter(option)} goes with {parameter('by')}: the column that names "
+                    f"segments"
                 )
         return None
     if not isinstance(by, str):
@@ -177,24 +181,25 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
     if segments is None:
         raise ParameterError(
             f"{parameter('by')} needs {parameter('segments')} too: a public list of their names, "
-            f"such as A,B,C "
-            "(a list taken from the data would not be private)"
+            f"such as A,B,C (a list taken from the data would not be private)"
         )
+    names = _segment_names(segments)
+    most = 1 if max_segments is None else max_segments
+    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= len(names):
+        limits = f"a whole number from 1 to that of the segments, {len(names)}"
+        raise _wrong("max_segments", limits, most)
+    return Segments(by, names, most)
+
+
+def _segment_names(segments: Any) -> tuple[str, ...]:
+    """Return the names of segments that a caller lists, all different, as texts."""
     # A set has no order, which decides where a unit counts that has as many baskets in several.
     if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):
         raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
     try:
-        rows = (
-            csv.reader(segments.splitlines(), skipinitialspace=True)
-            if isinstance(segments, str)
-            else [segments]
-        )
-        listed = [
-            name for row in rows for name in row if not isinstance(segments, str) or name.strip()
-        ]
+        listed = _split_names(segments) if isinstance(segments, str) else [*segments]
         for name in listed:
-            whole = hasattr(name, "__index__") and not isinstance(name, bool)
-            if not (isinstance(name, str) or whole) or is_missing(name):
+            if not _may_name_segment(name):
                 raise _wrong("segments", "names, texts or whole numbers", name)
         names = tuple(str(integer_or_text(name)) for name in listed)
         "".join(names).encode()
@@ -212,12 +217,18 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
         )
     if len({*names}) < len(names):
         raise ParameterError(f"{parameter('segments')} names a segment twice; name each once")
-    most = 1 if max_segments is None else max_segments
-    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= len(names):
-        raise _wrong(
-            "max_segments", (f"a whole number from 1 to that of the segments, {len(names)}"), most
-        )
-    return Segments(by, names, most)
+    return names
+
+
+def _split_names(text: str) -> list[str]:
+    """Return the names in a text with commas; an empty one is none."""
+    rows = csv.reader(text.splitlines(), skipinitialspace=True)
+    return [name for row in rows for name in row if name.strip()]
+
+
+def _may_name_segment(name: object) -> bool:
+    is_whole = hasattr(name, "__index__") and not isinstance(name, bool)
+    return (isinstance(name, str) or is_whole) and not is_missing(name)
 
 
 @dataclass(frozen=True)
@@ -344,54 +355,56 @@ class Options:
     every_item: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("item", "basket"):
-            object.__setattr__(self, name, _several_columns(name, getattr(self, name)))
+        object.__setattr__(self, "item", _several_columns("item", self.item))
+        object.__setattr__(self, "basket", _several_columns("basket", self.basket))
         object.__setattr__(self, "split", _one_character("split", self.split))
         if not isinstance(self.fold_case, bool):
             raise _wrong("fold_case", "True or False", self.fold_case)
-        for name in ("user", "items"):
-            if not isinstance(getattr(self, name), str | None):
-                raise _wrong(name, "the name of a column, as text", getattr(self, name))
+        for name, column in (("user", self.user), ("items", self.items)):
+            if not isinstance(column, str | None):
+                raise _wrong(name, "the name of a column, as text", column)
         _check_member("missing_user", self.missing_user, MissingUser)
+        self._check_together()
+        self._check_key("basket", self.basket or ())
+        if self.user is not None:
+            self._check_key("user", (self.user,))
+            if self.times is not None and self.times.column == self.user:
+                raise _same_column("time", "user")
+
+    def _check_together(self) -> None:
+        """Raise ParameterError if an option lacks one that it needs, or excludes another."""
         item, items, basket = parameter("item"), parameter("items"), parameter("basket")
-        problem = None
         if self.missing_user is not None and self.user is None:
-            named = parameter("user")
-            problem = (
-                f"{parameter('missing_user')} needs {named} too: the column that names the "
-                f"user of each row"
+            raise ParameterError(
+                f"{parameter('missing_user')} needs {parameter('user')} too: the column that "
+                f"names the user of each row"
             )
-        elif self.item is not None and self.items is not None:
-            problem = (
+        if self.item is not None and self.items is not None:
+            raise ParameterError(
                 f"{item} and {items} exclude each other: {item} for one row per item, "
                 f"{items} for a list column"
             )
-        elif self.item is not None and self.basket is None:
-            problem = f"{item} needs {basket} too: one row per item takes both column names"
-        elif self.split is not None and len(self.item or ()) > 1:
-            problem = (
+        if self.item is not None and self.basket is None:
+            raise ParameterError(
+                f"{item} needs {basket} too: one row per item takes both column names"
+            )
+        if self.split is not None and len(self.item or ()) > 1:
+            raise ParameterError(
                 f"{parameter('split')} is for one column whose cells are lists of items, "
                 f"and {item} names several"
             )
-        for name, keys in (
-            ("basket", self.basket or ()),
-            ("user", () if self.user is None else (self.user,)),
-        ):
-            key = parameter(name)
-            if not {*(self.item or ()), self.items}.isdisjoint(keys):
-                problem = problem or (
-                    f"{key} and {item if self.item else items} name the same column"
-                )
-            # How many units each segment has would tell of one of them.
-            if self.by is not None and tuple(keys) == (self.by.column,):
-                by = parameter("by")
-                problem = problem or (
-                    f"{by} and {key} name the same column: a segment would be one {name} alone"
-                )
-            if name == "user" and self.times is not None and self.times.column in keys:
-                problem = problem or f"{parameter('time')} and {key} name the same column"
-        if problem is not None:
-            raise ParameterError(problem)
+
+    def _check_key(self, key: str, columns: tuple[str, ...]) -> None:
+        """Raise ParameterError if the columns of a key, a basket or a user, have another role."""
+        item_columns = {*(self.item or ()), self.items}
+        if not item_columns.isdisjoint(columns):
+            raise _same_column(key, "item" if self.item else "items")
+        # How many units each segment has would tell of one of them.
+        if self.by is not None and columns == (self.by.column,):
+            raise ParameterError(
+                f"{parameter('by')} and {parameter(key)} name the same column: a segment would be "
+                f"one {key} alone"
+            )
 
     @property
     def as_text(self) -> bool:
@@ -444,21 +457,22 @@ class Options:
             raise ParameterError(f"{given} cannot be used with {source}, which has no such columns")
 
 
-def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    if given is None:
+def _same_column(first: str, second: str) -> ParameterError:
+    return ParameterError(f"{parameter(first)} and {parameter(second)} name the same column")
+
+
+def _several_columns(name: str, columns: object) -> tuple[str, ...] | None:
+    """Return the columns that a parameter names, by one text or a list of texts; None for none."""
+    if columns is None:
         return None
-    columns = (
-        (given,)
-        if isinstance(given, str)
-        else tuple(given)
-        if isinstance(given, list | tuple)
-        else ()
-    )
-    if not columns or not all(isinstance(column, str) for column in columns):
-        raise _wrong(name, "the name of a column, as text, or a list of such names", given)
+    if isinstance(columns, str):
+        return (columns,)
+    is_list = isinstance(columns, list | tuple)
+    if not is_list or not columns or not all(isinstance(column, str) for column in columns):
+        raise _wrong(name, "the name of a column, as text, or a list of such names", columns)
     if len({*columns}) < len(columns):
         raise ParameterError(f"{parameter(name)} names a column twice; name each once")
-    return columns
+    return tuple(columns)
 
 
 def reading_of(asked: Mapping[str, Any], by: Segments | None = None) -> Options:

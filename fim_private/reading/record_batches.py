@@ -250,23 +250,26 @@ def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
 def choose_rows(
     batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles, source: str
 ) -> pa.RecordBatch:
-    """Return the rows that are to be read by condition, segment and time. columns: what these are
-    looked up in.
+    """Return the rows that are to be read by condition, segment and time.
+
+    columns: what the columns that say so are looked up in.
     """
     stays = passing(roles.where, columns, source) if roles.where is not None else None
     segment: Any = None
     if roles.by is not None:
         segment = segment_numbers(roles.by, columns[roles.by.column])
-        stays = segment.is_valid() if stays is None else pc.and_kleene(stays, segment.is_valid())
-    if roles.times is not None:  # of rows that are not to be read it counts all the same
+        in_segment = segment.is_valid()
+        stays = in_segment if stays is None else pc.and_kleene(stays, in_segment)
+    if roles.times is not None:
+        # The time of a row counts even if the row is not to be read otherwise.
         place = np.zeros(len(batch), dtype=np.int32) if segment is None else numpy_of(segment)
-        place = (
-            place
-            if stays is None
-            else np.where(numpy_of(stays) & ~null_mask(stays), place, np.int32(-1))
-        )
-        segment, day = arrow_of(place), days(columns[roles.times.column], roles.times, source)
-        batch, stays = batch.append_column(DAY, day), day.is_valid() if day.null_count else None
+        if stays is not None:
+            is_read = numpy_of(stays) & ~null_mask(stays)
+            place = np.where(is_read, place, np.int32(-1))
+        segment = arrow_of(place)
+        day = days(columns[roles.times.column], roles.times, source)
+        batch = batch.append_column(DAY, day)
+        stays = day.is_valid() if day.null_count else None
     if segment is not None:
         batch = batch.append_column(SEGMENT, segment)
     return batch if stays is None else batch.filter(stays)
@@ -283,11 +286,11 @@ def without_time(times: Times, source: str) -> DataError:
 
 
 def days(values: pa.Array, times: Times, source: str) -> pa.Array:
-    """Return the day of each time, since 1970-01-01, and null for no time, which may be there if
-    such rows are left out.
+    """Return the day of each time, since 1970-01-01, and null for no time.
 
-    Times without a zone are taken as they stand, others in UTC. Raises DataError for what is no
-    time. Where a format says how texts are written, those that do not fit say no time.
+    There may be no time if such rows are left out. Times without a zone are taken as they stand,
+    others in UTC. Raises DataError for what is no time. Where a format says how texts are written,
+    those that do not fit say no time.
     """
     kind, name = values.type, f"column {times.column!r} of {source}"
     if pa.types.is_dictionary(kind):
@@ -295,30 +298,35 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     if pa.types.is_integer(kind) and times.format is not None:  # such as 20260131
         return days(values.cast(pa.string()), times, source)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        found = _days_of_texts(values, times, name)
+        day = _days_of_texts(values, times, name)
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-        day = (
-            1
-            if pa.types.is_date32(kind)
-            else 86_400 * units["ms" if pa.types.is_date64(kind) else kind.unit]
-        )
-        raw = values.view(pa.int32() if pa.types.is_date32(kind) else pa.int64())
-        found = null_where(values.is_null(), arrow_of(numpy_of(raw).astype(np.int64) // day))
+        day = _days_of_dates(values)
     elif pa.types.is_null(kind):
-        found = pa.nulls(len(values), pa.int64())
+        day = pa.nulls(len(values), pa.int64())
     else:
         raise DataError(
             f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts "
-            f"such as 2026-11-16"
-            f"{_digits_hint(kind)}"
+            f"such as 2026-11-16{_digits_hint(kind)}"
         )
-    if found.null_count and times.missing is None:
+    if day.null_count and times.missing is None:
         raise without_time(times, source)
     limits = np.iinfo(np.int32)
-    return null_where(
-        found.is_null(), arrow_of(np.clip(numpy_of(found), limits.min, limits.max).astype(np.int32))
-    )
+    clipped = np.clip(numpy_of(day), limits.min, limits.max).astype(np.int32)
+    return null_where(day.is_null(), arrow_of(clipped))
+
+
+_TICKS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def _days_of_dates(values: pa.Array) -> pa.Array:
+    """Return the day of each date or timestamp, null for none."""
+    kind = values.type
+    if pa.types.is_date32(kind):
+        raw, ticks_a_day = values.view(pa.int32()), 1
+    else:
+        unit = "ms" if pa.types.is_date64(kind) else kind.unit
+        raw, ticks_a_day = values.view(pa.int64()), 86_400 * _TICKS_A_SECOND[unit]
+    return null_where(values.is_null(), arrow_of(numpy_of(raw).astype(np.int64) // ticks_a_day))
 
 
 def _digits_hint(kind: pa.DataType) -> str:
@@ -328,8 +336,9 @@ def _digits_hint(kind: pa.DataType) -> str:
 
 
 def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
-    """Return the day that each text says, null for none. Raises DataError for a text that is no
-    time.
+    """Return the day that each text says, null for none.
+
+    Raises DataError for a text that is no time.
     """
     encoded = present(values).dictionary_encode()
     moments = [moment_of(text, times.format) for text in encoded.dictionary.to_pylist()]
@@ -337,12 +346,12 @@ def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
     if is_nothing.any() and times.format is None:
         raise DataError(
             f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 "
-            f"14:30, or say with "
-            f"{parameter('time_format')} how they are written, such as '%d/%m/%Y'"
+            f"14:30, or say with {parameter('time_format')} how they are written, such as "
+            f"'%d/%m/%Y'"
         )
     ticks = np.array([moment or 0 for moment in moments], dtype=np.int64)
-    found = null_where(arrow_of(is_nothing), arrow_of(ticks // (86_400 * 10**6)))
-    return found.take(encoded.indices)
+    day = null_where(arrow_of(is_nothing), arrow_of(ticks // (86_400 * 10**6)))
+    return day.take(encoded.indices)
 
 
 def plain(column: Any) -> Any:
@@ -546,9 +555,7 @@ def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
 
 
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
-    """Return which cells of a column say that the basket has the item: (rows,) bool; a null does
-    not.
-    """
+    """Return which cells of a column say that the basket has the item; a null does not: (rows,)."""
     # Errors name it only if it looks like one of ids, for other names may be items.
     is_id = suggests_a_column(name) or suggests_row_number(name)
     where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
@@ -561,22 +568,7 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     if pa.types.is_boolean(kind):
         return numpy_of(column) & ~null_mask(column)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        lower = pc.utf8_lower(present(column).cast(pa.string()))
-        lower = null_where(pc.is_in(lower, value_set=_UNKNOWN), lower)
-        has = pc.is_in(lower, value_set=_TRUE)
-        if counts:
-            is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
-            has = pc.or_(
-                has,
-                pc.and_(is_number, pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)),
-            )
-            lower = null_where(is_number, lower)
-        if (
-            pc.all(pc.or_(pc.or_(has, lower.is_null()), pc.is_in(lower, value_set=_FALSE))).as_py()
-            is False
-        ):
-            raise _no_presence(where, counts)
-        return numpy_of(has)
+        return _presence_of_texts(column, where, counts)
     if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
         raise DataError(
             f"{where} has type {shown_type(kind)}, and a column of an item holds 0 "
@@ -587,18 +579,34 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=counts)
 
 
+def _presence_of_texts(column: pa.Array, where: str, quantities: bool | None) -> NDArray[np.bool_]:
+    """Return which texts say that the basket has the item: (rows,). The rest as `as_presence`."""
+    lower = pc.utf8_lower(present(column).cast(pa.string()))
+    lower = null_where(pc.is_in(lower, value_set=_UNKNOWN), lower)
+    has = pc.is_in(lower, value_set=_TRUE)
+    if quantities:
+        is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
+        is_above_zero = pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)
+        has = pc.or_(has, pc.and_(is_number, is_above_zero))
+        lower = null_where(is_number, lower)
+    has_not = pc.or_(lower.is_null(), pc.is_in(lower, value_set=_FALSE))
+    if pc.all(pc.or_(has, has_not)).as_py() is False:
+        raise _no_presence(where, quantities)
+    return numpy_of(has)
+
+
 def as_presence(
     cells: NDArray[Any], where: str, *, quantities: bool | None = False
 ) -> NDArray[np.bool_]:
-    """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an
-    item.
+    """Return numbers or booleans as booleans.
 
-    where: what errors call them. quantities: whether 0 and more are numbers that do; None for a
-    name like an id's.
+    where: what errors call them. quantities: whether 0 and more are numbers that say whether there
+    is an item; None for a name like an id's. Raises DataError for numbers that do not.
     """
     if cells.dtype == bool:
         return cells
-    if not ((cells >= 0).all() if quantities else ((cells == 0) | (cells == 1)).all()):
+    is_valid = cells >= 0 if quantities else (cells == 0) | (cells == 1)
+    if not is_valid.all():
         raise _no_presence(where, quantities)
     return cells > 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -475,7 +475,7 @@ def _same_column(first: str, second: str) -> ParameterError:
     return ParameterError(f"{parameter(first)} and {parameter(second)} name the same column")
 
 
-def _several_columns(name: str, columns: object) -> tuple[str, ...] | None:
+def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the columns that a parameter names, by one text or a list of texts; None for none."""
     if columns is None:
         return None

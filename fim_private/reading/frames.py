@@ -1,5 +1,4 @@
-"""Purchases in memory: lists of baskets, frames of pandas and polars, matrices, and what libraries
-hand over as Arrow.
+"""Purchases in memory: lists of baskets, frames, matrices, and what libraries hand over as Arrow.
 
 No library is imported for them: a frame can only be here if its library already is.
 """
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from fim_private.errors import DataError
 from fim_private.reading import memory, record_batches
@@ -50,13 +50,10 @@ _FRAME = "the frame"
 
 
 def is_instance(source: object, module: str, *names: str) -> bool:
-    """Tell whether source is one of the classes of these names, without importing the module they
-    are in.
-    """
+    """Tell whether source is of one of these classes, without importing their module."""
     loaded = sys.modules.get(module)
-    return isinstance(
-        source, tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
-    )
+    classes = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
+    return isinstance(source, classes)
 
 
 def is_series(source: object) -> bool:
@@ -204,9 +201,7 @@ def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transact
 
 
 def describe_pandas(frame: Any) -> list[Column]:
-    """Return what is known of the columns of a pandas frame; one of objects is judged by its first
-    value.
-    """
+    """Return what is known of a pandas frame's columns; of objects the first value is looked at."""
     columns = []
     for place, name in enumerate(frame.columns):
         series = frame.iloc[:, place]
@@ -216,15 +211,14 @@ def describe_pandas(frame: Any) -> list[Column]:
         if dtype == "object":
             first = next((value for value in series if not is_missing(value)), None)
             is_list = isinstance(first, _PYTHON_COLLECTIONS)
-            columns.append(Column(name, "lists" if is_list else dtype, is_list))
+            type_name = "lists" if is_list else dtype
+            columns.append(Column(name, type_name, is_list))
             continue
-        named = dtype if pa.types.is_null(kind) else str(kind)
-        is_number = (
-            named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
-        )
-        columns.append(
-            Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number)
-        )
+        type_name = dtype if pa.types.is_null(kind) else str(kind)
+        bare_name = type_name.lower().removeprefix("u")
+        is_number = bare_name.startswith(("int", "float", "double", *_BOOLEAN))
+        is_nested = bool(pa.types.is_nested(kind))
+        columns.append(Column(name, type_name, is_list_type(kind), is_nested, is_number))
     return columns
 
 
@@ -422,39 +416,43 @@ def _exact(value: object) -> object:
 
 def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
     """Read a pandas frame of nothing but items, all boolean, or all sparse; None for another."""
+    is_sparse = all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
+    if is_sparse and not quantities:
+        return _read_sparse_columns(frame)
     dtypes = [str(getattr(dtype, "subtype", dtype)) for dtype in frame.dtypes]
-    labels = Labels(_FRAME)
-    if (
-        all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
-        and not quantities
-    ):
-        arrays = [frame.iloc[:, place].array for place in range(len(dtypes))]
-        rows = [
-            array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")]
-            for array in arrays
-        ]
-        codes = np.repeat(labels.encode(frame.columns.tolist()), [len(each) for each in rows])
-        row = np.concatenate(rows).astype(np.int64)
-        lengths = np.bincount(row, minlength=len(frame))
-        return assemble([KeyedRows(lengths, codes[np.argsort(row, kind="stable")])], labels)
     if not all(dtype in _BOOLEAN for dtype in dtypes):
         return None
+    labels = Labels(_FRAME)
     codes = labels.encode(frame.columns.tolist())
-    return _read_cells(
-        frame.iloc,
-        len(frame),
-        lambda part: part.to_numpy(dtype=bool, na_value=False),
-        codes,
-        labels,
-    )
+
+    def cells(rows: Any) -> Any:
+        return rows.to_numpy(dtype=bool, na_value=False)
+
+    return _read_cells(frame.iloc, len(frame), cells, codes, labels)
+
+
+def _read_sparse_columns(frame: Any) -> Transactions:
+    """Read a pandas frame of sparse columns, which hold the rows that have their item."""
+    labels = Labels(_FRAME)
+    arrays = [frame.iloc[:, place].array for place in range(len(frame.dtypes))]
+    rows_of_columns = [
+        array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")]
+        for array in arrays
+    ]
+    counts = [len(rows) for rows in rows_of_columns]
+    codes = np.repeat(labels.encode(frame.columns.tolist()), counts)
+    row = np.concatenate(rows_of_columns).astype(np.int64)
+    lengths = np.bincount(row, minlength=len(frame))
+    return assemble([KeyedRows(lengths, codes[np.argsort(row, kind="stable")])], labels)
 
 
 def _read_cells(
     rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels
 ) -> Transactions:
+    """Read the rows of a matrix, some at a time. cells: makes booleans of some rows."""
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
-    parts = (cells(rows[start : start + size]) for start in range(0, count, size))
-    return assemble((record_batches.rows_of_cells(part, codes) for part in parts), labels)
+    chunks = (cells(rows[start : start + size]) for start in range(0, count, size))
+    return assemble((record_batches.rows_of_cells(chunk, codes) for chunk in chunks), labels)
 
 
 def _read_array(array: Any, options: Options) -> Transactions:
@@ -463,14 +461,15 @@ def _read_array(array: Any, options: Options) -> Transactions:
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(
             f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
-            f"{array.dtype}; "
-            "use array.astype(bool), or a list of lists of items"
+            f"{array.dtype}; use array.astype(bool), or a list of lists of items"
         )
     labels = Labels("the array")
     codes = labels.encode(arrow_of(np.arange(array.shape[1])))
-    return _read_cells(
-        array, len(array), lambda part: as_presence(part, "the array"), codes, labels
-    )
+
+    def cells(rows: NDArray[Any]) -> NDArray[np.bool_]:
+        return as_presence(rows, "the array")
+
+    return _read_cells(array, len(array), cells, codes, labels)
 
 
 def _read_sparse(matrix: Any, options: Options) -> Transactions:
@@ -487,9 +486,8 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
     def chunk(first: int) -> KeyedRows:
         bounds = rows.indptr[first : first + size + 1]
         inside = slice(bounds[0], bounds[-1])
-        codes = np.where(
-            rows.data[inside] != 0, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1)
-        )
+        has = rows.data[inside] != 0
+        codes = np.where(has, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1))
         return KeyedRows(np.diff(bounds).astype(np.int64), codes)
 
     return assemble(map(chunk, range(0, max(1, len(rows.indptr) - 1), size)), labels)
@@ -499,9 +497,7 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
 
 
 def polars_to_arrow(frame: Any) -> pa.Table:
-    """Return a polars frame as an Arrow table. Raises DataError for a type that polars cannot hand
-    on.
-    """
+    """Return a polars frame as an Arrow table. Raises DataError if polars cannot make it."""
     try:
         return frame.to_arrow()
     except BaseException as error:  # a panic of Rust is no Exception
@@ -513,8 +509,9 @@ def polars_to_arrow(frame: Any) -> pa.Table:
 
 
 def arrow_object(source: Any) -> ArrowSource | None:
-    """Return an object as a table that is read in parts; None for what is none of these. Raises
-    ArrowException.
+    """Return an object that Arrow or DuckDB reads in batches as a source; None for another.
+
+    Raises ArrowException.
     """
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return table_source(source)
@@ -522,21 +519,27 @@ def arrow_object(source: Any) -> ArrowSource | None:
 
         def scanned(wanted: Wanted) -> Iterator[pa.RecordBatch]:
             # Little is read ahead: what is in flight stays small beside what was read.
-            ahead = {"batch_readahead": 1, "fragment_readahead": 1}
-            return iter(
-                source.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches()
+            scanner = source.scanner(
+                wanted.names,
+                batch_size=wanted.rows_at_a_time,
+                batch_readahead=1,
+                fragment_readahead=1,
             )
+            return iter(scanner.to_batches())
 
         return ArrowSource("the dataset", source.schema, scanned, kind="dataset")
     if is_instance(source, "pyarrow.dataset", "Scanner"):
         return table_source(source.to_reader())
-    return _relation(source) if is_instance(source, "duckdb", "DuckDBPyRelation") else None
+    if is_instance(source, "duckdb", "DuckDBPyRelation"):
+        return _relation(source)
+    return None
 
 
 def _relation(relation: Any) -> ArrowSource:
     def reader(relation: Any, rows: int) -> pa.RecordBatchReader:
-        # before DuckDB 1.4
-        return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(rows)
+        if hasattr(relation, "to_arrow_reader"):
+            return relation.to_arrow_reader(rows)
+        return relation.fetch_arrow_reader(rows)  # before DuckDB 1.4
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted.names)
@@ -563,23 +566,21 @@ def _duckdb_errors() -> Iterator[None]:
 
 
 def list_table(source: Any, names: list[str]) -> ArrowSource | None:
-    """Return an object as a table that has a list of items in these columns; None for what is
-    none.
-    """
-    if (table := arrow_object(source)) is not None:
+    """Return an object as a table that has a list of items in these columns; None for no table."""
+    table = arrow_object(source)
+    if table is not None:
         return table
     if is_instance(source, "polars", "LazyFrame"):
         source = source.collect()
-    if not (
-        is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame")
-    ):
+    is_pandas = is_instance(source, "pandas", "DataFrame")
+    if not is_pandas and not is_instance(source, "polars", "DataFrame"):
         return _stream(source)
     try:
         if names and {*names} <= {*source.columns}:
             source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
-        return table_source(
-            polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source)
-        )
+        if hasattr(source, "to_arrow"):
+            return table_source(polars_to_arrow(source))
+        return table_source(pa.table(source))
     except (TypeError, ValueError, OverflowError):
         raise DataError(
             "the frame cannot be read as a catalogue; give a list of the items"
@@ -587,10 +588,9 @@ def list_table(source: Any, names: list[str]) -> ArrowSource | None:
 
 
 def _stream(source: Any) -> ArrowSource | None:
-    if (
-        not hasattr(source, "__arrow_c_stream__")
-        or is_series(source)
-        or isinstance(source, pa.ChunkedArray)
-    ):
+    """Return an object that hands over a stream of Arrow batches as a source; None for another."""
+    if is_series(source) or isinstance(source, pa.ChunkedArray):
+        return None
+    if not hasattr(source, "__arrow_c_stream__"):
         return None
     return table_source(pa.RecordBatchReader.from_stream(source))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter, unclear
@@ -65,18 +65,14 @@ _ROW_NUMBER = re.compile(
 
 
 def suggests_date(name: object) -> bool:
-    """Tell whether a column looks by its name like the day, or the time, of a purchase, such as
-    order_date.
-    """
+    """Tell whether a column looks by its name like when a purchase was, such as order_date."""
     words = re.findall(r"[a-z]+", str(name).casefold())
     is_marked = len(words) > 1 and words[-1] in _DATE_WORDS
     return (is_marked or _fits(name, _DATE)) and not suggests_another_date(name)
 
 
 def suggests_another_date(name: object) -> bool:
-    """Tell whether a column looks by its name like a date that is no purchase's, such as
-    date_of_birth.
-    """
+    """Tell whether a column looks by its name like another date, such as date_of_birth."""
     return _fits(name, _OTHER_DATE)
 
 
@@ -101,17 +97,13 @@ def suggests_quantity(name: object) -> bool:
 
 
 def suggests_row_number(name: object) -> bool:
-    """Tell whether a column looks by its name like the numbers of the rows, which programs write
-    beside a table.
-    """
+    """Tell whether a column looks by its name like row numbers, which programs often add."""
     letters = re.sub(r"[^a-z0-9#]", "", str(name).casefold())
     return _ROW_NUMBER.fullmatch(letters) is not None
 
 
 def suggests_a_column(name: object) -> bool:
-    """Tell whether a text looks like the name of a column of purchases, rather than like an
-    item.
-    """
+    """Tell whether a text looks like the name of a column of purchases, not like an item."""
     return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
 
 
@@ -122,39 +114,44 @@ def suggested(names: Sequence[str]) -> list[list[str]]:
 
 
 def likely_keys(names: Sequence[str]) -> dict[str, str]:
-    """Return options for the user and the basket that names of columns suggest; none if they do
-    not.
-    """
+    """Return the options for the user and the basket that names of columns suggest."""
     _, baskets, users, _ = suggested(names)
-    keys = {"user": users[0]} if users else {}
+    keys = {}
+    if users:
+        keys["user"] = users[0]
     ids = [name for name in baskets if name not in users[:1]]
-    return keys | ({"basket": ids[0]} if ids else {})
+    if ids:
+        keys["basket"] = ids[0]
+    return keys
 
 
 def likely_roles(names: Sequence[str]) -> dict[str, Any]:
-    """Return options for one row per item, user, basket and item, that names of columns suggest;
-    none if they do not.
+    """Return the options for one row per item that names of columns suggest; none if they do not.
 
     Without a basket's name a visit is named by its customer and its day.
     """
     items, baskets, users, days = suggested(names)
-    if (order := _order_of_shopify(names)) is not None:
-        baskets, items = [order], [name for name in items if _is_line_item(name)]
-    keys = [name for name in baskets if name not in users[:1]][:1] or [
-        *users[:1],
-        *(days[:1] if users else []),
-    ]
-    items = [name for name in items if name not in (*users[:1], *keys, *numbered(names))]
-    if not keys or not items:
+    order = _order_of_shopify(names)
+    if order is not None:
+        baskets = [order]
+        items = [name for name in items if _is_line_item(name)]
+    user = users[:1]
+    basket = [name for name in baskets if name not in user][:1]
+    if user and not basket:
+        basket = [*user, *days[:1]]
+    items = [name for name in items if name not in (*user, *basket, *numbered(names))]
+    if not basket or not items:
         return {}
-    user = {"user": users[0]} if users else {}
-    return {**user, "basket": keys[0] if len(keys) == 1 else keys, "item": _best_item(items)}
+    roles: dict[str, Any] = {}
+    if user:
+        roles["user"] = user[0]
+    roles["basket"] = basket[0] if len(basket) == 1 else basket
+    roles["item"] = _best_item(items)
+    return roles
 
 
 def likely_options(names: Sequence[str]) -> dict[str, Any]:
-    """Return options for a table that names of columns suggest, of any form; none if they do
-    not.
-    """
+    """Return the options for a table of any form that names of columns suggest."""
     if numbered(names):
         return {"input_format": str(InputForm.WIDE), **likely_keys(names)}
     return likely_roles(names)
@@ -171,27 +168,20 @@ def _is_line_item(name: str) -> bool:
 
 
 def _best_item(names: Sequence[str]) -> str:
-    """Return the column to mine first: of names rather than of codes, and no category if there is a
-    product.
-    """
+    """Return the column to mine first: of products, not categories, and of names, not codes."""
     products = [name for name in names if not _fits(name, _CATEGORY)] or names
     named = [name for name in products if _fits(name, _ITEM_NAME)]
     return (named or products)[-1]
 
 
 def named_roles(roles: Mapping[str, Any]) -> str:
-    """Return what an error says of likely roles: which options to give, and how to protect
-    customers.
-    """
-    both = " and ".join(
-        _named_role(name, roles[name]) for name in ("basket", "item") if name in roles
-    )
+    """Return what an error says of likely roles: the options, and how to protect customers."""
+    named = [_named_role(name, roles[name]) for name in ("basket", "item") if name in roles]
+    basket_and_item = " and ".join(named)
     if "user" not in roles:
-        return both
-    return (
-        f"{both}, and {_named_role('user', roles['user'])} to protect each customer, not only "
-        f"each basket"
-    )
+        return basket_and_item
+    user = _named_role("user", roles["user"])
+    return f"{basket_and_item}, and {user} to protect each customer, not only each basket"
 
 
 def _named_role(name: str, columns: str | list[str]) -> str:
@@ -211,18 +201,24 @@ def _without_accents(text: str) -> str:
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return the longest run of names that are numbered from 1 (or 0) on, such as Item 1, Item 2;
-    of two at least.
+    """Return the longest run of names numbered from 1 (or 0) on, such as Item 1, Item 2.
+
+    A run has two names at least.
     """
     runs: dict[str, list[tuple[int, str]]] = {}
     for name in names:
-        if (match := re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())) is not None:
-            run, number = runs.setdefault(match[1].casefold(), []), int(match[2])
-            if number == run[-1][0] + 1 if run else number < 2:
-                run.append((number, name))
-    return [
-        name for _, name in max((run for run in runs.values() if len(run) > 1), key=len, default=[])
-    ]
+        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())
+        if match is None:
+            continue
+        run = runs.setdefault(match[1].casefold(), [])
+        number = int(match[2])
+        expected = (run[-1][0] + 1,) if run else (0, 1)
+        if number in expected:
+            run.append((number, name))
+    longest = max(runs.values(), key=len, default=[])
+    if len(longest) < 2:
+        return []
+    return [name for _, name in longest]
 
 
 # Of a table only the schema is looked at; a pandas column of objects has none, so its first value
@@ -273,10 +269,8 @@ class Roles:
     where: Condition | None = None
     by: Segments | None = None
     times: Times | None = None
-    quantities: bool = (
-        # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
-        False
-    )
+    # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
+    quantities: bool = False
     split: str | None = None
     fold_case: bool = False
     is_named: bool = False  # whether the form was asked for
@@ -288,15 +282,10 @@ class Roles:
 
     @property
     def may_hold_lists(self) -> bool:
-        """Whether each cell of the item column may be a list of items, since nobody named the
-        form.
-        """
-        return (
-            self.form is InputForm.LONG
-            and len(self.values) == 1
-            and self.split is None
-            and not self.is_named
-        )
+        """Whether the cells of the item column may be lists of items: nobody named the form."""
+        if self.is_named or self.split is not None:
+            return False
+        return self.form is InputForm.LONG and len(self.values) == 1
 
     @property
     def rows_at_a_time(self) -> int:
@@ -312,30 +301,28 @@ class Roles:
 
     @property
     def parts(self) -> Segments | None:
-        """What there is a release of each of: segments, or several periods; None for one
-        release.
-        """
-        return self.by if self.by is not None or self.times is None else self.times.parts
+        """The segments, or periods, that have a release each; None for one release."""
+        if self.by is not None or self.times is None:
+            return self.by
+        return self.times.parts
 
     @property
     def choosing(self) -> list[str]:
         """The columns that say which rows are to be read."""
-        named = (each.column for each in (self.by, self.times) if each is not None)
-        return list(dict.fromkeys([*named, *columns_of(self.where)]))
+        columns = [choice.column for choice in (self.by, self.times) if choice is not None]
+        return list(dict.fromkeys([*columns, *columns_of(self.where)]))
 
     @property
     def wanted(self) -> Wanted:
         """What is wanted of the table."""
         items = self.values[0] if self.form in (InputForm.LONG, None) else None
         # A basket's time is that of its earliest row, whether that is to be read or not.
-        return Wanted(
-            self.names, self.rows_at_a_time, items, self.where if self.times is None else None
-        )
+        where = self.where if self.times is None else None
+        return Wanted(self.names, self.rows_at_a_time, items, where)
 
 
 def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
-    """Return the form of a table, and the roles of its columns. source: what errors call the
-    source.
+    """Return the form of a table, and the roles of its columns. source: what errors call it.
 
     Raises DataError for a column that is missing, is there twice or cannot have its role, and where
     the form is not clear. Raises ParameterError for a form that does not go with the columns named.
@@ -345,82 +332,116 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
         raise ParameterError(
             f"{parameter('input_format')} {form} is a form of text, and {source} is a table"
         )
-    if (
-        columns
-        and options.given()
-        and form is None
-        and all(column.is_boolean for column in columns)
-    ):
+    all_boolean = all(column.is_boolean for column in columns)
+    if columns and all_boolean and form is None and options.given():
         options.refuse_columns("a table of one true/false column per item")
-    for _, name in options.named():
-        _column(columns, name, source)
-    by, time = (getattr(each, "column", None) for each in (options.by, options.times))
-    keys = tuple(
-        key for key in (*(options.basket or ()), options.user, by, time) if key is not None
-    )
-    for key in keys:
-        if (column := _column(columns, key, source)).is_nested:
-            _wrong_type(column, source, "times" if key == time else "an identifier")
-    # What rows are chosen by is no item, unless it is named as one.
-    chosen_by = (*keys, *columns_of(options.where))
-    others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
-    # An id among numbers shows when it is read: it is not 0 or 1.
-    alike = len({column.is_boolean for column in others}) == 1 and all(
-        column.is_number for column in others
-    )
-    values: tuple[str, ...]
-    if form in (InputForm.WIDE, InputForm.ONE_HOT):
-        values = _item_columns(form, others, options, source)
-    elif options.item is not None or form is InputForm.LONG:
-        form, values = InputForm.LONG, _of_long(columns, options, source)
-    elif options.items is None and alike and not (form is None and _likely(others, options)):
-        form, values = InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
-    else:
-        values = (
-            options.items if options.items is not None else _only_list(columns, options, source),
-        )
-        column = _column(columns, values[0], source)
-        if not column.is_list and options.split is None:
-            more = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
-            _wrong_type(column, source, "lists of items", more)
+    _check_named(columns, options, source)
+    form, values = _form_and_items(columns, options, source)
     if options.split is not None:
-        if form not in (InputForm.LONG, None):
-            raise ParameterError(
-                f"leave out {parameter('split')}: in form {form} a cell is never a list of items"
-            )
-        column = _column(columns, values[0], source)
-        if column.is_nested or column.is_list or column.is_number:
-            _wrong_type(column, source, "texts to split")
-    units = not options.every_item
-    return Roles(
+        _check_split(form, _column(columns, values[0], source), source)
+    missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
+    roles = Roles(
         form,
         values,
-        options.basket or () if units else (),
-        options.user if units else None,
-        None if options.missing_user is None else MissingUser(options.missing_user),
-        options.where if units else None,
-        options.by if units else None,
-        options.times if units else None,
+        missing_user=missing_user,
         quantities=options.dialect.form is InputForm.ONE_HOT,
         split=options.split,
         fold_case=options.fold_case,
         is_named=options.dialect.form is not None,
     )
+    if options.every_item:  # the items of all rows: no column groups them or chooses among them
+        return roles
+    return replace(
+        roles,
+        basket=options.basket or (),
+        user=options.user,
+        where=options.where,
+        by=options.by,
+        times=options.times,
+    )
+
+
+def _check_named(columns: Sequence[Column], options: Options, source: str) -> None:
+    """Raise DataError if a column that was named is missing, is there twice or cannot be a key."""
+    for _, name in options.named():
+        _column(columns, name, source)
+    time = None if options.times is None else options.times.column
+    for key in _keys(options):
+        column = _column(columns, key, source)
+        if column.is_nested:
+            content = "times" if key == time else "an identifier"
+            _wrong_type(column, source, content)
+
+
+def _keys(options: Options) -> list[str]:
+    """Return the columns that name a row's basket, user, segment and time."""
+    keys = list(options.basket or ())
+    if options.user is not None:
+        keys.append(options.user)
+    if options.by is not None:
+        keys.append(options.by.column)
+    if options.times is not None:
+        keys.append(options.times.column)
+    return keys
+
+
+def _form_and_items(
+    columns: Sequence[Column], options: Options, source: str
+) -> tuple[InputForm | None, tuple[str, ...]]:
+    """Return the form of a table, None for a column of lists, and its columns of items."""
+    form = options.dialect.form
+    # A column that rows are chosen by is no item, unless it is named as one.
+    chosen_by = (*_keys(options), *columns_of(options.where))
+    others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
+    if form in (InputForm.WIDE, InputForm.ONE_HOT):
+        return form, _item_columns(form, others, options, source)
+    if options.item is not None or form is InputForm.LONG:
+        return InputForm.LONG, _of_long(columns, options, source)
+    if options.items is None and _may_be_one_hot(others) and not _likely(others, options):
+        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
+    name = options.items
+    if name is None:
+        name = _only_list(columns, options, source)
+    column = _column(columns, name, source)
+    if not column.is_list and options.split is None:
+        hint = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
+        _wrong_type(column, source, "lists of items", hint)
+    return None, (name,)
+
+
+def _may_be_one_hot(columns: Sequence[Column]) -> bool:
+    """Tell whether all columns are booleans, or all are numbers.
+
+    An id among numbers shows when it is read: it is not 0 or 1.
+    """
+    is_of_one_kind = len({column.is_boolean for column in columns}) == 1
+    return is_of_one_kind and all(column.is_number for column in columns)
+
+
+def _check_split(form: InputForm | None, column: Column, source: str) -> None:
+    """Raise an error if the cells of the column of items cannot be split."""
+    if form not in (InputForm.LONG, None):
+        raise ParameterError(
+            f"leave out {parameter('split')}: in form {form} a cell is never a list of items"
+        )
+    if column.is_nested or column.is_list or column.is_number:
+        _wrong_type(column, source, "texts to split")
 
 
 def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+    """Return the columns that name the item of a row, where there is one row per item."""
     if options.item is None or options.basket is None:
         raise ParameterError(
             f"{parameter('input_format')} long needs both {parameter('basket')} and "
-            f"{parameter('item')}, "
-            "the columns of one row per item"
+            f"{parameter('item')}, the columns of one row per item"
         )
-    for column in (_column(columns, name, source) for name in options.item):
+    for name in options.item:
+        column = _column(columns, name, source)
         if column.is_list:
-            problem = (
-                f"holds lists: name it with {parameter('items')} instead of {parameter('item')}"
+            raise DataError(
+                f"column {name!r} of {source} holds lists: name it with {parameter('items')} "
+                f"instead of {parameter('item')}"
             )
-            raise DataError(f"column {column.name!r} of {source} {problem}")
         if column.is_nested:
             _wrong_type(column, source, "an item")
     return tuple(options.item)
@@ -429,11 +450,13 @@ def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[
 def _item_columns(
     form: InputForm, others: Sequence[Column], options: Options, source: str
 ) -> tuple[str, ...]:
-    if options.item is not None or options.items is not None:
-        named = parameter("item" if options.item is not None else "items")
-        raise ParameterError(
-            f"{named} does not go with {parameter('input_format')} {form}: it has many such columns"
-        )
+    """Return the columns of items of a wide or one-hot table. others: those with no other role."""
+    for option, value in (("item", options.item), ("items", options.items)):
+        if value is not None:
+            raise ParameterError(
+                f"{parameter(option)} does not go with {parameter('input_format')} {form}: "
+                f"it has many such columns"
+            )
     names = [column.name for column in others]
     if len(set(names)) < len(names):
         raise DataError(f"{source} has two columns of one name; rename one, or leave it out")
@@ -448,92 +471,101 @@ def _item_columns(
 
 
 def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
+    """Return the only column of lists. Raises DataError if there is none, or several."""
     keys = (*(options.basket or ()), options.user)
-    found = [column.name for column in columns if column.is_list and column.name not in keys]
-    if len(found) == 1:
-        return found[0]
-    places = numbered([str(column.name) for column in columns])
-    advised: dict[str, Any] = {}
-    if not found and (roles := _likely(columns, options)):
-        problem = f"looks like one row per item: give {named_roles(roles)}"
-        advised = roles
-    elif not found and any(column.is_boolean for column in columns):
+    lists = [column.name for column in columns if column.is_list and column.name not in keys]
+    if len(lists) == 1:
+        return lists[0]
+    if lists:
+        raise _without_form(columns, f"{source} has several list columns")
+    roles = _likely(columns, options)
+    if roles:
+        raise unclear(f"{source} looks like one row per item: give {named_roles(roles)}", roles)
+    if any(column.is_boolean for column in columns):
         problem = (
-            f"has columns of booleans and others; if booleans are items, name the others with "
-            f"{parameter('basket')} or "
-            f"{parameter('user')}, or leave them out; it has {listing(columns)}"
+            f"{source} has columns of booleans and others; if booleans are items, name the others "
+            f"with {parameter('basket')} or {parameter('user')}, or leave them out; it has "
+            f"{listing(columns)}"
         )
-    elif not found and places:
-        wide = f"{parameter('input_format')} wide"
+        raise unclear(problem, {})
+    names = [str(column.name) for column in columns]
+    places = numbered(names)
+    if places:
         problem = (
-            f"has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: say {wide}"
+            f"{source} has a column for each place in a basket, {places[0]!r} to {places[-1]!r}: "
+            f"say {parameter('input_format')} wide"
         )
-        named = likely_keys([str(column.name) for column in columns])
-        advised = {"input_format": str(InputForm.WIDE), **named}
-    else:
-        problem = (
-            f"has {'several list columns' if found else 'no list column'}: name it with "
-            f"{parameter('items')}, or "
-            f"{parameter('basket')} and {parameter('item')} for a row per item, or "
-            f"{parameter('input_format')} "
-            f"one-hot for one per item; it has {listing(columns)}"
-        )
-    raise unclear(f"{source} {problem}", advised)
+        raise unclear(problem, {"input_format": str(InputForm.WIDE), **likely_keys(names)})
+    raise _without_form(columns, f"{source} has no list column")
+
+
+def _without_form(columns: Sequence[Column], problem: str) -> DataError:
+    """Return the error for a table of which no form is likelier than the others."""
+    return unclear(
+        f"{problem}: name it with {parameter('items')}, or {parameter('basket')} and "
+        f"{parameter('item')} for a row per item, or {parameter('input_format')} one-hot for one "
+        f"per item; it has {listing(columns)}",
+        {},
+    )
 
 
 def _likely(columns: Iterable[Column], options: Options) -> dict[str, Any]:
-    """Return the options that the names of columns suggest, and nobody gave. Booleans are items of
-    a one-hot table.
+    """Return the options that the names of columns suggest, and nobody gave.
+
+    Booleans are items of a one-hot table.
     """
     names = [
         column.name for column in columns if isinstance(column.name, str) and not column.is_boolean
     ]
-    given, named = options.given(), [column for _, column in options.named()]
+    options_given = options.given()
+    columns_named = [column for _, column in options.named()]
     return {
-        name: one
-        for name, one in likely_roles(names).items()
-        if name not in given and one not in named
+        option: role
+        for option, role in likely_roles(names).items()
+        if option not in options_given and role not in columns_named
     }
 
 
 def listing(columns: Iterable[Column]) -> str:
-    """Return names and types of columns for an error: the first 20, none that may be an item of a
-    one-hot table.
+    """Return names and types of columns for an error: the first 20 that cannot be items.
 
-    Those are of booleans; and of numbers, unless they look like columns of purchases, where there
-    is little else.
+    The columns of a one-hot table are items. They are of booleans; or of numbers, unless they look
+    like columns of purchases, where there is little else.
     """
     columns = list(columns)
     numbers = sum(column.is_number for column in columns)
     is_boolean = any(column.is_boolean for column in columns)
     may_be_items = not is_boolean and _FEW_COLUMNS < len(columns) <= numbers + _FEW_COLUMNS
-    named = [
-        column
-        for column in columns
-        if not column.is_boolean
-        and not (may_be_items and column.is_number and not suggests_a_column(column.name))
-    ]
-    listed = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in named]
-    more = [f"and {len(listed) - _LISTED_COLUMNS} more"] if len(listed) > _LISTED_COLUMNS else []
-    if len(named) < len(columns):  # a one-hot frame with something else beside it
+    shown = [column for column in columns if not column.is_boolean]
+    if may_be_items:
+        shown = [
+            column for column in shown if not column.is_number or suggests_a_column(column.name)
+        ]
+    described = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in shown]
+    listed = described[:_LISTED_COLUMNS]
+    if len(described) > _LISTED_COLUMNS:
+        listed.append(f"and {len(described) - _LISTED_COLUMNS} more")
+    if len(shown) < len(columns):  # a one-hot frame with something else beside it
         kinds = "numbers" if may_be_items else "booleans"
-        more.append(f"columns of {kinds}, whose names may be items and are not shown")
-    return ", ".join(listed[:_LISTED_COLUMNS] + more)
+        listed.append(f"columns of {kinds}, whose names may be items and are not shown")
+    return ", ".join(listed)
 
 
 def _column(columns: Sequence[Column], name: str, source: str) -> Column:
-    found = [column for column in columns if column.name == name]
-    if not found:
+    """Return the column of a name. Raises DataError if there is none, or more than one."""
+    matching = [column for column in columns if column.name == name]
+    if not matching:
         raise DataError(f"{source} has no column {name!r}; it has {listing(columns)}")
-    if len(found) > 1:
+    if len(matching) > 1:
         raise DataError(f"{source} has more than one column {name!r}; rename all but one")
-    return found[0]
+    return matching[0]
 
 
-def _wrong_type(column: Column, source: str, wanted: str, more: str = "") -> NoReturn:
+def _wrong_type(column: Column, source: str, content: str, hint: str = "") -> NoReturn:
+    """Raise DataError for a column whose type cannot hold this content."""
     raise DataError(
         f"column {column.name!r} of {source} has type {shown_type(column.kind)}, "
-        f"which does not hold {wanted}; name another column, or convert this one{more}"
+        f"which does not hold {content}; name another column, or convert this one{hint}"
     )
 
 
@@ -556,9 +588,7 @@ _DELIMITERS = {
 
 @dataclass(frozen=True)
 class ReadAs:
-    """What a source was read as: its form, its dialect, the names of its columns; nothing of what
-    is in it.
-    """
+    """What a source was read as: its form, dialect and names of columns; none of its content."""
 
     kind: str  # of source, in a word or two
     form: str  # an `InputForm`; "lists" for a column of lists, and for lists in memory
@@ -591,61 +621,65 @@ class ReadAs:
         used = {*roles.names}
         form = "lists" if roles.form is None else str(roles.form)
         items = () if roles.form is InputForm.ONE_HOT else roles.values
-        others = tuple(name for name in names if name not in used)
         where = None if roles.where is None else str(roles.where)
         return cls(
-            kind,
-            form,
-            roles.basket,
-            roles.user,
-            items,
-            others,
-            delimiter,
-            encoding,
-            where,
-            roles.split,
+            kind=kind,
+            form=form,
+            baskets=roles.basket,
+            user=roles.user,
+            items=items,
+            others=tuple(name for name in names if name not in used),
+            delimiter=delimiter,
+            encoding=encoding,
+            where=where,
+            split=roles.split,
         )
 
     @property
     def user_like(self) -> str | None:
-        """The first column that looks by its name like a customer's, where no column of users was
-        named; else None.
-        """
-        return (
-            None
-            if self.user is not None
-            else next(filter(suggests_user, (*self.others, *self.baskets)), None)
-        )
+        """The first column that looks by its name like a customer's; None if users are named."""
+        if self.user is not None:
+            return None
+        return next(filter(suggests_user, (*self.others, *self.baskets)), None)
 
     def cautions(self) -> Iterator[str]:
         """Yield warnings about what this reading protects, with parameters marked as in errors."""
         if self.user_like is not None:
             yield (
                 f"column {self.user_like!r} looks like customers, but each basket is protected "
-                f"by itself; "
-                f"give {parameter('user')} {self.user_like!r} to protect all baskets of a "
-                f"customer together"
+                f"by itself; give {parameter('user')} {self.user_like!r} to protect all baskets "
+                f"of a customer together"
             )
 
     def __str__(self) -> str:
         lists = "one list of items per row" if self.items else "one basket per element"
         form = _SENTENCES.get(self.form, lists)
-        columns = [f"user {self.user!r}"] if self.user else []
-        columns += [f"basket {' and '.join(map(repr, self.baskets))}"] if self.baskets else []
-        if self.form == "long":
-            columns.append(f"item {' and '.join(map(repr, self.items))}")
-        elif len(self.items) == 1:
-            columns.append(f"items {self.items[0]!r}")
-        elif self.items:
-            columns.append(f"items {self.items[0]!r} to {self.items[-1]!r}")
-        between = [form + (": " if columns else "") + ", ".join(columns)]
+        columns = ", ".join(self._columns())
+        statements = [f"{form}: {columns}" if columns else form]
         if self.delimiter is not None:
-            between.append(f"separated by {_DELIMITERS.get(self.delimiter, repr(self.delimiter))}")
+            statements.append(f"separated by {_named_delimiter(self.delimiter)}")
         if self.encoding not in (None, "utf-8", "utf-8-sig"):
-            between.append(f"in {self.encoding}")
+            statements.append(f"in {self.encoding}")
         if self.split is not None:
             cut = "line" if self.form in ("lines", "fimi") else "cell"
-            between.append(f"each {cut} split at {_DELIMITERS.get(self.split, repr(self.split))}")
+            statements.append(f"each {cut} split at {_named_delimiter(self.split)}")
         if self.where is not None:
-            between.append(f"where {self.where}")
-        return f"{self.kind}, {'; '.join(between)}"
+            statements.append(f"where {self.where}")
+        return f"{self.kind}, {'; '.join(statements)}"
+
+    def _columns(self) -> Iterator[str]:
+        """Yield each role that columns have, with their names."""
+        if self.user:
+            yield f"user {self.user!r}"
+        if self.baskets:
+            yield f"basket {' and '.join(map(repr, self.baskets))}"
+        if self.form == "long":
+            yield f"item {' and '.join(map(repr, self.items))}"
+        elif len(self.items) == 1:
+            yield f"items {self.items[0]!r}"
+        elif self.items:
+            yield f"items {self.items[0]!r} to {self.items[-1]!r}"
+
+
+def _named_delimiter(delimiter: str) -> str:
+    return _DELIMITERS.get(delimiter, repr(delimiter))

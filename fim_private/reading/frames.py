@@ -1,5 +1,4 @@
-"""Purchases in memory: lists of baskets, frames of pandas and polars, matrices, and what libraries
-hand over as Arrow.
+"""Purchases in memory: lists of baskets, frames, matrices, and what libraries hand over as Arrow.
 
 No library is imported for them: a frame can only be here if its library already is.
 """
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from fim_private.errors import DataError
 from fim_private.reading import memory, record_batches
@@ -50,13 +50,10 @@ _FRAME = "the frame"
 
 
 def is_instance(source: object, module: str, *names: str) -> bool:
-    """Tell whether source is one of the classes of these names, without importing the module they
-    are in.
-    """
+    """Tell whether source is of one of these classes, without importing their module."""
     loaded = sys.modules.get(module)
-    return isinstance(
-        source, tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
-    )
+    classes = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
+    return isinstance(source, classes)
 
 
 def is_series(source: object) -> bool:
@@ -123,57 +120,74 @@ def _is_bare_relation(relation: Any) -> bool:
 
 def read_object(source: Any, options: Options) -> Transactions:
     """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
-    if (table := arrow_object(source)) is not None:
+    table = arrow_object(source)
+    if table is not None:
         return read_arrow(table, options)
     if is_instance(source, "pandas", "DataFrame"):
         return _read_pandas(source, options)
     if is_instance(source, "polars", "DataFrame", "LazyFrame"):
-        source = source.collect() if hasattr(source, "collect") else source
-        # Arrow would be given the addresses of Python objects, in place of what they are.
-        objects = [name for name, dtype in source.schema.items() if str(dtype) == "Object"]
-        if named := [name for _, name in options.named() if name in objects]:
-            column = f"column {named[0]!r} of the frame"
-            raise DataError(f"{column} holds Python objects; cast it to strings or integers first")
-        return read_arrow(table_source(polars_to_arrow(source.drop(objects))), options)
+        return _read_polars(source, options)
     if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
         return _read_sparse(source, options)
     if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
         return _read_array(source, options)
-    for is_other, instead in (
-        (isinstance(source, Mapping), "give its values()"),
-        (hasattr(source, "readline"), "give the path of the file"),
-        (
-            type(source).__name__.endswith("GroupBy"),
-            ("give the items of each group: groupby(...)[...].agg(list)"),
-        ),
-    ):
-        if is_other:
-            raise DataError(f"cannot read baskets from {type(source).__name__}; {instead}")
+    _refuse_near_misses(source)
     array = as_arrow(source) if is_series(source) else source
     if isinstance(array, pa.Array | pa.ChunkedArray):
-        options.refuse("an array of baskets")
-        if not is_list_type(array.type):
-            raise DataError(
-                f"each basket must be a collection of items, not {shown_type(array.type)}"
-            )
-        chunks, size = getattr(array, "chunks", [array]), memory.LIST_ROWS
-        slices = (
-            chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size)
-        )
-        return _read_lists(slices, "the array", options)
-    if (table := _stream(source)) is not None:
+        return _read_list_array(array, options)
+    table = _stream(source)
+    if table is not None:
         return read_arrow(table, options)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
         options.refuse("an iterable of baskets")
         iterator = iter(source)
-        return _read_lists(
-            iter(lambda: list(islice(iterator, memory.LIST_ROWS)), []), "the iterable", options
-        )
+        chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
+        return _read_lists(chunks, "the iterable", options)
     raise DataError(
         f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable "
-        f"of baskets, "
-        f"or the path of one of: {READABLE}"
+        f"of baskets, or the path of one of: {READABLE}"
     )
+
+
+def _read_polars(frame: Any, options: Options) -> Transactions:
+    """Read a polars frame, without its columns of Python objects."""
+    if hasattr(frame, "collect"):
+        frame = frame.collect()
+    # Arrow would be given the addresses of Python objects, in place of what they are.
+    objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
+    for _, name in options.named():
+        if name in objects:
+            raise DataError(
+                f"column {name!r} of the frame holds Python objects; cast it to strings or "
+                f"integers first"
+            )
+    return read_arrow(table_source(polars_to_arrow(frame.drop(objects))), options)
+
+
+def _refuse_near_misses(source: object) -> None:
+    """Raise DataError for an object that is not read, but from which baskets are easily taken."""
+    advice = None
+    if isinstance(source, Mapping):
+        advice = "give its values()"
+    elif hasattr(source, "readline"):
+        advice = "give the path of the file"
+    elif type(source).__name__.endswith("GroupBy"):
+        advice = "give the items of each group: groupby(...)[...].agg(list)"
+    if advice is not None:
+        raise DataError(f"cannot read baskets from {type(source).__name__}; {advice}")
+
+
+def _read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Transactions:
+    """Read an Arrow array whose elements are lists of items."""
+    options.refuse("an array of baskets")
+    if not is_list_type(array.type):
+        raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
+    size = memory.LIST_ROWS
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    slices = (
+        chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size)
+    )
+    return _read_lists(slices, "the array", options)
 
 
 def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transactions:
@@ -187,9 +201,7 @@ def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transact
 
 
 def describe_pandas(frame: Any) -> list[Column]:
-    """Return what is known of the columns of a pandas frame; one of objects is judged by its first
-    value.
-    """
+    """Return what is known of a pandas frame's columns; of objects the first value is looked at."""
     columns = []
     for place, name in enumerate(frame.columns):
         series = frame.iloc[:, place]
@@ -199,15 +211,14 @@ def describe_pandas(frame: Any) -> list[Column]:
         if dtype == "object":
             first = next((value for value in series if not is_missing(value)), None)
             is_list = isinstance(first, _PYTHON_COLLECTIONS)
-            columns.append(Column(name, "lists" if is_list else dtype, is_list))
+            type_name = "lists" if is_list else dtype
+            columns.append(Column(name, type_name, is_list))
             continue
-        named = dtype if pa.types.is_null(kind) else str(kind)
-        is_number = (
-            named.lower().removeprefix("u").startswith(("int", "float", "double", *_BOOLEAN))
-        )
-        columns.append(
-            Column(name, named, is_list_type(kind), bool(pa.types.is_nested(kind)), is_number)
-        )
+        type_name = dtype if pa.types.is_null(kind) else str(kind)
+        bare_name = type_name.lower().removeprefix("u")
+        is_number = bare_name.startswith(("int", "float", "double", *_BOOLEAN))
+        is_nested = bool(pa.types.is_nested(kind))
+        columns.append(Column(name, type_name, is_list_type(kind), is_nested, is_number))
     return columns
 
 
@@ -221,57 +232,56 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
     first.see({name: choosing[name] for name in first.columns})
     first.done()
     rows = record_batches.choose_rows(rows, choosing, roles, _FRAME)
-    frame = frame if len(rows) == len(frame) else frame.iloc[numpy_of(rows.column("row"))]
-    found, beside = None, {name: rows.column(name) for name in rows.schema.names[1:]}
-    if (
-        roles.form is InputForm.ONE_HOT
-        and not roles.fold_case
-        and [*frame.columns] == roles.names
-        and not beside
-    ):
-        found = _read_presence(frame, quantities=roles.quantities)
-    if found is None:
-        found = record_batches.read_batches(*_batches(frame, roles, beside), _FRAME)
-    return replace(found, read_as=read_as, rows=len(frame))
+    if len(rows) != len(frame):
+        frame = frame.iloc[numpy_of(rows.column("row"))]
+    # the segments and the days of the rows, if there are any
+    beside = {name: rows.column(name) for name in rows.schema.names[1:]}
+    transactions = None
+    is_one_hot = roles.form is InputForm.ONE_HOT and not roles.fold_case
+    if is_one_hot and not beside and [*frame.columns] == roles.names:
+        transactions = _read_presence(frame, quantities=roles.quantities)
+    if transactions is None:
+        batches, encoder = _batches(frame, roles, beside)
+        transactions = record_batches.read_batches(batches, roles, encoder, _FRAME)
+    return replace(transactions, read_as=read_as, rows=len(frame))
 
 
 def _batches(
     frame: Any, roles: Roles, beside: Mapping[str, pa.Array]
-) -> tuple[Iterator[pa.RecordBatch], Roles, Encoder]:
-    """Return a frame as batches, with their roles and what encodes their items. beside: more
-    columns.
-    """
+) -> tuple[Iterator[pa.RecordBatch], Encoder]:
+    """Return a frame as batches, and what encodes their items. beside: more columns."""
     keys = {
         name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None
     }
-    labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
-    encoder = Encoder(labels)
-    series = [frame[name] for name in roles.values]
-    if roles.form is InputForm.ONE_HOT:
-        encoder = Encoder(labels, labels.encode([*roles.values]))
-        values = [_cells(column) for column in series]
-    elif roles.split is not None or (roles.form is InputForm.LONG and len(series) > 1):
-        values = [_texts(frame, name) for name in roles.values]
-    elif all(map(_is_arrow, series)):
-        values = [as_arrow(column) for column in series]
-    else:
-        if roles.may_hold_lists:
-            first = FirstCells(items_name(_FRAME, roles), is_asked=True)
-            first.see(_texts(frame.head(SAMPLE), roles.values[0]))
-            first.done()
-        encoder = Encoder(labels, is_coded=True)
-        values = [_coded(column, roles, labels) for column in series]
+    values, encoder = _values(frame, roles)
     # Names of items need not be texts.
     names = [
         name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)
     ]
     columns = {**dict(zip(names, values, strict=True)), **keys, **beside}
-    whole, size = (
-        pa.RecordBatch.from_arrays([*columns.values()], names=[*columns]),
-        roles.rows_at_a_time,
-    )
+    whole = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+    size = roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
-    return batches, roles, encoder
+    return batches, encoder
+
+
+def _values(frame: Any, roles: Roles) -> tuple[list[pa.Array], Encoder]:
+    """Return the columns of items as Arrow arrays, (rows,) each, and what encodes their items."""
+    labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
+    series = [frame[name] for name in roles.values]
+    if roles.form is InputForm.ONE_HOT:
+        encoder = Encoder(labels, labels.encode([*roles.values]))
+        return [_cells(column) for column in series], encoder
+    is_joint = roles.form is InputForm.LONG and len(series) > 1
+    if is_joint or roles.split is not None:
+        return [_texts(frame, name) for name in roles.values], Encoder(labels)
+    if all(map(_is_arrow, series)):
+        return [as_arrow(column) for column in series], Encoder(labels)
+    if roles.may_hold_lists:
+        first = FirstCells(items_name(_FRAME, roles), is_asked=True)
+        first.see(_texts(frame.head(SAMPLE), roles.values[0]))
+        first.done()
+    return [_coded(column, roles, labels) for column in series], Encoder(labels, is_coded=True)
 
 
 def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
@@ -286,26 +296,22 @@ def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
 
 def _is_arrow(series: Any) -> bool:
     """Tell whether Arrow keeps every element of a pandas series as it is."""
-    return (
-        str((series.cat.categories if str(series.dtype) == "category" else series).dtype)
-        != "object"
-    )
+    values = series.cat.categories if str(series.dtype) == "category" else series
+    return str(values.dtype) != "object"
 
 
 def as_arrow(series: Any) -> pa.Array | None:
-    """Return a pandas or polars Series as an Arrow array, (n,), if that keeps every element as it
-    is, else None.
-    """
+    """Return a pandas or polars Series as an Arrow array, (n,); None if elements would change."""
     if is_instance(series, "polars", "Series"):
         return None if str(series.dtype) == "Object" else series.to_arrow()
     if not _is_arrow(series):
         return None
-    found = pa.array(_sparse_to_dense(series), from_pandas=True)
-    if isinstance(found, pa.ChunkedArray):
-        found = (
-            found.unify_dictionaries() if pa.types.is_dictionary(found.type) else found
-        ).combine_chunks()
-    return record_batches.plain(found)
+    array = pa.array(_sparse_to_dense(series), from_pandas=True)
+    if isinstance(array, pa.ChunkedArray):
+        if pa.types.is_dictionary(array.type):
+            array = array.unify_dictionaries()
+        array = array.combine_chunks()
+    return record_batches.plain(array)
 
 
 def _sparse_to_dense(series: Any) -> Any:
@@ -314,12 +320,11 @@ def _sparse_to_dense(series: Any) -> Any:
 
 def _as_texts(series: Any) -> pa.Array:
     """Return a column as Arrow has it; one of Python objects as texts."""
-    if (found := as_arrow(series)) is not None:
-        return found
-    return pa.array(
-        [None if is_missing(value) else _as_text(value) for value in series.tolist()],
-        pa.large_string(),
-    )
+    array = as_arrow(series)
+    if array is not None:
+        return array
+    texts = [None if is_missing(value) else _as_text(value) for value in series.tolist()]
+    return pa.array(texts, pa.large_string())
 
 
 # Of these types a column of Python objects means what each of its cells means.
@@ -327,29 +332,25 @@ _PLAIN_CELLS = (pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 
 def _cells(series: Any) -> pa.Array:
-    """Return a column of a 0/1 table as Arrow has it: one of objects as booleans, numbers or texts,
-    if it has one kind.
+    """Return a column of a 0/1 table as Arrow has it.
 
-    Arrow converts a whole column of one kind at once, which is far faster than each object by
-    itself.
+    Objects of one kind become booleans, numbers or texts; others become texts. Arrow converts a
+    whole column of one kind at once, which is far faster than each object by itself.
     """
     if _is_arrow(series):
         return _as_texts(series)
     try:
-        found = pa.array(series.to_numpy(), from_pandas=True)
-    except (
-        pa.ArrowException,
-        TypeError,
-        ValueError,
-        OverflowError,
-    ):  # of several kinds, or of one that Arrow has not
+        array = pa.array(series.to_numpy(), from_pandas=True)
+    # for objects of several kinds, or of one that Arrow has not
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return _distinct_texts(series)
-    return found if found.type in _PLAIN_CELLS else _distinct_texts(series)
+    return array if array.type in _PLAIN_CELLS else _distinct_texts(series)
 
 
 def _distinct_texts(series: Any) -> pa.Array:
-    """Return cells as texts, each different one converted once: what is equal, as True and 1, says
-    the same there.
+    """Return cells as texts, each different one converted once.
+
+    Equal cells, such as True and 1, say the same in a 0/1 table.
     """
     values = series.tolist()
     try:
@@ -380,14 +381,14 @@ def _as_text(value: object) -> str:
 
 
 def _key(series: Any, name: str) -> pa.Array:
-    """Return what tells identifiers apart, null for a missing one: objects as in a dict, integers
-    by their print.
+    """Return what tells identifiers apart, null for a missing one.
 
-    pandas' factorize looks at == alone where it happens to compare two, which depends on all
-    others.
+    Objects differ as in a dict, integers by their print. pandas' factorize looks at == alone where
+    it happens to compare two, which depends on all others.
     """
     try:
-        if (ids := as_arrow(series)) is not None:
+        ids = as_arrow(series)
+        if ids is not None:
             return ids
         numbers: dict[object, int] = {}
         codes = [
@@ -398,8 +399,8 @@ def _key(series: Any, name: str) -> pa.Array:
         raise DataError(
             f"column {name!r} of the frame cannot be an identifier; make it strings or integers"
         ) from None
-    found = np.array(codes, dtype=np.int64)
-    return null_where(arrow_of(found < 0), arrow_of(found))
+    numbered = np.array(codes, dtype=np.int64)
+    return null_where(arrow_of(numbered < 0), arrow_of(numbered))
 
 
 def _exact(value: object) -> object:
@@ -415,39 +416,43 @@ def _exact(value: object) -> object:
 
 def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
     """Read a pandas frame of nothing but items, all boolean, or all sparse; None for another."""
+    is_sparse = all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
+    if is_sparse and not quantities:
+        return _read_sparse_columns(frame)
     dtypes = [str(getattr(dtype, "subtype", dtype)) for dtype in frame.dtypes]
-    labels = Labels(_FRAME)
-    if (
-        all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
-        and not quantities
-    ):
-        arrays = [frame.iloc[:, place].array for place in range(len(dtypes))]
-        rows = [
-            array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")]
-            for array in arrays
-        ]
-        codes = np.repeat(labels.encode(frame.columns.tolist()), [len(each) for each in rows])
-        row = np.concatenate(rows).astype(np.int64)
-        lengths = np.bincount(row, minlength=len(frame))
-        return assemble([KeyedRows(lengths, codes[np.argsort(row, kind="stable")])], labels)
     if not all(dtype in _BOOLEAN for dtype in dtypes):
         return None
+    labels = Labels(_FRAME)
     codes = labels.encode(frame.columns.tolist())
-    return _read_cells(
-        frame.iloc,
-        len(frame),
-        lambda part: part.to_numpy(dtype=bool, na_value=False),
-        codes,
-        labels,
-    )
+
+    def cells(rows: Any) -> Any:
+        return rows.to_numpy(dtype=bool, na_value=False)
+
+    return _read_cells(frame.iloc, len(frame), cells, codes, labels)
+
+
+def _read_sparse_columns(frame: Any) -> Transactions:
+    """Read a pandas frame of sparse columns, which hold the rows that have their item."""
+    labels = Labels(_FRAME)
+    arrays = [frame.iloc[:, place].array for place in range(len(frame.dtypes))]
+    rows_of_columns = [
+        array.sp_index.indices[as_presence(array.sp_values, "a column of the frame")]
+        for array in arrays
+    ]
+    counts = [len(rows) for rows in rows_of_columns]
+    codes = np.repeat(labels.encode(frame.columns.tolist()), counts)
+    row = np.concatenate(rows_of_columns).astype(np.int64)
+    lengths = np.bincount(row, minlength=len(frame))
+    return assemble([KeyedRows(lengths, codes[np.argsort(row, kind="stable")])], labels)
 
 
 def _read_cells(
     rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels
 ) -> Transactions:
+    """Read the rows of a matrix, some at a time. cells: makes booleans of some rows."""
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
-    parts = (cells(rows[start : start + size]) for start in range(0, count, size))
-    return assemble((record_batches.rows_of_cells(part, codes) for part in parts), labels)
+    chunks = (cells(rows[start : start + size]) for start in range(0, count, size))
+    return assemble((record_batches.rows_of_cells(chunk, codes) for chunk in chunks), labels)
 
 
 def _read_array(array: Any, options: Options) -> Transactions:
@@ -456,14 +461,15 @@ def _read_array(array: Any, options: Options) -> Transactions:
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(
             f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
-            f"{array.dtype}; "
-            "use array.astype(bool), or a list of lists of items"
+            f"{array.dtype}; use array.astype(bool), or a list of lists of items"
         )
     labels = Labels("the array")
     codes = labels.encode(arrow_of(np.arange(array.shape[1])))
-    return _read_cells(
-        array, len(array), lambda part: as_presence(part, "the array"), codes, labels
-    )
+
+    def cells(rows: NDArray[Any]) -> NDArray[np.bool_]:
+        return as_presence(rows, "the array")
+
+    return _read_cells(array, len(array), cells, codes, labels)
 
 
 def _read_sparse(matrix: Any, options: Options) -> Transactions:
@@ -480,9 +486,8 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
     def chunk(first: int) -> KeyedRows:
         bounds = rows.indptr[first : first + size + 1]
         inside = slice(bounds[0], bounds[-1])
-        codes = np.where(
-            rows.data[inside] != 0, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1)
-        )
+        has = rows.data[inside] != 0
+        codes = np.where(has, labels.encode(arrow_of(rows.indices[inside])), np.int32(-1))
         return KeyedRows(np.diff(bounds).astype(np.int64), codes)
 
     return assemble(map(chunk, range(0, max(1, len(rows.indptr) - 1), size)), labels)
@@ -492,9 +497,7 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
 
 
 def polars_to_arrow(frame: Any) -> pa.Table:
-    """Return a polars frame as an Arrow table. Raises DataError for a type that polars cannot hand
-    on.
-    """
+    """Return a polars frame as an Arrow table. Raises DataError if polars cannot make it."""
     try:
         return frame.to_arrow()
     except BaseException as error:  # a panic of Rust is no Exception
@@ -506,8 +509,9 @@ def polars_to_arrow(frame: Any) -> pa.Table:
 
 
 def arrow_object(source: Any) -> ArrowSource | None:
-    """Return an object as a table that is read in parts; None for what is none of these. Raises
-    ArrowException.
+    """Return an object that Arrow or DuckDB reads in batches as a source; None for another.
+
+    Raises ArrowException.
     """
     if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return table_source(source)
@@ -515,21 +519,27 @@ def arrow_object(source: Any) -> ArrowSource | None:
 
         def scanned(wanted: Wanted) -> Iterator[pa.RecordBatch]:
             # Little is read ahead: what is in flight stays small beside what was read.
-            ahead = {"batch_readahead": 1, "fragment_readahead": 1}
-            return iter(
-                source.scanner(wanted.names, batch_size=wanted.rows_at_a_time, **ahead).to_batches()
+            scanner = source.scanner(
+                wanted.names,
+                batch_size=wanted.rows_at_a_time,
+                batch_readahead=1,
+                fragment_readahead=1,
             )
+            return iter(scanner.to_batches())
 
         return ArrowSource("the dataset", source.schema, scanned, kind="dataset")
     if is_instance(source, "pyarrow.dataset", "Scanner"):
         return table_source(source.to_reader())
-    return _relation(source) if is_instance(source, "duckdb", "DuckDBPyRelation") else None
+    if is_instance(source, "duckdb", "DuckDBPyRelation"):
+        return _relation(source)
+    return None
 
 
 def _relation(relation: Any) -> ArrowSource:
     def reader(relation: Any, rows: int) -> pa.RecordBatchReader:
-        # before DuckDB 1.4
-        return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(rows)
+        if hasattr(relation, "to_arrow_reader"):
+            return relation.to_arrow_reader(rows)
+        return relation.fetch_arrow_reader(rows)  # before DuckDB 1.4
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         columns = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted.names)
@@ -556,23 +566,21 @@ def _duckdb_errors() -> Iterator[None]:
 
 
 def list_table(source: Any, names: list[str]) -> ArrowSource | None:
-    """Return an object as a table that has a list of items in these columns; None for what is
-    none.
-    """
-    if (table := arrow_object(source)) is not None:
+    """Return an object as a table that has a list of items in these columns; None for no table."""
+    table = arrow_object(source)
+    if table is not None:
         return table
     if is_instance(source, "polars", "LazyFrame"):
         source = source.collect()
-    if not (
-        is_instance(source, "pandas", "DataFrame") or is_instance(source, "polars", "DataFrame")
-    ):
+    is_pandas = is_instance(source, "pandas", "DataFrame")
+    if not is_pandas and not is_instance(source, "polars", "DataFrame"):
         return _stream(source)
     try:
         if names and {*names} <= {*source.columns}:
             source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
-        return table_source(
-            polars_to_arrow(source) if hasattr(source, "to_arrow") else pa.table(source)
-        )
+        if hasattr(source, "to_arrow"):
+            return table_source(polars_to_arrow(source))
+        return table_source(pa.table(source))
     except (TypeError, ValueError, OverflowError):
         raise DataError(
             "the frame cannot be read as a catalogue; give a list of the items"
@@ -580,10 +588,9 @@ def list_table(source: Any, names: list[str]) -> ArrowSource | None:
 
 
 def _stream(source: Any) -> ArrowSource | None:
-    if (
-        not hasattr(source, "__arrow_c_stream__")
-        or is_series(source)
-        or isinstance(source, pa.ChunkedArray)
-    ):
+    """Return an object that hands over a stream of Arrow batches as a source; None for another."""
+    if is_series(source) or isinstance(source, pa.ChunkedArray):
+        return None
+    if not hasattr(source, "__arrow_c_stream__"):
         return None
     return table_source(pa.RecordBatchReader.from_stream(source))

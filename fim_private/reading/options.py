@@ -100,35 +100,41 @@ class Dialect:
         """The form that was asked for."""
         return None if self.input_format is None else InputForm(self.input_format)
 
+    def given(self) -> list[str]:
+        """Return which parameters were given, in the order of `DIALECT`."""
+        values = (self.delimiter, self.header, self.encoding, self.input_format, self.skip_rows)
+        return [name for name, value in zip(DIALECT, values, strict=True) if value is not None]
+
     def refuse_for(self, source: str, names: tuple[str, ...] = _OF_TEXT) -> None:
-        """Raise ParameterError if any of these was given for a source, as errors call it, without
-        use for it.
-        """
-        if given := [name for name in names if getattr(self, name) is not None]:
-            raise ParameterError(
-                f"leave out {' and '.join(map(parameter, given))}: {source} has no use for it"
-            )
+        """Raise ParameterError if any of these was given for a source that has no use for it."""
+        useless = [parameter(name) for name in self.given() if name in names]
+        if useless:
+            raise ParameterError(f"leave out {' and '.join(useless)}: {source} has no use for it")
 
 
-def not_utf8(what: str) -> DataError:
-    """Return the error for text of an unknown encoding. what: what it calls the text."""
-    message = f"{what} is not UTF-8 text; name its encoding with {parameter('encoding')}"
+def not_utf8(text_name: str) -> DataError:
+    """Return the error for text of an unknown encoding. text_name: what it calls the text."""
+    message = f"{text_name} is not UTF-8 text; name its encoding with {parameter('encoding')}"
     error = unclear(f"{message}, such as {USUAL_ENCODING}", {"encoding": USUAL_ENCODING})
     error.is_of_a_line = True
     return error
 
 
-def _wrong(name: str, wanted: str, given: object) -> ParameterError:
-    return ParameterError(f"{parameter(name)} must be {wanted}, not {shown(given)}")
+def _wrong(name: str, expected: str, value: object) -> ParameterError:
+    return ParameterError(f"{parameter(name)} must be {expected}, not {shown(value)}")
 
 
 def _one_character(name: str, delimiter: object) -> str | None:
+    """Return the character that a parameter gives, perhaps by its name, such as tab."""
     if delimiter is None:
         return None
-    found = _NAMES.get(delimiter.lower(), delimiter) if isinstance(delimiter, str) else ""
-    if len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
+    character = ""
+    if isinstance(delimiter, str):
+        character = _NAMES.get(delimiter.lower(), delimiter)
+    is_ascii = len(character) == 1 and character.isascii()
+    if not is_ascii or character in '"\r\n\0' or character.isalnum():
         raise _wrong(name, "one character, such as ';', or tab", delimiter)
-    return found
+    return character
 
 
 def _check_member(name: str, value: object, members: type[StrEnum]) -> None:
@@ -137,16 +143,16 @@ def _check_member(name: str, value: object, members: type[StrEnum]) -> None:
 
 
 def _codec(encoding: object) -> str:
+    """Return the name by which Python knows a text encoding."""
     try:
-        found = codecs.lookup(encoding)  # type: ignore[arg-type]
-        if not found._is_text_encoding:
+        codec = codecs.lookup(encoding)  # type: ignore[arg-type]
+        if not codec._is_text_encoding:
             raise LookupError
-        "é".encode(found.name, "replace").decode(found.name)
+        "é".encode(codec.name, "replace").decode(codec.name)
     except (LookupError, TypeError, ValueError):
-        raise _wrong(
-            "encoding", "the name of a text encoding, such as utf-8 or cp1252", encoding
-        ) from None
-    return found.name
+        expected = "the name of a text encoding, such as utf-8 or cp1252"
+        raise _wrong("encoding", expected, encoding) from None
+    return codec.name
 
 
 @dataclass(frozen=True)
@@ -159,17 +165,21 @@ class Segments:
 
 
 def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None:
-    """Return the segments that a caller names by a column, and a list of texts or integers, or one
-    text with commas.
+    """Return the segments that a caller names, and the column that says a row's; None for none.
 
-    None for no column. max_segments: None for 1. Raises ParameterError for what is missing or out
-    of range.
+    Args:
+        by: The name of the column.
+        segments: A list of texts or whole numbers, or one text with commas.
+        max_segments: In how many of them a unit counts at most; None for 1.
+
+    Raises ParameterError for what is missing or out of range.
     """
     if by is None:
-        for name, value in (("segments", segments), ("max_segments", max_segments)):
+        for option, value in (("segments", segments), ("max_segments", max_segments)):
             if value is not None:
                 raise ParameterError(
-                    f"{parameter(name)} goes with {parameter('by')}: the column that names segments"
+                    f"{parameter(option)} goes with {parameter('by')}: the column that names "
+                    f"segments"
                 )
         return None
     if not isinstance(by, str):
@@ -177,24 +187,25 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
     if segments is None:
         raise ParameterError(
             f"{parameter('by')} needs {parameter('segments')} too: a public list of their names, "
-            f"such as A,B,C "
-            "(a list taken from the data would not be private)"
+            f"such as A,B,C (a list taken from the data would not be private)"
         )
+    names = _segment_names(segments)
+    most = 1 if max_segments is None else max_segments
+    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= len(names):
+        limits = f"a whole number from 1 to that of the segments, {len(names)}"
+        raise _wrong("max_segments", limits, most)
+    return Segments(by, names, most)
+
+
+def _segment_names(segments: Any) -> tuple[str, ...]:
+    """Return the names of segments that a caller lists, all different, as texts."""
     # A set has no order, which decides where a unit counts that has as many baskets in several.
     if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):
         raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
     try:
-        rows = (
-            csv.reader(segments.splitlines(), skipinitialspace=True)
-            if isinstance(segments, str)
-            else [segments]
-        )
-        listed = [
-            name for row in rows for name in row if not isinstance(segments, str) or name.strip()
-        ]
+        listed = _split_names(segments) if isinstance(segments, str) else [*segments]
         for name in listed:
-            whole = hasattr(name, "__index__") and not isinstance(name, bool)
-            if not (isinstance(name, str) or whole) or is_missing(name):
+            if not _may_name_segment(name):
                 raise _wrong("segments", "names, texts or whole numbers", name)
         names = tuple(str(integer_or_text(name)) for name in listed)
         "".join(names).encode()
@@ -212,18 +223,25 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
         )
     if len({*names}) < len(names):
         raise ParameterError(f"{parameter('segments')} names a segment twice; name each once")
-    most = 1 if max_segments is None else max_segments
-    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= len(names):
-        raise _wrong(
-            "max_segments", (f"a whole number from 1 to that of the segments, {len(names)}"), most
-        )
-    return Segments(by, names, most)
+    return names
+
+
+def _split_names(text: str) -> list[str]:
+    """Return the names in a text with commas; an empty one is none."""
+    rows = csv.reader(text.splitlines(), skipinitialspace=True)
+    return [name for row in rows for name in row if name.strip()]
+
+
+def _may_name_segment(name: object) -> bool:
+    is_whole = hasattr(name, "__index__") and not isinstance(name, bool)
+    return (isinstance(name, str) or is_whole) and not is_missing(name)
 
 
 @dataclass(frozen=True)
 class Times:
-    """Which baskets are read, by time: a basket has the day of the earliest of all its rows,
-    whatever else they say.
+    """Which baskets are read, by time.
+
+    A basket has the day of the earliest of all its rows, whatever else they say.
     """
 
     column: str
@@ -237,15 +255,19 @@ class Times:
 
     @property
     def how(self) -> str:
-        """What a ledger calls the way in which a basket gets its time: by another one it may be of
-        another period.
+        """What a ledger calls the way in which a basket gets its time.
+
+        In another way it may get another time, and so be of another period.
         """
-        return self.column if self.format is None else f"{self.column} read as {self.format}"
+        if self.format is None:
+            return self.column
+        return f"{self.column} read as {self.format}"
 
     @property
     def parts(self) -> Segments | None:
-        """The periods as segments, where each has a release: a basket is in one, a unit in as many
-        as `most` says.
+        """The periods as segments, where each has a release.
+
+        A basket is in one of them, a unit in as many as `most` says.
         """
         if not self.each:
             return None
@@ -262,10 +284,8 @@ class Times:
         if not self.periods:
             return np.zeros(len(days), dtype=np.int32)
         order = sorted(range(len(self.periods)), key=lambda place: self.periods[place].first)
-        starts, ends = (
-            np.array([getattr(self.periods[place], name) for place in order])
-            for name in ("first", "last")
-        )
+        starts = np.array([self.periods[place].first for place in order])
+        ends = np.array([self.periods[place].last for place in order])
         at = np.searchsorted(starts, days, side="right") - 1
         inside = (at >= 0) & (days <= ends[at])
         return np.where(inside, np.array(order)[at], -1).astype(np.int32)
@@ -280,46 +300,51 @@ _OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")
 
 
 def times_of(
-    asked: Mapping[str, Any], by: Segments | None, time_format: TimeFormat | None = None
+    options: Mapping[str, Any], by: Segments | None, time_format: TimeFormat | None = None
 ) -> Times | None:
-    """Return which times a caller asks for; None for all. Raises ParameterError for what does not
-    go together.
+    """Return which times a caller's options ask for; None for all.
+
+    Raises ParameterError for what does not go together.
     """
-    given = {name: asked.get(name) for name in _OF_TIMES}
-    time = asked.get("time")
+    time = options.get("time")
     if time is None:
-        if named := [name for name, value in given.items() if value is not None]:
-            raise ParameterError(
-                f"{parameter(named[0])} needs {parameter('time')} too: the column of the time of "
-                f"a row"
-            )
+        for name in _OF_TIMES:
+            if options.get(name) is not None:
+                raise ParameterError(
+                    f"{parameter(name)} needs {parameter('time')} too: the column of the time of "
+                    f"a row"
+                )
         return None
     if not isinstance(time, str):
         raise _wrong("time", "the name of a column, as text", time)
-    per = given["per"]
-    if per is not None and per not in KINDS:
+    by_user = options.get("user") is not None
+    per = options.get("per")
+    if per is not None:
+        _check_per(per, by_user)
+    missing = options.get("missing_time")
+    if missing not in (None, "drop"):
+        raise _wrong("missing_time", "drop, which leaves out rows without a time", missing)
+    period, list_of_periods = options.get("period"), options.get("periods")
+    periods = several(period, list_of_periods, options.get("start"), options.get("end"))
+    each = list_of_periods is not None or period in KINDS
+    if each and by is not None:
+        raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
+    return Times(time, periods, per, missing, each, by_user, time_format)
+
+
+def _check_per(per: object, by_user: bool) -> None:
+    """Raise ParameterError for what is no kind of period, or if no column names users."""
+    if per not in KINDS:
         raise _wrong("per", f"one of {', '.join(KINDS)}", per)
-    if per is not None and asked.get("user") is None:
+    if not by_user:
         raise ParameterError(
             f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
         )
-    if given["missing_time"] not in (None, "drop"):
-        raise _wrong(
-            "missing_time", "drop, which leaves out rows without a time", given["missing_time"]
-        )
-    periods = several(*(given[name] for name in ("period", "periods", "start", "end")))
-    each = given["periods"] is not None or given["period"] in KINDS
-    if each and by is not None:
-        raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
-    return Times(
-        time, periods, per, given["missing_time"], each, asked.get("user") is not None, time_format
-    )
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller says of a source: the names of columns, and how it is to be read; None for
-    nothing.
+    """What a caller says of a source: the names of columns, and how it is to be read.
 
     Raises ParameterError for what contradicts itself or is out of range.
     """
@@ -344,143 +369,152 @@ class Options:
     every_item: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("item", "basket"):
-            object.__setattr__(self, name, _several_columns(name, getattr(self, name)))
+        object.__setattr__(self, "item", _several_columns("item", self.item))
+        object.__setattr__(self, "basket", _several_columns("basket", self.basket))
         object.__setattr__(self, "split", _one_character("split", self.split))
         if not isinstance(self.fold_case, bool):
             raise _wrong("fold_case", "True or False", self.fold_case)
-        for name in ("user", "items"):
-            if not isinstance(getattr(self, name), str | None):
-                raise _wrong(name, "the name of a column, as text", getattr(self, name))
+        for name, column in (("user", self.user), ("items", self.items)):
+            if not isinstance(column, str | None):
+                raise _wrong(name, "the name of a column, as text", column)
         _check_member("missing_user", self.missing_user, MissingUser)
+        self._check_together()
+        self._check_key("basket", self.basket or ())
+        if self.user is not None:
+            self._check_key("user", (self.user,))
+            if self.times is not None and self.times.column == self.user:
+                raise _same_column("time", "user")
+
+    def _check_together(self) -> None:
+        """Raise ParameterError if an option lacks one that it needs, or excludes another."""
         item, items, basket = parameter("item"), parameter("items"), parameter("basket")
-        problem = None
         if self.missing_user is not None and self.user is None:
-            named = parameter("user")
-            problem = (
-                f"{parameter('missing_user')} needs {named} too: the column that names the "
-                f"user of each row"
+            raise ParameterError(
+                f"{parameter('missing_user')} needs {parameter('user')} too: the column that "
+                f"names the user of each row"
             )
-        elif self.item is not None and self.items is not None:
-            problem = (
+        if self.item is not None and self.items is not None:
+            raise ParameterError(
                 f"{item} and {items} exclude each other: {item} for one row per item, "
                 f"{items} for a list column"
             )
-        elif self.item is not None and self.basket is None:
-            problem = f"{item} needs {basket} too: one row per item takes both column names"
-        elif self.split is not None and len(self.item or ()) > 1:
-            problem = (
+        if self.item is not None and self.basket is None:
+            raise ParameterError(
+                f"{item} needs {basket} too: one row per item takes both column names"
+            )
+        if self.split is not None and len(self.item or ()) > 1:
+            raise ParameterError(
                 f"{parameter('split')} is for one column whose cells are lists of items, "
                 f"and {item} names several"
             )
-        for name, keys in (
-            ("basket", self.basket or ()),
-            ("user", () if self.user is None else (self.user,)),
-        ):
-            key = parameter(name)
-            if not {*(self.item or ()), self.items}.isdisjoint(keys):
-                problem = problem or (
-                    f"{key} and {item if self.item else items} name the same column"
-                )
-            # How many units each segment has would tell of one of them.
-            if self.by is not None and tuple(keys) == (self.by.column,):
-                by = parameter("by")
-                problem = problem or (
-                    f"{by} and {key} name the same column: a segment would be one {name} alone"
-                )
-            if name == "user" and self.times is not None and self.times.column in keys:
-                problem = problem or f"{parameter('time')} and {key} name the same column"
-        if problem is not None:
-            raise ParameterError(problem)
+
+    def _check_key(self, key: str, columns: tuple[str, ...]) -> None:
+        """Raise ParameterError if the columns of a key, a basket or a user, have another role."""
+        item_columns = {*(self.item or ()), self.items}
+        if not item_columns.isdisjoint(columns):
+            raise _same_column(key, "item" if self.item else "items")
+        # How many units each segment has would tell of one of them.
+        if self.by is not None and columns == (self.by.column,):
+            raise ParameterError(
+                f"{parameter('by')} and {parameter(key)} name the same column: a segment would be "
+                f"one {key} alone"
+            )
 
     @property
     def as_text(self) -> bool:
         """Whether the source is text by what is given, if it is no Parquet or Arrow."""
-        return self.item is not None or any(
-            getattr(self.dialect, name) is not None for name in DIALECT
-        )
+        return self.item is not None or len(self.dialect.given()) > 0
 
     @property
     def parts(self) -> Segments | None:
-        """What there is a release of each of: segments, or several periods; None for one
-        release.
-        """
-        return self.by if self.by is not None or self.times is None else self.times.parts
+        """The segments, or periods, that have a release each; None for one release."""
+        if self.by is not None or self.times is None:
+            return self.by
+        return self.times.parts
 
     def given(self) -> list[str]:
         """Return which of user, basket, item and items were named, in this order."""
-        return [
-            name for name in ("user", "basket", "item", "items") if getattr(self, name) is not None
-        ]
+        columns = {
+            "user": self.user,
+            "basket": self.basket,
+            "item": self.item,
+            "items": self.items,
+        }
+        return [name for name, column in columns.items() if column is not None]
 
     def named(self) -> list[tuple[str, str]]:
         """Return each parameter that names columns, with a column that it names."""
-        several: dict[str, Any] = {name: getattr(self, name) for name in self.given()}
-        several |= {
-            "where": columns_of(self.where),
-            "by": () if self.by is None else self.by.column,
-        }
-        several["time"] = () if self.times is None else self.times.column
-        lists = {
-            name: (columns,) if isinstance(columns, str) else columns
-            for name, columns in several.items()
-        }
-        return [(name, column) for name, columns in lists.items() for column in columns]
+        named: list[tuple[str, str | None]] = [("user", self.user)]
+        named += [("basket", column) for column in self.basket or ()]
+        named += [("item", column) for column in self.item or ()]
+        named += [("items", self.items)]
+        named += [("where", column) for column in columns_of(self.where)]
+        if self.by is not None:
+            named.append(("by", self.by.column))
+        if self.times is not None:
+            named.append(("time", self.times.column))
+        return [(name, column) for name, column in named if column is not None]
 
     def refuse(self, source: str) -> None:
-        """Raise ParameterError if any column, or a dialect, was named to a source in memory without
-        named columns.
-        """
+        """Raise ParameterError if a column or a dialect was named to a source without columns."""
         self.dialect.refuse_for(source, DIALECT)
         self.refuse_columns(source)
 
     def refuse_columns(self, source: str) -> None:
-        """Raise ParameterError if any column was named to a source without named columns: what
-        errors call it.
-        """
-        others = [name for name in ("where", "by", "split") if getattr(self, name) is not None]
-        others += [] if self.times is None else ["time"]
-        if given := " and ".join(map(parameter, [*self.given(), *others])):
-            raise ParameterError(f"{given} cannot be used with {source}, which has no such columns")
+        """Raise ParameterError if a column was named to a source without named columns."""
+        choices = {"where": self.where, "by": self.by, "split": self.split, "time": self.times}
+        names = self.given() + [name for name, choice in choices.items() if choice is not None]
+        if names:
+            raise ParameterError(
+                f"{' and '.join(map(parameter, names))} cannot be used with {source}, which has "
+                f"no such columns"
+            )
 
 
-def _several_columns(name: str, given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    if given is None:
+def _same_column(first: str, second: str) -> ParameterError:
+    return ParameterError(f"{parameter(first)} and {parameter(second)} name the same column")
+
+
+def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the columns that a parameter names, by one text or a list of texts; None for none."""
+    if columns is None:
         return None
-    columns = (
-        (given,)
-        if isinstance(given, str)
-        else tuple(given)
-        if isinstance(given, list | tuple)
-        else ()
-    )
-    if not columns or not all(isinstance(column, str) for column in columns):
-        raise _wrong(name, "the name of a column, as text, or a list of such names", given)
+    if isinstance(columns, str):
+        return (columns,)
+    is_list = isinstance(columns, list | tuple)
+    if not is_list or not columns or not all(isinstance(column, str) for column in columns):
+        raise _wrong(name, "the name of a column, as text, or a list of such names", columns)
     if len({*columns}) < len(columns):
         raise ParameterError(f"{parameter(name)} names a column twice; name each once")
-    return columns
+    return tuple(columns)
 
 
-def reading_of(asked: Mapping[str, Any], by: Segments | None = None) -> Options:
-    """Return how to read purchases, of all options of a function of the library. Raises
-    ParameterError.
+def reading_of(options: Mapping[str, Any], by: Segments | None = None) -> Options:
+    """Return how to read purchases, of all options of a function of the library.
+
+    Raises ParameterError.
     """
-    names = ("user", "basket", "item", "items", "missing_user", "query", "split", "fold_case")
-    time_format, where = time_format_of(asked["time_format"]), where_of(asked["where"])
+    time_format, where = time_format_of(options["time_format"]), where_of(options["where"])
     if time_format is not None:
-        if asked.get("time") is None and not compares_times(where):
+        if options.get("time") is None and not compares_times(where):
             raise ParameterError(
                 f"{parameter('time_format')} needs {parameter('time')} too, or a date in "
-                f"{parameter('where')}, such as "
-                "\"date >= '2026-01-31'\""
+                f"{parameter('where')}, such as \"date >= '2026-01-31'\""
             )
         where = None if where is None else with_times_in(where, time_format)
     return Options(
-        **{name: asked[name] for name in names},
-        dialect=Dialect(*(asked[name] for name in DIALECT)),
+        user=options["user"],
+        basket=options["basket"],
+        item=options["item"],
+        items=options["items"],
+        missing_user=options["missing_user"],
+        query=options["query"],
+        split=options["split"],
+        fold_case=options["fold_case"],
+        dialect=Dialect(*(options[name] for name in DIALECT)),
         where=where,
         by=by,
-        times=times_of(asked, by, time_format),
+        times=times_of(options, by, time_format),
         time_format=time_format,
-        memory=MemoryLimit.of(asked["max_memory"]),
+        memory=MemoryLimit.of(options["max_memory"]),
     )

@@ -1,6 +1,4 @@
-"""Anything that arrives as Arrow record batches, to rows: ids, items of several columns, cells of
-one-hot tables.
-"""
+"""Arrow record batches to rows: ids, items of several columns, cells of one-hot tables."""
 
 from __future__ import annotations
 
@@ -79,33 +77,31 @@ class ArrowSource:
 
     @property
     def holds_texts(self) -> bool:
-        """Whether its cells are texts that people may have written, so that a total may stand in
-        the last rows.
-        """
+        """Whether people may have written its cells, so that a total may be in the last rows."""
         return self.is_text or self.kind.startswith(("Excel", "JSON Lines", "SQLite"))
 
     def columns(self) -> list[Column]:
         """Return what the schema says of each column."""
         apart = self.folders | index_columns(self.schema)
-        return [
-            Column(
-                field.name,
-                str(field.type),
-                is_list_type(field.type),
-                pa.types.is_nested(common_type(field.type)),
-                pa.types.is_boolean(field.type)
-                or pa.types.is_integer(field.type)
-                or pa.types.is_floating(field.type),
-                field.name in apart,
-            )
-            for field in self.schema
-        ]
+        return [_described(field, is_apart=field.name in apart) for field in self.schema]
+
+
+def _described(field: pa.Field, *, is_apart: bool) -> Column:
+    """Return what a field of a schema says of its column."""
+    kind = field.type
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return Column(
+        name=field.name,
+        kind=str(kind),
+        is_list=is_list_type(kind),
+        is_nested=pa.types.is_nested(common_type(kind)),
+        is_number=is_number or pa.types.is_boolean(kind),
+        is_apart=is_apart,
+    )
 
 
 def index_columns(schema: pa.Schema) -> frozenset[str]:
-    """Return the columns that are the index of a frame, where pandas wrote the schema and said
-    so.
-    """
+    """Return the columns that are the index of a frame, if pandas wrote so in the schema."""
     try:
         described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
     except ValueError:
@@ -124,34 +120,41 @@ def table_source(table: Any) -> ArrowSource:
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:
-    """Read baskets from record batches: a column of lists, one row per item, or columns of items
-    (wide or one-hot).
+    """Read baskets from record batches.
 
-    Raises DataError for columns that cannot have their role, ParameterError if columns are named
-    where all are boolean.
+    They have a column of lists, one row per item, or columns of items (wide or one-hot). Raises
+    DataError for columns that cannot have their role, ParameterError if columns are named where all
+    are boolean.
     """
     if not source.is_text:
         options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
         options.dialect.refuse_for(source.name)
     roles = choose(source.columns(), options, source.name)
-    roles = with_own_dates(roles) if source.own_dates else roles
+    if source.own_dates:
+        roles = with_own_dates(roles)
     looked_at = FirstTexts.of(roles, source.name).over(_sliced(source, roles))
     batches = (chosen(batch, roles, source.name) for batch in looked_at)
-    found = read_batches(batches, roles, Encoder.of(source, roles), source.name)
-    text = {"delimiter": source.delimiter, "encoding": source.encoding}
-    return replace(
-        found, read_as=ReadAs.of_table(source.schema.names, roles, kind=source.kind, **text)
+    transactions = read_batches(batches, roles, Encoder.of(source, roles), source.name)
+    read_as = ReadAs.of_table(
+        source.schema.names,
+        roles,
+        kind=source.kind,
+        delimiter=source.delimiter,
+        encoding=source.encoding,
     )
+    return replace(transactions, read_as=read_as)
 
 
 def with_own_dates(roles: Roles) -> Roles:
-    """Return the roles of a table that has dates of its own: texts in ISO 8601 are times, too,
-    whatever the format.
+    """Return the roles of a table that has dates of its own, as texts in ISO 8601.
+
+    These are times, too, whatever the format.
     """
     where, times = roles.where, roles.times
     if where is not None:
         formats = {test.time_format for test in tests_of(where) if test.time_format is not None}
-        where = with_times_in(where, next(iter(formats)).with_iso()) if formats else where
+        if formats:
+            where = with_times_in(where, next(iter(formats)).with_iso())
     if times is not None and times.format is not None:
         times = replace(times, format=times.format.with_iso())
     return replace(roles, where=where, times=times)
@@ -160,8 +163,9 @@ def with_own_dates(roles: Roles) -> Roles:
 def read_batches(
     batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str
 ) -> Transactions:
-    """Read baskets from batches that have the columns of `Roles.names`, in order, of the rows that
-    are to be read.
+    """Read baskets from batches of the rows that are to be read.
+
+    A batch has the columns of `Roles.names`, in order.
     """
     count = 0
     first = FirstCells(items_name(source, roles), is_asked=roles.may_hold_lists)
@@ -174,9 +178,9 @@ def read_batches(
             yield from keyed_rows(batch, roles, encoder, source)
         first.done()
 
-    return replace(
-        assemble(rows(), encoder.labels, roles.times, segmented=roles.parts is not None), rows=count
-    )
+    segmented = roles.parts is not None
+    transactions = assemble(rows(), encoder.labels, roles.times, segmented=segmented)
+    return replace(transactions, rows=count)
 
 
 @dataclass(frozen=True)
@@ -202,9 +206,7 @@ class Encoder:
         return numpy_of(values) if self.is_coded else self.labels.encode(values)
 
     def lists(self, values: pa.Array) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, (rows,) int64, and the provisional codes of all their
-        values.
-        """
+        """Return the lengths of lists, (rows,) int64, and the provisional codes of all values."""
         if not self.is_coded:
             return self.labels.encode_lists(values)
         return numpy_of(pc.list_value_length(values)).astype(np.int64), numpy_of(values.flatten())
@@ -239,9 +241,7 @@ SEGMENT, DAY = "\0segment", "\0day"
 
 
 def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    """Return the rows of a batch that are to be read, with the columns of `Roles.names`, in a plain
-    form.
-    """
+    """Return the rows of a batch that are to be read, with plain columns of `Roles.names`."""
     names = roles.names
     batch = pa.RecordBatch.from_arrays([plain(batch.column(name)) for name in names], names=names)
     return choose_rows(batch, {name: batch.column(name) for name in names}, roles, source)
@@ -250,23 +250,26 @@ def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
 def choose_rows(
     batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles, source: str
 ) -> pa.RecordBatch:
-    """Return the rows that are to be read by condition, segment and time. columns: what these are
-    looked up in.
+    """Return the rows that are to be read by condition, segment and time.
+
+    columns: what the columns that say so are looked up in.
     """
     stays = passing(roles.where, columns, source) if roles.where is not None else None
     segment: Any = None
     if roles.by is not None:
         segment = segment_numbers(roles.by, columns[roles.by.column])
-        stays = segment.is_valid() if stays is None else pc.and_kleene(stays, segment.is_valid())
-    if roles.times is not None:  # of rows that are not to be read it counts all the same
+        in_segment = segment.is_valid()
+        stays = in_segment if stays is None else pc.and_kleene(stays, in_segment)
+    if roles.times is not None:
+        # The time of a row counts even if the row is not to be read otherwise.
         place = np.zeros(len(batch), dtype=np.int32) if segment is None else numpy_of(segment)
-        place = (
-            place
-            if stays is None
-            else np.where(numpy_of(stays) & ~null_mask(stays), place, np.int32(-1))
-        )
-        segment, day = arrow_of(place), days(columns[roles.times.column], roles.times, source)
-        batch, stays = batch.append_column(DAY, day), day.is_valid() if day.null_count else None
+        if stays is not None:
+            is_read = numpy_of(stays) & ~null_mask(stays)
+            place = np.where(is_read, place, np.int32(-1))
+        segment = arrow_of(place)
+        day = days(columns[roles.times.column], roles.times, source)
+        batch = batch.append_column(DAY, day)
+        stays = day.is_valid() if day.null_count else None
     if segment is not None:
         batch = batch.append_column(SEGMENT, segment)
     return batch if stays is None else batch.filter(stays)
@@ -283,11 +286,11 @@ def without_time(times: Times, source: str) -> DataError:
 
 
 def days(values: pa.Array, times: Times, source: str) -> pa.Array:
-    """Return the day of each time, since 1970-01-01, and null for no time, which may be there if
-    such rows are left out.
+    """Return the day of each time, since 1970-01-01, and null for no time.
 
-    Times without a zone are taken as they stand, others in UTC. Raises DataError for what is no
-    time. Where a format says how texts are written, those that do not fit say no time.
+    There may be no time if such rows are left out. Times without a zone are taken as they stand,
+    others in UTC. Raises DataError for what is no time. Where a format says how texts are written,
+    those that do not fit say no time.
     """
     kind, name = values.type, f"column {times.column!r} of {source}"
     if pa.types.is_dictionary(kind):
@@ -295,30 +298,35 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     if pa.types.is_integer(kind) and times.format is not None:  # such as 20260131
         return days(values.cast(pa.string()), times, source)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        found = _days_of_texts(values, times, name)
+        day = _days_of_texts(values, times, name)
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-        day = (
-            1
-            if pa.types.is_date32(kind)
-            else 86_400 * units["ms" if pa.types.is_date64(kind) else kind.unit]
-        )
-        raw = values.view(pa.int32() if pa.types.is_date32(kind) else pa.int64())
-        found = null_where(values.is_null(), arrow_of(numpy_of(raw).astype(np.int64) // day))
+        day = _days_of_dates(values)
     elif pa.types.is_null(kind):
-        found = pa.nulls(len(values), pa.int64())
+        day = pa.nulls(len(values), pa.int64())
     else:
         raise DataError(
             f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts "
-            f"such as 2026-11-16"
-            f"{_digits_hint(kind)}"
+            f"such as 2026-11-16{_digits_hint(kind)}"
         )
-    if found.null_count and times.missing is None:
+    if day.null_count and times.missing is None:
         raise without_time(times, source)
     limits = np.iinfo(np.int32)
-    return null_where(
-        found.is_null(), arrow_of(np.clip(numpy_of(found), limits.min, limits.max).astype(np.int32))
-    )
+    clipped = np.clip(numpy_of(day), limits.min, limits.max).astype(np.int32)
+    return null_where(day.is_null(), arrow_of(clipped))
+
+
+_TICKS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def _days_of_dates(values: pa.Array) -> pa.Array:
+    """Return the day of each date or timestamp, null for none."""
+    kind = values.type
+    if pa.types.is_date32(kind):
+        raw, ticks_a_day = values.view(pa.int32()), 1
+    else:
+        unit = "ms" if pa.types.is_date64(kind) else kind.unit
+        raw, ticks_a_day = values.view(pa.int64()), 86_400 * _TICKS_A_SECOND[unit]
+    return null_where(values.is_null(), arrow_of(numpy_of(raw).astype(np.int64) // ticks_a_day))
 
 
 def _digits_hint(kind: pa.DataType) -> str:
@@ -328,8 +336,9 @@ def _digits_hint(kind: pa.DataType) -> str:
 
 
 def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
-    """Return the day that each text says, null for none. Raises DataError for a text that is no
-    time.
+    """Return the day that each text says, null for none.
+
+    Raises DataError for a text that is no time.
     """
     encoded = present(values).dictionary_encode()
     moments = [moment_of(text, times.format) for text in encoded.dictionary.to_pylist()]
@@ -337,29 +346,30 @@ def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
     if is_nothing.any() and times.format is None:
         raise DataError(
             f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 "
-            f"14:30, or say with "
-            f"{parameter('time_format')} how they are written, such as '%d/%m/%Y'"
+            f"14:30, or say with {parameter('time_format')} how they are written, such as "
+            f"'%d/%m/%Y'"
         )
     ticks = np.array([moment or 0 for moment in moments], dtype=np.int64)
-    found = null_where(arrow_of(is_nothing), arrow_of(ticks // (86_400 * 10**6)))
-    return found.take(encoded.indices)
+    day = null_where(arrow_of(is_nothing), arrow_of(ticks // (86_400 * 10**6)))
+    return day.take(encoded.indices)
 
 
 def plain(column: Any) -> Any:
-    """Return a column, (n,), in a form that Arrow can leave rows out of: no extension type, no
-    view. Lists stay.
+    """Return a column, (n,), in a form that Arrow can leave rows out of.
+
+    That is no extension type and no view. Lists stay.
     """
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if pa.types.is_string_view(column.type):
         return column.cast(pa.string())
-    return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
+    if pa.types.is_binary_view(column.type):
+        return column.cast(pa.binary())
+    return column
 
 
 def common_type(kind: pa.DataType) -> pa.DataType:
-    """Return a type without what says how its values are stored, in which files of one table may
-    differ.
-    """
+    """Return a type without how its values are stored, in which files of a table may differ."""
     if isinstance(kind, pa.BaseExtensionType):
         return common_type(kind.storage_type)
     if pa.types.is_dictionary(kind):
@@ -368,16 +378,18 @@ def common_type(kind: pa.DataType) -> pa.DataType:
         return pa.list_(common_type(kind.value_type))
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
-    return pa.binary() if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind) else kind
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary()
+    return kind
 
 
 def keyed_rows(
     batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str
 ) -> Iterator[KeyedRows]:
-    """Yield the rows of one batch; those without a basket id are left out, those without a user go
-    by the rule.
+    """Yield the rows of one batch.
 
-    Where times count, rows that only have a time come after the others, without items.
+    Those without a basket id are left out, those without a user go by the rule. Where times count,
+    rows that only have a time come after the others, without items.
     """
     # who is not named has no basket either, and is asked about all the same
     if roles.user in roles.basket:
@@ -392,24 +404,25 @@ def keyed_rows(
         yield _rows_of(batch, _keys(batch, roles), roles, encoder, source)
         return
     is_read = pc.greater_equal(batch.column(SEGMENT), arrow_of(np.zeros(1, dtype=np.int32))[0])
-    read, others = batch.filter(is_read), batch.filter(pc.invert(is_read))
+    read, only_timed = batch.filter(is_read), batch.filter(pc.invert(is_read))
     yield _rows_of(read, _keys(read, roles), roles, encoder, source)
-    if len(others):
-        nothing = np.empty(0, dtype=np.int32)
-        yield replace(
-            KeyedRows(np.zeros(len(others), dtype=np.int32), nothing), **_keys(others, roles)
-        )
+    if len(only_timed):
+        lengths = np.zeros(len(only_timed), dtype=np.int32)
+        yield KeyedRows(lengths, np.empty(0, dtype=np.int32), **_keys(only_timed, roles))
 
 
 def _keys(batch: pa.RecordBatch, roles: Roles) -> dict[str, pa.Array]:
-    found = {} if roles.user is None else {"users": by_value(batch.column(roles.user))}
+    """Return the users, baskets, segments and days of rows: those that there are."""
+    keys = {}
+    if roles.user is not None:
+        keys["users"] = by_value(batch.column(roles.user))
     if roles.basket:
         ids = [batch.column(name) for name in roles.basket]  # none of them is missing
-        found["baskets"] = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
-    named = {"segments": SEGMENT, "days": DAY}
-    return found | {
-        key: batch.column(name) for key, name in named.items() if name in batch.schema.names
-    }
+        keys["baskets"] = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
+    for key, name in (("segments", SEGMENT), ("days", DAY)):
+        if name in batch.schema.names:
+            keys[key] = batch.column(name)
+    return keys
 
 
 def _rows_of(
@@ -449,9 +462,8 @@ def without_user(roles: Roles, source: str) -> DataError:
     rule = parameter("missing_user")
     return unclear(
         f"column {roles.user!r} of {source} has rows without a user; {rule} "
-        f"{MissingUser.DROP.value!r} leaves "
-        f"them out, {rule} {MissingUser.OWN_UNIT.value!r} makes each of their baskets a unit of "
-        f"its own",
+        f"{MissingUser.DROP.value!r} leaves them out, {rule} {MissingUser.OWN_UNIT.value!r} makes "
+        f"each of their baskets a unit of its own",
         {"missing_user": MissingUser.DROP.value},
     )
 
@@ -467,13 +479,10 @@ def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
 
 
 def by_value(ids: pa.Array) -> pa.Array:
-    """Return identifiers, (rows,) of any type, in one where Arrow's hashes are equal for equal
-    values; nulls stay.
-    """
+    """Return identifiers, (rows,), in a type where equal values have equal hashes; nulls stay."""
     kind = ids.type
     if pa.types.is_dictionary(kind):
-        changes = pa.types.is_floating(kind.value_type) or _is_short_decimal(kind.value_type)
-        if changes:
+        if pa.types.is_floating(kind.value_type) or _is_short_decimal(kind.value_type):
             return by_value(ids.dictionary_decode())
         return pa.DictionaryArray.from_arrays(ids.indices, by_value(ids.dictionary))
     if pa.types.is_float16(kind):
@@ -483,7 +492,9 @@ def by_value(ids: pa.Array) -> pa.Array:
         return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])
     if is_text_type(kind):
         return integers_as_printed(ids)
-    return ids.cast(pa.decimal128(kind.precision, kind.scale)) if _is_short_decimal(kind) else ids
+    if _is_short_decimal(kind):
+        return ids.cast(pa.decimal128(kind.precision, kind.scale))
+    return ids
 
 
 def _is_short_decimal(kind: pa.DataType) -> bool:
@@ -498,8 +509,7 @@ _NOTHING = r"^[| ]*$"  # what is left where all columns lack a value
 
 
 def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
-    """Return the texts of several columns' values, (rows,) each, with a bar between them: (rows,)
-    Arrow strings.
+    """Return the texts of several columns' values with a bar between them: (rows,) Arrow strings.
 
     A missing value is an empty text; where all are missing there is no item. Raises DataError for
     what has no labels.
@@ -519,17 +529,18 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
-    """Return the place of each row's segment in the list, null for none, by the texts of values:
-    (rows,) Arrow int32.
+    """Return the place of each row's segment in the list, null for none: (rows,) Arrow int32.
 
-    True and False have their names in any case. Raises DataError for a type that has no texts, and
-    for times.
+    The texts of values name segments; those of True and False in any case. Raises DataError for a
+    type that has no texts, and for times.
     """
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
         problem = "which names no segments; make it texts, dates or whole numbers"
         raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
-    names = [name.lower() if pa.types.is_boolean(kind) else name for name in segments.names]
+    names = list(segments.names)
+    if pa.types.is_boolean(kind):
+        names = [name.lower() for name in names]
     return pc.index_in(as_printed(values), value_set=as_printed(arrow_strings(names)))
 
 
@@ -539,16 +550,15 @@ _TRUE, _FALSE, _UNKNOWN = map(arrow_strings, (TRUE_TEXTS, FALSE_TEXTS, UNKNOWN_T
 
 
 def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
-    """Return the rows of a matrix as baskets: cells, (rows, columns), are true where the row has
-    the column's item.
+    """Return the rows of a matrix as baskets.
+
+    Cells, (rows, columns), are true where the row has the column's item.
     """
     return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
 
 
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:
-    """Return which cells of a column say that the basket has the item: (rows,) bool; a null does
-    not.
-    """
+    """Return which cells of a column say that the basket has the item; a null does not: (rows,)."""
     # Errors name it only if it looks like one of ids, for other names may be items.
     is_id = suggests_a_column(name) or suggests_row_number(name)
     where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
@@ -561,22 +571,7 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     if pa.types.is_boolean(kind):
         return numpy_of(column) & ~null_mask(column)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        lower = pc.utf8_lower(present(column).cast(pa.string()))
-        lower = null_where(pc.is_in(lower, value_set=_UNKNOWN), lower)
-        has = pc.is_in(lower, value_set=_TRUE)
-        if counts:
-            is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
-            has = pc.or_(
-                has,
-                pc.and_(is_number, pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)),
-            )
-            lower = null_where(is_number, lower)
-        if (
-            pc.all(pc.or_(pc.or_(has, lower.is_null()), pc.is_in(lower, value_set=_FALSE))).as_py()
-            is False
-        ):
-            raise _no_presence(where, counts)
-        return numpy_of(has)
+        return _presence_of_texts(column, where, counts)
     if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
         raise DataError(
             f"{where} has type {shown_type(kind)}, and a column of an item holds 0 "
@@ -587,18 +582,34 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=counts)
 
 
+def _presence_of_texts(column: pa.Array, where: str, quantities: bool | None) -> NDArray[np.bool_]:
+    """Return which texts say that the basket has the item: (rows,). The rest as `as_presence`."""
+    lower = pc.utf8_lower(present(column).cast(pa.string()))
+    lower = null_where(pc.is_in(lower, value_set=_UNKNOWN), lower)
+    has = pc.is_in(lower, value_set=_TRUE)
+    if quantities:
+        is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
+        is_above_zero = pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)
+        has = pc.or_(has, pc.and_(is_number, is_above_zero))
+        lower = null_where(is_number, lower)
+    has_not = pc.or_(lower.is_null(), pc.is_in(lower, value_set=_FALSE))
+    if pc.all(pc.or_(has, has_not)).as_py() is False:
+        raise _no_presence(where, quantities)
+    return numpy_of(has)
+
+
 def as_presence(
     cells: NDArray[Any], where: str, *, quantities: bool | None = False
 ) -> NDArray[np.bool_]:
-    """Return numbers or booleans as booleans. Raises DataError for a number that says nothing of an
-    item.
+    """Return numbers or booleans as booleans.
 
-    where: what errors call them. quantities: whether 0 and more are numbers that do; None for a
-    name like an id's.
+    where: what errors call them. quantities: whether 0 and more are numbers that say whether there
+    is an item; None for a name like an id's. Raises DataError for numbers that do not.
     """
     if cells.dtype == bool:
         return cells
-    if not ((cells >= 0).all() if quantities else ((cells == 0) | (cells == 1)).all()):
+    is_valid = cells >= 0 if quantities else (cells == 0) | (cells == 1)
+    if not is_valid.all():
         raise _no_presence(where, quantities)
     return cells > 0
 
@@ -609,15 +620,13 @@ def _no_presence(where: str, quantities: bool | None) -> DataError:
     long = f"for one row per item name {parameter('basket')} and {parameter('item')}"
     if quantities:
         problem = (
-            "holds other values than true, false and quantities of at least 0: take off returned "
-            "items first. If it is "
-            f"an id name it with {keys}, or leave it out"
+            f"holds other values than true, false and quantities of at least 0: take off returned "
+            f"items first. If it is an id name it with {keys}, or leave it out"
         )
     elif quantities is None:
         problem = (
             f"holds more than 0 and 1, and is called like an id: name it with {keys}, leave it "
-            f"out, or rename it; "
-            f"{long}"
+            f"out, or rename it; {long}"
         )
     else:
         problem = (

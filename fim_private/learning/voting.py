@@ -45,7 +45,7 @@ from fim_private.release import words
 from fim_private.release.forms import SCHEMA
 from fim_private.release.words import NOT_INDEPENDENCE, braces
 from fim_private.request.budget import pending_charge, rows_asked, unit_columns
-from fim_private.request.request import Scope, counts_users, read_by
+from fim_private.request.request import ReadBy, Scope, counts_users, read_by
 from fim_private.request.supports import exact_share
 from fim_private.spectrum import SupportSpectrum
 
@@ -492,93 +492,151 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     return voted(data, question, stacklevel=3, **options).answer
 
 
-def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[VoteOptions]) -> Vote:
-    """Return what `vote` answers, with the guarantee that it is released under. stacklevel: of
-    warnings.
+@dataclass(frozen=True)
+class _Election:
+    """What is voted on, and how: all checked before anything is read.
+
+    Attributes:
+        question: The function that each block is given.
+        named: The same question, if it has a name.
+        blocks: How many blocks there are.
+        votes: How many answers a block may give.
+        progress: A function that is told the share of the blocks that are done.
+        mechanism: What chooses among the answers.
+        neighbors: The relation under which the guarantee is stated.
     """
-    asked = filled("vote", VoteOptions, given)
-    if not callable(question) or isinstance(question, type):
-        raise ParameterError(
-            f"{parameter('question')} must be a function of one block, not {shown(question)}"
+
+    question: Ask
+    named: Question | None
+    blocks: int
+    votes: int
+    progress: Callable[[float], None] | None
+    mechanism: Choosing
+    neighbors: str
+
+    @classmethod
+    def of(cls, question: Ask, values: dict[str, Any]) -> _Election:
+        """Return what all the options of `vote` say; ParameterError for one that is wrong."""
+        if not callable(question) or isinstance(question, type):
+            raise ParameterError(
+                f"{parameter('question')} must be a function of one block, not {shown(question)}"
+            )
+        named = question if isinstance(question, Question) else None
+        blocks = whole_number("blocks", values["blocks"], least=1, most=1_000_000)
+        votes = values["votes"]
+        if votes is None:
+            votes = 1 if named is None else options.VOTES
+        votes = whole_number("votes", votes, least=1, most=1_000_000)
+        progress = values["progress"]
+        if progress is not None:
+            check_function("progress", progress)
+        epsilon = values["epsilon"]
+        if epsilon is None:
+            epsilon = options.EPSILON
+        mechanism = Choosing(
+            exact_epsilon(epsilon), exact_delta(values["delta"]), votes, Neighbors.REPLACE_ONE
         )
-    named = question if isinstance(question, Question) else None
-    blocks = whole_number("blocks", asked["blocks"], least=1, most=1_000_000)
-    if (votes := asked["votes"]) is None:
-        votes = 1 if named is None else options.VOTES
-    votes = whole_number("votes", votes, least=1, most=1_000_000)
-    if (progress := asked["progress"]) is not None:
-        check_function("progress", progress)
-    epsilon = options.EPSILON if asked["epsilon"] is None else asked["epsilon"]
-    mechanism = Choosing(
-        exact_epsilon(epsilon), exact_delta(asked["delta"]), votes, Neighbors.REPLACE_ONE
-    )
-    relation, cost = exact_neighbors(asked["neighbors"]), mechanism.cost
-    randomness = Randomness.of_seed(asked["seed"])
-    account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
-    reading, by_user = reading_of(asked), counts_users(data, asked)
+        neighbors = exact_neighbors(values["neighbors"])
+        return cls(question, named, blocks, votes, progress, mechanism, neighbors)
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What a ledger records of it: nothing of a question without a name."""
+        counts = {"blocks": self.blocks, "votes": self.votes}
+        if self.named is None:
+            return counts
+        return self.named._recorded(at_least) | counts
+
+    def scope(self, values: dict[str, Any], choices: ReadBy, *, by_user: bool) -> Scope:
+        """Return which purchases count. It reads the list of the items that are left out."""
+        return Scope.of(
+            exclude=values["exclude"],
+            min_basket=values["min_basket"],
+            together=values["together"],
+            by_user=by_user,
+            rules=isinstance(self.named, _OfPairs),
+            query=choices.query,
+            fold_case=choices.fold_case,
+            time_format=choices.time_format,
+        )
+
+    def check_lifts(self, scope: Scope, unit: str) -> None:
+        """Raise ParameterError if it is about lifts, and there 1 is not independence."""
+        if isinstance(self.named, HighestLift) and not scope.has_lifts(unit):
+            raise ParameterError(
+                f"{parameter('question')} {self.named.name} of users needs "
+                f"{parameter('together')} user: {NOT_INDEPENDENCE}"
+            )
+
+    def hold(self, purchases: Transactions, randomness: Randomness) -> Ballots:
+        """Return the ballots of all blocks."""
+        question = self.question
+        if self.named is not None:
+            question = partial(self.named, count=self.votes)
+        ballots = Ballots(self.votes)
+        for done, block in enumerate(blocks_of(purchases, self.blocks, randomness), 1):
+            ballots.ask(question, block)
+            if self.progress is not None:
+                self.progress(done / self.blocks)
+        return ballots
+
+
+def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[VoteOptions]) -> Vote:
+    """Return what `vote` answers, with the guarantee of it. `stacklevel` is that of warnings."""
+    values = filled("vote", VoteOptions, given)
+    election = _Election.of(question, values)
+    cost = election.mechanism.cost
+    randomness = Randomness.of_seed(values["seed"])
+    account = account_of(values["ledger"], values["dataset"], private=randomness.private)
+    reading = reading_of(values)
+    by_user = counts_users(data, values)
+    public_unit = "user" if by_user else "basket"
     check_query(data, reading.query)
     reading = replace(reading, from_query=is_query(data, reading))
-    chosen_by = read_by(data, reading)
-    rows = {name: asked[name] for name in ("exclude", "min_basket", "together")} | {
-        "by_user": by_user
-    }
-    with held_to(reading.memory):  # a list of what is left out is read
-        scope = Scope.of(
-            **rows,
-            rules=isinstance(named, _OfPairs),
-            query=chosen_by.query,
-            fold_case=chosen_by.fold_case,
-            time_format=chosen_by.time_format,
-        )
-    if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
-        raise ParameterError(
-            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: "
-            f"{NOT_INDEPENDENCE}"
-        )
-    chosen = scope.chooses_units(chosen_by.where)
-    public = relation == Neighbors.REPLACE_ONE and not chosen
-    # Of a question without a name a ledger records nothing.
-    recorded = {} if named is None else named._recorded(at_least)
-    due = pending_charge(
+    choices = read_by(data, reading)
+    with held_to(reading.memory):
+        scope = election.scope(values, choices, by_user=by_user)
+    election.check_lifts(scope, public_unit)
+    replaces_one = election.neighbors == Neighbors.REPLACE_ONE
+    chooses_units = scope.chooses_units(choices.where)
+    units_are_public = replaces_one and not chooses_units
+    charge = pending_charge(
         account,
         command="vote",
-        dataset=asked["dataset"],
+        dataset=values["dataset"],
         by_user=by_user,
-        neighbors=relation,
+        neighbors=election.neighbors,
         cost=cost,
         # one bounded-range choice: Theorem 8
         zcdp=ZcdpCost(Fraction(cost.epsilon) ** 2 / 8, cost.delta),
-        parameters=recorded | {"blocks": blocks, "votes": votes} | rows_asked(data, reading, scope),
+        parameters=election.recorded | rows_asked(data, reading, scope),
         unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
         warn(cautions(cost), stacklevel=stacklevel)
-        if chosen and relation == Neighbors.REPLACE_ONE:
-            warn([chosen_units_show("user" if by_user else "basket")], stacklevel=stacklevel)
+        if replaces_one and chooses_units:
+            warn([chosen_units_show(public_unit)], stacklevel=stacklevel)
     (read,) = read_parts(data, reading)
-    purchases, scope = scope.applied(read).united(), scope.read_from(read.read_as)
+    purchases = scope.applied(read).united()
+    scope = scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"
-    charged = None if due is None else due(unit)
+    charged = None if charge is None else charge(unit)
     if randomness.private:
         if read.read_as is not None:
             warn(read.read_as.cautions(), stacklevel=stacklevel)
-        if public:
+        if units_are_public:
             warn(cautions_of_units(cost, purchases.units, unit), stacklevel=stacklevel)
-    ballots = Ballots(votes)
-    for done, block in enumerate(blocks_of(purchases, blocks, randomness), 1):
-        ballots.ask(question if named is None else partial(named, count=votes), block)
-        if progress is not None:
-            progress(done / blocks)
+    ballots = election.hold(purchases, randomness)
     return Vote(
-        answer=ballots.choose(mechanism, randomness),
-        question=named,
-        blocks=blocks,
-        votes=votes,
-        mechanism=mechanism,
-        neighbors=relation,
+        answer=ballots.choose(election.mechanism, randomness),
+        question=election.named,
+        blocks=election.blocks,
+        votes=election.votes,
+        mechanism=election.mechanism,
+        neighbors=election.neighbors,
         privacy_unit=unit,
         private=randomness.private,
-        units=purchases.units if public else None,
+        units=purchases.units if units_are_public else None,
         missing_user=purchases.missing_user,
         where=purchases.where,
         scope=scope,

@@ -1,5 +1,4 @@
-"""The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for
-it.
+"""The exact audit: how much of its guarantee a mechanism uses on hard neighbouring data.
 
 The tight δ at ε of two neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over
 outcomes o, in both directions. It is good to thirty digits, so that pure privacy is compared with
@@ -15,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from fim_private import options
 from fim_private.auditing import exact
@@ -54,12 +53,21 @@ CAPS = (1, 3)
 MOST_NEW, _FEW_NEW = 4, 2
 
 
+_NONE = Fraction(0)
+_UNCAPPED = 2  # so many settings come first that differ in their universe alone
+
+
 @dataclass(frozen=True)
 class Guarantee:
-    """A guarantee (epsilon, delta) of a mechanism or a stage of it in some setting.
+    """A guarantee (epsilon, delta) of a mechanism, or of one of its stages, in some setting.
 
-    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: None for
-    all of the audit.
+    Attributes:
+        name: The mechanism as a whole, or the stage.
+        setting: The universe and the rank cap, in words.
+        epsilon: The ε that is promised.
+        delta: The δ that is promised.
+        spent: Returns how much δ two neighbours use at that ε, from the first to the second.
+        pairs: The neighbours to try. None stands for all of the audit.
     """
 
     name: str
@@ -70,119 +78,150 @@ class Guarantee:
     pairs: Sequence[Pair] | None = None
 
 
-def settings(mechanism: Any) -> list[tuple[Mechanism, int | None, str]]:
-    """Return (mechanism with small caps, universe size or None, words) for each setting that the
-    mechanism allows.
-    """
+class Setting(NamedTuple):
+    """A mechanism with small caps, the size of its universe (None: unknown), and both in words."""
+
+    mechanism: Mechanism
+    universe: int | None
+    words: str
+
+
+def settings(mechanism: Any) -> list[Setting]:
+    """Return every setting that the mechanism allows, with small caps."""
     spec = spec_of(mechanism)
-    known, unknown = (len(NAMES), "known universe"), (None, "unknown universe")
-    universes: list[tuple[int | None, str]] = [unknown, known]
+    known: tuple[int | None, str] = (len(NAMES), "known universe")
+    unknown: tuple[int | None, str] = (None, "unknown universe")
+    universes = [unknown, known]
+    max_itemsets = getattr(mechanism, "max_itemsets", None)
     if spec.universe is UniverseNeed.LISTED:
         universes = [known]
     elif spec.universe is UniverseNeed.COUNTED:
-        universes, mechanism = [unknown], replace(mechanism, universe_size=MOST_NEW)
-    elif (most := getattr(mechanism, "max_itemsets", None)) is not None:
-        needed = spec.basket_cap is BasketCap.NEEDED
-        mechanism = replace(mechanism, max_itemsets=MOST_NEW if needed else min(most, _FEW_NEW))
+        universes = [unknown]
+        mechanism = replace(mechanism, universe_size=MOST_NEW)
+    elif spec.basket_cap is BasketCap.NEEDED and max_itemsets is not None:
+        mechanism = replace(mechanism, max_itemsets=MOST_NEW)
+    elif max_itemsets is not None:
+        mechanism = replace(mechanism, max_itemsets=min(max_itemsets, _FEW_NEW))
     if spec.rank_cap is RankCap.NONE:
-        return [(mechanism, universe, what) for universe, what in universes]
-    return [
-        (replace(mechanism, max_rank=cap), universe, f"{what}, max_rank {cap}")
-        for cap in CAPS
-        for universe, what in universes
-        # A known universe is searched to its end, whatever the cap.
-        if not (spec.rank_cap is RankCap.SEARCH and universe is not None and cap != CAPS[0])
-    ]
+        return [Setting(mechanism, universe, words) for universe, words in universes]
+    capped = []
+    for cap in CAPS:
+        for universe, words in universes:
+            # A known universe is searched to its end, whatever the cap: once is enough.
+            searched_whole = spec.rank_cap is RankCap.SEARCH and universe is not None
+            if cap == CAPS[0] or not searched_whole:
+                subject = replace(mechanism, max_rank=cap)
+                capped.append(Setting(subject, universe, f"{words}, max_rank {cap}"))
+    return capped
 
 
 def most_new(mechanism: Mechanism) -> int | None:
-    """Return how many itemsets one unit supports at most in an audit of this mechanism; None: no
-    limit.
-    """
+    """Return how many itemsets one unit may support in an audit; None stands for no limit."""
     spec = spec_of(mechanism)
-    return (
-        MOST_NEW
-        if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED
-        else None
-    )
+    if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED:
+        return MOST_NEW
+    return None
 
 
 def guarantees_of(mechanism: Mechanism, shares: SharesOf) -> list[list[Guarantee]]:
-    """Return the guarantees in every setting: first a list for the whole, then one for each
-    stage.
-    """
-    epsilon, delta, nothing = mechanism.cost.epsilon, mechanism.cost.delta, Fraction(0)
+    """Return the guarantees in every setting: a list for the whole, then one for each stage."""
     everywhere = settings(mechanism)
-    whole = [
-        _private("whole", what, epsilon, delta, exact.itemsets(shares, m, u))
-        for m, u, what in everywhere
-    ]
-    guarantees = [whole]
-    if theorem := vars(type(mechanism)).get("bounded_range"):  # none is inherited
-        name = f"bounded range ({theorem})"
-        ranges = ((what, exact.excess_range(shares, m, u, epsilon)) for m, u, what in everywhere)
-        guarantees.append(
-            [Guarantee(name, what, epsilon, nothing, spent) for what, spent in ranges]
-        )
-    guarantees = [
-        [_possible(m, one) for (m, _, _), one in zip(everywhere, each, strict=True)]
-        for each in guarantees
-    ]
-    if not isinstance(mechanism, LargeMargin | TightMargin):
-        return guarantees
+    guarantees = [_whole(mechanism, everywhere, shares)]
+    theorem = vars(type(mechanism)).get("bounded_range")  # none is inherited
+    if theorem:
+        guarantees.append(_bounded_ranges(theorem, mechanism, everywhere, shares))
+    if isinstance(mechanism, TightMargin):
+        return guarantees + _stages_of_tight_margin(mechanism, everywhere, shares)
+    if isinstance(mechanism, LargeMargin):
+        return guarantees + _stages_of_large_margin(mechanism, everywhere)
+    return guarantees
+
+
+def _whole(
+    mechanism: Mechanism, everywhere: Sequence[Setting], shares: SharesOf
+) -> list[Guarantee]:
+    """Return the (ε, δ) of the mechanism as a whole, in every setting."""
+    guarantees = []
+    for subject, universe, words in everywhere:
+        released = exact.itemsets(shares, subject, universe)
+        cost = mechanism.cost
+        guarantee = _private("whole", words, cost.epsilon, cost.delta, released)
+        guarantees.append(_possible(subject, guarantee))
+    return guarantees
+
+
+def _bounded_ranges(
+    theorem: str, mechanism: Mechanism, everywhere: Sequence[Setting], shares: SharesOf
+) -> list[Guarantee]:
+    """Return the bounded range that the theorem promises, in every setting."""
+    name, epsilon = f"bounded range ({theorem})", mechanism.cost.epsilon
+    guarantees = []
+    for subject, universe, words in everywhere:
+        excess = exact.excess_range(shares, subject, universe, epsilon)
+        guarantee = Guarantee(name, words, epsilon, _NONE, excess)
+        guarantees.append(_possible(subject, guarantee))
+    return guarantees
+
+
+def _stages_of_tight_margin(
+    mechanism: TightMargin, everywhere: Sequence[Setting], shares: SharesOf
+) -> list[list[Guarantee]]:
+    """Return the guarantees of its rank search, and of its choice at a rank."""
+    search_share = mechanism.shared_share + mechanism.step_share
+    choices = []
+    for cap in CAPS:
+        choice = mechanism.choice(cap)
+        for _, universe, words in everywhere[:_UNCAPPED]:
+            chosen = exact.itemsets(shares, choice, universe)
+            name, epsilon = f"choice at rank {cap}", mechanism.selection_epsilon
+            choices.append(_private(name, words, epsilon, mechanism.cost.delta, chosen))
+    return [_searches(mechanism, everywhere, mechanism.cost.epsilon * search_share), choices]
+
+
+def _stages_of_large_margin(
+    mechanism: LargeMargin, everywhere: Sequence[Setting]
+) -> list[list[Guarantee]]:
+    """Return the steps of Theorems 1 to 3 (docs/privacy.md), each with its share of the whole."""
+    epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
+    third = epsilon / 3
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
-    search = epsilon / (2 if replaced else 4)
-    if isinstance(mechanism, TightMargin):
-        search = epsilon * (mechanism.shared_share + mechanism.step_share)
-    searching = [
-        (m, u, what) for m, u, what in everywhere if isinstance(m, LargeMargin | TightMargin)
-    ]
-    stops = [
-        _private("rank search", what, search, nothing, exact.stopping_rank(m, u))
-        for m, u, what in searching
-    ]
-    stops.append(_hard_search(mechanism, search))
-    if isinstance(mechanism, TightMargin):
-        choices, choice = [], mechanism.selection_epsilon
-        for cap in CAPS:
-            found = [
-                (what, exact.itemsets(shares, mechanism.choice(cap), u))
-                for _, u, what in everywhere[:2]
-            ]
-            choices += [
-                _private(f"choice at rank {cap}", what, choice, delta, drawn)
-                for what, drawn in found
-            ]
-        return [*guarantees, stops, choices]
-    # The steps of docs/privacy.md, Theorems 1 to 3, each with its share of the whole.
-    third, tails = epsilon / 3, exact.step_tails(mechanism, 8)
-    draws = [
-        Guarantee(
-            f"draw at rank {rank}",
-            what,
-            third,
-            delta / 3,
-            exact.good_draw(mechanism, u, rank, third),
-        )
-        for _, u, what in everywhere[:2]
-        for rank in (1, 2, 3)
-    ]
+    search_epsilon = epsilon / 2 if replaced else epsilon / 4
+    naming_epsilon = epsilon / 3 if replaced else epsilon / 6
+    tails = exact.step_tails(mechanism, 8)
+    maximum = Guarantee("noisy maximum", "", third, _NONE, exact.noisy_maximum(mechanism, third))
+    noise = Guarantee(
+        "noise of the steps", "ranks 1 to 8", _NONE, delta / 6, lambda first, second: tails
+    )
     margins = [
-        (what, exact.bad_stop(m, u)) for m, u, what in searching if isinstance(m, LargeMargin)
+        Guarantee("margin", words, _NONE, 2 * delta / 3, exact.bad_stop(subject, universe))
+        for subject, universe, words in everywhere
+        if isinstance(subject, LargeMargin)
     ]
+    draws = []
+    for _, universe, words in everywhere[:_UNCAPPED]:
+        for rank in (1, 2, 3):
+            drawn = exact.good_draw(mechanism, universe, rank, third)
+            draws.append(Guarantee(f"draw at rank {rank}", words, third, delta / 3, drawn))
     return [
-        *guarantees,
-        [Guarantee("noisy maximum", "", third, nothing, exact.noisy_maximum(mechanism, third))],
-        stops,
-        [
-            Guarantee(
-                "noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails
-            )
-        ],
-        [Guarantee("margin", what, nothing, 2 * delta / 3, spent) for what, spent in margins],
+        [maximum],
+        _searches(mechanism, everywhere, search_epsilon),
+        [noise],
+        margins,
         [*draws, _hard_draw(mechanism, third, delta / 3)],
-        [_named_draw(mechanism, epsilon / (3 if replaced else 6))],
+        [_named_draw(mechanism, naming_epsilon)],
     ]
+
+
+def _searches(
+    mechanism: LargeMargin | TightMargin, everywhere: Sequence[Setting], epsilon: Fraction
+) -> list[Guarantee]:
+    """Return the guarantee of the rank search in every setting, and where it is used up."""
+    guarantees = []
+    for subject, universe, words in everywhere:
+        if isinstance(subject, LargeMargin | TightMargin):
+            ranks = exact.stopping_rank(subject, universe)
+            guarantees.append(_private("rank search", words, epsilon, _NONE, ranks))
+    return [*guarantees, _hard_search(mechanism, epsilon)]
 
 
 def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:

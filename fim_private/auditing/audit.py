@@ -225,38 +225,37 @@ def _searches(
 
 
 def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
-    """Test the guarantee of the search where it is used up: ranks 1 to 4 ought to stop, and the
-    last ought not.
+    """Return the guarantee of the search where it is used up: on steps that stop, but the last.
 
-    It holds for any thresholds: here they are 0, and then a high one. At the last rank all noise
-    lies to one side.
+    It holds for any thresholds. Here they are 0 up to rank 4, which ought to stop, and then high.
+    At the last rank all noise lies to one side.
     """
     unit = math.ceil(30 / exact_epsilon(mechanism.cost.epsilon))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
 
+    def threshold(rank: int) -> int:
+        return 0 if rank < 5 else 2 * unit
+
     def distribution(counts: Counts) -> Outcomes:
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
-        return exact.ranks(
-            replace(search, threshold=lambda rank: 0 if rank < 5 else 2 * unit, last_rank=5)
-        )
+        return exact.ranks(replace(search, threshold=threshold, last_rank=5))
 
-    before = dict.fromkeys(NAMES[:6], 6 * unit) | {
-        "a": 7 * unit,
-        "f": 6 * unit - (2 if replaced else 1),
-    }
-    after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}
-    hard = _private("rank search", "thresholds for the worst", epsilon, Fraction(0), distribution)
+    lacking, lowered = 1, ""
+    if replaced:
+        lacking, lowered = 2, "bcde"
+    before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - lacking}
+    after = _raised(before, "af", lowered)
+    hard = _private("rank search", "thresholds for the worst", epsilon, _NONE, distribution)
     return replace(hard, pairs=[(before, after)])
 
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
-    """Test the guarantee of the draw where it is used up: one itemset rises, and all others fall or
-    stay.
-    """
+    """Return the guarantee of the draw where it is used up: one itemset rises, no other does."""
     support = math.ceil(2 * exact.margin_certified(mechanism, len(NAMES)))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
-    after = {n: c + (n == "a") - (replaced and n != "a") for n, c in before.items()}
+    lowered = NAMES[1:] if replaced else ()
+    after = _raised(before, "a", lowered)
     spent = exact.good_draw(mechanism, None, len(NAMES), epsilon)
     return Guarantee(
         f"draw at rank {len(NAMES)}", "unknown universe", epsilon, delta, spent, [(before, after)]
@@ -264,36 +263,45 @@ def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Gu
 
 
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
-    """Test the draw of an itemset that both data name against a ratio of e^(ε/3), with no δ
-    (Theorem 3).
+    """Return the guarantee of drawing an itemset that both data name: (ε/3, 0), by Theorem 3.
 
     That needs the zeros, whose weight in the sum limits what new itemsets change. Under add-remove
-    it is e^(ε/6).
+    it is (ε/6, 0).
     """
-    support, nothing = math.ceil(12 / exact_epsilon(mechanism.epsilon)), dict.fromkeys(NAMES, 0)
+    support = math.ceil(12 / exact_epsilon(mechanism.epsilon))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
-    new, all_high = nothing | {"a": support, "b": 2}, dict.fromkeys(NAMES, support)
-    pairs = [
-        (new, {n: c - 1 if replaced and n == "b" else c + (n != "b") for n, c in new.items()}),
-        (all_high, {n: c + 1 if n == "a" else c - replaced for n, c in all_high.items()}),
-    ]
+    mostly_new = dict.fromkeys(NAMES, 0) | {"a": support, "b": 2}
+    all_high = dict.fromkeys(NAMES, support)
+    not_b = [name for name in NAMES if name != "b"]
+    pairs = [(mostly_new, _raised(mostly_new, not_b)), (all_high, _raised(all_high, "a"))]
+    if replaced:
+        pairs = [
+            (mostly_new, _raised(mostly_new, not_b, "b")),
+            (all_high, _raised(all_high, "a", NAMES[1:])),
+        ]
     spent = exact.drawn_by_both(mechanism, len(NAMES), epsilon)
     return Guarantee(
-        "draw of what both name", "unknown universe, all ranks", epsilon, Fraction(0), spent, pairs
+        "draw of what both name", "unknown universe, all ranks", epsilon, _NONE, spent, pairs
     )
 
 
+def _raised(counts: Counts, raised: Sequence[str], lowered: Sequence[str] = "") -> Counts:
+    """Return the supports after some itemsets gain a unit and others lose one."""
+    return {
+        name: support + (name in raised) - (name in lowered) for name, support in counts.items()
+    }
+
+
 def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
-    """Test the guarantee of a mechanism that limits a unit's itemsets on changes that such a unit
-    can make.
-    """
+    """Return the guarantee on those changes alone that a unit of so few itemsets can make."""
     most = getattr(mechanism, "max_itemsets", None)
     if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
         return guarantee
 
-    def spent(one: Counts, two: Counts) -> Decimal:
-        possible = exact.are_neighbors(one, two, mechanism.neighbors, most)
-        return guarantee.spent(one, two) if possible else Decimal(0)
+    def spent(first: Counts, second: Counts) -> Decimal:
+        if exact.are_neighbors(first, second, mechanism.neighbors, most):
+            return guarantee.spent(first, second)
+        return Decimal(0)
 
     return replace(guarantee, spent=spent)
 
@@ -301,18 +309,24 @@ def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
 def _private(
     name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
 ) -> Guarantee:
-    def spent(one: Counts, two: Counts) -> Decimal:
-        return exact.hockey_stick(distribution(one), distribution(two), epsilon)
+    def spent(first: Counts, second: Counts) -> Decimal:
+        return exact.hockey_stick(distribution(first), distribution(second), epsilon)
 
     return Guarantee(name, setting, epsilon, delta, spent)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a guarantee (epsilon, delta), of the whole mechanism or of a stage, was found to use.
+    """How much of a guarantee (epsilon, delta) is used, by the whole mechanism or by a stage.
 
-    divergence: the largest tight δ at that ε over all pairs. one, two: the supports of the worst
-    pair, in units, by itemset. setting: the universe and the rank cap at which it was found.
+    Attributes:
+        name: The mechanism as a whole, or the stage.
+        epsilon: The ε that is promised.
+        delta: The δ that is promised.
+        divergence: The largest tight δ at that ε over all pairs.
+        one: The supports of the first of the worst pair, in units, by itemset.
+        two: The supports of the second.
+        setting: The universe and the rank cap of the worst pair.
     """
 
     name: str
@@ -325,10 +339,10 @@ class Finding:
 
     @property
     def share(self) -> float | None:
-        """The share of delta that was used; None where delta is 0, and the divergence must be 0
-        too.
-        """
-        return self.divergence / self.delta if self.delta else None
+        """The share of delta that is used; None where delta is 0, as the divergence must be."""
+        if not self.delta:
+            return None
+        return self.divergence / self.delta
 
     @property
     def holds(self) -> bool:
@@ -338,10 +352,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit found of a mechanism, and of each of its stages. pairs: how many were tried, in
-    both directions.
+    """The findings about a mechanism, and about each of its stages.
 
-    numerical_error: of a divergence, at most.
+    Attributes:
+        mechanism: Its name.
+        epsilon: The ε of its guarantee.
+        delta: The δ of its guarantee.
+        neighbors: The relation that the guarantee is about.
+        whole: The finding about the mechanism as a whole.
+        stages: The findings about its stages.
+        pairs: How many pairs of neighbours were tried, in both directions.
+        numerical_error: How far off a divergence may be.
     """
 
     mechanism: str
@@ -359,20 +380,22 @@ class AuditReport:
         return self.whole.holds and all(stage.holds for stage in self.stages)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; each finding with its share, and with whether it holds."""
+        """Return plain values: each finding with its share, and with whether it holds."""
         whole, *stages = (
-            asdict(one) | {"share": one.share, "holds": one.holds}
-            for one in (self.whole, *self.stages)
+            asdict(finding) | {"share": finding.share, "holds": finding.holds}
+            for finding in (self.whole, *self.stages)
         )
         return asdict(self) | {"whole": whole, "stages": stages, "holds": self.holds}
 
 
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
-    """Return the mechanism of that name, or with "all" every one that can be audited, with this
-    guarantee.
+    """Return the mechanism of that name, or for "all" every one that can be audited.
 
-    delta: 0 for those that spend none. Raises ParameterError for another name, and for a parameter
-    out of range.
+    Args:
+        name: The name of a mechanism, or "all"; ParameterError for another.
+        epsilon: The ε of the guarantee.
+        delta: The δ of the guarantee: 0 for mechanisms that spend none.
+        neighbors: The relation that the guarantee is about.
     """
     specs = registry.single()
     if name in registry.MECHANISMS and name not in specs:
@@ -386,18 +409,20 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
             f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}"
         )
     exact_delta = exact_delta_or_zero(delta)
-    registry.check_delta(exact_delta, None if name == "all" else name, listed=True)
-    found: list[Mechanism] = []
-    for each, spec in specs.items():
+    sole_name = None if name == "all" else name
+    registry.check_delta(exact_delta, sole_name, listed=True)
+    mechanisms: list[Mechanism] = []
+    for spec_name, spec in specs.items():
+        if name not in ("all", spec_name) or (spec.spends_delta and not exact_delta):
+            continue
         # `settings` makes caps small
-        if name in ("all", each) and (exact_delta or not spec.spends_delta):
-            candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
-            cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
-            public = PublicParameters(
-                (1,), 1, neighbors, candidates, candidates is not None, max_basket=cap
-            )
-            found.append(registry.build(spec, epsilon, delta, public))
-    return found
+        candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
+        cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
+        public = PublicParameters(
+            (1,), 1, neighbors, candidates, candidates is not None, max_basket=cap
+        )
+        mechanisms.append(registry.build(spec, epsilon, delta, public))
+    return mechanisms
 
 
 def audit(
@@ -407,14 +432,16 @@ def audit(
     seed: int = options.AUDIT_SEED,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> AuditReport:
-    """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is
-    read.
+    """Audit a mechanism on structured pairs of neighbours and on random ones. No data is read.
 
-    mechanism: of the registry; its max_rank, max_itemsets and universe_size become small ones.
-    trials: 0 to 1,000,000.
-    seed: of the random pairs. progress: called now and then with the share that is done, 0 to 1.
     Raises ParameterError also for an epsilon above 50, and for a delta above 0 and below 1e-24,
     which the digits do not resolve.
+
+    Args:
+        mechanism: One of the registry. Its max_rank, max_itemsets and universe_size become small.
+        trials: The number of random pairs, 0 to 1,000,000.
+        seed: The seed of the random pairs.
+        progress: A function that is called now and then with the share that is done, 0 to 1.
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
     cost = mechanism.cost
@@ -433,10 +460,12 @@ def audit(
     stages = guarantees_of(mechanism, cache(exact.distribution))
     work = sum(len(guarantee.pairs or pairs) for stage in stages for guarantee in stage)
     done = count()
-    whole, *others = (_worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages)
+    whole, *of_stages = (
+        _worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages
+    )
     budget = float(cost.epsilon), float(cost.delta)
     return AuditReport(
-        spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(others), len(pairs)
+        spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(of_stages), len(pairs)
     )
 
 
@@ -447,30 +476,28 @@ def _worst(
 
     def all_spent() -> Iterator[tuple[Decimal, Guarantee, Pair]]:
         for guarantee in guarantees:
-            for one, two in guarantee.pairs or pairs:
+            for before, after in guarantee.pairs or pairs:
                 tick()
-                yield guarantee.spent(one, two), guarantee, (one, two)
-                yield guarantee.spent(two, one), guarantee, (two, one)
+                yield guarantee.spent(before, after), guarantee, (before, after)
+                yield guarantee.spent(after, before), guarantee, (after, before)
 
-    spent, guarantee, (one, two) = max(all_spent(), key=lambda found: found[0])
+    spent, guarantee, (first, second) = max(all_spent(), key=lambda finding: finding[0])
     epsilon, delta, most = (
         float(Exact(Fraction(x))) for x in (guarantee.epsilon, guarantee.delta, spent)
     )
-    descending = sorted(one, key=lambda name: -one[name])
-    before, after = (tuple(data[name] for name in descending) for data in (one, two))
+    descending = sorted(first, key=lambda name: -first[name])
+    before, after = (tuple(data[name] for name in descending) for data in (first, second))
     return Finding(guarantee.name, epsilon, delta, most, before, after, guarantee.setting)
 
 
 def _scales(mechanism: Mechanism) -> list[int]:
-    """Return supports, in units, with which a single itemset is released with probability 0.1, 0.5
-    and 0.99.
-    """
+    """Return the supports that release a single itemset with probability 0.1, 0.5 and 0.99."""
     subject, universe, _ = settings(mechanism)[0]
 
     def is_released(support: int, chance: float) -> bool:
         if support >= _LARGEST_SCALE:
             return True
-        found = subject.distribution(SupportSpectrum.from_supports([support], universe))
-        return bool(found.probabilities[found.levels == support].sum() >= chance)
+        outcomes = subject.distribution(SupportSpectrum.from_supports([support], universe))
+        return bool(outcomes.probabilities[outcomes.levels == support].sum() >= chance)
 
     return [least_integer(partial(is_released, chance=chance), 1) for chance in (0.1, 0.5, 0.99)]

@@ -30,8 +30,7 @@ def measurement(
     size: int | None = None,
     integer_type: str = "i64",
 ) -> Any:
-    """Return an opendp Measurement from a vector of scores to the index of the one chosen, None for
-    abstaining.
+    """Return an opendp Measurement from a vector of scores to the index chosen, or None.
 
     mechanism: any that fim_private.selecting.select takes, without max_itemsets.
     sensitivity: >= 1. Scores are divided by it and rounded down, so that one unit moves them by at
@@ -73,8 +72,10 @@ def measurement(
     vector = dp.vector_domain(dp.atom_domain(T=integer_type), size=size)
     monotonic = exact_neighbors(mechanism.neighbors) is Neighbors.ADD_REMOVE
 
-    def spent(cost: Exact, given: float | Fraction) -> Fraction:
-        return Fraction(cost if not cost or given == cost else math.nextafter(cost, math.inf))
+    def spent(cost: Exact, stated: float | Fraction) -> Fraction:
+        if not cost or stated == cost:
+            return Fraction(cost)
+        return Fraction(math.nextafter(cost, math.inf))
 
     epsilon, delta = spent(exact.cost.epsilon, exact.epsilon), spent(exact.cost.delta, exact.delta)
 
@@ -86,7 +87,9 @@ def measurement(
             raise ParameterError(f"{parameter('d_in')} must be 0 or more")
         steps = -(-distance // unit)
         group_epsilon = _round_up(steps * epsilon)
-        return (group_epsilon, group_delta(epsilon, delta, steps)) if delta else group_epsilon
+        if not delta:
+            return group_epsilon
+        return group_epsilon, group_delta(epsilon, delta, steps)
 
     missing = {"contrib", "honest-but-curious"} - set(GLOBAL_FEATURES)
     dp.enable_features(*missing)
@@ -103,8 +106,9 @@ def measurement(
 
 
 def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
-    """Return the delta for data sets `steps` >= 0 units apart, rounded up: delta Σ_{i < steps} e^{i
-    epsilon}, <= 1.
+    """Return the delta for data sets `steps` >= 0 units apart, at most 1, rounded up.
+
+    It is delta Σ_{i < steps} e^{i epsilon}.
     """
     if steps < 2:
         return _round_up(steps * delta)
@@ -117,13 +121,13 @@ def group_delta(epsilon: Fraction, delta: Fraction, steps: int) -> float:
 
 def _round_up(value: Fraction) -> float:
     nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    if Fraction(nearest) >= value:
+        return nearest
+    return math.nextafter(nearest, math.inf)
 
 
 def _of_doubles(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism with the very doubles as parameters: 3/10 is more than what OpenDP takes
-    0.3 for.
-    """
+    """Return the mechanism with the very doubles as parameters: OpenDP's 0.3 is not 3/10."""
     if not is_dataclass(mechanism):
         return mechanism
     budget = {"epsilon": mechanism.epsilon, "delta": mechanism.delta}

@@ -1,5 +1,4 @@
-"""Private selection from any public list of candidates: hypotheses, parameters, anything that has a
-score.
+"""Private selection from any public list of candidates that have scores, such as hypotheses.
 
 A score is to its candidate what a support is to an itemset, so every mechanism over a public
 universe serves.
@@ -63,7 +62,9 @@ def select(
     1/1000, unless a seed was given. Proof: docs/choosing.md.
     """
     steps = scaled(scores, sensitivity)
-    names: list[Any] = list(range(len(steps))) if labels is None else as_list("labels", labels)
+    names: list[Any] = list(range(len(steps)))
+    if labels is not None:
+        names = as_list("labels", labels)
     if len(names) != len(steps):
         raise ParameterError(
             f"{parameter('labels')} must be as many as {parameter('scores')}: one per candidate"
@@ -90,7 +91,9 @@ def select(
         sensitivity=_rational("sensitivity", sensitivity),
     )
     chosen = choose_index(steps, mechanism, randomness)
-    return None if chosen is None else names[chosen]
+    if chosen is None:
+        return None
+    return names[chosen]
 
 
 def scaled(scores: Scores, sensitivity: int | Fraction = 1) -> list[int]:
@@ -136,9 +139,7 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
 
 
 def check_mechanism(mechanism: Mechanism) -> None:
-    """Raise ParameterError for what is no mechanism over a public universe that looks at
-    differences only.
-    """
+    """Raise ParameterError unless it is a mechanism over a public universe, of differences only."""
     if not callable(getattr(mechanism, "select", None)) or isinstance(mechanism, type):
         name = parameter("mechanism")
         raise ParameterError(
@@ -157,11 +158,13 @@ def _rational(name: str, value: Any) -> Fraction:
     if isinstance(value, float | np.floating):
         raise ParameterError(
             f"{parameter(name)} must be whole numbers or Fractions, not floats, whose rounding "
-            f"breaks the stated "
-            "sensitivity; round each unit's share to an integer, or give Fractions"
+            "breaks the stated sensitivity; round each unit's share to an integer, or give "
+            "Fractions"
         )
-    if not (is_whole(type(value)) or isinstance(value, Fraction)):
+    if isinstance(value, Fraction):
+        return value
+    if not is_whole(type(value)):
         raise ParameterError(
             f"{parameter(name)} must be whole numbers or Fractions, not {type(value).__name__}"
         )
-    return value if isinstance(value, Fraction) else Fraction(int(value))
+    return Fraction(int(value))

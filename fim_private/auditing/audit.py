@@ -1,5 +1,4 @@
-"""The exact audit: how much of its guarantee a mechanism uses on neighbouring data that is hard for
-it.
+"""The exact audit: how much of its guarantee a mechanism uses on hard neighbouring data.
 
 The tight δ at ε of two neighbours is the hockey-stick divergence Σ max(0, P(o) - e^ε P'(o)) over
 outcomes o, in both directions. It is good to thirty digits, so that pure privacy is compared with
@@ -15,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from fim_private import options
 from fim_private.auditing import exact
@@ -54,12 +53,21 @@ CAPS = (1, 3)
 MOST_NEW, _FEW_NEW = 4, 2
 
 
+_NONE = Fraction(0)
+_UNCAPPED = 2  # so many settings come first that differ in their universe alone
+
+
 @dataclass(frozen=True)
 class Guarantee:
-    """A guarantee (epsilon, delta) of a mechanism or a stage of it in some setting.
+    """A guarantee (epsilon, delta) of a mechanism, or of one of its stages, in some setting.
 
-    spent: what of delta a pair of neighbours uses, from the first to the second. pairs: None for
-    all of the audit.
+    Attributes:
+        name: The mechanism as a whole, or the stage.
+        setting: The universe and the rank cap, in words.
+        epsilon: The ε that is promised.
+        delta: The δ that is promised.
+        spent: Returns how much δ two neighbours use at that ε, from the first to the second.
+        pairs: The neighbours to try. None stands for all of the audit.
     """
 
     name: str
@@ -70,154 +78,184 @@ class Guarantee:
     pairs: Sequence[Pair] | None = None
 
 
-def settings(mechanism: Any) -> list[tuple[Mechanism, int | None, str]]:
-    """Return (mechanism with small caps, universe size or None, words) for each setting that the
-    mechanism allows.
-    """
+class Setting(NamedTuple):
+    """A mechanism with small caps, the size of its universe (None: unknown), and both in words."""
+
+    mechanism: Mechanism
+    universe: int | None
+    words: str
+
+
+def settings(mechanism: Any) -> list[Setting]:
+    """Return every setting that the mechanism allows, with small caps."""
     spec = spec_of(mechanism)
-    known, unknown = (len(NAMES), "known universe"), (None, "unknown universe")
-    universes: list[tuple[int | None, str]] = [unknown, known]
+    known: tuple[int | None, str] = (len(NAMES), "known universe")
+    unknown: tuple[int | None, str] = (None, "unknown universe")
+    universes = [unknown, known]
+    max_itemsets = getattr(mechanism, "max_itemsets", None)
     if spec.universe is UniverseNeed.LISTED:
         universes = [known]
     elif spec.universe is UniverseNeed.COUNTED:
-        universes, mechanism = [unknown], replace(mechanism, universe_size=MOST_NEW)
-    elif (most := getattr(mechanism, "max_itemsets", None)) is not None:
-        needed = spec.basket_cap is BasketCap.NEEDED
-        mechanism = replace(mechanism, max_itemsets=MOST_NEW if needed else min(most, _FEW_NEW))
+        universes = [unknown]
+        mechanism = replace(mechanism, universe_size=MOST_NEW)
+    elif spec.basket_cap is BasketCap.NEEDED and max_itemsets is not None:
+        mechanism = replace(mechanism, max_itemsets=MOST_NEW)
+    elif max_itemsets is not None:
+        mechanism = replace(mechanism, max_itemsets=min(max_itemsets, _FEW_NEW))
     if spec.rank_cap is RankCap.NONE:
-        return [(mechanism, universe, what) for universe, what in universes]
-    return [
-        (replace(mechanism, max_rank=cap), universe, f"{what}, max_rank {cap}")
-        for cap in CAPS
-        for universe, what in universes
-        # A known universe is searched to its end, whatever the cap.
-        if not (spec.rank_cap is RankCap.SEARCH and universe is not None and cap != CAPS[0])
-    ]
+        return [Setting(mechanism, universe, words) for universe, words in universes]
+    capped = []
+    for cap in CAPS:
+        for universe, words in universes:
+            # A known universe is searched to its end, whatever the cap: once is enough.
+            searched_whole = spec.rank_cap is RankCap.SEARCH and universe is not None
+            if cap == CAPS[0] or not searched_whole:
+                subject = replace(mechanism, max_rank=cap)
+                capped.append(Setting(subject, universe, f"{words}, max_rank {cap}"))
+    return capped
 
 
 def most_new(mechanism: Mechanism) -> int | None:
-    """Return how many itemsets one unit supports at most in an audit of this mechanism; None: no
-    limit.
-    """
+    """Return how many itemsets one unit may support in an audit; None stands for no limit."""
     spec = spec_of(mechanism)
-    return (
-        MOST_NEW
-        if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED
-        else None
-    )
+    if spec.universe is UniverseNeed.COUNTED or spec.basket_cap is BasketCap.NEEDED:
+        return MOST_NEW
+    return None
 
 
 def guarantees_of(mechanism: Mechanism, shares: SharesOf) -> list[list[Guarantee]]:
-    """Return the guarantees in every setting: first a list for the whole, then one for each
-    stage.
-    """
-    epsilon, delta, nothing = mechanism.cost.epsilon, mechanism.cost.delta, Fraction(0)
+    """Return the guarantees in every setting: a list for the whole, then one for each stage."""
     everywhere = settings(mechanism)
-    whole = [
-        _private("whole", what, epsilon, delta, exact.itemsets(shares, m, u))
-        for m, u, what in everywhere
-    ]
-    guarantees = [whole]
-    if theorem := vars(type(mechanism)).get("bounded_range"):  # none is inherited
-        name = f"bounded range ({theorem})"
-        ranges = ((what, exact.excess_range(shares, m, u, epsilon)) for m, u, what in everywhere)
-        guarantees.append(
-            [Guarantee(name, what, epsilon, nothing, spent) for what, spent in ranges]
-        )
-    guarantees = [
-        [_possible(m, one) for (m, _, _), one in zip(everywhere, each, strict=True)]
-        for each in guarantees
-    ]
-    if not isinstance(mechanism, LargeMargin | TightMargin):
-        return guarantees
+    guarantees = [_whole(mechanism, everywhere, shares)]
+    theorem = vars(type(mechanism)).get("bounded_range")  # none is inherited
+    if theorem:
+        guarantees.append(_bounded_ranges(theorem, mechanism, everywhere, shares))
+    if isinstance(mechanism, TightMargin):
+        return guarantees + _stages_of_tight_margin(mechanism, everywhere, shares)
+    if isinstance(mechanism, LargeMargin):
+        return guarantees + _stages_of_large_margin(mechanism, everywhere)
+    return guarantees
+
+
+def _whole(
+    mechanism: Mechanism, everywhere: Sequence[Setting], shares: SharesOf
+) -> list[Guarantee]:
+    """Return the (ε, δ) of the mechanism as a whole, in every setting."""
+    guarantees = []
+    for subject, universe, words in everywhere:
+        released = exact.itemsets(shares, subject, universe)
+        cost = mechanism.cost
+        guarantee = _private("whole", words, cost.epsilon, cost.delta, released)
+        guarantees.append(_possible(subject, guarantee))
+    return guarantees
+
+
+def _bounded_ranges(
+    theorem: str, mechanism: Mechanism, everywhere: Sequence[Setting], shares: SharesOf
+) -> list[Guarantee]:
+    """Return the bounded range that the theorem promises, in every setting."""
+    name, epsilon = f"bounded range ({theorem})", mechanism.cost.epsilon
+    guarantees = []
+    for subject, universe, words in everywhere:
+        excess = exact.excess_range(shares, subject, universe, epsilon)
+        guarantee = Guarantee(name, words, epsilon, _NONE, excess)
+        guarantees.append(_possible(subject, guarantee))
+    return guarantees
+
+
+def _stages_of_tight_margin(
+    mechanism: TightMargin, everywhere: Sequence[Setting], shares: SharesOf
+) -> list[list[Guarantee]]:
+    """Return the guarantees of its rank search, and of its choice at a rank."""
+    search_share = mechanism.shared_share + mechanism.step_share
+    choices = []
+    for cap in CAPS:
+        choice = mechanism.choice(cap)
+        for _, universe, words in everywhere[:_UNCAPPED]:
+            chosen = exact.itemsets(shares, choice, universe)
+            name, epsilon = f"choice at rank {cap}", mechanism.selection_epsilon
+            choices.append(_private(name, words, epsilon, mechanism.cost.delta, chosen))
+    return [_searches(mechanism, everywhere, mechanism.cost.epsilon * search_share), choices]
+
+
+def _stages_of_large_margin(
+    mechanism: LargeMargin, everywhere: Sequence[Setting]
+) -> list[list[Guarantee]]:
+    """Return the steps of Theorems 1 to 3 (docs/privacy.md), each with its share of the whole."""
+    epsilon, delta = mechanism.cost.epsilon, mechanism.cost.delta
+    third = epsilon / 3
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
-    search = epsilon / (2 if replaced else 4)
-    if isinstance(mechanism, TightMargin):
-        search = epsilon * (mechanism.shared_share + mechanism.step_share)
-    searching = [
-        (m, u, what) for m, u, what in everywhere if isinstance(m, LargeMargin | TightMargin)
-    ]
-    stops = [
-        _private("rank search", what, search, nothing, exact.stopping_rank(m, u))
-        for m, u, what in searching
-    ]
-    stops.append(_hard_search(mechanism, search))
-    if isinstance(mechanism, TightMargin):
-        choices, choice = [], mechanism.selection_epsilon
-        for cap in CAPS:
-            found = [
-                (what, exact.itemsets(shares, mechanism.choice(cap), u))
-                for _, u, what in everywhere[:2]
-            ]
-            choices += [
-                _private(f"choice at rank {cap}", what, choice, delta, drawn)
-                for what, drawn in found
-            ]
-        return [*guarantees, stops, choices]
-    # The steps of docs/privacy.md, Theorems 1 to 3, each with its share of the whole.
-    third, tails = epsilon / 3, exact.step_tails(mechanism, 8)
-    draws = [
-        Guarantee(
-            f"draw at rank {rank}",
-            what,
-            third,
-            delta / 3,
-            exact.good_draw(mechanism, u, rank, third),
-        )
-        for _, u, what in everywhere[:2]
-        for rank in (1, 2, 3)
-    ]
+    search_epsilon = epsilon / 2 if replaced else epsilon / 4
+    naming_epsilon = epsilon / 3 if replaced else epsilon / 6
+    tails = exact.step_tails(mechanism, 8)
+    maximum = Guarantee("noisy maximum", "", third, _NONE, exact.noisy_maximum(mechanism, third))
+    noise = Guarantee(
+        "noise of the steps", "ranks 1 to 8", _NONE, delta / 6, lambda first, second: tails
+    )
     margins = [
-        (what, exact.bad_stop(m, u)) for m, u, what in searching if isinstance(m, LargeMargin)
+        Guarantee("margin", words, _NONE, 2 * delta / 3, exact.bad_stop(subject, universe))
+        for subject, universe, words in everywhere
+        if isinstance(subject, LargeMargin)
     ]
+    draws = []
+    for _, universe, words in everywhere[:_UNCAPPED]:
+        for rank in (1, 2, 3):
+            drawn = exact.good_draw(mechanism, universe, rank, third)
+            draws.append(Guarantee(f"draw at rank {rank}", words, third, delta / 3, drawn))
     return [
-        *guarantees,
-        [Guarantee("noisy maximum", "", third, nothing, exact.noisy_maximum(mechanism, third))],
-        stops,
-        [
-            Guarantee(
-                "noise of the steps", "ranks 1 to 8", nothing, delta / 6, lambda one, two: tails
-            )
-        ],
-        [Guarantee("margin", what, nothing, 2 * delta / 3, spent) for what, spent in margins],
+        [maximum],
+        _searches(mechanism, everywhere, search_epsilon),
+        [noise],
+        margins,
         [*draws, _hard_draw(mechanism, third, delta / 3)],
-        [_named_draw(mechanism, epsilon / (3 if replaced else 6))],
+        [_named_draw(mechanism, naming_epsilon)],
     ]
+
+
+def _searches(
+    mechanism: LargeMargin | TightMargin, everywhere: Sequence[Setting], epsilon: Fraction
+) -> list[Guarantee]:
+    """Return the guarantee of the rank search in every setting, and where it is used up."""
+    guarantees = []
+    for subject, universe, words in everywhere:
+        if isinstance(subject, LargeMargin | TightMargin):
+            ranks = exact.stopping_rank(subject, universe)
+            guarantees.append(_private("rank search", words, epsilon, _NONE, ranks))
+    return [*guarantees, _hard_search(mechanism, epsilon)]
 
 
 def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Guarantee:
-    """Test the guarantee of the search where it is used up: ranks 1 to 4 ought to stop, and the
-    last ought not.
+    """Return the guarantee of the search where it is used up: on steps that stop, but the last.
 
-    It holds for any thresholds: here they are 0, and then a high one. At the last rank all noise
-    lies to one side.
+    It holds for any thresholds. Here they are 0 up to rank 4, which ought to stop, and then high.
+    At the last rank all noise lies to one side.
     """
     unit = math.ceil(30 / exact_epsilon(mechanism.cost.epsilon))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
 
+    def threshold(rank: int) -> int:
+        return 0 if rank < 5 else 2 * unit
+
     def distribution(counts: Counts) -> Outcomes:
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
-        return exact.ranks(
-            replace(search, threshold=lambda rank: 0 if rank < 5 else 2 * unit, last_rank=5)
-        )
+        return exact.ranks(replace(search, threshold=threshold, last_rank=5))
 
-    before = dict.fromkeys(NAMES[:6], 6 * unit) | {
-        "a": 7 * unit,
-        "f": 6 * unit - (2 if replaced else 1),
-    }
-    after = {n: c + (n in "af") - (replaced and n in "bcde") for n, c in before.items()}
-    hard = _private("rank search", "thresholds for the worst", epsilon, Fraction(0), distribution)
+    lacking, lowered = 1, ""
+    if replaced:
+        lacking, lowered = 2, "bcde"
+    before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - lacking}
+    after = _raised(before, "af", lowered)
+    hard = _private("rank search", "thresholds for the worst", epsilon, _NONE, distribution)
     return replace(hard, pairs=[(before, after)])
 
 
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
-    """Test the guarantee of the draw where it is used up: one itemset rises, and all others fall or
-    stay.
-    """
+    """Return the guarantee of the draw where it is used up: one itemset rises, no other does."""
     support = math.ceil(2 * exact.margin_certified(mechanism, len(NAMES)))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
-    after = {n: c + (n == "a") - (replaced and n != "a") for n, c in before.items()}
+    lowered = NAMES[1:] if replaced else ()
+    after = _raised(before, "a", lowered)
     spent = exact.good_draw(mechanism, None, len(NAMES), epsilon)
     return Guarantee(
         f"draw at rank {len(NAMES)}", "unknown universe", epsilon, delta, spent, [(before, after)]
@@ -225,36 +263,45 @@ def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Gu
 
 
 def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
-    """Test the draw of an itemset that both data name against a ratio of e^(ε/3), with no δ
-    (Theorem 3).
+    """Return the guarantee of drawing an itemset that both data name: (ε/3, 0), by Theorem 3.
 
     That needs the zeros, whose weight in the sum limits what new itemsets change. Under add-remove
-    it is e^(ε/6).
+    it is (ε/6, 0).
     """
-    support, nothing = math.ceil(12 / exact_epsilon(mechanism.epsilon)), dict.fromkeys(NAMES, 0)
+    support = math.ceil(12 / exact_epsilon(mechanism.epsilon))
     replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
-    new, all_high = nothing | {"a": support, "b": 2}, dict.fromkeys(NAMES, support)
-    pairs = [
-        (new, {n: c - 1 if replaced and n == "b" else c + (n != "b") for n, c in new.items()}),
-        (all_high, {n: c + 1 if n == "a" else c - replaced for n, c in all_high.items()}),
-    ]
+    mostly_new = dict.fromkeys(NAMES, 0) | {"a": support, "b": 2}
+    all_high = dict.fromkeys(NAMES, support)
+    not_b = [name for name in NAMES if name != "b"]
+    pairs = [(mostly_new, _raised(mostly_new, not_b)), (all_high, _raised(all_high, "a"))]
+    if replaced:
+        pairs = [
+            (mostly_new, _raised(mostly_new, not_b, "b")),
+            (all_high, _raised(all_high, "a", NAMES[1:])),
+        ]
     spent = exact.drawn_by_both(mechanism, len(NAMES), epsilon)
     return Guarantee(
-        "draw of what both name", "unknown universe, all ranks", epsilon, Fraction(0), spent, pairs
+        "draw of what both name", "unknown universe, all ranks", epsilon, _NONE, spent, pairs
     )
 
 
+def _raised(counts: Counts, raised: Sequence[str], lowered: Sequence[str] = "") -> Counts:
+    """Return the supports after some itemsets gain a unit and others lose one."""
+    return {
+        name: support + (name in raised) - (name in lowered) for name, support in counts.items()
+    }
+
+
 def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
-    """Test the guarantee of a mechanism that limits a unit's itemsets on changes that such a unit
-    can make.
-    """
+    """Return the guarantee on those changes alone that a unit of so few itemsets can make."""
     most = getattr(mechanism, "max_itemsets", None)
     if most is None or most_new(mechanism) is not None:  # then all pairs are of such units
         return guarantee
 
-    def spent(one: Counts, two: Counts) -> Decimal:
-        possible = exact.are_neighbors(one, two, mechanism.neighbors, most)
-        return guarantee.spent(one, two) if possible else Decimal(0)
+    def spent(first: Counts, second: Counts) -> Decimal:
+        if exact.are_neighbors(first, second, mechanism.neighbors, most):
+            return guarantee.spent(first, second)
+        return Decimal(0)
 
     return replace(guarantee, spent=spent)
 
@@ -262,18 +309,24 @@ def _possible(mechanism: Mechanism, guarantee: Guarantee) -> Guarantee:
 def _private(
     name: str, setting: str, epsilon: Fraction, delta: Fraction, distribution: OutputDistribution
 ) -> Guarantee:
-    def spent(one: Counts, two: Counts) -> Decimal:
-        return exact.hockey_stick(distribution(one), distribution(two), epsilon)
+    def spent(first: Counts, second: Counts) -> Decimal:
+        return exact.hockey_stick(distribution(first), distribution(second), epsilon)
 
     return Guarantee(name, setting, epsilon, delta, spent)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a guarantee (epsilon, delta), of the whole mechanism or of a stage, was found to use.
+    """How much of a guarantee (epsilon, delta) is used, by the whole mechanism or by a stage.
 
-    divergence: the largest tight δ at that ε over all pairs. one, two: the supports of the worst
-    pair, in units, by itemset. setting: the universe and the rank cap at which it was found.
+    Attributes:
+        name: The mechanism as a whole, or the stage.
+        epsilon: The ε that is promised.
+        delta: The δ that is promised.
+        divergence: The largest tight δ at that ε over all pairs.
+        one: The supports of the first of the worst pair, in units, by itemset.
+        two: The supports of the second.
+        setting: The universe and the rank cap of the worst pair.
     """
 
     name: str
@@ -286,10 +339,10 @@ class Finding:
 
     @property
     def share(self) -> float | None:
-        """The share of delta that was used; None where delta is 0, and the divergence must be 0
-        too.
-        """
-        return self.divergence / self.delta if self.delta else None
+        """The share of delta that is used; None where delta is 0, as the divergence must be."""
+        if not self.delta:
+            return None
+        return self.divergence / self.delta
 
     @property
     def holds(self) -> bool:
@@ -299,10 +352,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit found of a mechanism, and of each of its stages. pairs: how many were tried, in
-    both directions.
+    """The findings about a mechanism, and about each of its stages.
 
-    numerical_error: of a divergence, at most.
+    Attributes:
+        mechanism: Its name.
+        epsilon: The ε of its guarantee.
+        delta: The δ of its guarantee.
+        neighbors: The relation that the guarantee is about.
+        whole: The finding about the mechanism as a whole.
+        stages: The findings about its stages.
+        pairs: How many pairs of neighbours were tried, in both directions.
+        numerical_error: How far off a divergence may be.
     """
 
     mechanism: str
@@ -320,20 +380,22 @@ class AuditReport:
         return self.whole.holds and all(stage.holds for stage in self.stages)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; each finding with its share, and with whether it holds."""
+        """Return plain values: each finding with its share, and with whether it holds."""
         whole, *stages = (
-            asdict(one) | {"share": one.share, "holds": one.holds}
-            for one in (self.whole, *self.stages)
+            asdict(finding) | {"share": finding.share, "holds": finding.holds}
+            for finding in (self.whole, *self.stages)
         )
         return asdict(self) | {"whole": whole, "stages": stages, "holds": self.holds}
 
 
 def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[Mechanism]:
-    """Return the mechanism of that name, or with "all" every one that can be audited, with this
-    guarantee.
+    """Return the mechanism of that name, or for "all" every one that can be audited.
 
-    delta: 0 for those that spend none. Raises ParameterError for another name, and for a parameter
-    out of range.
+    Args:
+        name: The name of a mechanism, or "all"; ParameterError for another.
+        epsilon: The ε of the guarantee.
+        delta: The δ of the guarantee: 0 for mechanisms that spend none.
+        neighbors: The relation that the guarantee is about.
     """
     specs = registry.single()
     if name in registry.MECHANISMS and name not in specs:
@@ -347,18 +409,20 @@ def auditable(name: str, epsilon: float, delta: float, neighbors: str) -> list[M
             f"{parameter('mechanism')} must be one of all, {', '.join(specs)}, not {shown(name)}"
         )
     exact_delta = exact_delta_or_zero(delta)
-    registry.check_delta(exact_delta, None if name == "all" else name, listed=True)
-    found: list[Mechanism] = []
-    for each, spec in specs.items():
+    sole_name = None if name == "all" else name
+    registry.check_delta(exact_delta, sole_name, listed=True)
+    mechanisms: list[Mechanism] = []
+    for spec_name, spec in specs.items():
+        if name not in ("all", spec_name) or (spec.spends_delta and not exact_delta):
+            continue
         # `settings` makes caps small
-        if name in ("all", each) and (exact_delta or not spec.spends_delta):
-            candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
-            cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
-            public = PublicParameters(
-                (1,), 1, neighbors, candidates, candidates is not None, max_basket=cap
-            )
-            found.append(registry.build(spec, epsilon, delta, public))
-    return found
+        candidates = None if spec.universe is UniverseNeed.UNKNOWN else len(NAMES)
+        cap = MOST_NEW if spec.basket_cap is BasketCap.NEEDED else None
+        public = PublicParameters(
+            (1,), 1, neighbors, candidates, candidates is not None, max_basket=cap
+        )
+        mechanisms.append(registry.build(spec, epsilon, delta, public))
+    return mechanisms
 
 
 def audit(
@@ -368,14 +432,16 @@ def audit(
     seed: int = options.AUDIT_SEED,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> AuditReport:
-    """Audit a mechanism on structured pairs of neighbours and on `trials` random ones. No data is
-    read.
+    """Audit a mechanism on structured pairs of neighbours and on random ones. No data is read.
 
-    mechanism: of the registry; its max_rank, max_itemsets and universe_size become small ones.
-    trials: 0 to 1,000,000.
-    seed: of the random pairs. progress: called now and then with the share that is done, 0 to 1.
     Raises ParameterError also for an epsilon above 50, and for a delta above 0 and below 1e-24,
     which the digits do not resolve.
+
+    Args:
+        mechanism: One of the registry. Its max_rank, max_itemsets and universe_size become small.
+        trials: The number of random pairs, 0 to 1,000,000.
+        seed: The seed of the random pairs.
+        progress: A function that is called now and then with the share that is done, 0 to 1.
     """
     trials = whole_number("trials", trials, least=0, most=_MOST_TRIALS)
     cost = mechanism.cost
@@ -394,10 +460,12 @@ def audit(
     stages = guarantees_of(mechanism, cache(exact.distribution))
     work = sum(len(guarantee.pairs or pairs) for stage in stages for guarantee in stage)
     done = count()
-    whole, *others = (_worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages)
+    whole, *of_stages = (
+        _worst(stage, pairs, lambda: progress(next(done) / work)) for stage in stages
+    )
     budget = float(cost.epsilon), float(cost.delta)
     return AuditReport(
-        spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(others), len(pairs)
+        spec_of(mechanism).name, *budget, str(neighbors), whole, tuple(of_stages), len(pairs)
     )
 
 
@@ -408,30 +476,28 @@ def _worst(
 
     def all_spent() -> Iterator[tuple[Decimal, Guarantee, Pair]]:
         for guarantee in guarantees:
-            for one, two in guarantee.pairs or pairs:
+            for before, after in guarantee.pairs or pairs:
                 tick()
-                yield guarantee.spent(one, two), guarantee, (one, two)
-                yield guarantee.spent(two, one), guarantee, (two, one)
+                yield guarantee.spent(before, after), guarantee, (before, after)
+                yield guarantee.spent(after, before), guarantee, (after, before)
 
-    spent, guarantee, (one, two) = max(all_spent(), key=lambda found: found[0])
+    spent, guarantee, (first, second) = max(all_spent(), key=lambda finding: finding[0])
     epsilon, delta, most = (
         float(Exact(Fraction(x))) for x in (guarantee.epsilon, guarantee.delta, spent)
     )
-    descending = sorted(one, key=lambda name: -one[name])
-    before, after = (tuple(data[name] for name in descending) for data in (one, two))
+    descending = sorted(first, key=lambda name: -first[name])
+    before, after = (tuple(data[name] for name in descending) for data in (first, second))
     return Finding(guarantee.name, epsilon, delta, most, before, after, guarantee.setting)
 
 
 def _scales(mechanism: Mechanism) -> list[int]:
-    """Return supports, in units, with which a single itemset is released with probability 0.1, 0.5
-    and 0.99.
-    """
+    """Return the supports that release a single itemset with probability 0.1, 0.5 and 0.99."""
     subject, universe, _ = settings(mechanism)[0]
 
     def is_released(support: int, chance: float) -> bool:
         if support >= _LARGEST_SCALE:
             return True
-        found = subject.distribution(SupportSpectrum.from_supports([support], universe))
-        return bool(found.probabilities[found.levels == support].sum() >= chance)
+        outcomes = subject.distribution(SupportSpectrum.from_supports([support], universe))
+        return bool(outcomes.probabilities[outcomes.levels == support].sum() >= chance)
 
     return [least_integer(partial(is_released, chance=chance), 1) for chance in (0.1, 0.5, 0.99)]

@@ -1,5 +1,4 @@
-"""Exact output distributions of mechanisms and of their stages, to sixty digits, on hard
-neighbouring data.
+"""Exact output distributions of mechanisms and their stages on hard neighbours, to sixty digits.
 
 Whole and rational numbers that a mechanism computes are taken from it, so that a broken one is
 audited as it is. The rest is done here once more. Infinite sums are in closed form. NUMERICAL_ERROR
@@ -74,9 +73,7 @@ def decay(rate: Fraction, distance: int) -> Decimal:
 
 @lru_cache(maxsize=1 << 18)
 def laplace_tail(scale: Fraction, k: int) -> Decimal:
-    """Return P(Z >= k) for discrete Laplace noise of that scale > 0 (docs/privacy.md, equation
-    (1)).
-    """
+    """Return P(Z >= k) for discrete Laplace noise of that scale > 0: docs/privacy.md, (1)."""
     with localcontext(DIGITS):
         if k <= 0:
             return 1 - laplace_tail(scale, 1 - k)
@@ -84,8 +81,9 @@ def laplace_tail(scale: Fraction, k: int) -> Decimal:
 
 
 def hockey_stick(p: Mapping[Any, Decimal], q: Mapping[Any, Decimal], epsilon: Fraction) -> Decimal:
-    """Return the hockey-stick divergence Σ max(0, p(o) - e^ε q(o)): the least δ for which p is (ε,
-    δ)-close to q.
+    """Return Σ max(0, p(o) - e^ε q(o)), the hockey-stick divergence.
+
+    It is the least δ for which p is (ε, δ)-close to q.
     """
     with localcontext(DIGITS):
         growth = number(epsilon).exp()
@@ -114,17 +112,13 @@ class Stretch(NamedTuple):
 
 
 def stretches(bounds: Iterable[int], end: int | None = None) -> Iterator[Stretch]:
-    """Yield all integers up to the end, None for no end, ascending: a new stretch begins at each of
-    the bounds.
-    """
+    """Yield all integers up to the end (None: no end), in stretches that begin at the bounds."""
     inside = sorted({bound for bound in bounds if end is None or bound <= end})
     yield from map(Stretch, [None, *inside], [*(bound - 1 for bound in inside), end])
 
 
 class Exponentials:
-    """Exponentials of whole multiples of a unit rate u; all the given rates > 0 are multiples of u
-    too.
-    """
+    """Exponentials of whole multiples of a unit rate: the rates > 0 are such multiples."""
 
     def __init__(self, *rates: Fraction) -> None:
         whole = math.lcm(*(rate.denominator for rate in rates))
@@ -132,48 +126,44 @@ class Exponentials:
         # how many units each of the rates is
         self.multiples = tuple(int(rate / unit) for rate in rates)
         self.decay = lru_cache(maxsize=1 << 16)(lambda units: decay.__wrapped__(unit, units))
-        self._rest = lru_cache(maxsize=1 << 10)(lambda units: 1 / (1 - self.decay(units)))
+        self._all_from = lru_cache(maxsize=1 << 10)(lambda units: 1 / (1 - self.decay(units)))
 
     def times(self, terms: Terms, factor: Terms) -> Terms:
         """Return the product of two sums."""
         product: Terms = {}
         for slope, (exponent, coefficient) in factor.items():
-            for other, (power, number) in terms.items():
-                key, least, value = slope + other, exponent + power, coefficient * number
+            for term_slope, (term_exponent, term_coefficient) in terms.items():
+                key = slope + term_slope
+                least = exponent + term_exponent
+                value = coefficient * term_coefficient
                 before, known = product.get(key, (least, _ZERO))
                 lower = min(before, least)
-                product[key] = (
-                    lower,
-                    known * self.decay(before - lower) + value * self.decay(least - lower),
-                )
+                total = known * self.decay(before - lower) + value * self.decay(least - lower)
+                product[key] = lower, total
         return product
 
     def total(self, terms: Terms, stretch: Stretch) -> Decimal:
-        """Return the sum over the integers of a stretch. Towards a side without end all terms
-        decay.
-        """
-        found, (first, last) = _ZERO, stretch
+        """Return the sum over the integers of a stretch; all terms decay where it has no end."""
+        total = _ZERO
+        first, last = stretch
         for slope, (exponent, coefficient) in terms.items():
             start = last if slope < 0 else first  # the end at which the term is largest
             assert start is not None
             value = coefficient * self.decay(exponent + slope * start)
             if slope:
-                value *= self._rest(abs(slope))
+                value *= self._all_from(abs(slope))
             if first is not None and last is not None:
-                value *= (
-                    1 - self.decay(abs(slope) * (last - first + 1)) if slope else last - first + 1
-                )
-            found += value
-        return found
+                length = last - first + 1
+                value *= 1 - self.decay(abs(slope) * length) if slope else length
+            total += value
+        return total
 
 
 @lru_cache(maxsize=32)
 def gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
-    """Return the nodes and weights of Gauss and Legendre on [0, 1], exact for polynomials below
-    this degree.
-    """
+    """Return the (node, weight) of Gauss and Legendre's rule on [0, 1], exact below this degree."""
     count = degree // 2 + 1
-    found = []
+    rule = []
     with localcontext(DIGITS):
         for guess in np.polynomial.legendre.leggauss(count)[0].tolist():
             x = Decimal(guess)
@@ -183,14 +173,13 @@ def gauss(degree: int) -> list[tuple[Decimal, Decimal]]:
                     before, here = here, ((2 * k - 1) * x * here - (k - 1) * before) / k
                 slope = count * (x * here - before) / (x * x - 1)
                 x -= here / slope
-            found.append(((1 + x) / 2, 1 / ((1 - x * x) * slope * slope)))
-    return found
+            rule.append(((1 + x) / 2, 1 / ((1 - x * x) * slope * slope)))
+    return rule
 
 
 @lru_cache(maxsize=1 << 12)
 def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list[Decimal]:
-    """Return the probability that the highest noisy support is of each level: (distance from c(1),
-    multiplicity).
+    """Return the probability of each level (distance from c(1), multiplicity) to be the highest.
 
     A uniform number orders equal noisy supports. An itemset is below noisy support v and number x
     with probability F(x) = P(Z < v + distance) + x P(Z = v + distance): sum over v the integral
@@ -198,7 +187,9 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
     of these are sums of exponentials of v.
     """
     with localcontext(DIGITS):
-        sums, falls, shares = Exponentials(1 / scale), decay(1 / scale, 1), [_ZERO for _ in levels]
+        sums = Exponentials(1 / scale)
+        falls = decay(1 / scale, 1)
+        shares = [_ZERO for _ in levels]
 
         def below(distance: int, x: Decimal, stretch: Stretch) -> Terms:
             if stretch.left_of(-distance):
@@ -208,15 +199,16 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
         for x, weight in gauss(sum(m for _, m in levels)):
             for stretch in stretches({-distance for distance, _ in levels}):
                 lower = [below(distance, x, stretch) for distance, _ in levels]
-                repeated = [
-                    each for each, (_, m) in zip(lower, levels, strict=True) for _ in range(m - 1)
-                ]
-                rest = reduce(sums.times, repeated, {0: (0, _ONE)})
+                ties = []
+                for terms, (_, m) in zip(lower, levels, strict=True):
+                    ties += [terms] * (m - 1)
+                all_ties = reduce(sums.times, ties, {0: (0, _ONE)})
                 for place, (distance, m) in enumerate(levels):
                     side = -1 if stretch.left_of(-distance) else 1
                     here: Terms = {side: (side * distance, (1 - falls) / (1 + falls))}
-                    terms = reduce(sums.times, [*lower[:place], *lower[place + 1 :], here], rest)
-                    shares[place] += weight * m * sums.total(terms, stretch)
+                    factors = [*lower[:place], *lower[place + 1 :], here]
+                    product = reduce(sums.times, factors, all_ties)
+                    shares[place] += weight * m * sums.total(product, stretch)
         return shares
 
 
@@ -227,9 +219,7 @@ def highest_shares(scale: Fraction, levels: tuple[tuple[int, int], ...]) -> list
 
 
 def ranks(search: Search) -> Stops:
-    """Return the probability of each stopping rank, and of None: no rank up to the last one
-    stops.
-    """
+    """Return the probability of each stopping rank, and of None: no rank stops."""
     assert isinstance(search.noise, OneSidedSteps | TwoSidedSteps)
     slacks: list[tuple[int, int]] = []
     for run in search.runs():
@@ -294,11 +284,12 @@ def _steps(
 def distribution(
     mechanism: Mechanism, levels: Sequence[Level], universe_size: int | None
 ) -> Shares:
-    """Return the exact output distribution of a mechanism. Raises TypeError for one that has none
-    here.
+    """Return the exact output distribution of a mechanism; TypeError for one that has none here.
 
-    levels: (support, multiplicity), support >= 1 in units, descending. universe_size: None where it
-    is not public.
+    Args:
+        mechanism: One of the registry.
+        levels: (support, multiplicity), support >= 1 in units, descending.
+        universe_size: None where it is not public.
     """
     spectrum = SupportSpectrum(levels, universe_size=universe_size)
     with localcontext(DIGITS):
@@ -316,7 +307,7 @@ def distribution(
             case Distance():
                 level, margin = leader(spectrum)
                 if level is None or universe_size == 1:
-                    return {level: _ONE} if level is None else {level: _ONE, None: _ZERO}
+                    return {None: _ZERO} | {level: _ONE}
                 clears = laplace_tail(
                     mechanism.scale, mechanism.threshold + mechanism.sensitivity - margin + 1
                 )
@@ -339,11 +330,12 @@ def distribution(
 
 
 def _universe(spectrum: SupportSpectrum) -> dict[int, int]:
-    return dict(
-        [*spectrum.levels(), (0, zeros)]
-        if (zeros := spectrum.zero_multiplicity())
-        else spectrum.levels()
-    )
+    """Return the multiplicity of each support, 0 included if an itemset has it."""
+    counts = dict(spectrum.levels())
+    zeros = spectrum.zero_multiplicity()
+    if zeros:
+        counts[0] = zeros
+    return counts
 
 
 def _softmax(candidates: Sequence[Candidate], rate: Fraction) -> Shares:
@@ -361,21 +353,17 @@ def _weighed(mechanism: ExponentialWeights, spectrum: SupportSpectrum) -> Shares
     return _softmax(mechanism.candidates(spectrum), mechanism.rate)
 
 
-def _over_ranks(stops: Stops, given: Callable[[int | None], Shares]) -> Shares:
-    """Return the mixture of the distributions given each rank, weighted by the probability of
-    stopping there.
-    """
+def _over_ranks(stops: Stops, at_rank: Callable[[int | None], Shares]) -> Shares:
+    """Return the mixture of the distributions at the ranks at which a search may stop."""
     shares: Shares = {None: _ZERO}
     for rank, chance in stops.items():
-        for level, share in given(rank).items():
+        for level, share in at_rank(rank).items():
             shares[level] = shares.get(level, _ZERO) + chance * share
     return shares
 
 
 def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) -> Shares:
-    """Return the distribution of the last stage of the large margin mechanism at a rank; None: no
-    rank stopped.
-    """
+    """Return the distribution of the large margin's draw at a rank; None: no rank stopped."""
     last = spectrum.universe_size if rank is None else rank
     if last is None:
         return {None: _ONE}
@@ -386,20 +374,19 @@ def draw(mechanism: LargeMargin, spectrum: SupportSpectrum, rank: int | None) ->
 
 
 def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares:
-    """Return the integral over a time t in [0, 1] of m p/(1 - pt) Π (1 - pt)^m for each level
-    (Theorem 9).
+    """Return ∫ m p/(1 - pt) Π (1 - pt)^m over t in [0, 1] for each level (Theorem 9).
 
     The integrands are polynomials of degree below Σ m, which Gauss's rule integrates exactly.
     """
     accepted = {level: decay(mechanism.rate, max(counts) - level) for level in counts}
-    others = dict.fromkeys(counts, _ZERO)
+    all_others_wait = dict.fromkeys(counts, _ZERO)
     for t, weight in gauss(sum(counts.values())):
         waiting = {level: 1 - chance * t for level, chance in accepted.items()}
         all_wait = weight * math.prod(waiting[level] ** m for level, m in counts.items())
         for level in counts:
-            others[level] += all_wait / waiting[level]
+            all_others_wait[level] += all_wait / waiting[level]
     return {None: _ZERO} | {
-        level: m * accepted[level] * others[level] for level, m in counts.items()
+        level: m * accepted[level] * all_others_wait[level] for level, m in counts.items()
     }
 
 
@@ -412,11 +399,16 @@ def _first_accepted(counts: dict[int, int], mechanism: PermuteAndFlip) -> Shares
 def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) -> Iterator[Pair]:
     """Return pairs of neighbours, in one direction each.
 
-    scales: supports, in units, of a leader with outcomes of middling probability. most: itemsets of
-    a unit, None: all.
+    Args:
+        neighbors: The relation in which they are neighbours.
+        scales: Supports, in units, with which a leader is released about as often as not.
+        most: How many itemsets a unit supports at most. None stands for no limit.
     """
-    found: dict[tuple[tuple[int, ...], ...], Pair] = {}
-    changes = [*product(_RAISED, ("", *(_LOWERED if neighbors == Neighbors.REPLACE_ONE else ())))]
+    pairs: dict[tuple[tuple[int, ...], ...], Pair] = {}
+    lowerings = [""]
+    if neighbors == Neighbors.REPLACE_ONE:
+        lowerings += _LOWERED
+    changes = [*product(_RAISED, lowerings)]
     for lead in dict.fromkeys((*scales, 0, 1, 2)):
         # A leader, one or two runners-up, and one itemset just below them.
         for runner, ties in product(
@@ -425,26 +417,27 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
             tied = dict.fromkeys(NAMES[1 : 1 + ties], runner)
             base = dict.fromkeys(NAMES, 0) | {"a": lead, **tied, "d": max(runner - 1, 0)}
             for raised, lowered in changes:
-                if pair := _pair(base, raised[:most], lowered[:most]):
-                    found.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
-    return iter(found.values())
+                pair = _pair(base, raised[:most], lowered[:most])
+                if pair is not None:
+                    pairs.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
+    return iter(pairs.values())
 
 
 def _pair(base: Counts, raised: str, lowered: str) -> Pair | None:
-    """Return data before and after a unit with the lowered itemsets becomes one with the raised;
-    None if equal.
-    """
-    one = {name: support + (name in lowered and not support) for name, support in base.items()}
-    two = {name: support + (name in raised) - (name in lowered) for name, support in one.items()}
-    return (one, two) if one != two else None
+    """Return data before and after a unit swaps lowered for raised itemsets; None if equal."""
+    before = {name: support + (name in lowered and not support) for name, support in base.items()}
+    after = {
+        name: support + (name in raised) - (name in lowered) for name, support in before.items()
+    }
+    if before == after:
+        return None
+    return before, after
 
 
 def random_pairs(
     neighbors: str, scales: Sequence[int], most: int | None, trials: int, seed: int
 ) -> Iterator[Pair]:
-    """Yield at most `trials` random pairs of neighbours, with supports near a few values, so that
-    many tie or swap.
-    """
+    """Yield up to `trials` random pairs with supports near a few values: many tie or swap."""
     randomness = Randomness.seeded(seed)
 
     def one_of(choices: Sequence[int]) -> int:
@@ -462,27 +455,24 @@ def random_pairs(
         base = {name: max(one_of(near) + one_of((-1, 0, 0, 1)), 0) for name in NAMES}
         raised = some(1, len(NAMES))
         lowered = some(0, 4) if neighbors == Neighbors.REPLACE_ONE else ""
-        if pair := _pair(base, raised, lowered):
+        pair = _pair(base, raised, lowered)
+        if pair is not None:
             yield pair
 
 
-def are_neighbors(one: Counts, two: Counts, neighbors: str, most: int | None = None) -> bool:
-    """Tell whether two data sets are neighbours; `most`: how many itemsets a unit supports at most,
-    None: no limit.
-    """
-    moves = [two.get(name, 0) - one.get(name, 0) for name in {**one, **two}]
+def are_neighbors(first: Counts, second: Counts, neighbors: str, most: int | None = None) -> bool:
+    """Tell whether two data sets are neighbours, if a unit supports `most` itemsets at most."""
+    moves = [second.get(name, 0) - first.get(name, 0) for name in {**first, **second}]
     up, down = moves.count(1), moves.count(-1)
-    if up + down + moves.count(0) != len(moves) or max(up, down) > (
-        len(moves) if most is None else most
-    ):
+    if up + down + moves.count(0) != len(moves):
+        return False
+    if most is not None and max(up, down) > most:
         return False
     return neighbors == Neighbors.REPLACE_ONE or not (up and down)
 
 
 def _levels(counts: Counts) -> tuple[Level, ...]:
-    """Return the levels (support, multiplicity) of itemsets, descending, those of support 0 left
-    out.
-    """
+    """Return the levels (support, multiplicity) of itemsets, descending, without support 0."""
     return tuple(sorted(Counter(filter(None, counts.values())).items(), reverse=True))
 
 
@@ -499,9 +489,7 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
 
 
 def itemsets(shares: SharesOf, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-    """Return the output distribution of the mechanism, by name. shares: `distribution`, which may
-    remember.
-    """
+    """Return a mechanism's output distribution by name; `shares`: `distribution` or a cache."""
     return lambda counts: _named(shares(mechanism, _levels(counts), universe), counts, universe)
 
 
@@ -514,16 +502,14 @@ def stopping_rank(mechanism: LargeMargin | TightMargin, universe: int | None) ->
 
 
 def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
-    """Return the probability of stopping at a rank without the margin that the draw relies on
-    (Theorem 2).
-    """
+    """Return the probability to stop without the margin that the draw relies on (Theorem 2)."""
     stops = stopping_rank(mechanism, universe)
 
-    def spent(one: Counts, two: Counts) -> Decimal:
+    def spent(first: Counts, second: Counts) -> Decimal:
         bad = (
             chance
-            for rank, chance in stops(one).items()
-            if rank is not None and not _is_good(mechanism, one, rank)
+            for rank, chance in stops(first).items()
+            if rank is not None and not _is_good(mechanism, first, rank)
         )
         with localcontext(DIGITS):
             return sum(bad, _ZERO)
@@ -532,8 +518,9 @@ def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
 
 
 def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
-    """Return the divergence of c(1) + Z, which the paper's proof counts as released, without tails
-    below 1e-36.
+    """Return the divergence of c(1) + Z, which the paper's proof counts as released.
+
+    The tails below 1e-36 are left out.
     """
     scale = mechanism.scales[0]
     reach = math.ceil(_REACH * scale)
@@ -546,33 +533,30 @@ def noisy_maximum(mechanism: LargeMargin, epsilon: Fraction) -> Spent:
     def spent(moved: int) -> Decimal:
         return hockey_stick(noise, {k + moved: chance for k, chance in noise.items()}, epsilon)
 
-    return lambda one, two: spent(max(two.values()) - max(one.values()))
+    return lambda first, second: spent(max(second.values()) - max(first.values()))
 
 
 def good_draw(mechanism: LargeMargin, universe: int | None, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of the draws at a rank that is good for the first of the pair (Theorem
-    2), else 0.
-    """
+    """Return the divergence of the draws at a rank good for the first, else 0 (Theorem 2)."""
 
-    def spent(one: Counts, two: Counts) -> Decimal:
-        if not _is_good(mechanism, one, rank):
+    def spent(first: Counts, second: Counts) -> Decimal:
+        if not _is_good(mechanism, first, rank):
             return _ZERO
-        p, q = (_draw(mechanism, universe, rank, counts) for counts in (one, two))
+        p = _draw(mechanism, universe, rank, first)
+        q = _draw(mechanism, universe, rank, second)
         return hockey_stick(p, q, epsilon)
 
     return spent
 
 
 def drawn_by_both(mechanism: LargeMargin, rank: int, epsilon: Fraction) -> Spent:
-    """Return the divergence of the draws, over an unknown universe, on itemsets that both of the
-    pair name.
-    """
+    """Return the divergence of draws, in an unknown universe, on itemsets that both name."""
 
-    def spent(one: Counts, two: Counts) -> Decimal:
-        p, q = (_draw(mechanism, None, rank, counts) for counts in (one, two))
-        return hockey_stick(
-            {name: p[name] for name in p if name in q and name is not None}, q, epsilon
-        )
+    def spent(first: Counts, second: Counts) -> Decimal:
+        p = _draw(mechanism, None, rank, first)
+        q = _draw(mechanism, None, rank, second)
+        named_by_both = {name: p[name] for name in p if name in q and name is not None}
+        return hockey_stick(named_by_both, q, epsilon)
 
     return spent
 
@@ -591,8 +575,7 @@ def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
 def excess_range(
     shares: SharesOf, mechanism: Mechanism, universe: int | None, epsilon: Fraction
 ) -> Spent:
-    """Return by how much the odds of two outcomes change beyond a factor of e^ε, less 1; 0 where
-    they do not.
+    """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do not.
 
     Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of
     itemsets tied at the rank cap, names decide the candidates, in both directions: the theorem is
@@ -601,16 +584,15 @@ def excess_range(
     cap: int | None = getattr(mechanism, "max_rank", None)
 
     def in_order(counts: Counts, order: Sequence[str]) -> Outcomes:
-        able = sorted(
-            (name for name in order if counts[name] or universe), key=lambda name: -counts[name]
-        )
-        found = shares(mechanism, _levels(counts), universe)
-        return _named(found, {name: counts[name] for name in able[:cap]}, universe)
+        able = [name for name in order if counts[name] or universe]
+        able.sort(key=lambda name: -counts[name])
+        by_level = shares(mechanism, _levels(counts), universe)
+        return _named(by_level, {name: counts[name] for name in able[:cap]}, universe)
 
-    def spent(one: Counts, two: Counts) -> Decimal:
-        orders = sorted(one), sorted(one, reverse=True)
+    def spent(first: Counts, second: Counts) -> Decimal:
+        orders = sorted(first), sorted(first, reverse=True)
         with localcontext(DIGITS):
-            changes = [_change(in_order(one, order), in_order(two, order)) for order in orders]
+            changes = [_change(in_order(first, order), in_order(second, order)) for order in orders]
             return max(_ZERO, *(change / number(epsilon).exp() - 1 for change in changes))
 
     return spent
@@ -619,26 +601,27 @@ def excess_range(
 def _change(p: Outcomes, q: Outcomes) -> Decimal:
     """Return by what factor the odds of two outcomes change at most."""
     both = [name for name in p if name is not None and p[name] and q.get(name)]
-    rest = [
-        sum((chance for name, chance in one.items() if name not in both), _ZERO) for one in (p, q)
-    ]
-    if min(rest) < max(rest) and not min(rest):
-        return _UNBOUNDED  # one of the two data never abstains
-    ratios = [p[name] / q[name] for name in both] + ([rest[0] / rest[1]] if min(rest) else [])
-    return max(ratios) / min(ratios) if ratios else _ONE
+    ratios = [p[name] / q[name] for name in both]
+    # Whatever only one of them has counts as abstaining.
+    p_abstains = sum((chance for name, chance in p.items() if name not in both), _ZERO)
+    q_abstains = sum((chance for name, chance in q.items() if name not in both), _ZERO)
+    if p_abstains and q_abstains:
+        ratios.append(p_abstains / q_abstains)
+    elif p_abstains or q_abstains:
+        return _UNBOUNDED
+    if not ratios:
+        return _ONE
+    return max(ratios) / min(ratios)
 
 
 @lru_cache(maxsize=1 << 8)
 def margin_certified(mechanism: LargeMargin, rank: int) -> float:
-    """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin in units that the draw at rank ℓ relies on
-    (equation (3)).
-    """
+    """Return t(ℓ) = 6 (1 + ln(3ℓ/δ)/ε), the margin that the draw at rank ℓ relies on (3)."""
     return 6 * (1 + math.log(3 * rank / mechanism.cost.delta) / mechanism.cost.epsilon)
 
 
 def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
-    """Return Σ P(-Z_ℓ > what T̂(ℓ) leaves for it) over the ranks 1 … last (docs/privacy.md, Theorem
-    2).
+    """Return Σ P(-Z_ℓ > what T̂(ℓ) leaves for it) over ranks 1 … last (docs/privacy.md, Theorem 2).
 
     That is T̂(ℓ) - t(ℓ) less the tails of Z at δ/3 and of G at δ/6. With the shipped T̂ the sum is
     at most δ/6.
@@ -653,5 +636,8 @@ def step_tails(mechanism: LargeMargin, last: int) -> Decimal:
             for scale, chance in ((maximum, delta / 3), (shared, delta / 6)):
                 # The A with e^{-A/b} / (1 + e^{-1/b}) = chance.
                 left += number(scale) * (number(chance) * (1 + decay(1 / scale, 1))).ln()
-            total += (-left / number(step)).exp() / (1 + decay(1 / step, 1)) if left > 0 else _ONE
+            if left > 0:
+                total += (-left / number(step)).exp() / (1 + decay(1 / step, 1))
+            else:
+                total += _ONE
     return total

@@ -97,7 +97,8 @@ def learn_threshold(
             f"ledger protects all "
             "that a unit has, not its label alone"
         )
-    rate = exponential_rate(epsilon, neighbors if private == "rows" else Neighbors.REPLACE_ONE)
+    relation = neighbors if private == "rows" else Neighbors.REPLACE_ONE
+    rate = exponential_rate(epsilon, relation)
     listed = points("values", values, bits, exact_neighbors(neighbors))
     marks = truths("labels", labels, len(listed))
     randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)
@@ -154,8 +155,15 @@ def learn_box(
             f"{parameter('error')}"
         )
     rank = max(rank, 1)
-    asked = {"bits": bits, "columns": columns, "error": share}
-    randomness = begin("learn_box", relation, PrivacyCost(epsilon, 0), charging, **asked)
+    randomness = begin(
+        "learn_box",
+        relation,
+        PrivacyCost(epsilon, 0),
+        charging,
+        bits=bits,
+        columns=columns,
+        error=share,
+    )
     # of ε / (2 columns) half, as a cut's score moves up or down
     rate, top = exact / (4 * columns), (1 << bits) - 1
     box = []
@@ -168,12 +176,11 @@ def learn_box(
 
 
 def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
-    """Cut 0 to 2**bits after the value of each (value, label), ascending, with how many rows a
-    piece mistakes.
-    """
+    """Cut 0 to 2**bits after each value of (value, label), and count the mistakes of each piece."""
     more = dict[int, int]()
     for value, label in rows:
-        more[value] = more.get(value, 0) + (1 if label else -1)
+        change = 1 if label else -1
+        more[value] = more.get(value, 0) + change
     starts = [0, *(value + 1 for value in more)]
     below = [*accumulate(Counter(value for value, _ in rows).values(), initial=0)]
     wrong = [*accumulate(more.values(), initial=sum(not label for _, label in rows))]

@@ -119,14 +119,15 @@ def _checked_rows(rows: ArrayLike) -> Rows:
 
 
 def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
-    given = as_array("labels", labels)
-    if given.shape != (rows,):
+    numbers = as_array("labels", labels)
+    if numbers.shape != (rows,):
         raise ParameterError(
             f"{parameter('labels')} must be as many as {parameter('rows')}: one for each"
         )
-    if (rows and given.dtype.kind not in "iu") or not ((given == 1) | (given == -1)).all():
+    is_whole = numbers.dtype.kind in "iu"
+    if (rows and not is_whole) or not ((numbers == 1) | (numbers == -1)).all():
         raise ParameterError(f"{parameter('labels')} must be -1 or 1, whole numbers")
-    return given.astype(np.int64)
+    return numbers.astype(np.int64)
 
 
 _MOST_STEPS = 10**6
@@ -229,19 +230,21 @@ def train_linear(
     table = _checked_rows(rows)
     check_some("rows", table, relation)
     signed = table * _checked_labels(labels, len(table))[:, None]
-    asked = {
-        "columns": table.shape[1],
-        "regularization": strength,
-        "steps": taken,
-        "least_rows": sure,
-    }
-    randomness = begin("train_linear", relation, PrivacyCost(epsilon, 0), charging, **asked)
+    randomness = begin(
+        "train_linear",
+        relation,
+        PrivacyCost(epsilon, 0),
+        charging,
+        columns=table.shape[1],
+        regularization=strength,
+        steps=taken,
+        least_rows=sure,
+    )
     if sure is None and relation is Neighbors.REPLACE_ONE:
         sure = len(table)
     elif sure is None:
-        sure = max(
-            1, len(table) + discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness)
-        )
+        noise = discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness)
+        sure = max(1, len(table) + noise)
         exact -= _COUNTED * exact
     return noisy(descend(signed, strength, taken, sure), sure, strength, exact, taken, randomness)
 
@@ -261,21 +264,16 @@ def linear_sensitivity(
     (docs/privacy.md, Theorem 24).
     """
     strength = _regularization(regularization)
-    n, d = (
-        positive_integer("rows", rows),
-        whole_number("columns", columns, least=1, most=MOST_COLUMNS),
-    )
+    n = positive_integer("rows", rows)
+    d = whole_number("columns", columns, least=1, most=MOST_COLUMNS)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
     quarter = Fraction(1, 4) + strength
-    each = (
-        Fraction(2, n)
-        + Fraction(2, 1 << SLOPE_BITS)
-        + _root(d) * quarter / (1 << grid_bits(strength))
-    )
+    rounding = Fraction(2, 1 << SLOPE_BITS) + _root(d) * quarter / (1 << grid_bits(strength))
+    step_change = Fraction(2, n) + rounding
     bits = 128
     factor = math.floor((1 << bits) * Fraction(1, 4) / quarter)  # 1 - λ/(1/4 + λ)
     gone = power_bounds((factor, factor + 1), taken, bits)[0]
-    return each * (1 - Fraction(gone, 1 << bits)) / strength
+    return step_change * (1 - Fraction(gone, 1 << bits)) / strength
 
 
 def grid_bits(strength: Fraction) -> int:
@@ -363,9 +361,9 @@ def _table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _regularization(value: float | Fraction) -> Fraction:
     exact = exact_number(value)
     if exact is None or not Fraction(1, 10**6) <= exact <= 1000:
-        given = short(exact) if exact is not None else shown(value)
+        written = shown(value) if exact is None else short(exact)
         raise ParameterError(
-            f"{parameter('regularization')} must be a number between 1e-06 and 1000, not {given}"
+            f"{parameter('regularization')} must be a number between 1e-06 and 1000, not {written}"
         )
     return exact
 

@@ -1,6 +1,4 @@
-"""Quantiles of whole numbers, and a point inside them; what learners are given, checked, and
-charge.
-"""
+"""Quantiles of whole numbers, a point inside them, and the checks and charges of learners."""
 
 from __future__ import annotations
 
@@ -59,12 +57,14 @@ class Charging(TypedDict, total=False):
 
 
 def begin(
-    command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **asked: Any
+    command: str, neighbors: str, cost: PrivacyCost, charging: Charging, **recorded: Any
 ) -> Randomness:
-    """Warn of a cost that promises little, charge what is computed of a checked list, return what
-    to draw with.
+    """Warn of a cost that promises little, charge it, and return the source of randomness.
+
+    recorded: the public parameters that a ledger records.
     """
-    if unknown := charging.keys() - Charging.__annotations__.keys():
+    unknown = charging.keys() - Charging.__annotations__.keys()
+    if unknown:
         raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
     randomness = Randomness.of_seed(charging.get("seed"))
     if randomness.private:
@@ -76,7 +76,7 @@ def begin(
         neighbors=neighbors,
         cost=cost,
         private=randomness.private,
-        **asked,
+        **recorded,
     )
     return randomness
 
@@ -142,7 +142,11 @@ def table(
     listed = [points(name, row, bits, None) for row in as_rows(name, rows)]
     check_some(name, listed, neighbors)
     shape: Any = getattr(rows, "shape", ())
-    columns = len(listed[0]) if listed else shape[1] if len(shape) == 2 else 0
+    columns = 0
+    if listed:
+        columns = len(listed[0])
+    elif len(shape) == 2:
+        columns = shape[1]
     if not columns:
         raise ParameterError(
             f"{parameter(name)} must have at least one number each; where there may be none of "
@@ -196,7 +200,9 @@ class Pieces:
         near = [place for place, distance in enumerate(distances) if distance - least <= reach]
         far = [place for place, distance in enumerate(distances) if distance - least > reach]
         ends = list(accumulate(self.lengths[place] for place in far))
-        levels = [distances[place] - least for place in near] + ([reach + 1] if far else [])
+        levels = [distances[place] - least for place in near]
+        if far:
+            levels.append(reach + 1)
         sizes = [self.lengths[place] for place in near] + ends[-1:]
         # Far pieces are drawn together, as if they were at the nearest of their distances, and one
         # of them is accepted with the probability that makes it right; else all is drawn anew.
@@ -206,10 +212,10 @@ class Pieces:
                 place = near[chosen]
                 return self.starts[place] + randomness.below(self.lengths[place])
             point = randomness.below(ends[-1])
-            which = bisect_right(ends, point)
-            excess = distances[far[which]] - least - (reach + 1)
+            drawn = bisect_right(ends, point)
+            excess = distances[far[drawn]] - least - (reach + 1)
             if bernoulli_exp(rate * excess, 1, randomness=randomness)[0]:
-                return self.starts[far[which]] + ends[which] - 1 - point
+                return self.starts[far[drawn]] + ends[drawn] - 1 - point
 
 
 # Equal values are put in an order by lot: so many random bits are appended to each, and dropped
@@ -266,19 +272,18 @@ def quantiles(
     fine = sorted(
         min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS for value, lot in lots
     )
-    found = _split(fine, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
-    return [value >> _TIE_BITS for value in found]
+    released = _split(fine, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
+    return [value >> _TIE_BITS for value in released]
 
 
 def _rate(epsilon: float | Fraction, levels: int, neighbors: str) -> Fraction:
     """Return the exponent for each value by which the numbers below and above a point differ
     (Theorem 21).
     """
-    return (
-        exact_epsilon(epsilon)
-        / levels
-        / (2 if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else 4)
-    )
+    share = exact_epsilon(epsilon) / levels
+    if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE:
+        return share / 2
+    return share / 4
 
 
 def _split(
@@ -321,10 +326,15 @@ def interior_point(
             f"{parameter('mechanism')} must be a MajorityPath or an ExponentialInterior"
         )
     listed = points("values", values, mechanism.bits, mechanism.neighbors)
-    asked = {"mechanism": type(mechanism).__name__, "bits": mechanism.bits}
-    return mechanism.select(
-        listed, begin("interior_point", mechanism.neighbors, mechanism.cost, charging, **asked)
+    randomness = begin(
+        "interior_point",
+        mechanism.neighbors,
+        mechanism.cost,
+        charging,
+        mechanism=type(mechanism).__name__,
+        bits=mechanism.bits,
     )
+    return mechanism.select(listed, randomness)
 
 
 class Stop(NamedTuple):
@@ -407,10 +417,11 @@ class MajorityPath:
         floating point.
         """
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
-        found: dict[int | None, float] = {}
+        released: dict[int | None, float] = {}
         for stop, chance in zip(stops, self.depths(stops), strict=False):
-            found[stop.point] = found.get(stop.point, 0.0) + chance * self.released(stop.excess)
-        return {**found, None: max(0.0, 1 - math.fsum(found.values()))}
+            probability = chance * self.released(stop.excess)
+            released[stop.point] = released.get(stop.point, 0.0) + probability
+        return {**released, None: max(0.0, 1 - math.fsum(released.values()))}
 
     def path(self, ordered: Sequence[int]) -> list[Stop]:
         """Return the cells, from the whole domain on, that have more than half of the values, which

@@ -1,5 +1,4 @@
-"""Which of several parameters to train with, chosen privately: by validation, or as the best of
-several private runs.
+"""A private choice among parameters to train with: by validation, or as the best of some runs.
 
 Validation needs scores that one unit hardly moves; `best_of` takes any private runs, at a third of
 the budget each.
@@ -30,7 +29,7 @@ from fim_private.mechanisms import PermuteAndFlip
 from fim_private.selecting import Scores, choose_index, scaled
 
 Model = TypeVar("Model")
-Found = TypeVar("Found")
+Outcome = TypeVar("Outcome")
 
 # A score is rounded down to so many steps a stability: rounding then costs a thousandth of what the
 # noise does.
@@ -66,9 +65,13 @@ def validate(
     """
     mechanism, moved, step = _rounded_choice(stability, epsilon)
     steps = scaled(scores, step)
-    asked = {"candidates": len(steps), "stability": moved}
     randomness = begin(
-        "validate", exact_neighbors(neighbors), PrivacyCost(epsilon, 0), charging, **asked
+        "validate",
+        exact_neighbors(neighbors),
+        PrivacyCost(epsilon, 0),
+        charging,
+        candidates=len(steps),
+        stability=moved,
     )
     chosen = choose_index(steps, mechanism, randomness)
     assert chosen is not None, "permute-and-flip never abstains"
@@ -78,10 +81,9 @@ def validate(
 def _rounded_choice(
     stability: int | Fraction, epsilon: float | Fraction
 ) -> tuple[PermuteAndFlip, Fraction, Fraction]:
-    """Return the mechanism for scores in steps, the stability, and one step: a unit moves a score
-    by STEPS of them.
-    """
-    moved, exact = _exact(f"{parameter('stability')} must be", stability), exact_epsilon(epsilon)
+    """Return the mechanism for scores in steps, the stability, and one step: a unit moves STEPS."""
+    moved = _exact(f"{parameter('stability')} must be", stability)
+    exact = exact_epsilon(epsilon)
     if moved <= 0:
         raise ParameterError(f"{parameter('stability')} must be above 0, not {shown(stability)}")
     if exact / STEPS < Fraction(repr(EPSILON_RANGE[0])):
@@ -137,34 +139,54 @@ def train_and_validate(
     count = positive_integer("candidates", candidates)
     again = flag("retrain", retrain)
     mechanism, moved, step = _rounded_choice(stability, epsilon)
-    exact, each = exact_epsilon(epsilon), None if training is None else exact_number(training)
+    exact = exact_epsilon(epsilon)
+    exact_training, recorded_training = _training_epsilon(training)
+    choice = exact if again else exact / 2  # for a unit to train on
+    cost = PrivacyCost(max(exact_training + choice, exact), 0)
+    randomness = begin(
+        "train_and_validate",
+        exact_neighbors(neighbors),
+        cost,
+        charging,
+        candidates=count,
+        stability=moved,
+        retrain=again,
+        training=recorded_training,
+    )
+    models: list[Model] = []
+    scores: list[Fraction] = []
+    for candidate in range(count):
+        models.append(train(candidate))
+        scores.append(_exact(f"{parameter('score')} must return", score(models[-1])))
+    chosen = choose_index(scaled(scores, step), mechanism, randomness)
+    assert chosen is not None
+    if again:
+        return chosen, train(chosen)
+    return chosen, models[chosen]
+
+
+def _training_epsilon(training: float | Fraction | None) -> tuple[Fraction, Fraction | str]:
+    """Return the ε that training is charged, and what the ledger records of it."""
+    if training is None:
+        return Fraction(0), "not in this entry"
+    exact = exact_number(training)
     low, high = (Fraction(repr(limit)) for limit in EPSILON_RANGE)
-    if training is not None and (each is None or not (each == 0 or low <= each <= high)):
+    if exact is None or not (exact == 0 or low <= exact <= high):
         raise ParameterError(
             f"{parameter('training')} must be 0 or a number from 1e-9 to 1e9, not {shown(training)}"
         )
-    cost = PrivacyCost(max((each or 0) + (exact if again else exact / 2), exact), 0)
-    asked = {"candidates": count, "stability": moved, "retrain": again}
-    asked |= {"training": "not in this entry" if each is None else each}
-    randomness = begin("train_and_validate", exact_neighbors(neighbors), cost, charging, **asked)
-    models, found = list[Model](), list[Fraction]()
-    for candidate in range(count):
-        models.append(train(candidate))
-        found.append(_exact(f"{parameter('score')} must return", score(models[-1])))
-    chosen = choose_index(scaled(found, step), mechanism, randomness)
-    assert chosen is not None
-    return chosen, train(chosen) if again else models[chosen]
+    return exact, exact
 
 
 def best_of(
-    run: Callable[[int], tuple[int | Fraction, Found]],
+    run: Callable[[int], tuple[int | Fraction, Outcome]],
     candidates: int,
     *,
     stop: float | Fraction,
     epsilon: float | Fraction,
     neighbors: str = options.NEIGHBORS,
     **charging: Unpack[Charging],
-) -> tuple[Fraction, Found]:
+) -> tuple[Fraction, Outcome]:
     """Run random candidates until a coin says stop, and return the best run: its score, and what
     else it gave.
 
@@ -193,15 +215,19 @@ def best_of(
             f"{parameter('stop')} must be a number from 1e-9 to 1, not {shown(stop)}"
         )
     exact_epsilon(epsilon)
-    asked = {"candidates": count, "stop": chance}
     randomness = begin(
-        "best_of", exact_neighbors(neighbors), PrivacyCost(epsilon, 0), charging, **asked
+        "best_of",
+        exact_neighbors(neighbors),
+        PrivacyCost(epsilon, 0),
+        charging,
+        candidates=count,
+        stop=chance,
     )
-    best: tuple[Fraction, Found] | None = None
+    best: tuple[Fraction, Outcome] | None = None
     while True:
         outcome = run(randomness.below(count))
-        two = isinstance(outcome, tuple) and len(outcome) == 2
-        if not two or not (is_whole(type(outcome[0])) or isinstance(outcome[0], Fraction)):
+        is_pair = isinstance(outcome, tuple) and len(outcome) == 2
+        if not is_pair or not (is_whole(type(outcome[0])) or isinstance(outcome[0], Fraction)):
             must = "must return two things: its score, a whole number or a Fraction, and another"
             raise ParameterError(f"{parameter('run')} {must}")
         score = _exact("", outcome[0])
@@ -212,9 +238,7 @@ def best_of(
 
 
 def _exact(must: str, value: object) -> Fraction:
-    """Return a whole number, also numpy's, or a Fraction as a Fraction. must: how the error of
-    others begins.
-    """
+    """Return a whole number, also numpy's, or a Fraction as a Fraction; else `must` is said."""
     if isinstance(value, Fraction):
         return value
     if not is_whole(type(value)):

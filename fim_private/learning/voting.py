@@ -45,7 +45,7 @@ from fim_private.release import words
 from fim_private.release.forms import SCHEMA
 from fim_private.release.words import NOT_INDEPENDENCE, braces
 from fim_private.request.budget import pending_charge, rows_asked, unit_columns
-from fim_private.request.request import Scope, counts_users, read_by
+from fim_private.request.request import ReadBy, Scope, counts_users, read_by
 from fim_private.request.supports import exact_share
 from fim_private.spectrum import SupportSpectrum
 
@@ -139,9 +139,7 @@ class MostFrequent:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=16))
 
     def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
-        """Return the best answers of a block, at most count >= 1, the best one first; none where
-        there is none.
-        """
+        """Return the best answers of a block, the best first, and at most `count` >= 1."""
         counter = counter_for(block, self.size, 1)
         levels = counter.top(None, count).levels
         places = islice(
@@ -153,7 +151,9 @@ class MostFrequent:
         return {"question": self.name, "size": self.size}
 
     def _title(self, unit: str) -> str:
-        return f"the most frequent {'item' if self.size == 1 else f'itemset of {self.size} items'}"
+        if self.size == 1:
+            return "the most frequent item"
+        return f"the most frequent itemset of {self.size} items"
 
 
 Question = _OfPairs | MostFrequent
@@ -165,22 +165,27 @@ _OF_PAIRS: dict[str, type[_OfPairs]] = {
 def named_question(
     name: str, *, min_share: float | Fraction | str | None = None, size: int | None = None
 ) -> Question:
-    """Return the question of a name; ParameterError for another name, and for what it needs or has
-    no use for.
+    """Return the question of a name.
+
+    Raises ParameterError for another name, and for what it needs or has no use for.
     """
-    asked = f"{parameter('question')} {name}"
+    question = f"{parameter('question')} {name}"
     if name == MostFrequent.name:
         if min_share is not None:
-            raise ParameterError(f"leave out {parameter('min_share')}: {asked} has no use for it")
-        return MostFrequent(options.SIZE if size is None else size)
+            raise ParameterError(
+                f"leave out {parameter('min_share')}: {question} has no use for it"
+            )
+        if size is None:
+            size = options.SIZE
+        return MostFrequent(size)
     if name not in _OF_PAIRS:
         names = ", ".join([*_OF_PAIRS, MostFrequent.name])
         raise ParameterError(f"{parameter('question')} must be one of {names}, not {shown(name)}")
     if size is not None:
-        raise ParameterError(f"leave out {parameter('size')}: {asked} is about pairs")
+        raise ParameterError(f"leave out {parameter('size')}: {question} is about pairs")
     if min_share is None:
         share = "which share of a block must have a pair for it to count, such as 0.04"
-        raise ParameterError(f"{asked} needs {parameter('min_share')}: {share}")
+        raise ParameterError(f"{question} needs {parameter('min_share')}: {share}")
     return _OF_PAIRS[name](min_share)
 
 
@@ -207,10 +212,10 @@ def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
 
 @dataclass(frozen=True, repr=False)
 class Vote:
-    """What leaves of a vote: not how many blocks gave the answer, or any other.
+    """The released answer of a vote. The number of blocks that gave it stays secret.
 
-    question: None for a function. votes: how many answers a block could give. units: only where
-    that is public.
+    question: None for a function. votes: how many answers a block could give. units: their number,
+    only where that is public.
     """
 
     answer: Any
@@ -240,8 +245,10 @@ class Vote:
     @property
     def title(self) -> str:
         """What was asked and how it was voted on, in a line."""
-        asked = "The answer" if self.question is None else self.question._title(self.privacy_unit)
-        return f"{asked[0].upper()}{asked[1:]}, by a vote of {self.blocks:,} blocks"
+        title = "the answer"
+        if self.question is not None:
+            title = self.question._title(self.privacy_unit)
+        return f"{title[0].upper()}{title[1:]}, by a vote of {self.blocks:,} blocks"
 
     @property
     def text(self) -> str:
@@ -255,12 +262,10 @@ class Vote:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """How answers came about, how many it takes, which rows were read, and what of them
-        counted, in sentences.
-        """
+        """Sentences on how answers came about, how many it takes, and which rows counted."""
         support = prospects(self.mechanism, options.CONFIDENCE).support
         assert support is not None  # enough votes always are enough
-        which = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
+        answers = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
         names = f"An answer comes out with 95 % probability once about {support:,} blocks give it"
         if support > self.blocks:
             names += ", but there are fewer. Take more blocks, or a larger ε."
@@ -269,7 +274,7 @@ class Vote:
         else:
             names += "."
         return (
-            f"Each {self.privacy_unit} went to a random block, and each block gave {which}.",
+            f"Each {self.privacy_unit} went to a random block, and each block gave {answers}.",
             names,
             *words.rows_where(self.where),
             *self.scope.sentences(self.privacy_unit),
@@ -280,13 +285,13 @@ class Vote:
         """The guarantee, in one sentence."""
         if not self.private:
             return words.SEEDED
-        chosen = {"where": self.where is not None, "query": self.scope.query}
         return words.guarantee(
             "vote",
             self.cost,
             self.neighbors,
             (self.privacy_unit, self.missing_user, None),
-            **chosen,
+            where=self.where is not None,
+            query=self.scope.query,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -337,22 +342,23 @@ class Ballots:
         """Add the answers of a block; none of them where the question fails, or gives more than it
         may, or None.
         """
-        found: dict[_Key, Hashable] = {}
+        ballot: dict[_Key, Hashable] = {}
         try:
             answers = question(block)
-            # a text is one answer
-            for answer in (answers,) if isinstance(answers, str | bytes) else answers:
+            if isinstance(answers, str | bytes):  # a text is one answer
+                answers = (answers,)
+            for answer in answers:
                 if answer is None:
                     return
-                found[_key(answer)] = _canonical(answer)
-                if len(found) > self.most:
+                ballot[_key(answer)] = _canonical(answer)
+                if len(ballot) > self.most:
                     return
         except MemoryError:
             raise
         except Exception:  # whether it fails follows from the block alone, and so must not show
             return
-        self.counts.update(found.keys())
-        for key, answer in found.items():
+        self.counts.update(ballot.keys())
+        for key, answer in ballot.items():
             self._answers.setdefault(key, answer)
 
     def choose(self, mechanism: Choosing, randomness: Randomness) -> Any:
@@ -375,7 +381,7 @@ def _key(answer: Hashable) -> _Key:
     hash(answer)
     members: Iterable[Any] = answer if isinstance(answer, tuple) else ()
     if is_dataclass(answer) and not isinstance(answer, type):
-        members = [getattr(answer, each.name) for each in fields(answer)]
+        members = [getattr(answer, member.name) for member in fields(answer)]
     return type(answer), repr(answer), answer, *map(_key, members)
 
 
@@ -384,9 +390,8 @@ def _canonical(answer: Hashable) -> Hashable:
     if type(answer) is tuple:
         return tuple(map(_canonical, answer))
     if type(answer) is frozenset:
-        return frozenset(
-            map(_canonical, sorted(answer, key=lambda each: (type(each).__name__, _text(each))))
-        )
+        ordered = sorted(answer, key=lambda member: (type(member).__name__, _text(member)))
+        return frozenset(map(_canonical, ordered))
     return answer
 
 
@@ -416,16 +421,16 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
     ends = np.cumsum(np.bincount(lots, minlength=count)).tolist()
     blank = np.zeros(count, dtype=np.int64)
     for done in range(0, data.blank, _LOTS_AT_ONCE):
-        own_lots = uniform_integers(
+        blank_lots = uniform_integers(
             count, min(_LOTS_AT_ONCE, data.blank - done), randomness=randomness
         )
-        blank += np.bincount(own_lots, minlength=count)
+        blank += np.bincount(blank_lots, minlength=count)
     basket_key = _keys(data.stored, randomness) if data.by_user else None
-    for begin, end, own_blank in zip([0, *ends], ends, blank.tolist(), strict=False):
-        own = units[begin:end]
-        baskets, unit_offsets = _ranges(first[own], number[own])
+    for begin, end, blank_units in zip([0, *ends], ends, blank.tolist(), strict=False):
+        members = units[begin:end]
+        baskets, unit_offsets = _ranges(first[members], number[members])
         if basket_key is not None:
-            unit = np.repeat(np.arange(len(own)), number[own])
+            unit = np.repeat(np.arange(len(members)), number[members])
             baskets = baskets[np.lexsort((basket_key[baskets], unit))]
         starts = data.offsets[baskets]
         entries, offsets = _ranges(starts, data.offsets[baskets + 1] - starts)
@@ -435,7 +440,7 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
             data.vocabulary,
             unit_offsets if data.by_user else None,
             data.missing_user,
-            own_blank,
+            blank_units,
             where=data.where,
             query=data.query,
         ).of_occurring_items()
@@ -492,93 +497,151 @@ def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     return voted(data, question, stacklevel=3, **options).answer
 
 
-def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[VoteOptions]) -> Vote:
-    """Return what `vote` answers, with the guarantee that it is released under. stacklevel: of
-    warnings.
+@dataclass(frozen=True)
+class _Election:
+    """What is voted on, and how: all checked before anything is read.
+
+    Attributes:
+        question: The function that each block is given.
+        named: The same question, if it has a name.
+        blocks: How many blocks there are.
+        votes: How many answers a block may give.
+        progress: A function that is told the share of the blocks that are done.
+        mechanism: What chooses among the answers.
+        neighbors: The relation under which the guarantee is stated.
     """
-    asked = filled("vote", VoteOptions, given)
-    if not callable(question) or isinstance(question, type):
-        raise ParameterError(
-            f"{parameter('question')} must be a function of one block, not {shown(question)}"
+
+    question: Ask
+    named: Question | None
+    blocks: int
+    votes: int
+    progress: Callable[[float], None] | None
+    mechanism: Choosing
+    neighbors: str
+
+    @classmethod
+    def of(cls, question: Ask, values: dict[str, Any]) -> _Election:
+        """Return what all the options of `vote` say; ParameterError for one that is wrong."""
+        if not callable(question) or isinstance(question, type):
+            raise ParameterError(
+                f"{parameter('question')} must be a function of one block, not {shown(question)}"
+            )
+        named = question if isinstance(question, Question) else None
+        blocks = whole_number("blocks", values["blocks"], least=1, most=1_000_000)
+        votes = values["votes"]
+        if votes is None:
+            votes = 1 if named is None else options.VOTES
+        votes = whole_number("votes", votes, least=1, most=1_000_000)
+        progress = values["progress"]
+        if progress is not None:
+            check_function("progress", progress)
+        epsilon = values["epsilon"]
+        if epsilon is None:
+            epsilon = options.EPSILON
+        mechanism = Choosing(
+            exact_epsilon(epsilon), exact_delta(values["delta"]), votes, Neighbors.REPLACE_ONE
         )
-    named = question if isinstance(question, Question) else None
-    blocks = whole_number("blocks", asked["blocks"], least=1, most=1_000_000)
-    if (votes := asked["votes"]) is None:
-        votes = 1 if named is None else options.VOTES
-    votes = whole_number("votes", votes, least=1, most=1_000_000)
-    if (progress := asked["progress"]) is not None:
-        check_function("progress", progress)
-    epsilon = options.EPSILON if asked["epsilon"] is None else asked["epsilon"]
-    mechanism = Choosing(
-        exact_epsilon(epsilon), exact_delta(asked["delta"]), votes, Neighbors.REPLACE_ONE
-    )
-    relation, cost = exact_neighbors(asked["neighbors"]), mechanism.cost
-    randomness = Randomness.of_seed(asked["seed"])
-    account = account_of(asked["ledger"], asked["dataset"], private=randomness.private)
-    reading, by_user = reading_of(asked), counts_users(data, asked)
+        neighbors = exact_neighbors(values["neighbors"])
+        return cls(question, named, blocks, votes, progress, mechanism, neighbors)
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What a ledger records of it: nothing of a question without a name."""
+        counts = {"blocks": self.blocks, "votes": self.votes}
+        if self.named is None:
+            return counts
+        return self.named._recorded(at_least) | counts
+
+    def scope(self, values: dict[str, Any], choices: ReadBy, *, by_user: bool) -> Scope:
+        """Return which purchases count. It reads the list of the items that are left out."""
+        return Scope.of(
+            exclude=values["exclude"],
+            min_basket=values["min_basket"],
+            together=values["together"],
+            by_user=by_user,
+            rules=isinstance(self.named, _OfPairs),
+            query=choices.query,
+            fold_case=choices.fold_case,
+            time_format=choices.time_format,
+        )
+
+    def check_lifts(self, scope: Scope, unit: str) -> None:
+        """Raise ParameterError if it is about lifts, and there 1 is not independence."""
+        if isinstance(self.named, HighestLift) and not scope.has_lifts(unit):
+            raise ParameterError(
+                f"{parameter('question')} {self.named.name} of users needs "
+                f"{parameter('together')} user: {NOT_INDEPENDENCE}"
+            )
+
+    def hold(self, purchases: Transactions, randomness: Randomness) -> Ballots:
+        """Return the ballots of all blocks."""
+        question = self.question
+        if self.named is not None:
+            question = partial(self.named, count=self.votes)
+        ballots = Ballots(self.votes)
+        for done, block in enumerate(blocks_of(purchases, self.blocks, randomness), 1):
+            ballots.ask(question, block)
+            if self.progress is not None:
+                self.progress(done / self.blocks)
+        return ballots
+
+
+def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[VoteOptions]) -> Vote:
+    """Return what `vote` answers, with the guarantee of it. `stacklevel` is that of warnings."""
+    values = filled("vote", VoteOptions, given)
+    election = _Election.of(question, values)
+    cost = election.mechanism.cost
+    randomness = Randomness.of_seed(values["seed"])
+    account = account_of(values["ledger"], values["dataset"], private=randomness.private)
+    reading = reading_of(values)
+    by_user = counts_users(data, values)
+    public_unit = "user" if by_user else "basket"
     check_query(data, reading.query)
     reading = replace(reading, from_query=is_query(data, reading))
-    chosen_by = read_by(data, reading)
-    rows = {name: asked[name] for name in ("exclude", "min_basket", "together")} | {
-        "by_user": by_user
-    }
-    with held_to(reading.memory):  # a list of what is left out is read
-        scope = Scope.of(
-            **rows,
-            rules=isinstance(named, _OfPairs),
-            query=chosen_by.query,
-            fold_case=chosen_by.fold_case,
-            time_format=chosen_by.time_format,
-        )
-    if isinstance(named, HighestLift) and not scope.has_lifts("user" if by_user else "basket"):
-        raise ParameterError(
-            f"{parameter('question')} {named.name} of users needs {parameter('together')} user: "
-            f"{NOT_INDEPENDENCE}"
-        )
-    chosen = scope.chooses_units(chosen_by.where)
-    public = relation == Neighbors.REPLACE_ONE and not chosen
-    # Of a question without a name a ledger records nothing.
-    recorded = {} if named is None else named._recorded(at_least)
-    due = pending_charge(
+    choices = read_by(data, reading)
+    with held_to(reading.memory):
+        scope = election.scope(values, choices, by_user=by_user)
+    election.check_lifts(scope, public_unit)
+    replaces_one = election.neighbors == Neighbors.REPLACE_ONE
+    chooses_units = scope.chooses_units(choices.where)
+    units_are_public = replaces_one and not chooses_units
+    charge = pending_charge(
         account,
         command="vote",
-        dataset=asked["dataset"],
+        dataset=values["dataset"],
         by_user=by_user,
-        neighbors=relation,
+        neighbors=election.neighbors,
         cost=cost,
         # one bounded-range choice: Theorem 8
         zcdp=ZcdpCost(Fraction(cost.epsilon) ** 2 / 8, cost.delta),
-        parameters=recorded | {"blocks": blocks, "votes": votes} | rows_asked(data, reading, scope),
+        parameters=election.recorded | rows_asked(data, reading, scope),
         unit_columns=unit_columns(data, reading),
     )
     if randomness.private:
         warn(cautions(cost), stacklevel=stacklevel)
-        if chosen and relation == Neighbors.REPLACE_ONE:
-            warn([chosen_units_show("user" if by_user else "basket")], stacklevel=stacklevel)
+        if replaces_one and chooses_units:
+            warn([chosen_units_show(public_unit)], stacklevel=stacklevel)
     (read,) = read_parts(data, reading)
-    purchases, scope = scope.applied(read).united(), scope.read_from(read.read_as)
+    purchases = scope.applied(read).united()
+    scope = scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"
-    charged = None if due is None else due(unit)
+    charged = None if charge is None else charge(unit)
     if randomness.private:
         if read.read_as is not None:
             warn(read.read_as.cautions(), stacklevel=stacklevel)
-        if public:
+        if units_are_public:
             warn(cautions_of_units(cost, purchases.units, unit), stacklevel=stacklevel)
-    ballots = Ballots(votes)
-    for done, block in enumerate(blocks_of(purchases, blocks, randomness), 1):
-        ballots.ask(question if named is None else partial(named, count=votes), block)
-        if progress is not None:
-            progress(done / blocks)
+    ballots = election.hold(purchases, randomness)
     return Vote(
-        answer=ballots.choose(mechanism, randomness),
-        question=named,
-        blocks=blocks,
-        votes=votes,
-        mechanism=mechanism,
-        neighbors=relation,
+        answer=ballots.choose(election.mechanism, randomness),
+        question=election.named,
+        blocks=election.blocks,
+        votes=election.votes,
+        mechanism=election.mechanism,
+        neighbors=election.neighbors,
         privacy_unit=unit,
         private=randomness.private,
-        units=purchases.units if public else None,
+        units=purchases.units if units_are_public else None,
         missing_user=purchases.missing_user,
         where=purchases.where,
         scope=scope,

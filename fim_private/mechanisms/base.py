@@ -1,6 +1,4 @@
-"""What every mechanism takes and gives, its public parameters, and what the mechanisms have in
-common.
-"""
+"""The protocol of a mechanism, its public parameters, and what the mechanisms have in common."""
 
 from __future__ import annotations
 
@@ -144,31 +142,31 @@ class Checked:
             exact_delta(self.delta)
         exact_neighbors(self.neighbors)
         for name, value in [*vars(self).items()]:
-            optional = getattr(type(self), name, 0) is None
-            if name in ("universe_size", "max_rank", "max_itemsets") and not (
-                value is None and optional
-            ):
+            if name not in ("universe_size", "max_rank", "max_itemsets"):
+                continue
+            # None is no number, but a default of some mechanisms.
+            is_default = value is None and getattr(type(self), name, 0) is None
+            if not is_default:
                 object.__setattr__(self, name, positive_integer(name, value))
 
     @classmethod
     def from_public(
         cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
     ) -> Self:
-        """Return the mechanism for one selection, with its share of the budget; ParameterError for
-        what is missing.
+        """Return the mechanism for one selection, with its share of the budget.
+
+        Raises ParameterError for what is missing.
         """
-        given = {
+        values = {
             "epsilon": epsilon,
             "delta": delta,
             "neighbors": public.neighbors,
             "max_rank": public.max_rank,
-        }
-        given |= {
             "max_itemsets": public.max_itemsets or None,
             "universe_size": public.candidates or 0,
         }
         names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # each heir is a dataclass
-        return cls(**{name: given[name] for name in names if given[name] is not None})
+        return cls(**{name: values[name] for name in names if values[name] is not None})
 
     @property
     def cost(self) -> PrivacyCost:

@@ -64,33 +64,14 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
     candidates: K, of a public universe, >= 1; None: unknown. Raises ParameterError where it cannot
     run there.
     """
-    if (
-        isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces)
-        and mechanism.epsilon < _LEAST_EPSILON
-    ):
-        # A δ above ε is as good as ε (the weight of abstaining).
-        delta: Any = (
-            {}
-            if isinstance(mechanism, MaxOfLaplaces)
-            else {"delta": min(mechanism.delta, mechanism.epsilon)}
-        )
-        coarse = prospects(
-            replace(mechanism, epsilon=_LEAST_EPSILON, **delta), confidence, candidates
-        )
-        factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
-        units = coarse.support, coarse.margin, coarse.margin_tied
-        support, margin, tied = (
-            None if figure is None else math.ceil(figure * factor) for figure in units
-        )
-        return Prospects(
-            support, None if coarse.regret is None else coarse.regret * float(factor), margin, tied
-        )
+    averages_noise = isinstance(mechanism, LargeMargin | TightMargin | MaxOfLaplaces)
+    if averages_noise and mechanism.epsilon < _LEAST_EPSILON:
+        return _scaled_prospects(mechanism, confidence, candidates)
     if candidates is not None and candidates > MOST_CANDIDATES:
         # it is never worse than the exponential mechanism
         if isinstance(mechanism, PermuteAndFlip):
-            return prospects(
-                Exponential(mechanism.epsilon, mechanism.neighbors), confidence, candidates
-            )
+            exponential = Exponential(mechanism.epsilon, mechanism.neighbors)
+            return prospects(exponential, confidence, candidates)
         # from above: its noise is >= -a, no other's above the margin less a
         if isinstance(mechanism, MaxOfLaplaces):
             scale, miss = float(mechanism.scale), math.log(2) - math.log1p(-confidence)
@@ -99,41 +80,61 @@ def prospects(mechanism: Mechanism, confidence: float, candidates: int | None = 
     if isinstance(mechanism, LargeMargin):
         mechanism = replace(mechanism, max_rank=min(mechanism.max_rank, _LARGE_RANKS))
     support, released = _solve(mechanism, confidence, lambda support: [(support, 1)], candidates)
-    # A rank search sees differences only; zeros are others like any.
-    searches = isinstance(mechanism, LargeMargin | TightMargin)
-    margin = support if searches else _margin(mechanism, confidence, 1, candidates)
-    tied = (
-        None
-        if isinstance(mechanism, Distance)
-        else _margin(mechanism, confidence, LEADERS, candidates)
+    regret = None if support is None else support * (1 - released)
+    if isinstance(mechanism, LargeMargin | TightMargin):
+        # A rank search sees differences only, so zeros are passed over like any other itemsets.
+        margin_alone = support
+    else:
+        margin_alone = _margin(mechanism, confidence, 1, candidates)
+    if isinstance(mechanism, Distance):
+        return Prospects(support, regret, margin_alone, None)
+    margin_tied = _margin(mechanism, confidence, LEADERS, candidates)
+    return Prospects(support, regret, margin_alone, margin_tied)
+
+
+def _scaled_prospects(mechanism: Any, confidence: float, candidates: int | None) -> Prospects:
+    """Return the prospects at the least ε that is computed, scaled to that of the mechanism."""
+    if isinstance(mechanism, MaxOfLaplaces):
+        at_least_epsilon: Mechanism = replace(mechanism, epsilon=_LEAST_EPSILON)
+    else:
+        # A δ above ε is as good as ε (the weight of abstaining).
+        delta = min(mechanism.delta, mechanism.epsilon)
+        at_least_epsilon = replace(mechanism, epsilon=_LEAST_EPSILON, delta=delta)
+    coarse = prospects(at_least_epsilon, confidence, candidates)
+    factor = _LEAST_EPSILON / exact_epsilon(mechanism.epsilon)
+
+    def scaled(units: int | None) -> int | None:
+        return None if units is None else math.ceil(units * factor)
+
+    regret = None if coarse.regret is None else coarse.regret * float(factor)
+    return Prospects(
+        scaled(coarse.support), regret, scaled(coarse.margin), scaled(coarse.margin_tied)
     )
-    return Prospects(support, None if support is None else support * (1 - released), margin, tied)
 
 
 def _margin(
     mechanism: Mechanism, confidence: float, leaders: int, candidates: int | None
 ) -> int | None:
-    """Return the least margin, in units, of tied leaders over many others that are tied; None if
-    none is enough.
-    """
+    """Return the least margin, in units, of tied leaders over many tied itemsets; None for none."""
     leaders = min(leaders, candidates or leaders)
-    others = (
-        getattr(mechanism, "max_rank", OTHERS - 1) + 1
-        if candidates is None
-        else candidates - leaders
-    )
+    if candidates is None:
+        followers = getattr(mechanism, "max_rank", OTHERS - 1) + 1
+    else:
+        followers = candidates - leaders
     # A support at which whatever weighs like one near 0 weighs next to nothing.
     heaviest = 100.0
-    if (most := getattr(mechanism, "max_itemsets", None)) is not None:
-        heaviest += math.log(most) - math.log(mechanism.delta)
-    base = 10 + math.ceil(
-        heaviest / float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
-    )
+    max_itemsets = getattr(mechanism, "max_itemsets", None)
+    if max_itemsets is not None:
+        heaviest += math.log(max_itemsets) - math.log(mechanism.delta)
+    rate = float(exponential_rate(mechanism.epsilon, mechanism.neighbors))
+    base = 10 + math.ceil(heaviest / rate)
 
-    others_tied: list[Level] = [(base, others)] if others else []
-    return _solve(
-        mechanism, confidence, lambda margin: [(base + margin, leaders), *others_tied], candidates
-    )[0]
+    def levels(margin: int) -> list[Level]:
+        leading = (base + margin, leaders)
+        return [leading, (base, followers)] if followers else [leading]
+
+    margin, _ = _solve(mechanism, confidence, levels, candidates)
+    return margin
 
 
 def _solve(
@@ -142,9 +143,7 @@ def _solve(
     levels: Callable[[int], list[Level]],
     candidates: int | None,
 ) -> tuple[int | None, float]:
-    """Return the least height, in units, with which one of the first level is released, or None;
-    and how probably.
-    """
+    """Return the least height, in units, that releases the first level, and how probably."""
 
     def released(height: int, groups: Any = ()) -> float:
         spectrum = SupportSpectrum(levels(height), universe_size=candidates)
@@ -174,13 +173,16 @@ def _solve(
 def least(
     probability: Callable[[int], float], confidence: float, start: int, farthest: int, slope: float
 ) -> tuple[int | None, float]:
-    """Return the least height >= 1 whose probability reaches the confidence, and that; None and 0
-    beyond farthest.
+    """Return the least height >= 1 that reaches the confidence, and its probability, or (None, 0).
 
-    probability: nondecreasing in the height. start: a guess, >= 1. slope: about how fast its logit
-    grows there.
+    Args:
+        probability: Returns the probability at a height. It never falls as the height grows.
+        confidence: The probability that is to be reached.
+        start: A guess, >= 1.
+        farthest: The largest height that is tried.
+        slope: About how fast the logit grows there.
     """
-    wanted = _logit(confidence)
+    target = _logit(confidence)
     # low fails; high succeeds, 0 while none is known
     low, low_value, high, high_value = 0, _logit(0.0), 0, 0.0
     point, step, turn = start, 0, 0
@@ -196,10 +198,10 @@ def least(
             return high, reached
         if low and high:
             # The bracket shrinks by half every third turn at least.
-            share = 0.5 if turn % 3 == 2 else (wanted - low_value) / (high_value - low_value)
+            share = 0.5 if turn % 3 == 2 else (target - low_value) / (high_value - low_value)
             point = low + min(max(math.ceil(share * (high - low)), 1), high - low - 1)
         else:
-            step = max(math.ceil(abs(wanted - _logit(value)) / slope), 2 * step, 1)
+            step = max(math.ceil(abs(target - _logit(value)) / slope), 2 * step, 1)
             point = max(high - step, 1) if high else min(low + step, farthest)
         turn += 1
 

@@ -1,6 +1,4 @@
-"""Several selections by one mechanism, composed; and how much support a selected itemset may
-lack.
-"""
+"""Several selections by one mechanism, composed; how much support a selected one may lack."""
 
 from __future__ import annotations
 
@@ -54,10 +52,8 @@ def shortfall(mechanism: Mechanism, candidates: int | None, selections: int) -> 
         case Exponential() | PermuteAndFlip() if candidates is not None:
             rate, count = float(mechanism.rate), candidates
         case LimitedDomain():
-            rate, count = (
-                float(mechanism.rate),
-                min(mechanism.max_rank, candidates or mechanism.max_rank),
-            )
+            rate = float(mechanism.rate)
+            count = min(mechanism.max_rank, candidates or mechanism.max_rank)
         case TightMargin():
             rate = float(exponential_rate(mechanism.selection_epsilon, mechanism.neighbors))
             count = min(mechanism.max_rank, candidates or mechanism.max_rank)
@@ -105,9 +101,9 @@ class TopK:
         whole = build(epsilon, delta)
         if positive_integer("top", count) == 1:
             return cls(whole, 1)
-        return cls(
-            build(epsilon / count, delta if is_bounded_range(whole) else delta / count), count
-        )
+        if not is_bounded_range(whole):
+            delta = delta / count
+        return cls(build(epsilon / count, delta), count)
 
     @classmethod
     def by_zcdp_composition(cls, build: Build, count: int, rho: Fraction, naming: Fraction) -> TopK:
@@ -133,11 +129,10 @@ class TopK:
         """The ρ that the selections spend together in zCDP: of ε₀ each, count ε₀²/8 or count ε₀²/2
         (Theorem 16).
         """
-        return (
-            self.count
-            * Fraction(self.mechanism.cost.epsilon) ** 2
-            / (8 if is_bounded_range(self.mechanism) else 2)
-        )
+        squares = self.count * Fraction(self.mechanism.cost.epsilon) ** 2
+        if is_bounded_range(self.mechanism):
+            return squares / 8
+        return squares / 2
 
     @property
     def margin(self) -> float:

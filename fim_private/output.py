@@ -29,7 +29,7 @@ from fim_private.mechanisms.registry import spec_named
 from fim_private.options import SPELLED
 from fim_private.planning import plan as planning
 from fim_private.planning.advice import LARGEST_EPSILON
-from fim_private.planning.plan import CustomerPlan, Plan
+from fim_private.planning.plan import CustomerPlan, Plan, PlannedMechanism, percent
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
 from fim_private.release.changes import Changes
@@ -468,86 +468,90 @@ _PLAN_LEGENDS = {
 
 
 def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
-    """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a
-    legend.
-    """
-    parts: list[RenderableType] = [Text(plan.title, style="bold")]
+    """Return a plan as text: the question, a row for each top and mechanism, and the advice."""
+    title = Text(plan.title, style="bold")
     if isinstance(plan, CustomerPlan):
-        heads = "neighbours", "without a\nproduct list", "with a\nproduct list"
-        return screen.render(
-            [
-                *parts,
-                _grid(heads, plan.rows, whole=range(3)),
-                *(Text(note, style="dim") for note in planning.NOTES),
-            ]
-        )
-    # A column without a figure is not shown.
-    rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
-    figures = {
-        "support\nneeded": [planning.or_dash(one.required_support) for one in rows],
-        "% of\nunits": [
-            "–" if one.required_share is None else planning.percent(one.required_share)
-            for one in rows
-        ],
-        "margin\nneeded": [planning.or_dash(one.required_margin) for one in rows],
-        "margin if\n10 tie": [planning.or_dash(one.required_margin_tied) for one in rows],
-        "mean\nregret": [
-            "–" if one.expected_regret is None else f"{one.expected_regret:,.1f}" for one in rows
-        ],
-        "items\nneeded": [planning.or_dash(one.item_support) for one in rows],
-        "noise of\nsupports": [
-            "–" if one.half_width is None else f"±{one.half_width:,}" for one in rows
-        ],
-    }
-    shown = {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
-    many = plan.tops != (1,)
-    cells, styles = [], []
-    for place, one in enumerate(rows):
-        is_best, is_first = one is plan.best(one.top), not place or rows[place - 1].top != one.top
-        styles.append("bold" if is_best else "dim" if one.missing or one.feasible is False else "")
-        names = [
-            *([f"{one.top:,}" if is_first else ""] if many else []),
-            f"{'*' if is_best else ' '} {one.name}",
-        ]
-        needs = [
-            f"{need} (not given)" if need in one.missing else need
-            for need in sorted(one.needs, key=one.missing.count)
-        ]
-        last = [] if many else [", ".join(needs) or "nothing"]
-        cells.append([*names, *(column[place] for column in shown.values()), *last])
-    columns = [
-        *(["top", "mechanism"] if many else ["mechanism"]),
-        *shown,
-        *([] if many else ["needs"]),
-    ]
-    ends = [place for place, one in enumerate(rows[:-1]) if rows[place + 1].top != one.top]
-    whole, text = len(columns) - (not many), (1,) if many else (0, len(columns) - 1)
-    parts.append(
-        _grid(
-            columns,
-            cells,
-            text=text,
-            whole=range(whole),
-            style=lambda place: styles[place],
-            ends=ends,
-        )
-    )
-    parts.append(Text(f"* {plan.reason}"))
+        columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
+        notes = [Text(note, style="dim") for note in planning.NOTES]
+        return screen.render([title, _grid(columns, plan.rows, whole=range(3)), *notes])
+    planned, not_planned = [], []
+    for mechanism in plan.mechanisms:
+        if mechanism.top > 1 and mechanism.missing:
+            not_planned.append(f"{mechanism.name} ({', '.join(mechanism.missing)})")
+        else:
+            planned.append(mechanism)
+    figures = _plan_figures(planned)
+    parts = [title, _plan_grid(plan, planned, figures), Text(f"* {plan.reason}")]
     if plan.list_gain is not None:
         parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
-    if lacking := {
-        one.name: f"{one.name} ({', '.join(one.missing)})"
-        for one in plan.mechanisms
-        if one not in rows
-    }:
-        parts.append(
-            Text(
-                f"Not planned, because they need what was not given: {'; '.join(lacking.values())}."
-            )
-        )
-    legends = (*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown))
-    parts += (Text(legend, style="dim") for legend in legends)
+    if not_planned:
+        names = "; ".join(dict.fromkeys(not_planned))  # each once, though it lacks it for every top
+        parts.append(Text(f"Not planned, because they need what was not given: {names}."))
+    legends = [
+        *_PLAN_LEGEND,
+        *(_PLAN_LEGENDS[title] for title in _PLAN_LEGENDS if title in figures),
+    ]
+    parts += [Text(legend, style="dim") for legend in legends]
     return screen.render(parts)
+
+
+def _plan_figures(planned: Sequence[PlannedMechanism]) -> dict[str, list[str]]:
+    """Return the cells of each column of figures, by its title. A column of dashes is left out."""
+    or_dash = planning.or_dash
+    figures = {
+        "support\nneeded": [or_dash(mechanism.required_support) for mechanism in planned],
+        "% of\nunits": [or_dash(mechanism.required_share, percent) for mechanism in planned],
+        "margin\nneeded": [or_dash(mechanism.required_margin) for mechanism in planned],
+        "margin if\n10 tie": [or_dash(mechanism.required_margin_tied) for mechanism in planned],
+        "mean\nregret": [
+            or_dash(mechanism.expected_regret, "{:,.1f}".format) for mechanism in planned
+        ],
+        "items\nneeded": [or_dash(mechanism.item_support) for mechanism in planned],
+        "noise of\nsupports": [
+            or_dash(mechanism.half_width, "±{:,}".format) for mechanism in planned
+        ],
+    }
+    return {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
+
+
+def _plan_grid(
+    plan: Plan, planned: Sequence[PlannedMechanism], figures: Mapping[str, Sequence[str]]
+) -> Table:
+    """Return the table of a plan: the mechanisms of each top in turn, the best one marked."""
+    several_tops = plan.tops != (1,)
+    best = {top: plan.best(top) for top in plan.tops}
+    tops, names, styles, last_rows = [], [], [], []
+    for row, mechanism in enumerate(planned):
+        mark, style = " ", ""
+        if mechanism is best[mechanism.top]:
+            mark, style = "*", "bold"
+        elif mechanism.missing or mechanism.feasible is False:
+            style = "dim"
+        names.append(f"{mark} {mechanism.name}")
+        styles.append(style)
+        if row > 0 and mechanism.top == planned[row - 1].top:
+            tops.append("")  # a top is shown in its first row only
+        else:
+            tops.append(f"{mechanism.top:,}")
+            last_rows.append(row - 1)
+    if several_tops:
+        columns = {"top": tops, "mechanism": names, **figures}
+        text: tuple[int, ...] = (1,)
+        whole = range(len(columns))
+    else:
+        needs = [_needs_in_words(mechanism) for mechanism in planned]
+        columns = {"mechanism": names, **figures, "needs": needs}
+        text = (0, len(columns) - 1)
+        whole = range(len(columns) - 1)
+    rows = zip(*columns.values(), strict=True)
+    return _grid([*columns], rows, text=text, whole=whole, style=styles.__getitem__, ends=last_rows)
+
+
+def _needs_in_words(mechanism: PlannedMechanism) -> str:
+    """Return the public parameters that a mechanism needs: those that were given come first."""
+    given = [need for need in mechanism.needs if need not in mechanism.missing]
+    lacking = [f"{need} (not given)" for need in mechanism.needs if need in mechanism.missing]
+    return ", ".join(given + lacking) or "nothing"
 
 
 # So many values, and no more, are each named on the axis of a figure, whose file ends in one of
@@ -609,7 +613,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         )
         given = [
             f"δ = {least_in_words(first.delta)}",
-            f"{planning.percent(100 * first.confidence)} probability",
+            f"{percent(100 * first.confidence)} probability",
             first.neighbors,
         ]
         if first.universe_size is not None:

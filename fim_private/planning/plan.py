@@ -5,7 +5,7 @@ the top is found.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -410,18 +410,20 @@ def of_units(number: int | None) -> str:
     return "1 unit" if number == 1 else f"{number:,} units"
 
 
-def or_dash(figure: int | None) -> str:
-    """Return a figure as text, a dash for none."""
-    return "–" if figure is None else f"{figure:,}"
+def or_dash(figure: float | None, in_words: Callable[[float], str] = "{:,}".format) -> str:
+    """Return a figure in words, or a dash if there is none."""
+    if figure is None:
+        return "–"
+    return in_words(figure)
 
 
 def percent(value: float) -> str:
-    """Return a percentage in words: two digits below 10, all digits up to 99.9, whole numbers
-    above.
-    """
-    return (
-        f"{value:.2g} %" if value < 10 else f"{value:,.10g} %" if value < 100 else f"{value:,.0f} %"
-    )
+    """Return a percentage in words: two digits below 10, all digits below 100, or whole numbers."""
+    if value < 10:
+        return f"{value:.2g} %"
+    if value < 100:
+        return f"{value:,.10g} %"
+    return f"{value:,.0f} %"
 
 
 # A plan for users is an estimate from public numbers, no bound. Two things lose an itemset: its

@@ -481,7 +481,8 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
         else:
             planned.append(mechanism)
     figures = _plan_figures(planned)
-    parts = [title, _plan_grid(plan, planned, figures), Text(f"* {plan.reason}")]
+    table = _plan_grid(plan, planned, figures)
+    parts: list[RenderableType] = [title, table, Text(f"* {plan.reason}")]
     if plan.list_gain is not None:
         parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
     if not_planned:

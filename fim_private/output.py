@@ -242,30 +242,34 @@ def _releases(
     rules: Mapping[str, Rules],
     advise: bool,
 ) -> Iterator[RenderableType]:
-    remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in releases.items()}
-    several = [lines for lines in remarks.values() if lines]
-    are_common = len(several) > 1 or (several and len(releases) == 1)
-    common = (
-        [line for line in several[0] if all(line in lines for lines in several)]
-        if are_common
-        else []
-    )
-    for name, one in releases.items():
+    """Yield the itemsets of each release, by segment, then what is said of all of them."""
+    remarks = {
+        name: list(_remarks(release)) for name, release in releases.items() if not release.abstained
+    }
+    common = _common([lines for lines in remarks.values() if lines], len(releases))
+    for name, release in releases.items():
         if name:
-            yield Rule(
-                Text(f"{printable(whole.scope.by or '')} {printable(name)}", style="bold"),
-                align="left",
-            )
-        yield from _found(one, rules.get(name))
-        yield from (Text(line) for line in remarks[name] if line not in common)
+            segment = f"{printable(whole.scope.by or '')} {printable(name)}"
+            yield Rule(Text(segment, style="bold"), align="left")
+        yield from _itemsets(release, rules.get(name))
+        yield from (Text(line) for line in remarks.get(name, []) if line not in common)
     if "" not in releases:
         yield Rule()
-    if advise:  # a request is for all segments: it must not ask for less where some came out
-        every = [*releases.values()]
-        yield from _advice(min([one for one in every if one.itemsets] or every, key=len), spelled)
-        yield from _advice_on_rules(every[0], [*rules.values()])
+    if advise:
+        # A request is for all segments: it must not ask for less where some came out.
+        every = list(releases.values())
+        nonempty = [release for release in every if release.itemsets]
+        yield from _advice(min(nonempty or every, key=len), spelled)
+        yield from _advice_on_rules(every[0], list(rules.values()))
         yield from _list_gain(every)
     yield from map(Text, [*common, *whole.rows_read])
+
+
+def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
+    """Return the remarks that all of several releases share, or those of the only release."""
+    if not remarks or (len(remarks) == 1 and releases > 1):
+        return []
+    return [line for line in remarks[0] if all(line in lines for lines in remarks)]
 
 
 def _list_gain(releases: Sequence[Release]) -> Iterator[Text]:
@@ -283,15 +287,19 @@ def _list_gain(releases: Sequence[Release]) -> Iterator[Text]:
         yield Text(Marked(gain.marked).spelled(option))
 
 
-def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
+def _itemsets(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
+    """Yield the itemsets of a release, and its rules if there are any."""
     title = Text(release.title, style="bold")
     if release.abstained:
         yield Group(title)  # a Group is wrapped between words, a bare Text is not
     else:
-        more = () if release.has_supports else ("support",)
-        rows = [(*release.cells(one), *(["not released"] if more else [])) for one in release]
+        columns = [*release.columns]
+        rows = [[*release.cells(itemset)] for itemset in release]
+        if not release.has_supports:
+            columns.append("support")
+            rows = [[*cells, "not released"] for cells in rows]
         yield title
-        yield _grid((*release.columns, *more), rows)
+        yield _grid(columns, rows)
         yield from map(Text, release.certainty)
     if rules is not None and len(rules):
         table = rules_table(rules, release.decimals, release.privacy_unit)
@@ -300,16 +308,21 @@ def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
         yield Text(rules.note)
     elif rules is not None and release.itemsets:
         yield Text("No rule of these itemsets has the confidence and lift that you asked for.")
-    if release.min_support is None and release.itemsets and len(release.itemsets) < release.wanted:
-        if release.counted and release.keep_all:
-            why = "no others were found"
-        elif release.counted:
-            why = "the others do not stand out from the noise (--keep-all shows some of them)"
-        else:
-            why = "the mechanism abstained on the others"
-            if release.noise is not None and not release.keep_all:
-                why += ", or their noisy supports do not stand out from 0 (--keep-all shows these)"
-        yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {why}.")
+    if release.min_support is None and 0 < len(release.itemsets) < release.wanted:
+        came_out = f"{len(release.itemsets):,} of {release.wanted:,} came out"
+        yield Text(f"{came_out}: {_why_no_more(release)}.")
+
+
+def _why_no_more(release: Release) -> str:
+    """Return why fewer itemsets came out than were asked for."""
+    if release.counted and release.keep_all:
+        return "no others were found"
+    if release.counted:
+        return "the others do not stand out from the noise (--keep-all shows some of them)"
+    abstained = "the mechanism abstained on the others"
+    if release.noise is None or release.keep_all:
+        return abstained
+    return f"{abstained}, or their noisy supports do not stand out from 0 (--keep-all shows these)"
 
 
 def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:

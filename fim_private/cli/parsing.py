@@ -105,25 +105,28 @@ def registry_words() -> dict[str, Any]:
     from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, UniverseNeed, single
     from fim_private.options import MAX_RANK
 
-    unlisted = [spec for spec in MECHANISMS.values() if spec.universe is UniverseNeed.UNKNOWN]
-    capped = [spec.name for spec in unlisted if spec.basket_cap is BasketCap.NEEDED]
-    names = [spec.name for spec in unlisted if spec.name not in capped]
-    names += [f"{name} (with --max-basket)" for name in capped]
-    listed = [spec.name for spec in MECHANISMS.values() if spec not in unlisted]
-    ranked = [spec for spec in MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
-    searches, others = (
-        " and ".join(one.name for one in ranked if one.searches is by) for by in (True, False)
-    )
-    caps = (BasketCap.NEEDED, BasketCap.OPTIONAL)
+    specs = MECHANISMS.values()
+    unlisted, capped, listed = [], [], []
+    for spec in specs:
+        if spec.universe is not UniverseNeed.UNKNOWN:
+            listed.append(spec.name)
+        elif spec.basket_cap is BasketCap.NEEDED:
+            capped.append(f"{spec.name} (with --max-basket)")
+        else:
+            unlisted.append(spec.name)
+    without_list = ", ".join(unlisted + capped)
+    ranked = [spec for spec in specs if spec.rank_cap is not RankCap.NONE]
+    searching = " and ".join(spec.name for spec in ranked if spec.searches)
+    choosing = " and ".join(spec.name for spec in ranked if not spec.searches)
+    need_cap = [spec.name for spec in specs if spec.basket_cap is BasketCap.NEEDED]
+    may_cap = [spec.name for spec in specs if spec.basket_cap is BasketCap.OPTIONAL]
     return {
-        "mechanisms": f"auto, or without a list: {', '.join(names)}; over one: {', '.join(listed)}",
+        "mechanisms": f"auto, or without a list: {without_list}; over one: {', '.join(listed)}",
         "ranked": (
-            f"the rank search of {searches} ({MAX_RANK:,}), or on the candidates of "
-            f"{others} ({MAX_RANK:,})"
+            f"the rank search of {searching} ({MAX_RANK:,}), or on the candidates of "
+            f"{choosing} ({MAX_RANK:,})"
         ),
-        "capped": " and ".join(
-            one.name for cap in caps for one in MECHANISMS.values() if one.basket_cap is cap
-        ),
+        "capped": " and ".join(need_cap + may_cap),
         "audited": ", ".join([*single()][:3]),
         "names": ["auto", *MECHANISMS],
         "names audited": [*single(), "all"],

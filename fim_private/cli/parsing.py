@@ -8,7 +8,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from difflib import get_close_matches
 from pathlib import Path
@@ -319,44 +319,31 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
     """
     if value is None or ctx.resilient_parsing:
         return value
-    path, values, places, seen = (*path_of(ctx),), {}, {}, set()
-    for table, name, given_there, commands in _keys(value, _toml(value), ctx.find_root().command):
+    path = tuple(path_of(ctx))
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    for table, name, setting, commands in _keys(value, _toml(value), ctx.find_root().command):
         in_table = f" of table [{'.'.join(table)}]" if table else ""
         place, key = f"key {shown(name)}{in_table} in {shown(value)}", name.replace("-", "_")
         takers = {
-            id(each): one
-            for each in commands
-            for one in each.params
-            if key_of(one) == key != "config"
+            id(command): option
+            for command in commands
+            for option in command.params
+            if key_of(option) == key != "config"
         }
         if not takers:
-            names = [
-                key_of(one).replace("_", "-")
-                for each in commands
-                for one in each.params
-                if not is_typed_only(one)
-            ]
-            near = get_close_matches(name.replace("_", "-"), {*names} - {"config"}, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?"
-                if near
-                else ("fim-private COMMAND --help lists what there is")
-            )
-            raise ParameterError(f"{place} is no option; {hint}")
-        for one in (
-            takers.values()
-            if table
-            else [takers[id(ctx.command)]]
-            if id(ctx.command) in takers
-            else ()
-        ):
-            if is_typed_only(one):
+            raise ParameterError(f"{place} is no option; {_near_option(name, commands)}")
+        for owner, option in takers.items():
+            if not table and owner != id(ctx.command):
+                continue  # above all tables a key is for this command, if it takes it
+            if is_typed_only(option):
                 raise ParameterError(
-                    f"{place} is not taken from a file: type {one.opts[0]} where you mean it"
+                    f"{place} is not taken from a file: type {option.opts[0]} where you mean it"
                 )
-            typed = _as_typed(place, one, given_there)
-            if table == path or (not table and len(path) == 1 and one.name not in values):
-                values[one.name], places[one.name] = typed, place
+            typed = _as_typed(place, option, setting)
+            if table == path or (not table and len(path) == 1 and option.name not in values):
+                values[option.name], places[option.name] = typed, place
         if (table, key) in seen:
             raise ParameterError(
                 f"{place} is there twice, with dashes and with underscores; leave one"
@@ -365,6 +352,20 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
     ctx.meta[CONFIG], ctx.meta[PLACES] = value, places
     ctx.default_map = values
     return value
+
+
+def _near_option(name: str, commands: Iterable[Any]) -> str:
+    """Return a hint at the option that a key was probably meant to be."""
+    names = {
+        key_of(option).replace("_", "-")
+        for command in commands
+        for option in command.params
+        if not is_typed_only(option)
+    }
+    near = get_close_matches(name.replace("_", "-"), names - {"config"}, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return "fim-private COMMAND --help lists what there is"
 
 
 def _toml(name: str) -> dict[str, Any]:

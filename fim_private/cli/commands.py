@@ -274,30 +274,17 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     form = writing.form_of(asked.pop("format"), output)
     writing.check_page(report, "report")
     if dry_run:
-        if written := [
-            name for name, given in (("output", output), ("report", report)) if given is not None
-        ]:
-            raise ParameterError(
-                f"leave out {parameter(written[0])}: a dry run prints queries, and releases nothing"
-            )
+        for name, file in (("output", output), ("report", report)):
+            if file is not None:
+                raise ParameterError(
+                    f"leave out {parameter(name)}: a dry run prints queries, and releases nothing"
+                )
         with writing.destination(None) as write:
             write.send("\n\n".join(queries(data, **_given(asked))) + "\n")
         return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
-    if title is not None and report is None:
-        raise ParameterError(
-            f"{parameter('title')} goes with {parameter('report')}: it stands on top of the page"
-        )
-    if title is not None:
-        from fim_private.release.markup import checked_title
-
-        checked_title(title)  # before any privacy is spent
-    if report is not None and output is not None and report.resolve() == output.resolve():
-        raise OutputError(
-            f"cannot write {str(report)!r}: it is {parameter('output')}; name "
-            f"another file for the page"
-        )
+    _check_report(report, title, output)
     page = (
         nullcontext()
         if report is None
@@ -320,6 +307,24 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         writing.tell_empty(nothing_came_out(release, partial(retyped, context)), output)
         if fail_if_empty:
             raise typer.Exit(NOTHING_CAME_OUT)
+
+
+def _check_report(report: Path | None, title: str | None, output: Path | None) -> None:
+    """Raise an error, before any privacy is spent, for a page that could not be written."""
+    if title is not None:
+        if report is None:
+            raise ParameterError(
+                f"{parameter('title')} goes with {parameter('report')}: it stands on top of "
+                f"the page"
+            )
+        from fim_private.release.markup import checked_title
+
+        checked_title(title)
+    if report is not None and output is not None and report.resolve() == output.resolve():
+        raise OutputError(
+            f"cannot write {str(report)!r}: it is {parameter('output')}; name "
+            f"another file for the page"
+        )
 
 
 @command(

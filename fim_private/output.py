@@ -29,7 +29,7 @@ from fim_private.mechanisms.registry import spec_named
 from fim_private.options import SPELLED
 from fim_private.planning import plan as planning
 from fim_private.planning.advice import LARGEST_EPSILON
-from fim_private.planning.plan import CustomerPlan, Plan
+from fim_private.planning.plan import CustomerPlan, Plan, PlannedMechanism, percent
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 from fim_private.release import words
 from fim_private.release.changes import Changes
@@ -242,30 +242,34 @@ def _releases(
     rules: Mapping[str, Rules],
     advise: bool,
 ) -> Iterator[RenderableType]:
-    remarks = {name: [] if one.abstained else [*_remarks(one)] for name, one in releases.items()}
-    several = [lines for lines in remarks.values() if lines]
-    are_common = len(several) > 1 or (several and len(releases) == 1)
-    common = (
-        [line for line in several[0] if all(line in lines for lines in several)]
-        if are_common
-        else []
-    )
-    for name, one in releases.items():
+    """Yield the itemsets of each release, by segment, then what is said of all of them."""
+    remarks = {
+        name: list(_remarks(release)) for name, release in releases.items() if not release.abstained
+    }
+    common = _common([lines for lines in remarks.values() if lines], len(releases))
+    for name, release in releases.items():
         if name:
-            yield Rule(
-                Text(f"{printable(whole.scope.by or '')} {printable(name)}", style="bold"),
-                align="left",
-            )
-        yield from _found(one, rules.get(name))
-        yield from (Text(line) for line in remarks[name] if line not in common)
+            segment = f"{printable(whole.scope.by or '')} {printable(name)}"
+            yield Rule(Text(segment, style="bold"), align="left")
+        yield from _itemsets(release, rules.get(name))
+        yield from (Text(line) for line in remarks.get(name, []) if line not in common)
     if "" not in releases:
         yield Rule()
-    if advise:  # a request is for all segments: it must not ask for less where some came out
-        every = [*releases.values()]
-        yield from _advice(min([one for one in every if one.itemsets] or every, key=len), spelled)
-        yield from _advice_on_rules(every[0], [*rules.values()])
+    if advise:
+        # A request is for all segments: it must not ask for less where some came out.
+        every = list(releases.values())
+        nonempty = [release for release in every if release.itemsets]
+        yield from _advice(min(nonempty or every, key=len), spelled)
+        yield from _advice_on_rules(every[0], list(rules.values()))
         yield from _list_gain(every)
     yield from map(Text, [*common, *whole.rows_read])
+
+
+def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
+    """Return the remarks that all of several releases share, or those of the only release."""
+    if not remarks or (len(remarks) == 1 and releases > 1):
+        return []
+    return [line for line in remarks[0] if all(line in lines for lines in remarks)]
 
 
 def _list_gain(releases: Sequence[Release]) -> Iterator[Text]:
@@ -283,15 +287,19 @@ def _list_gain(releases: Sequence[Release]) -> Iterator[Text]:
         yield Text(Marked(gain.marked).spelled(option))
 
 
-def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
+def _itemsets(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
+    """Yield the itemsets of a release, and its rules if there are any."""
     title = Text(release.title, style="bold")
     if release.abstained:
         yield Group(title)  # a Group is wrapped between words, a bare Text is not
     else:
-        more = () if release.has_supports else ("support",)
-        rows = [(*release.cells(one), *(["not released"] if more else [])) for one in release]
+        columns = [*release.columns]
+        rows = [[*release.cells(itemset)] for itemset in release]
+        if not release.has_supports:
+            columns.append("support")
+            rows = [[*cells, "not released"] for cells in rows]
         yield title
-        yield _grid((*release.columns, *more), rows)
+        yield _grid(columns, rows)
         yield from map(Text, release.certainty)
     if rules is not None and len(rules):
         table = rules_table(rules, release.decimals, release.privacy_unit)
@@ -300,16 +308,21 @@ def _found(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
         yield Text(rules.note)
     elif rules is not None and release.itemsets:
         yield Text("No rule of these itemsets has the confidence and lift that you asked for.")
-    if release.min_support is None and release.itemsets and len(release.itemsets) < release.wanted:
-        if release.counted and release.keep_all:
-            why = "no others were found"
-        elif release.counted:
-            why = "the others do not stand out from the noise (--keep-all shows some of them)"
-        else:
-            why = "the mechanism abstained on the others"
-            if release.noise is not None and not release.keep_all:
-                why += ", or their noisy supports do not stand out from 0 (--keep-all shows these)"
-        yield Text(f"{len(release.itemsets):,} of {release.wanted:,} came out: {why}.")
+    if release.min_support is None and 0 < len(release.itemsets) < release.wanted:
+        came_out = f"{len(release.itemsets):,} of {release.wanted:,} came out"
+        yield Text(f"{came_out}: {_why_no_more(release)}.")
+
+
+def _why_no_more(release: Release) -> str:
+    """Return why fewer itemsets came out than were asked for."""
+    if release.counted and release.keep_all:
+        return "no others were found"
+    if release.counted:
+        return "the others do not stand out from the noise (--keep-all shows some of them)"
+    abstained = "the mechanism abstained on the others"
+    if release.noise is None or release.keep_all:
+        return abstained
+    return f"{abstained}, or their noisy supports do not stand out from 0 (--keep-all shows these)"
 
 
 def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
@@ -468,249 +481,287 @@ _PLAN_LEGENDS = {
 
 
 def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
-    """Return a plan as text: what was asked, a row for each top and mechanism, what to take, and a
-    legend.
-    """
-    parts: list[RenderableType] = [Text(plan.title, style="bold")]
+    """Return a plan as text: the question, a row for each top and mechanism, and the advice."""
+    title = Text(plan.title, style="bold")
     if isinstance(plan, CustomerPlan):
-        heads = "neighbours", "without a\nproduct list", "with a\nproduct list"
-        return screen.render(
-            [
-                *parts,
-                _grid(heads, plan.rows, whole=range(3)),
-                *(Text(note, style="dim") for note in planning.NOTES),
-            ]
-        )
-    # A column without a figure is not shown.
-    rows = [one for one in plan.mechanisms if one.top == 1 or not one.missing]
-    figures = {
-        "support\nneeded": [planning.or_dash(one.required_support) for one in rows],
-        "% of\nunits": [
-            "–" if one.required_share is None else planning.percent(one.required_share)
-            for one in rows
-        ],
-        "margin\nneeded": [planning.or_dash(one.required_margin) for one in rows],
-        "margin if\n10 tie": [planning.or_dash(one.required_margin_tied) for one in rows],
-        "mean\nregret": [
-            "–" if one.expected_regret is None else f"{one.expected_regret:,.1f}" for one in rows
-        ],
-        "items\nneeded": [planning.or_dash(one.item_support) for one in rows],
-        "noise of\nsupports": [
-            "–" if one.half_width is None else f"±{one.half_width:,}" for one in rows
-        ],
-    }
-    shown = {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
-    many = plan.tops != (1,)
-    cells, styles = [], []
-    for place, one in enumerate(rows):
-        is_best, is_first = one is plan.best(one.top), not place or rows[place - 1].top != one.top
-        styles.append("bold" if is_best else "dim" if one.missing or one.feasible is False else "")
-        names = [
-            *([f"{one.top:,}" if is_first else ""] if many else []),
-            f"{'*' if is_best else ' '} {one.name}",
-        ]
-        needs = [
-            f"{need} (not given)" if need in one.missing else need
-            for need in sorted(one.needs, key=one.missing.count)
-        ]
-        last = [] if many else [", ".join(needs) or "nothing"]
-        cells.append([*names, *(column[place] for column in shown.values()), *last])
-    columns = [
-        *(["top", "mechanism"] if many else ["mechanism"]),
-        *shown,
-        *([] if many else ["needs"]),
-    ]
-    ends = [place for place, one in enumerate(rows[:-1]) if rows[place + 1].top != one.top]
-    whole, text = len(columns) - (not many), (1,) if many else (0, len(columns) - 1)
-    parts.append(
-        _grid(
-            columns,
-            cells,
-            text=text,
-            whole=range(whole),
-            style=lambda place: styles[place],
-            ends=ends,
-        )
-    )
-    parts.append(Text(f"* {plan.reason}"))
+        columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
+        notes = [Text(note, style="dim") for note in planning.NOTES]
+        return screen.render([title, _grid(columns, plan.rows, whole=range(3)), *notes])
+    planned, not_planned = [], []
+    for mechanism in plan.mechanisms:
+        if mechanism.top > 1 and mechanism.missing:
+            not_planned.append(f"{mechanism.name} ({', '.join(mechanism.missing)})")
+        else:
+            planned.append(mechanism)
+    figures = _plan_figures(planned)
+    table = _plan_grid(plan, planned, figures)
+    parts: list[RenderableType] = [title, table, Text(f"* {plan.reason}")]
     if plan.list_gain is not None:
         parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
-    if lacking := {
-        one.name: f"{one.name} ({', '.join(one.missing)})"
-        for one in plan.mechanisms
-        if one not in rows
-    }:
-        parts.append(
-            Text(
-                f"Not planned, because they need what was not given: {'; '.join(lacking.values())}."
-            )
-        )
-    legends = (*_PLAN_LEGEND, *(text for title, text in _PLAN_LEGENDS.items() if title in shown))
-    parts += (Text(legend, style="dim") for legend in legends)
+    if not_planned:
+        names = "; ".join(dict.fromkeys(not_planned))  # each once, though it lacks it for every top
+        parts.append(Text(f"Not planned, because they need what was not given: {names}."))
+    legends = [
+        *_PLAN_LEGEND,
+        *(_PLAN_LEGENDS[title] for title in _PLAN_LEGENDS if title in figures),
+    ]
+    parts += [Text(legend, style="dim") for legend in legends]
     return screen.render(parts)
 
 
-# So many values, and no more, are each named on the axis of a figure, whose file ends in one of
-# these.
-_NAMED, _FIGURES = 12, (".png", ".svg", ".pdf")
+def _plan_figures(planned: Sequence[PlannedMechanism]) -> dict[str, list[str]]:
+    """Return the cells of each column of figures, by its title. A column of dashes is left out."""
+    or_dash = planning.or_dash
+    figures = {
+        "support\nneeded": [or_dash(mechanism.required_support) for mechanism in planned],
+        "% of\nunits": [or_dash(mechanism.required_share, percent) for mechanism in planned],
+        "margin\nneeded": [or_dash(mechanism.required_margin) for mechanism in planned],
+        "margin if\n10 tie": [or_dash(mechanism.required_margin_tied) for mechanism in planned],
+        "mean\nregret": [
+            or_dash(mechanism.expected_regret, "{:,.1f}".format) for mechanism in planned
+        ],
+        "items\nneeded": [or_dash(mechanism.item_support) for mechanism in planned],
+        "noise of\nsupports": [
+            or_dash(mechanism.half_width, "±{:,}".format) for mechanism in planned
+        ],
+    }
+    return {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
+
+
+def _plan_grid(
+    plan: Plan, planned: Sequence[PlannedMechanism], figures: Mapping[str, Sequence[str]]
+) -> Table:
+    """Return the table of a plan: the mechanisms of each top in turn, the best one marked."""
+    several_tops = plan.tops != (1,)
+    best = {top: plan.best(top) for top in plan.tops}
+    tops, names, styles, last_rows = [], [], [], []
+    for row, mechanism in enumerate(planned):
+        mark, style = " ", ""
+        if mechanism is best[mechanism.top]:
+            mark, style = "*", "bold"
+        elif mechanism.missing or mechanism.feasible is False:
+            style = "dim"
+        names.append(f"{mark} {mechanism.name}")
+        styles.append(style)
+        if row > 0 and mechanism.top == planned[row - 1].top:
+            tops.append("")  # a top is shown in its first row only
+        else:
+            tops.append(f"{mechanism.top:,}")
+            last_rows.append(row - 1)
+    if several_tops:
+        columns = {"top": tops, "mechanism": names, **figures}
+        text: tuple[int, ...] = (1,)
+        whole = range(len(columns))
+    else:
+        needs = [_needs_in_words(mechanism) for mechanism in planned]
+        columns = {"mechanism": names, **figures, "needs": needs}
+        text = (0, len(columns) - 1)
+        whole = range(len(columns) - 1)
+    rows = zip(*columns.values(), strict=True)
+    return _grid([*columns], rows, text=text, whole=whole, style=styles.__getitem__, ends=last_rows)
+
+
+def _needs_in_words(mechanism: PlannedMechanism) -> str:
+    """Return the public parameters that a mechanism needs: those that were given come first."""
+    given = [need for need in mechanism.needs if need not in mechanism.missing]
+    lacking = [f"{need} (not given)" for need in mechanism.needs if need in mechanism.missing]
+    return ", ".join(given + lacking) or "nothing"
+
+
+_FIGURES = (".png", ".svg", ".pdf")
+_NAMED = 12  # up to so many values are each named on the axis of a figure
+# Of each mechanism, by name: the values on the axis, and the support that it requires at each.
+_Curves = Mapping[str, tuple[list[float], list[int]]]
 
 
 def plan_curves(plans: Plan | Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
-    """Return mechanism -> (epsilons, ascending, and the support it requires at each), the highest
-    curve first.
+    """Return the epsilons, ascending, and the supports that each mechanism requires there, by name.
 
-    Of a single Plan the same by how many itemsets are asked for; the curve that ends highest comes
-    first.
+    For a single Plan they are the numbers of itemsets, not epsilons. The curve that is highest at
+    its first epsilon, or for a single Plan at its last number, comes first.
     """
-    by_top = isinstance(plans, Plan)
+    if isinstance(plans, Plan):
+        by_top, ascending, highest_at = True, [plans], -1
+    else:
+        by_top, ascending, highest_at = False, sorted(plans, key=lambda plan: plan.epsilon), 0
     curves: dict[str, tuple[list[float], list[int]]] = {}
-    for plan in (
-        [plans] if isinstance(plans, Plan) else sorted(plans, key=lambda plan: plan.epsilon)
-    ):
-        for one in plan.mechanisms:
-            if one.required_support is not None:
-                xs, supports = curves.setdefault(one.name, ([], []))
-                xs.append(one.top if by_top else plan.epsilon)
-                supports.append(one.required_support)
-    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][-1 if by_top else 0]))
+    for plan in ascending:
+        for mechanism in plan.mechanisms:
+            if mechanism.required_support is None:
+                continue
+            xs, supports = curves.setdefault(mechanism.name, ([], []))
+            xs.append(mechanism.top if by_top else plan.epsilon)
+            supports.append(mechanism.required_support)
+    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][highest_at]))
+
+
+@dataclass(frozen=True)
+class _PlanAxis:
+    """The horizontal axis of a figure of plans.
+
+    Attributes:
+        label: The name of the axis.
+        values: The values that are drawn.
+        in_words: Writes a value beside the axis.
+        prefix: Stands before a value in the headline.
+    """
+
+    label: str
+    values: frozenset[float]
+    in_words: Callable[[float], str]
+    prefix: str
 
 
 def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
-    """Draw the required support of each mechanism, both axes logarithmic: against epsilon, or of a
-    Plan against top.
+    """Draw the support that each mechanism requires, against ε or, for a single Plan, against top.
 
-    plans: one Plan, or some that differ in epsilon only, as plan_grid gives them. path: .png, .svg
-    or .pdf. Raises ParameterError for other plans or names, MissingExtraError without matplotlib,
-    and OutputError where it cannot be written.
+    Both axes are logarithmic. Raises ParameterError for other plans or names, MissingExtraError
+    without matplotlib, and OutputError where the file cannot be written.
+
+    Args:
+        plans: One Plan, or several that differ in epsilon only, as plan_grid returns them.
+        path: A file that ends in .png, .svg or .pdf.
     """
-    kind = Path(path).suffix.lower()
-    if kind not in _FIGURES:
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FIGURES:
         raise ParameterError(
             f"{parameter('figure')} must be a name that ends in {', '.join(_FIGURES)}, not "
             f"{str(path)!r}"
         )
-    named: set[Any]
     if isinstance(plans, Plan):
-        first, named, about = plans, {*plans.tops}, plans.title
-        label = "itemsets asked for" + (
-            "" if plans.union or len(plans.sizes) == 1 else ", of each size"
-        )
+        first, footnote = plans, plans.title
+        label = "itemsets asked for"
+        if len(plans.sizes) > 1 and not plans.union:
+            label += ", of each size"
+        axis = _PlanAxis(label, frozenset(plans.tops), "{:,.0f}".format, "for top ")
     else:
-        if not plans:
-            raise ParameterError(f"{parameter('plans')} must hold at least one")
-        if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
-            raise ParameterError(
-                f"{parameter('plans')} must differ in epsilon only: take them from plan_grid"
-            )
-        first, named, label = (
-            plans[0],
-            {plan.epsilon for plan in plans},
-            "ε, the privacy loss (smaller is more private)",
-        )
-        given = [
-            f"δ = {least_in_words(first.delta)}",
-            f"{planning.percent(100 * first.confidence)} probability",
-            first.neighbors,
-        ]
-        if first.universe_size is not None:
-            given.append(
-                f"{first.universe_size:,} items"
-                if first.universe_size < 10**9
-                else "very many items"
-            )
-        about = f"What it takes to find an itemset of {first.size} ({', '.join(given)})"
-    if missing := [
-        one.name for one in first.mechanisms if one.missing and one.top == first.tops[0]
-    ]:
-        about += f". Not drawn, because they need what was not given: {', '.join(missing)}."
+        first = _checked_grid(plans)
+        footnote = _grid_in_words(first)
+        label = "ε, the privacy loss (smaller is more private)"
+        epsilons = frozenset(plan.epsilon for plan in plans)
+        axis = _PlanAxis(label, epsilons, least_in_words, "at ε = ")
+    planned = [mechanism for mechanism in first.mechanisms if mechanism.top == first.tops[0]]
+    lacking = ", ".join(mechanism.name for mechanism in planned if mechanism.missing)
+    if lacking:
+        footnote += f". Not drawn, because they need what was not given: {lacking}."
     curves = plan_curves(plans)
     with staged(Path(path), given=parameter("figure")) as write:
         matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
-        with matplotlib.rc_context(
-            {"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}
-        ):
+        settings = {"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}
+        with matplotlib.rc_context(settings):
             figure = figures.Figure(figsize=(8, 5), layout="constrained")
             axes = figure.subplots()
-            for name, (xs, supports) in curves.items():
-                colour, line, marker = spec_named(name).style
-                legend = f"{name} (estimate)" if spec_named(name).composed else name
-                axes.plot(
-                    xs,
-                    supports,
-                    color=colour,
-                    linestyle=line,
-                    marker=marker,
-                    markersize=4,
-                    label=legend,
-                )
+            _draw_curves(axes, curves)
             axes.set(
                 xscale="log",
                 yscale="log",
-                xlabel=label,
-                ylabel=("units that must have the itemset"),
+                xlabel=axis.label,
+                ylabel="units that must have the itemset",
             )
-            figure.suptitle(
-                _plan_message(curves, by_top=isinstance(plans, Plan)), weight="bold", **_LEFT
-            )
-            figure.supxlabel("\n".join(textwrap.wrap(about, 100)), **_LEFT | {"size": 9})
             axes.grid(True, which="major", alpha=0.4)
             axes.grid(True, which="minor", alpha=0.12)
+            figure.suptitle(_plan_message(curves, axis), weight="bold", x=_LEFT, ha="left", size=10)
+            figure.supxlabel("\n".join(textwrap.wrap(footnote, 100)), x=_LEFT, ha="left", size=9)
+            legend_left = 1.02
             if first.units is not None:
                 _mark_units(axes, first.units)
-            if len(named) <= _NAMED:
-                axes.set_xticks(sorted(named))
-                axes.set_xticks([], minor=True)
-            axes.xaxis.set_major_formatter(
-                lambda x, _: f"{x:,.0f}" if isinstance(plans, Plan) else least_in_words(x)
-            )
-            axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
-            axes.set_ylim(
-                bottom=max(1, 0.7 * min(min(supports) for _, supports in curves.values()))
-                if curves
-                else 1
-            )
-            beside = (1.02 if first.units is None else 1.13, 1)
-            axes.legend(loc="upper left", bbox_to_anchor=beside, frameon=False)
+                legend_left = 1.13  # beside the second axis
+            _set_ticks(axes, axis, curves)
+            axes.legend(loc="upper left", bbox_to_anchor=(legend_left, 1), frameon=False)
             image = io.BytesIO()
-            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(kind)
-            figure.savefig(image, format=kind[1:], dpi=150, metadata=metadata)
+            # Without a date, so that the same plan is the same file.
+            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
+            figure.savefig(image, format=suffix[1:], dpi=150, metadata=metadata)
         write(image.getvalue())
 
 
-_LEFT: dict[str, Any] = {"x": 0.01, "ha": "left", "size": 10}
+_LEFT = 0.01  # where the texts of a figure begin, as a share of its width
 
 
-def _plan_message(curves: Mapping[str, tuple[list[float], list[int]]], *, by_top: bool) -> str:
-    """Return which mechanism needs the fewest units at both ends of a figure, and how many, on one
-    line.
-    """
+def _checked_grid(plans: Sequence[Plan]) -> Plan:
+    """Return the first plan. Raises ParameterError unless all differ in epsilon only."""
+    if not plans:
+        raise ParameterError(f"{parameter('plans')} must hold at least one")
+    if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
+        raise ParameterError(
+            f"{parameter('plans')} must differ in epsilon only: take them from plan_grid"
+        )
+    return plans[0]
+
+
+def _grid_in_words(plan: Plan) -> str:
+    """Return what plans that differ in epsilon only have in common."""
+    common = [
+        f"δ = {least_in_words(plan.delta)}",
+        f"{percent(100 * plan.confidence)} probability",
+        plan.neighbors,
+    ]
+    if plan.universe_size is not None:
+        if plan.universe_size < 10**9:
+            common.append(f"{plan.universe_size:,} items")
+        else:
+            common.append("very many items")
+    return f"What it takes to find an itemset of {plan.size} ({', '.join(common)})"
+
+
+def _draw_curves(axes: Any, curves: _Curves) -> None:
+    for name, (xs, supports) in curves.items():
+        spec = spec_named(name)
+        colour, line, marker = spec.style
+        label = name
+        if spec.composed:
+            label += " (estimate)"
+        axes.plot(
+            xs,
+            supports,
+            color=colour,
+            linestyle=line,
+            marker=marker,
+            markersize=4,
+            label=label,
+        )
+
+
+def _set_ticks(axes: Any, axis: _PlanAxis, curves: _Curves) -> None:
+    if len(axis.values) <= _NAMED:
+        axes.set_xticks(sorted(axis.values))
+        axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter(lambda x, _: axis.in_words(x))
+    axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
+    least = min((min(supports) for _, supports in curves.values()), default=1)
+    axes.set_ylim(bottom=max(1, 0.7 * least))
+
+
+def _plan_message(curves: _Curves, axis: _PlanAxis) -> str:
+    """Return on one line which mechanism needs the fewest units at both ends of a figure."""
     if not curves:
         return "No mechanism finds it with what was given"
-    every = [
-        (x, need, name)
-        for name, (xs, needs) in curves.items()
-        for x, need in zip(xs, needs, strict=True)
+    points = [
+        (x, support, name)
+        for name, (xs, supports) in curves.items()
+        for x, support in zip(xs, supports, strict=True)
     ]
-    parts = []
-    for end in sorted({min(every)[0], max(every)[0]}):
-        _, units, name = min(one for one in every if one[0] == end)
+    least = []
+    for end in sorted({min(points)[0], max(points)[0]}):
+        _, units, name = min(point for point in points if point[0] == end)
         about = "about " if spec_named(name).composed else ""
-        parts.append(
-            f"{about}{units:,} by {name} "
-            f"{f'for top {end:,.0f}' if by_top else f'at ε = {least_in_words(end)}'}"
-        )
-    return f"Fewest units needed: {', '.join(parts)}"
+        least.append(f"{about}{units:,} by {name} {axis.prefix}{axis.in_words(end)}")
+    return f"Fewest units needed: {', '.join(least)}"
 
 
 def _mark_units(axes: Any, units: int) -> None:
+    """Draw a line at the number of all units, and an axis of shares at the right."""
     axes.axhline(units, color="#888888", linewidth=1)
-    place = {
-        "xycoords": ("axes fraction", "data"),
-        "xytext": (-4, 3),
-        "textcoords": "offset points",
-    }
-    look = {"horizontalalignment": "right", "color": "#595959", "fontsize": 9}
-    axes.annotate(f"all {planning.of_units(units)}", (1, units), **place, **look)
+    axes.annotate(
+        f"all {planning.of_units(units)}",
+        (1, units),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 3),
+        textcoords="offset points",
+        horizontalalignment="right",
+        color="#595959",
+        fontsize=9,
+    )
     both = (lambda support: 100 * support / units, lambda share: share * units / 100)
     shares = axes.secondary_yaxis("right", functions=both)
     shares.set_ylabel("% of all units")

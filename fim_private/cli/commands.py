@@ -4,7 +4,6 @@ errors.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -275,30 +274,17 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     form = writing.form_of(asked.pop("format"), output)
     writing.check_page(report, "report")
     if dry_run:
-        if written := [
-            name for name, given in (("output", output), ("report", report)) if given is not None
-        ]:
-            raise ParameterError(
-                f"leave out {parameter(written[0])}: a dry run prints queries, and releases nothing"
-            )
+        for name, file in (("output", output), ("report", report)):
+            if file is not None:
+                raise ParameterError(
+                    f"leave out {parameter(name)}: a dry run prints queries, and releases nothing"
+                )
         with writing.destination(None) as write:
             write.send("\n\n".join(queries(data, **_given(asked))) + "\n")
         return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
-    if title is not None and report is None:
-        raise ParameterError(
-            f"{parameter('title')} goes with {parameter('report')}: it stands on top of the page"
-        )
-    if title is not None:
-        from fim_private.release.markup import checked_title
-
-        checked_title(title)  # before any privacy is spent
-    if report is not None and output is not None and report.resolve() == output.resolve():
-        raise OutputError(
-            f"cannot write {str(report)!r}: it is {parameter('output')}; name "
-            f"another file for the page"
-        )
+    _check_report(report, title, output)
     page = (
         nullcontext()
         if report is None
@@ -321,6 +307,24 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         writing.tell_empty(nothing_came_out(release, partial(retyped, context)), output)
         if fail_if_empty:
             raise typer.Exit(NOTHING_CAME_OUT)
+
+
+def _check_report(report: Path | None, title: str | None, output: Path | None) -> None:
+    """Raise an error, before any privacy is spent, for a page that could not be written."""
+    if title is not None:
+        if report is None:
+            raise ParameterError(
+                f"{parameter('title')} goes with {parameter('report')}: it stands on top of "
+                f"the page"
+            )
+        from fim_private.release.markup import checked_title
+
+        checked_title(title)
+    if report is not None and output is not None and report.resolve() == output.resolve():
+        raise OutputError(
+            f"cannot write {str(report)!r}: it is {parameter('output')}; name "
+            f"another file for the page"
+        )
 
 
 @command(
@@ -386,8 +390,7 @@ def vote(data: Purchases, **asked: Any) -> None:
 
 
 def retyped(context: Any, changes: Mapping[str, Any]) -> str:
-    """Return the command of a context as it was given, from wherever, with the changes: to be
-    copied.
+    """Return the command of a context as it was given, with the changes, to be copied.
 
     changes: parameters and their values; False or None leaves an option out. A variable that gives
     what is to be left out is emptied in front of the command.
@@ -395,33 +398,38 @@ def retyped(context: Any, changes: Mapping[str, Any]) -> str:
     prefix = context.auto_envvar_prefix
     emptied: list[str] = []
     words: list[str] = []
-    hidden = {
-        "quiet": context.meta.get(parsing.QUIET),
-        "json": context.meta.get(parsing.JSON),
-        "config": None,
-    }
-    for given in context.command.params:
-        name, source = given.name, parsing.source_of(context, given.name)
-        if name in changes or (source != "DEFAULT" and name != "config"):
-            value = changes[name] if name in changes else context.params.get(name, hidden.get(name))
-            typed = given.secondary_opts[:1] if value is False else []
-            for each in (
-                ()
-                if value in (None, False)
-                else value
-                if isinstance(value, list | tuple)
-                else [value]
-            ):
-                typed += given.opts[:1] if given.param_type_name == "option" else []
-                typed += [] if each is True else [_word(each)]
+    hidden = {"quiet": context.meta.get(parsing.QUIET), "json": context.meta.get(parsing.JSON)}
+    for option in context.command.params:
+        name, source = option.name, parsing.source_of(context, option.name)
+        from_environment = source == "ENVIRONMENT"
+        if name in changes:
+            typed = _typed(option, changes[name])
             words += typed
-            if name in changes and not typed and source == "ENVIRONMENT":
-                emptied.append(f"{parsing.variable_of(prefix, given)}=")
-        if name == "config" and source == "ENVIRONMENT" and parsing.CONFIG in context.meta:
-            # nothing that is typed can take away what it says
-            emptied.append(f"{parsing.variable_of(prefix, given)}=")
+            if from_environment and not typed:
+                emptied.append(f"{parsing.variable_of(prefix, option)}=")
+        elif name == "config":
+            # Nothing that is typed can take away what a file of options says.
+            if from_environment and parsing.CONFIG in context.meta:
+                emptied.append(f"{parsing.variable_of(prefix, option)}=")
+        elif source != "DEFAULT":
+            words += _typed(option, context.params.get(name, hidden.get(name)))
     start = [str(context.find_root().info_name or "fim-private"), *parsing.path_of(context)]
     return " ".join([*emptied, *start, command_line(words)])
+
+
+def _typed(option: Any, value: Any) -> list[str]:
+    """Return the words that give an option or argument a value: none if it is left out."""
+    if value is False:
+        return list(option.secondary_opts[:1])
+    if value is None or value == 0:
+        return []
+    words: list[str] = []
+    for element in value if isinstance(value, list | tuple) else [value]:
+        if option.param_type_name == "option":
+            words.append(option.opts[0])
+        if element is not True:
+            words.append(_word(element))
+    return words
 
 
 def _word(value: Any) -> str:
@@ -621,54 +629,66 @@ def plan(**asked: Any) -> None:
 
     outputs = {name: asked.pop(name) for name in ("output", "format")}
     epsilons, figure, epsilon = asked.pop("epsilons"), asked.pop("figure"), asked.pop("epsilon")
-    several = asked["top"] not in (None, "1") or "-" in asked["size"].lstrip("-")
-    several = several or asked["typical_basket"] is not None or asked["union"] or asked["supports"]
-    many = several and asked["user_items"] is None
-    of_users, as_json = (
-        asked["user_items"] is not None,
-        outputs["format"] is declared.TextFormat.JSON,
-    )
-    drawn = figure is not None
-    wrong = {
-        "{figure} has no use with {user_items}: leave it out": of_users and drawn,
-        "{epsilons} are for one itemset: a figure for many is drawn against {top}": many
-        and epsilons is not None,
-        (
-            "{epsilons} and {figure} go together: the privacy losses to compare, and where to draw "
-            "them"
-        ): not many and drawn != (epsilons is not None),
-        "{figure} is written instead of a table or JSON: leave out {output} and {format}": drawn
-        and (outputs["output"] is not None or as_json),
-        "{epsilons} are what the figure compares: leave out {epsilon}": epsilons is not None
-        and epsilon is not None,
-    }
-    for message, is_wrong in wrong.items():
-        if is_wrong:
-            raise ParameterError(re.sub(r"\{(\w+)\}", lambda name: parameter(name[1]), message))
+    _check_figure(asked, outputs, epsilon=epsilon, epsilons=epsilons, figure=figure)
     if asked["top"] is not None:
-        tops = [_number("top", parsing.whole, each) for each in asked["top"].split(",")]
+        tops = [_number("top", parsing.whole, text) for text in asked["top"].split(",")]
         asked["top"] = tops[0] if len(tops) == 1 else tops
-    spent = declared.EPSILON if epsilon is None else epsilon
+    if epsilon is None:
+        epsilon = declared.EPSILON
     if figure is not None:
         from fim_private.output import draw_plan_figure
 
-        losses = (
-            None
-            if epsilons is None
-            else [_number("epsilons", parsing.number, one) for one in epsilons.split(",")]
-        )
-        found = (
-            planning.plan(epsilon=spent, **asked)
-            if losses is None
-            else planning.plan_grid(losses, **asked)
-        )
-        draw_plan_figure(found, figure)
+        if epsilons is None:
+            draw_plan_figure(planning.plan(epsilon=epsilon, **asked), figure)
+        else:
+            losses = [_number("epsilons", parsing.number, text) for text in epsilons.split(",")]
+            draw_plan_figure(planning.plan_grid(losses, **asked), figure)
         return
     with writing.table_or_json(outputs) as show:
         from fim_private.output import render_plan
 
-        found = planning.plan(epsilon=spent, **asked)
-        show(found.to_dict(), partial(render_plan, found))
+        planned = planning.plan(epsilon=epsilon, **asked)
+        show(planned.to_dict(), partial(render_plan, planned))
+
+
+def _check_figure(
+    asked: Mapping[str, Any],
+    outputs: Mapping[str, Any],
+    *,
+    epsilon: float | None,
+    epsilons: str | None,
+    figure: Path | None,
+) -> None:
+    """Raise ParameterError for options of a plan that do not go together."""
+    of_users = asked["user_items"] is not None
+    several = asked["top"] not in (None, "1") or "-" in asked["size"].lstrip("-")
+    several = several or asked["typical_basket"] is not None or asked["union"] or asked["supports"]
+    if of_users and figure is not None:
+        raise ParameterError(
+            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
+        )
+    if several and not of_users:
+        if epsilons is not None:
+            raise ParameterError(
+                f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against "
+                f"{parameter('top')}"
+            )
+    elif (figure is None) != (epsilons is None):
+        raise ParameterError(
+            f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to "
+            f"compare, and where to draw them"
+        )
+    as_json = outputs["format"] is declared.TextFormat.JSON
+    if figure is not None and (outputs["output"] is not None or as_json):
+        raise ParameterError(
+            f"{parameter('figure')} is written instead of a table or JSON: leave out "
+            f"{parameter('output')} and {parameter('format')}"
+        )
+    if epsilons is not None and epsilon is not None:
+        raise ParameterError(
+            f"{parameter('epsilons')} are what the figure compares: leave out "
+            f"{parameter('epsilon')}"
+        )
 
 
 def _number(name: str, read: Callable[[str], Any], text: str) -> Any:

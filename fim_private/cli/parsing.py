@@ -8,7 +8,7 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from difflib import get_close_matches
 from pathlib import Path
@@ -105,25 +105,28 @@ def registry_words() -> dict[str, Any]:
     from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, UniverseNeed, single
     from fim_private.options import MAX_RANK
 
-    unlisted = [spec for spec in MECHANISMS.values() if spec.universe is UniverseNeed.UNKNOWN]
-    capped = [spec.name for spec in unlisted if spec.basket_cap is BasketCap.NEEDED]
-    names = [spec.name for spec in unlisted if spec.name not in capped]
-    names += [f"{name} (with --max-basket)" for name in capped]
-    listed = [spec.name for spec in MECHANISMS.values() if spec not in unlisted]
-    ranked = [spec for spec in MECHANISMS.values() if spec.rank_cap is not RankCap.NONE]
-    searches, others = (
-        " and ".join(one.name for one in ranked if one.searches is by) for by in (True, False)
-    )
-    caps = (BasketCap.NEEDED, BasketCap.OPTIONAL)
+    specs = MECHANISMS.values()
+    unlisted, capped, listed = [], [], []
+    for spec in specs:
+        if spec.universe is not UniverseNeed.UNKNOWN:
+            listed.append(spec.name)
+        elif spec.basket_cap is BasketCap.NEEDED:
+            capped.append(f"{spec.name} (with --max-basket)")
+        else:
+            unlisted.append(spec.name)
+    without_list = ", ".join(unlisted + capped)
+    ranked = [spec for spec in specs if spec.rank_cap is not RankCap.NONE]
+    searching = " and ".join(spec.name for spec in ranked if spec.searches)
+    choosing = " and ".join(spec.name for spec in ranked if not spec.searches)
+    need_cap = [spec.name for spec in specs if spec.basket_cap is BasketCap.NEEDED]
+    may_cap = [spec.name for spec in specs if spec.basket_cap is BasketCap.OPTIONAL]
     return {
-        "mechanisms": f"auto, or without a list: {', '.join(names)}; over one: {', '.join(listed)}",
+        "mechanisms": f"auto, or without a list: {without_list}; over one: {', '.join(listed)}",
         "ranked": (
-            f"the rank search of {searches} ({MAX_RANK:,}), or on the candidates of "
-            f"{others} ({MAX_RANK:,})"
+            f"the rank search of {searching} ({MAX_RANK:,}), or on the candidates of "
+            f"{choosing} ({MAX_RANK:,})"
         ),
-        "capped": " and ".join(
-            one.name for cap in caps for one in MECHANISMS.values() if one.basket_cap is cap
-        ),
+        "capped": " and ".join(need_cap + may_cap),
         "audited": ", ".join([*single()][:3]),
         "names": ["auto", *MECHANISMS],
         "names audited": [*single(), "all"],
@@ -316,44 +319,31 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
     """
     if value is None or ctx.resilient_parsing:
         return value
-    path, values, places, seen = (*path_of(ctx),), {}, {}, set()
-    for table, name, given_there, commands in _keys(value, _toml(value), ctx.find_root().command):
+    path = tuple(path_of(ctx))
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    for table, name, setting, commands in _keys(value, _toml(value), ctx.find_root().command):
         in_table = f" of table [{'.'.join(table)}]" if table else ""
         place, key = f"key {shown(name)}{in_table} in {shown(value)}", name.replace("-", "_")
         takers = {
-            id(each): one
-            for each in commands
-            for one in each.params
-            if key_of(one) == key != "config"
+            id(command): option
+            for command in commands
+            for option in command.params
+            if key_of(option) == key != "config"
         }
         if not takers:
-            names = [
-                key_of(one).replace("_", "-")
-                for each in commands
-                for one in each.params
-                if not is_typed_only(one)
-            ]
-            near = get_close_matches(name.replace("_", "-"), {*names} - {"config"}, n=1)
-            hint = (
-                f"did you mean {near[0]!r}?"
-                if near
-                else ("fim-private COMMAND --help lists what there is")
-            )
-            raise ParameterError(f"{place} is no option; {hint}")
-        for one in (
-            takers.values()
-            if table
-            else [takers[id(ctx.command)]]
-            if id(ctx.command) in takers
-            else ()
-        ):
-            if is_typed_only(one):
+            raise ParameterError(f"{place} is no option; {_near_option(name, commands)}")
+        for owner, option in takers.items():
+            if not table and owner != id(ctx.command):
+                continue  # above all tables a key is for this command, if it takes it
+            if is_typed_only(option):
                 raise ParameterError(
-                    f"{place} is not taken from a file: type {one.opts[0]} where you mean it"
+                    f"{place} is not taken from a file: type {option.opts[0]} where you mean it"
                 )
-            typed = _as_typed(place, one, given_there)
-            if table == path or (not table and len(path) == 1 and one.name not in values):
-                values[one.name], places[one.name] = typed, place
+            typed = _as_typed(place, option, setting)
+            if table == path or (not table and len(path) == 1 and option.name not in values):
+                values[option.name], places[option.name] = typed, place
         if (table, key) in seen:
             raise ParameterError(
                 f"{place} is there twice, with dashes and with underscores; leave one"
@@ -362,6 +352,20 @@ def _read_config(ctx: Any, given: Any, value: str | None) -> str | None:
     ctx.meta[CONFIG], ctx.meta[PLACES] = value, places
     ctx.default_map = values
     return value
+
+
+def _near_option(name: str, commands: Iterable[Any]) -> str:
+    """Return a hint at the option that a key was probably meant to be."""
+    names = {
+        key_of(option).replace("_", "-")
+        for command in commands
+        for option in command.params
+        if not is_typed_only(option)
+    }
+    near = get_close_matches(name.replace("_", "-"), names - {"config"}, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return "fim-private COMMAND --help lists what there is"
 
 
 def _toml(name: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import LargeMargin, TightMargin, registry
-from fim_private.mechanisms.registry import BasketCap, RankCap
+from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
 from fim_private.planning.plan import run_needs
@@ -98,127 +98,161 @@ class Advice:
     @property
     def call(self) -> str:
         """The request as a call of Python."""
-        values = {
-            name: at_least(value)
-            if isinstance(value, Fraction)
-            else f'"{value}"'
-            if isinstance(value, str)
-            else value
-            for name, value in self.changes.items()
-        }
-        return f"fim.mine(..., {', '.join(f'{name}={value}' for name, value in values.items())})"
+        arguments = [f"{name}={_literal(value)}" for name, value in self.changes.items()]
+        return f"fim.mine(..., {', '.join(arguments)})"
 
     @property
     def explanation(self) -> str:
-        """Which support an itemset then needs, what is given up, and where it is not likely to do,
-        in sentences.
-        """
-        found, unit = (
-            f"{self._takes()} {self._gives_up()}",
-            "user" if self.asked.by_user else "basket",
-        )
+        """The support that an itemset then needs, what is given up, and any doubt, in sentences."""
+        text = f"{self._takes()} {self._gives_up()}"
         if self.likely or self.found:
-            return found
+            return text
         if self.units is None:
-            return f"{found} The number of {unit}s is private, so this may not be enough."
-        return f"{found} Even that is probably not enough: you need more {unit}s."
+            return f"{text} The number of {self._unit}s is private, so this may not be enough."
+        return f"{text} Even that is probably not enough: you need more {self._unit}s."
 
     def __str__(self) -> str:
         return f"{self.call}. {self.explanation}"
 
+    @property
+    def _unit(self) -> str:
+        return "user" if self.asked.by_user else "basket"
+
     def _takes(self) -> str:
+        """Return the support that an itemset then needs, in a sentence."""
         if self.found:
-            less = (
-                "less support"
-                if self.before is None
-                else f"about {self.need / self.before:.2g} times the support"
-            )
-            return f"An itemset then needs {less}."
+            if self.before is None:
+                return "An itemset then needs less support."
+            factor = f"{self.need / self.before:.2g}"
+            return f"An itemset then needs about {factor} times the support."
         about = "about " if self.options.mechanism.composed else ""
-        one = "An item" if self.options.sizes == (1,) and self.asked.sizes != (1,) else "An itemset"
-        share = self.need / self.units if self.units else 0.0
-        of_all = f" ({100 * share:{'.2g' if share < 0.1 else ',.0f'}} % of all)" if share else ""
-        compared = (
-            f", not {self.before:,}" if self.before is not None and one == "An itemset" else ""
-        )
-        unit = "user" if self.asked.by_user else "basket"
-        have = f"{unit}s have" if self.need > 1 else f"{unit} has"
+        have = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
+        subject, compared = "An itemset", ""
+        if self.options.sizes == (1,) and self.asked.sizes != (1,):
+            subject = "An item"
+        elif self.before is not None:
+            compared = f", not {self.before:,}"
         return (
-            f"{one} then comes out, with 95 % probability, once {about}{self.need:,} {have} "
-            f"it{of_all}{compared}."
+            f"{subject} then comes out, with 95 % probability, once {about}{self.need:,} {have} "
+            f"it{self._of_all()}{compared}."
         )
 
+    def _of_all(self) -> str:
+        """Return which share of all units that is, if their number is known."""
+        if not self.units:
+            return ""
+        share = self.need / self.units
+        if share < 0.1:
+            return f" ({100 * share:.2g} % of all)"
+        return f" ({100 * share:,.0f} % of all)"
+
     def _gives_up(self) -> str:
-        new, asked = self.options, self.asked
-        changes = {
-            "single items only": new.sizes != asked.sizes,
-            "one itemset" if new.top == 1 else f"{new.top:,} itemsets": new.top != asked.top,
-            "no supports": new.supports_share is None and asked.supports_share is not None,
-        }
-        less = [change for change, holds in changes.items() if holds]
+        """Return what the changed request gives less of, and promises less, in sentences."""
+        less = []
+        if self.options.sizes != self.asked.sizes:
+            less.append("single items only")
+        if self.options.top != self.asked.top:
+            less.append(
+                "one itemset" if self.options.top == 1 else f"{self.options.top:,} itemsets"
+            )
+        if self.options.supports_share is None and self.asked.supports_share is not None:
+            less.append("no supports")
         gives = f" It gives less: {', '.join(less)}." if less else ""
-        factor, before = (rounded_up(one.budget.loss, 3) for one in (self.options, self.asked))
-        if factor != before:
-            return f"It promises less: a factor of e^{factor}, not e^{before}.{gives}"
+        factor = rounded_up(self.options.budget.loss, 3)
+        earlier = rounded_up(self.asked.budget.loss, 3)
+        if factor != earlier:
+            return f"It promises less: a factor of e^{factor}, not e^{earlier}.{gives}"
         return f"It promises as much.{gives}"
 
 
+def _literal(value: Fraction | float | str | None) -> str:
+    """Return a value as Python code."""
+    if isinstance(value, Fraction):
+        return at_least(value)
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(value)
+
+
 def advice(options: MiningOptions, units: int | None, found: int) -> Advice | None:
-    """Return what to ask instead; None where as much came out as was asked for, or nothing would
-    help; see `Advice`.
+    """Return what to ask instead, or None if all came out that was asked for or nothing helps.
+
+    Args:
+        options: The request.
+        units: The number of units, if it is public.
+        found: The number of itemsets that came out.
     """
-    wanted = options.top if options.union else options.top * len(options.sizes)
-    if found >= wanted:
+    total = options.top if options.union else options.top * len(options.sizes)
+    if found >= total:
         return None
     before = needed_support(options)
 
-    def price(changes: Mapping[str, Any]) -> float:  # what is given up, in doublings of ε
-        price = (
-            _CHANGE * len(changes)
-            + _SINGLE * ("size" in changes)
-            + _NO_SUPPORTS * (changes.get("supports") is False)
-        )
-        budget: dict[str, Any] = {
-            name: changes[name] for name in ("epsilon", "rho") if name in changes
-        }
-        if budget:
-            price += math.log2(replace(options, **budget).budget.loss / options.budget.loss)
-        return price + _FEWER * math.log10(options.top / changes.get("top", options.top))
+    def price(changes: Mapping[str, Any]) -> float:
+        return _price(options, changes)
 
-    def tried(changes: Mapping[str, Any]) -> Advice | None:
-        """Return a request with whether it would do; None where it cannot be, or needs no less."""
+    def attempt(changes: Mapping[str, Any]) -> Advice | None:
+        """Return the changed request as advice, or None if it is not valid or needs no less."""
         changed = _with(options, changes)
-        if changed is None or (need := needed_support(changed)) is None:
+        if changed is None:
+            return None
+        need = needed_support(changed)
+        if need is None:
             return None
         if changed.sizes == options.sizes and before is not None and need >= before:
             return None
-        likely = need <= _enough(changed, options, units, before, found / wanted)
+        likely = need <= _enough(changed, options, units, before, found / total)
         return Advice(changes, options, changed, units, found, before, need, likely)
 
-    def does(request: Mapping[str, Any]) -> bool:
-        one = tried(request)
-        return one is not None and one.likely
+    def is_likely(changes: Mapping[str, Any]) -> bool:
+        attempted = attempt(changes)
+        return attempted is not None and attempted.likely
 
     best: Advice | None = None
     nearest: Advice | None = None
     for changes in sorted(_changes(options, found, before), key=price):
         if best is not None and price(changes) >= price(best.changes):
             break
-        # The least budget that would probably do, or else the largest: with a larger one an itemset
-        # needs no more.
-        requests = [{**changes, **budget} for budget in _budgets(options)][0 if changes else 1 :]
-        one = tried(requests[-1]) if requests else None
-        if one is not None and one.likely:
-            one = tried(requests[bisect_left(requests, True, hi=len(requests) - 1, key=does)])
-        if one is None:
+        budgets = _budgets(options)
+        if not changes:
+            budgets = budgets[1:]  # without any change it is the same request
+        if not budgets:
             continue
-        if one.likely and (best is None or price(one.changes) < price(best.changes)):
-            best = one
-        if nearest is None or one.need < nearest.need:
-            nearest = one
+        requests = [{**changes, **budget} for budget in budgets]
+        attempted = attempt(requests[-1])
+        if attempted is not None and attempted.likely:
+            # The least budget that would probably do: with a larger one an itemset needs no more.
+            least = bisect_left(requests, True, hi=len(requests) - 1, key=is_likely)
+            attempted = attempt(requests[least])
+        if attempted is None:
+            continue
+        if attempted.likely and (best is None or price(attempted.changes) < price(best.changes)):
+            best = attempted
+        if nearest is None or attempted.need < nearest.need:
+            nearest = attempted
     if best is not None:
-        return best if found or units is not None else replace(best, likely=False)
-    return nearest if nearest is not None and (units is None or nearest.need <= units) else None
+        if not found and units is None:
+            return replace(best, likely=False)  # there may be too few units
+        return best
+    if nearest is None or (units is not None and nearest.need > units):
+        return None
+    return nearest
+
+
+def _price(options: MiningOptions, changes: Mapping[str, Any]) -> float:
+    """Return what changes of a request give up, in doublings of ε."""
+    price = _CHANGE * len(changes)
+    if "size" in changes:
+        price += _SINGLE
+    if changes.get("supports") is False:
+        price += _NO_SUPPORTS
+    changed = options
+    if "epsilon" in changes:
+        changed = replace(options, epsilon=changes["epsilon"])
+    elif "rho" in changes:
+        changed = replace(options, rho=changes["rho"])
+    if changed is not options:
+        price += math.log2(changed.budget.loss / options.budget.loss)
+    return price + _FEWER * math.log10(options.top / changes.get("top", options.top))
 
 
 def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
@@ -262,56 +296,67 @@ def _enough(
 
 
 def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator[dict[str, Any]]:
-    """Yield all changes of a request except its budget; nothing that gives less where something was
-    found.
-    """
-    mechanisms: list[str | None] = [None] if found else [None, "limited-domain"]
-    if options.reason is None:
-        auto = _with(options, {"mechanism": AUTO})
-        need = None if auto is None else needed_support(auto)
-        mechanisms = [AUTO] if need is not None and (before is None or need < before) else [None]
-    tops = [None, *(top for top in _TOPS if top < options.top and not found)]
-    sizes = [None] if found or options.rules or options.sizes[0] == 1 else [None, 1]
-    needs_supports = options.rules or options.min_support is not None
-    supports = [None] if needs_supports or options.supports_share is None else [None, False]
+    """Yield all changes of a request except its budget. If something came out, none gives less."""
+    mechanisms = _other_mechanisms(options, found, before)
+    tops: list[int | None] = [None]
+    sizes: list[int | None] = [None]
+    supports: list[bool | None] = [None]
+    if not found:
+        tops += [top for top in _TOPS if top < options.top]
+        if not options.rules and options.sizes[0] != 1:
+            sizes.append(1)
+    has_supports = options.supports_share is not None
+    if has_supports and not options.rules and options.min_support is None:
+        supports.append(False)
     for mechanism, top, size, support in product(mechanisms, tops, sizes, supports):
-        given = {"mechanism": mechanism, "size": size, "top": top, "supports": support}
-        changes: dict[str, Any] = {
-            name: value for name, value in given.items() if value is not None
-        }
+        changes: dict[str, Any] = {}
+        if mechanism is not None:
+            changes["mechanism"] = mechanism
+        if size is not None:
+            changes["size"] = size
+        if top is not None:
+            changes["top"] = top
+        if support is not None:
+            changes["supports"] = support
         if size is not None and options.union:
             changes["union"] = False
         if support is False and options.supports_share != options.usual_supports_share:
             changes["supports_share"] = None
-        if (
-            top == 1
-            and support is None
-            and options.supports_share is not None
-            and not options.rules
-        ):
-            changes["supports"] = True
+        if top == 1 and support is None and has_supports and not options.rules:
+            changes["supports"] = True  # by default one itemset has none
         yield changes
 
 
+def _other_mechanisms(options: MiningOptions, found: int, before: int | None) -> list[str | None]:
+    """Return the mechanisms to try. None stands for the one that was asked for."""
+    if options.reason is not None:  # it was chosen by "auto"
+        return [None] if found else [None, "limited-domain"]
+    auto = _with(options, {"mechanism": AUTO})
+    if auto is None:
+        return [None]
+    need = needed_support(auto)
+    if need is None or (before is not None and need >= before):
+        return [None]
+    return [AUTO]
+
+
 def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions | None:
-    """Return the options with changes; None where these do not go together."""
-    plain: dict[str, Any] = {
-        name: changes[name] for name in ("top", "epsilon", "rho") if name in changes
-    }
+    """Return the request with changes, or None if these do not go together."""
+    changed = replace(
+        options,
+        top=changes.get("top", options.top),
+        epsilon=changes.get("epsilon", options.epsilon),
+        rho=changes.get("rho", options.rho),
+    )
     if "size" in changes:
-        plain |= {"sizes": (changes["size"],), "union": False}
-    changed = replace(options, **plain)
-    name = changes.get("mechanism", options.mechanism.name if options.reason is None else AUTO)
-    reason = None
+        changed = replace(changed, sizes=(changes["size"],), union=False)
+    usual_name = options.mechanism.name if options.reason is None else AUTO
+    name, reason = changes.get("mechanism", usual_name), None
     if name == AUTO:
         choice = changed.automatic
         name, reason = choice.name, choice.reason
     spec = registry.spec_named(name)
-    no_rank = options.max_rank is not None and spec.rank_cap is RankCap.NONE
-    no_basket = options.max_basket is not None and spec.basket_cap is BasketCap.NONE
-    no_delta = spec.spends_delta and not options.delta
-    no_known = options.known is not None and not spec.composed
-    if no_rank or no_basket or no_delta or no_known:
+    if not _goes_with(spec, options):
         return None
     changed = replace(changed, mechanism=spec, reason=reason)
     has_threshold = options.min_support is not None
@@ -323,3 +368,14 @@ def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions |
     elif options.supports_share == options.usual_supports_share:
         changed = replace(changed, supports_share=changed.usual_supports_share)
     return replace(changed, count_share=changed.usual_count_share)
+
+
+def _goes_with(spec: MechanismSpec, options: MiningOptions) -> bool:
+    """Return whether a mechanism has a use for the caps, δ and known itemsets of a request."""
+    if options.max_rank is not None and spec.rank_cap is RankCap.NONE:
+        return False
+    if options.max_basket is not None and spec.basket_cap is BasketCap.NONE:
+        return False
+    if spec.spends_delta and not options.delta:
+        return False
+    return options.known is None or spec.composed

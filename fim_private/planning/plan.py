@@ -5,7 +5,7 @@ the top is found.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -271,76 +271,107 @@ class Plan:
         ]
 
     def _planned(self, spec: MechanismSpec, top: int) -> PlannedMechanism:
-        # An optional cap counts where it is given.
-        capped = spec.basket_cap is BasketCap.NEEDED or (
-            spec.basket_cap is BasketCap.OPTIONAL and self.max_basket
-        )
-        # Of each public parameter, whether the mechanism takes it, and whether it is there.
-        public = {
-            "catalogue of all items": (
-                spec.universe is not UniverseNeed.UNKNOWN,
-                self.universe_size is not None,
-            ),
-            "public rank cap": (spec.rank_cap is RankCap.CANDIDATES, True),
-            "cap on basket size": (capped, self.max_basket is not None),
-            "cap on baskets per unit": (capped and self.max_baskets is not None, True),
-            "delta above 0": (spec.spends_delta and not self.delta, False),
-            "items of a typical basket": (spec.composed, self.typical_basket is not None),
-        }
-        needs = tuple(name for name, (is_needed, _) in public.items() if is_needed)
-        if missing := tuple(name for name in needs if not public[name][1]):
-            return PlannedMechanism(spec.name, top, needs=needs, missing=missing)
-        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        universe = None if spec.universe is UniverseNeed.UNKNOWN else self.universe_size
-        caps: dict[str, Any] = {
-            name: getattr(self, name) for name in ("max_rank", "max_basket", "max_baskets")
-        }
-        among: int | None = None
-        parameters = []
-        for sizes in groups:
-            if universe is not None:
-                among = sum(candidate_itemsets(universe, size, "universe_size") for size in sizes)
-            parameters.append(
-                PublicParameters(sizes, top, self.neighbors, among, among is not None, **caps)
-            )
-        budget, half_width = (
-            (checked.exact_epsilon(self.epsilon), checked.exact_delta_or_zero(self.delta)),
-            None,
-        )
-        run: TopK | Levelwise | LevelwiseThreshold
-        if top == len(groups) == 1 and not self.supports and not spec.composed:
-            run = TopK(registry.build(spec, *budget, parameters[0]), 1)  # it has all of the budget
-        else:
-            share = spec.supports_share(self.neighbors) if self.supports else None
-            asked = MiningOptions(
-                spec, *budget, self.neighbors, self.sizes, top, self.union, share, **caps
-            )
-            allocation = allocate(asked, parameters)
-            run = allocation.selections[0].run
-            half_width = allocation.half_width(top * len(groups)) if self.supports else None
-        found = run_needs(run, self.confidence, candidates=among, items=self.typical_basket or 0)
-        assert found is not None
-        figures: dict[str, Any] = {}
-        if isinstance(run, Levelwise):
-            level = LevelNeeds.of(run, self.typical_basket or 0, self.confidence)
-            figures = {"item_support": math.ceil(level.item_support), "step": level.limit}
-        elif top == 1:
-            figures = {"required_margin_tied": found.margin_tied, "expected_regret": found.regret}
-        return PlannedMechanism(
+        """Return what a mechanism needs to find an itemset among the `top`, if it can run."""
+        needs = self._needs(spec)
+        missing = tuple(name for name, is_there in needs.items() if not is_there)
+        if missing:
+            return PlannedMechanism(spec.name, top, needs=tuple(needs), missing=missing)
+        selections = self._selections(spec, top)
+        run, half_width = self._run(spec, selections)
+        candidates, items = selections[-1].candidates, self.typical_basket or 0
+        needed = run_needs(run, self.confidence, candidates=candidates, items=items)
+        assert needed is not None
+        planned = PlannedMechanism(
             spec.name,
             top,
-            found.support,
-            None
-            if self.units is None or found.support is None
-            else 100 * found.support / self.units,
-            found.margin,
+            required_support=needed.support,
+            required_margin=needed.margin,
             half_width=half_width,
-            feasible=None
-            if self.units is None
-            else found.support is not None and found.support <= self.units,
-            needs=needs,
-            **figures,
+            feasible=None,
+            needs=tuple(needs),
         )
+        if self.units is not None:
+            planned = _among(planned, self.units)
+        if isinstance(run, Levelwise):
+            level = LevelNeeds.of(run, items, self.confidence)
+            return replace(planned, item_support=math.ceil(level.item_support), step=level.limit)
+        if top == 1:
+            return replace(
+                planned, required_margin_tied=needed.margin_tied, expected_regret=needed.regret
+            )
+        return planned
+
+    def _needs(self, spec: MechanismSpec) -> dict[str, bool]:
+        """Return the public parameters that a mechanism needs, and whether each is there."""
+        needs: dict[str, bool] = {}
+        if spec.universe is not UniverseNeed.UNKNOWN:
+            needs["catalogue of all items"] = self.universe_size is not None
+        if spec.rank_cap is RankCap.CANDIDATES:
+            needs["public rank cap"] = True  # there is a usual one
+        is_capped = spec.basket_cap is BasketCap.NEEDED
+        if spec.basket_cap is BasketCap.OPTIONAL:
+            is_capped = self.max_basket is not None  # an optional cap counts where it is given
+        if is_capped:
+            needs["cap on basket size"] = self.max_basket is not None
+            if self.max_baskets is not None:
+                needs["cap on baskets per unit"] = True
+        if spec.spends_delta and not self.delta:
+            needs["delta above 0"] = False
+        if spec.composed:
+            needs["items of a typical basket"] = self.typical_basket is not None
+        return needs
+
+    def _selections(self, spec: MechanismSpec, top: int) -> list[PublicParameters]:
+        """Return what is public about each selection: one for each size, or one for their union."""
+        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
+        selections = []
+        for sizes in groups:
+            candidates = None
+            if spec.universe is not UniverseNeed.UNKNOWN and self.universe_size is not None:
+                candidates = sum(
+                    candidate_itemsets(self.universe_size, size, "universe_size") for size in sizes
+                )
+            public = PublicParameters(
+                sizes,
+                top,
+                self.neighbors,
+                candidates,
+                named=candidates is not None,
+                max_rank=self.max_rank,
+                max_basket=self.max_basket,
+                max_baskets=self.max_baskets,
+            )
+            selections.append(public)
+        return selections
+
+    def _run(
+        self, spec: MechanismSpec, selections: list[PublicParameters]
+    ) -> tuple[TopK | Levelwise | LevelwiseThreshold, int | None]:
+        """Return the first run of a release, and the half-width of its supports if it has any."""
+        epsilon = checked.exact_epsilon(self.epsilon)
+        delta = checked.exact_delta_or_zero(self.delta)
+        top = selections[0].top
+        if top == len(selections) == 1 and not self.supports and not spec.composed:
+            # A single selection has all of the budget.
+            return TopK(registry.build(spec, epsilon, delta, selections[0]), 1), None
+        request = MiningOptions(
+            spec,
+            epsilon,
+            delta,
+            self.neighbors,
+            self.sizes,
+            top,
+            self.union,
+            max_rank=self.max_rank,
+            max_basket=self.max_basket,
+            max_baskets=self.max_baskets,
+        )
+        if not self.supports:
+            return allocate(request, selections).selections[0].run, None
+        request = replace(request, supports_share=spec.supports_share(self.neighbors))
+        allocation = allocate(request, selections)
+        half_width = allocation.half_width(top * len(selections))
+        return allocation.selections[0].run, half_width
 
     def _reason(self, best: PlannedMechanism) -> str:
         chance = percent(100 * self.confidence)
@@ -405,23 +436,33 @@ class Plan:
                 )
 
 
+def _among(planned: PlannedMechanism, units: int) -> PlannedMechanism:
+    """Return the figures with their share of the units, and whether so many units can reach it."""
+    support = planned.required_support
+    if support is None:
+        return replace(planned, feasible=False)
+    return replace(planned, required_share=100 * support / units, feasible=support <= units)
+
+
 def of_units(number: int | None) -> str:
     """Return "1 unit", "2 units", …"""
     return "1 unit" if number == 1 else f"{number:,} units"
 
 
-def or_dash(figure: int | None) -> str:
-    """Return a figure as text, a dash for none."""
-    return "–" if figure is None else f"{figure:,}"
+def or_dash(figure: float | None, in_words: Callable[[float], str] = "{:,}".format) -> str:
+    """Return a figure in words, or a dash if there is none."""
+    if figure is None:
+        return "–"
+    return in_words(figure)
 
 
 def percent(value: float) -> str:
-    """Return a percentage in words: two digits below 10, all digits up to 99.9, whole numbers
-    above.
-    """
-    return (
-        f"{value:.2g} %" if value < 10 else f"{value:,.10g} %" if value < 100 else f"{value:,.0f} %"
-    )
+    """Return a percentage in words: two digits below 10, all digits below 100, or whole numbers."""
+    if value < 10:
+        return f"{value:.2g} %"
+    if value < 100:
+        return f"{value:,.10g} %"
+    return f"{value:,.0f} %"
 
 
 # A plan for users is an estimate from public numbers, no bound. Two things lose an itemset: its

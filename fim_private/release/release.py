@@ -188,16 +188,26 @@ class Release:
         """How many items of a basket, and how many baskets of a user, counted at most."""
         return self.max_basket, self.max_baskets
 
-    rho = property(
-        lambda self: None if self.zcdp is None else self.zcdp.rho,
-        doc="The rho spent, where asked so.",
-    )
-    # Whether levelwise counted its candidates, and left out what does not stand out.
-    counted = property(lambda self: self.mechanism == "levelwise" and self.min_support is None)
-    # Whether supports, and shares, were asked for, whatever came out: the forms below must not
-    # depend on that.
-    has_supports = property(lambda self: any(share.purpose == "supports" for share in self.shares))
-    has_shares = property(lambda self: self.has_supports and self.units is not None)
+    @property
+    def rho(self) -> Exact | None:
+        """The rho spent, where asked so."""
+        return None if self.zcdp is None else self.zcdp.rho
+
+    @property
+    def counted(self) -> bool:
+        """Whether levelwise counted its candidates, and left out what does not stand out."""
+        return self.mechanism == "levelwise" and self.min_support is None
+
+    # The forms below must not depend on what came out, so these two say what was asked for.
+    @property
+    def has_supports(self) -> bool:
+        """Whether supports were asked for, whatever came out."""
+        return any(share.purpose == "supports" for share in self.shares)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether supports can be given as shares of all units, whatever came out."""
+        return self.has_supports and self.units is not None
 
     @property
     def has_doubts(self) -> bool:
@@ -816,70 +826,95 @@ class SegmentedRelease(Mapping[str, Release]):
     def __len__(self) -> int:
         return len(self.releases)
 
-    by = property(
-        lambda self: self._scope.by or self._scope.time or "",
-        doc=("The column of segments, or of times."),
-    )
-    part = property(
-        lambda self: "period" if self._scope.by is None else "segment",
-        doc="What each release is of.",
-    )
-    _scope = property(lambda self: self.releases[0].scope)
-    max_segments = property(
-        lambda self: self.releases[0].scope.max_segments, doc="How many a unit counts in at most."
-    )
-    private = property(
-        lambda self: all(one.private for one in self.releases), doc=("Not where a seed was given.")
-    )
-    abstained = property(
-        lambda self: all(one.abstained for one in self.releases), doc="Whether nothing came out."
-    )
-    epsilon = property(
-        lambda self: float(self.cost.epsilon), doc=("The epsilon spent in all, rounded up.")
-    )
-    delta = property(lambda self: float(self.cost.delta), doc="The delta spent in all, rounded up.")
-    neighbors = property(lambda self: self.releases[0].neighbors, doc="The neighbour relation.")
-    privacy_unit = property(
-        lambda self: self.releases[0].privacy_unit, doc=('One "basket", or one "user".')
-    )
-    with_parts = property(
-        lambda self: all(one.with_parts for one in self.releases), doc="Whether rules can be made."
-    )
-    guarantee = property(
-        lambda self: self.whole.guarantee, doc=("The guarantee of all of it, in one sentence.")
-    )
+    @property
+    def by(self) -> str:
+        """The column of segments, or of times."""
+        return self._scope.by or self._scope.time or ""
+
+    @property
+    def part(self) -> str:
+        """What each release is of: a "segment" or a "period"."""
+        return "period" if self._scope.by is None else "segment"
+
+    @property
+    def _scope(self) -> Scope:
+        return self.releases[0].scope
+
+    @property
+    def max_segments(self) -> int:
+        """How many a unit counts in at most."""
+        return self._scope.max_segments
+
+    @property
+    def private(self) -> bool:
+        """Whether it protects anybody: not where a seed was given."""
+        return all(release.private for release in self.releases)
+
+    @property
+    def abstained(self) -> bool:
+        """Whether nothing came out."""
+        return all(release.abstained for release in self.releases)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon spent in all, rounded up."""
+        return float(self.cost.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The delta spent in all, rounded up."""
+        return float(self.cost.delta)
+
+    @property
+    def neighbors(self) -> str:
+        """The neighbour relation."""
+        return self.releases[0].neighbors
+
+    @property
+    def privacy_unit(self) -> str:
+        """The privacy unit: "basket" or "user"."""
+        return self.releases[0].privacy_unit
+
+    @property
+    def with_parts(self) -> bool:
+        """Whether rules can be made."""
+        return all(release.with_parts for release in self.releases)
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee of all of it, in one sentence."""
+        return self.whole.guarantee
 
     @property
     def whole(self) -> Release:
         """A release without itemsets that says what holds for all segments together."""
         first = self.releases[0]
-        own = (
-            "units",
-            "units_interval",
-            "units_noise",
-            "noise",
-            "threshold",
-            "shortfall",
-            "request",
-        )
-        nothing: dict[str, Any] = {
-            "itemsets": (),
-            "parts": (),
-            "known": (),
-            "capped": False,
-            **dict.fromkeys(own),
-        }
         # How it was split in one segment may not be how it was in another.
-        shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
-        names: dict[str, Any] = {self.part: ", ".join(self)}
-        every = replace(first.scope, **names)
-        spent: Any = {
-            "cost": self.cost,
-            "zcdp": self.zcdp,
-            "charged": self.charged,
-            "shares": shares,
-        }
-        return replace(first, scope=every, **spent, **nothing)
+        same_shares = all(release.shares == first.shares for release in self.releases)
+        names = ", ".join(self)
+        if self.part == "segment":
+            scope = replace(first.scope, segment=names)
+        else:
+            scope = replace(first.scope, period=names)
+        return replace(
+            first,
+            scope=scope,
+            cost=self.cost,
+            zcdp=self.zcdp,
+            charged=self.charged,
+            shares=first.shares if same_shares else (),
+            itemsets=(),
+            parts=(),
+            known=(),
+            capped=False,
+            units=None,
+            units_interval=None,
+            units_noise=None,
+            noise=None,
+            threshold=None,
+            shortfall=None,
+            request=None,
+        )
 
     @property
     def title(self) -> str:

@@ -98,7 +98,7 @@ def page(
     contents = (
         tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts
     )
-    officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole, parts))
+    officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole))
     over_time, lead = _over_time(release)
     main = [
         over_time,
@@ -537,39 +537,45 @@ def _rule_in_words(part: _Part) -> str:
 
 
 def _itemset_in_words(part: _Part) -> str:
-    """Return the first itemset that came out, of several items if there is one, with its support;
-    or nothing.
-    """
+    """Return the itemset to tell first as a sentence, with its support; nothing without one."""
     release = part.release
-    told = [one for one in release.itemsets if one.items and _is_worth_telling(one)]
-    one = next((one for one in told if len(one.items or ()) > 1), told[0] if told else None)
-    if one is None or not one.items:
+    told = [itemset for itemset in release.itemsets if itemset.items and _is_worth_telling(itemset)]
+    if not told:
         return ""
-    named = in_sentence(one.items)
-    who = words.customers(part.unit)
-    if one.support is None or one.interval is None:
-        kind = _of_size(len(one.items), 1)
-        if release.wanted > 1 and one.doubtful is False:
-            of = (
-                _of_size(len(one.items))
-                if len(release.sizes) == 1 or not release.union
-                else "itemsets"
-            )
-            return f"Among the {release.top:,} most frequent {text(of)}: {named}."
-        first = (
-            f"Selected as the most frequent {text(kind)}"
-            if release.wanted == 1
-            else "Selected as frequent"
-        )
-        return f"{first}: {named}. Its support was not released."
-    share = release.share_of(one)
-    of_all = "" if share is None else f", {words.percent(share, release.decimals)} of all"
-    within = f" (95 %: {one.interval[0]:,} to {one.interval[1]:,})"
-    together = " together" if len(one.items) > 1 else ""
+    # Of several items if there is one.
+    itemset = next((itemset for itemset in told if len(itemset.items or ()) > 1), told[0])
+    items = itemset.items or ()
+    if itemset.support is None or itemset.interval is None:
+        return _selected_in_words(release, items, sure=itemset.doubtful is False)
+    of_all = ""
+    share = release.share_of(itemset)
+    if share is not None:
+        of_all = f", {words.percent(share, release.decimals)} of all"
+    low, high = itemset.interval
+    verb, together = "bought", ""
     if part.unit == "basket":
-        return f"About {one.support:,} {who} hold {named}{together}{of_all}{within}."
-    in_one = " in one basket" if together and not release.scope.unites else ""
-    return f"About {one.support:,} {who} bought {named}{in_one}{of_all}{within}."
+        verb = "hold"
+    if len(items) > 1 and part.unit == "basket":
+        together = " together"
+    elif len(items) > 1 and not release.scope.unites:
+        together = " in one basket"
+    number = f"{itemset.support:,} {words.customers(part.unit)}"
+    within = f"(95 %: {low:,} to {high:,})"
+    return f"About {number} {verb} {in_sentence(items)}{together}{of_all} {within}."
+
+
+def _selected_in_words(release: Release, items: Sequence[Item], *, sure: bool) -> str:
+    """Return an itemset without a support as a sentence. sure: whether its rank is."""
+    names = in_sentence(items)
+    if release.wanted > 1 and sure:
+        kinds = "itemsets"
+        if len(release.sizes) == 1 or not release.union:
+            kinds = _of_size(len(items))
+        return f"Among the {release.top:,} most frequent {text(kinds)}: {names}."
+    selected = "Selected as frequent"
+    if release.wanted == 1:
+        selected = f"Selected as the most frequent {text(_of_size(len(items), 1))}"
+    return f"{selected}: {names}. Its support was not released."
 
 
 def _is_worth_telling(one: Itemset) -> bool:
@@ -589,129 +595,161 @@ def _promised(release: Release) -> Iterator[str]:
         )
         return
     who = words.customers(release.privacy_unit)[:-1]
-    chosen = release.where is not None or release.scope.query
-    of_whom = f"{who} whose rows were read" if chosen else who
-    had = (
-        "not been in the data"
-        if release.scope.per is None
-        else (f"bought nothing in any one {release.scope.per}")
-    )
-    if release.neighbors == Neighbors.REPLACE_ONE:
-        had = (
-            "bought anything else"
-            if release.privacy_unit == "user"
-            else ("contained anything else")
-        )
-        had += ", and its rows been read just as well" if chosen else ""
-        segment = printable(release.scope.by or "")
-        had += f" and counted in the same {segment}" if release.scope.segment is not None else ""
-    if release.privacy_unit == "user":
-        own = (
-            " A basket without a customer is protected by itself."
-            if release.missing_user == "own-unit"
-            else ""
-        )
-        if (per := release.scope.per) is None:
-            yield f"This page protects each customer, with all that they bought.{own}"
-        else:
-            longer = f"Purchases of several {per}s are together protected less."
-            yield f"This page protects what a customer bought in any one {per}. {longer}{own}"
-    else:
-        yield (
-            "This page protects each single basket. A customer with several baskets is "
-            "protected less."
-        )
+    yield _protected(release)
     if release.scope.items_are_public:
         yield "It does not protect which items there are: their names were taken to be public."
-        had += f", {words.SAME_ITEMS}"
-    epsilon, delta = release.cost.epsilon, release.cost.delta
-    bound = growth_bound(epsilon)
-    factor = f"e^{least_in_words(epsilon)}" if bound is None else rounded_up(bound, 3)
-    added = ""
-    if delta:
-        chance = one_in_words(delta) if delta > _LEAST_ODDS else least_in_words(delta)
-        added = f", up to an added probability of {chance}"
     # Above ε = 3 what is here may be more than twenty times as likely because of one unit.
     weak = f"So what the page shows says little about any one {who}."
     if release.cost.epsilon > 3:
         weak = f"That is a weak promise to any one {who}."
     yield (
-        f"It was partly left to chance, on purpose. Suppose any one {of_whom} had {had}. Then the "
-        f"probability of what you see here would differ by a factor of {factor} at most{added}. "
-        f"{weak}"
+        f"It was partly left to chance, on purpose. Suppose {_supposed(release, who)}. Then the "
+        f"probability of what you see here would differ by {_most_difference(release)}. {weak}"
     )
     if release.units is not None and release.units_interval is None:
         holds = "bought" if release.privacy_unit == "user" else "holds"
-        hidden = (
-            f"The page hides what any one {who} {holds}, but not that the {who} is in the data."
+        yield (
+            f"The number of {who}s is released exactly. The page hides what any one {who} "
+            f"{holds}, but not that the {who} is in the data."
         )
-        yield f"The number of {who}s is released exactly. {hidden}"
     yield "Each further release of the same data reveals a little more about it."
 
 
-def _officer(release: Release, parts: Sequence[_Part]) -> str:
+def _protected(release: Release) -> str:
+    """Return whom the page protects."""
+    if release.privacy_unit != "user":
+        return (
+            "This page protects each single basket. A customer with several baskets is "
+            "protected less."
+        )
+    alone = ""
+    if release.missing_user == "own-unit":
+        alone = " A basket without a customer is protected by itself."
+    per = release.scope.per
+    if per is None:
+        return f"This page protects each customer, with all that they bought.{alone}"
+    longer = f"Purchases of several {per}s are together protected less."
+    return f"This page protects what a customer bought in any one {per}. {longer}{alone}"
+
+
+def _supposed(release: Release, who: str) -> str:
+    """Return how other data may differ, by one unit, so that the promise holds between the two."""
+    scope = release.scope
+    chosen = release.where is not None or scope.query
+    of_whom = f"{who} whose rows were read" if chosen else who
+    if release.neighbors == Neighbors.REPLACE_ONE:
+        had = "contained anything else"
+        if release.privacy_unit == "user":
+            had = "bought anything else"
+        if chosen:
+            had += ", and its rows been read just as well"
+        if scope.segment is not None:
+            had += f" and counted in the same {printable(scope.by or '')}"
+    elif scope.per is None:
+        had = "not been in the data"
+    else:
+        had = f"bought nothing in any one {scope.per}"
+    if scope.items_are_public:
+        had += f", {words.SAME_ITEMS}"
+    return f"any one {of_whom} had {had}"
+
+
+def _most_difference(release: Release) -> str:
+    """Return by how much a probability may differ at most: by a factor and, with δ, an addition."""
+    epsilon, delta = release.cost.epsilon, release.cost.delta
+    bound = growth_bound(epsilon)
+    factor = f"e^{least_in_words(epsilon)}"
+    if bound is not None:
+        factor = rounded_up(bound, 3)
+    if not delta:
+        return f"a factor of {factor} at most"
+    chance = one_in_words(delta) if delta > _LEAST_ODDS else least_in_words(delta)
+    return f"a factor of {factor} at most, up to an added probability of {chance}"
+
+
+def _officer(release: Release) -> str:
     """Return the table of all that was asked and spent, for whoever checks it."""
     rows = (
         tag("tr", tag("th", text(key), scope="row"), tag("td", *map(paragraph, values)))
-        for key, values in _checked(release, parts).items()
+        for key, values in _checked(release).items()
         if values
     )
     return tag("table", tag("tbody", *rows), class_="officer")
 
 
-def _checked(release: Release, parts: Sequence[_Part]) -> dict[str, list[str]]:
-    who, unit = words.customers(release.privacy_unit), release.privacy_unit
-    per = release.scope.per
-    whole = "all their baskets" if per is None else f"all their baskets of one {per}"
-    one = f"one customer, with {whole}" if unit == "user" else "one basket"
+def _checked(release: Release) -> dict[str, list[str]]:
+    """Return the rows of the table for the privacy officer: what each is about, and its texts."""
+    who = words.customers(release.privacy_unit)
+    protected = "one basket"
+    if release.privacy_unit == "user":
+        period = "" if release.scope.per is None else f" of one {release.scope.per}"
+        protected = f"one customer, with all their baskets{period}"
     alike = f", {words.SAME_ITEMS}" if release.scope.items_are_public else ""
     replaced = release.neighbors == Neighbors.REPLACE_ONE
-    most = f"{release.wanted:,} at most" + (
-        "" if release.scope.segment is None else " in each segment"
-    )
-    budget = f"ε = {least_in_words(release.cost.epsilon)}, δ = {least_in_words(release.cost.delta)}"
-    if release.zcdp is not None:
-        budget += f" (ρ = {least_in_words(release.zcdp.rho)} of zero-concentrated privacy)"
-    shares = parts_in_words(release.shares).items() if len(release.shares) > 1 else ()
-    items, baskets = release.caps
-    least = release.min_support
-    share_asked = isinstance(least, float)
-    nobodys = "each protected by itself" if release.missing_user == "own-unit" else "left out"
-    about = "" if release.units_noise is None else "about "
-    table: dict[str, list[str]] = {
+    mechanism = release.mechanism
+    if release.reason is not None:
+        mechanism += f": {release.reason}"
+    table = {
         "Guarantee": [release.guarantee],
-        "Protected": [one + alike],
+        "Protected": [protected + alike],
         "Neighbours": [
-            (
-                f"{release.neighbors}: {one} "
-                f"{'in place of any other' if replaced else 'more or less'}{alike}"
-            )
+            f"{release.neighbors}: {protected} "
+            f"{'in place of any other' if replaced else 'more or less'}{alike}"
         ],
-        "Spent": [budget, *words.charged(release.charged)],
-        "Steps": [f"{100 * float(share):.1f} % for {what}" for what, share in shares],
-        "Mechanism": [
-            release.mechanism
-            if release.reason is None
-            else (f"{release.mechanism}: {release.reason}")
-        ],
+        "Spent": [_budget(release), *words.charged(release.charged)],
+        "Steps": _steps(release),
+        "Mechanism": [mechanism],
         "Items in an itemset": [str(release.size)],
-        "Itemsets": [f"the {release.top:,} named" if release.mechanism == GIVEN else most],
+        "Itemsets": [_how_many_itemsets(release)],
     }
-    optional = {
-        "At least in": least is not None
-        and (
-            f"{most_in_words(100 * Exact(least or 0))} % of all"
-            if share_asked
-            else f"{least:,} {who}"
-        ),
-        f"Number of {who}": release.units is not None and f"{about}{release.units:,}",
-        "Counted of a basket": items is not None and f"{items:,} items at most",
-        "Counted of a customer": baskets is not None and f"{baskets:,} baskets at most",
-        "Baskets without a customer": release.missing_user is not None and nobodys,
-    }
-    table |= {name: [value] for name, value in optional.items() if value}
+    if release.min_support is not None:
+        table["At least in"] = [_least_support(release.min_support, who)]
+    if release.units is not None:
+        about = "" if release.units_noise is None else "about "
+        table[f"Number of {who}"] = [f"{about}{release.units:,}"]
+    if release.max_basket is not None:
+        table["Counted of a basket"] = [f"{release.max_basket:,} items at most"]
+    if release.max_baskets is not None:
+        table["Counted of a customer"] = [f"{release.max_baskets:,} baskets at most"]
+    if release.missing_user is not None:
+        left_out = release.missing_user != "own-unit"
+        table["Baskets without a customer"] = [
+            "left out" if left_out else "each protected by itself"
+        ]
     table["What was read"] = [*words.rows_where(release.where), *release.scope.sentences(who[:-1])]
     return table
+
+
+def _budget(release: Release) -> str:
+    """Return what a release spends."""
+    cost = release.cost
+    budget = f"ε = {least_in_words(cost.epsilon)}, δ = {least_in_words(cost.delta)}"
+    if release.zcdp is None:
+        return budget
+    return f"{budget} (ρ = {least_in_words(release.zcdp.rho)} of zero-concentrated privacy)"
+
+
+def _steps(release: Release) -> list[str]:
+    """Return what share of the budget each step spends; nothing for a single step."""
+    if len(release.shares) < 2:
+        return []
+    shares = parts_in_words(release.shares)
+    return [f"{100 * float(share):.1f} % for {purpose}" for purpose, share in shares.items()]
+
+
+def _how_many_itemsets(release: Release) -> str:
+    """Return how many itemsets could come out."""
+    if release.mechanism == GIVEN:
+        return f"the {release.top:,} named"
+    in_each = "" if release.scope.segment is None else " in each segment"
+    return f"{release.wanted:,} at most{in_each}"
+
+
+def _least_support(least: float, who: str) -> str:
+    """Return the least support that was asked for: a share, or a number of units."""
+    if isinstance(least, float):
+        return f"{most_in_words(100 * Exact(least))} % of all"
+    return f"{least:,} {who}"
 
 
 def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:

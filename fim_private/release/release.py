@@ -188,16 +188,26 @@ class Release:
         """How many items of a basket, and how many baskets of a user, counted at most."""
         return self.max_basket, self.max_baskets
 
-    rho = property(
-        lambda self: None if self.zcdp is None else self.zcdp.rho,
-        doc="The rho spent, where asked so.",
-    )
-    # Whether levelwise counted its candidates, and left out what does not stand out.
-    counted = property(lambda self: self.mechanism == "levelwise" and self.min_support is None)
-    # Whether supports, and shares, were asked for, whatever came out: the forms below must not
-    # depend on that.
-    has_supports = property(lambda self: any(share.purpose == "supports" for share in self.shares))
-    has_shares = property(lambda self: self.has_supports and self.units is not None)
+    @property
+    def rho(self) -> Exact | None:
+        """The rho spent, where asked so."""
+        return None if self.zcdp is None else self.zcdp.rho
+
+    @property
+    def counted(self) -> bool:
+        """Whether levelwise counted its candidates, and left out what does not stand out."""
+        return self.mechanism == "levelwise" and self.min_support is None
+
+    # The forms below must not depend on what came out, so these two say what was asked for.
+    @property
+    def has_supports(self) -> bool:
+        """Whether supports were asked for, whatever came out."""
+        return any(share.purpose == "supports" for share in self.shares)
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether supports can be given as shares of all units, whatever came out."""
+        return self.has_supports and self.units is not None
 
     @property
     def has_doubts(self) -> bool:
@@ -251,36 +261,51 @@ class Release:
 
     @property
     def title(self) -> str:
-        """What was released, in words: how many itemsets of how many, by what; or that there are
-        none, and why.
-        """
-        found, sizes = len(self.itemsets), self.sizes
+        """What was released, in words: how many itemsets of how many, or why there are none."""
         if self.mechanism == GIVEN:
             if self.top == 1:
                 return "The support of the itemset given"
             return f"The supports of the {self.top:,} itemsets given"
-        if not found and self.scope.part is not None:
-            return self.nothing
-        kind, kinds = words.itemsets_of(sizes, 1), words.itemsets_of(sizes, found)
+        count = len(self.itemsets)
+        if not count:
+            return self._no_itemsets
         if self.min_support is not None:
-            reached = f"with a noisy support of at least {self._least}"
-            return f"{found:,} {kinds} {reached}" if found else f"No {kind} was found {reached}."
-        if not found:
-            why = "the mechanism abstained"
-            if self.counted:
-                why = "none was found" if self.keep_all else "none stood out from the noise"
-            return f"No {kind} was released: {why}."
-        marks = [one.doubtful for one in self.itemsets]
+            kinds = words.itemsets_of(self.sizes, count)
+            return f"{count:,} {kinds} with a noisy support of at least {self._least}"
+        marks = [itemset.doubtful for itemset in self.itemsets]
         if any(marks):
-            return words.candidates(found, marks.count(False), self._among)
-        by = f"as picked by {self.mechanism}"
-        if self.noise is not None or self.counted:
-            by = "by noisy support" if self.noise is not None else "by noisy count"
+            return words.candidates(count, marks.count(False), self._among)
         if self.wanted == 1:
-            return f"The most frequent {kind}, {by}"
-        each = "" if self.union or len(sizes) == 1 else f" ({self.top:,} of each size)"
-        which = f"The {found:,}" if found == self.wanted else f"{found:,} of the {self.wanted:,}"
-        return f"{which} most frequent {words.itemsets_of(sizes, self.wanted)}{each}, {by}"
+            return f"The most frequent {words.itemsets_of(self.sizes, 1)}, {self._ranked_by}"
+        number = f"{count:,} of the {self.wanted:,}"
+        if count == self.wanted:
+            number = f"The {count:,}"
+        kinds = words.itemsets_of(self.sizes, self.wanted)
+        if not self.union and len(self.sizes) > 1:
+            kinds += f" ({self.top:,} of each size)"
+        return f"{number} most frequent {kinds}, {self._ranked_by}"
+
+    @property
+    def _no_itemsets(self) -> str:
+        """The title of a release without itemsets: that there are none, and why."""
+        if self.scope.part is not None:
+            return self.nothing
+        kind = words.itemsets_of(self.sizes, 1)
+        if self.min_support is not None:
+            return f"No {kind} was found with a noisy support of at least {self._least}."
+        why = "the mechanism abstained"
+        if self.counted:
+            why = "none was found" if self.keep_all else "none stood out from the noise"
+        return f"No {kind} was released: {why}."
+
+    @property
+    def _ranked_by(self) -> str:
+        """By what the itemsets are the most frequent, in words."""
+        if self.noise is not None:
+            return "by noisy support"
+        if self.counted:
+            return "by noisy count"
+        return f"as picked by {self.mechanism}"
 
     @property
     def _among(self) -> str:
@@ -650,40 +675,64 @@ class Release:
         itemsets.
         """
         per_cent = relative and self.has_shares and bool(self.units)
-        who, found = words.customers(self.privacy_unit), len(self.itemsets)
-        among = "all" if self.units_interval is None else "about"
-        scale = f"share of {among} {self.units:,} {who}" if per_cent else who
+        count = len(self.itemsets)
         bars = tuple(self._bar(itemset, per_cent=per_cent) for itemset in self.itemsets[:most])
-        if found and self.has_supports:
-            maybe = (
-                "; hollow, what is marked ?" if any(one.doubtful for one in self.itemsets) else ""
-            )
-            how = (
-                f"Dots: {who} with all of the items, as noisy numbers{maybe}. Lines: 95 % "
-                f"intervals, each by itself."
-            )
-        elif found:
-            how = (
+        notes = [self._how_drawn, *self.certainty, *self.rows_read]
+        warning = ""
+        if self.private:
+            notes.append(self.guarantee)
+        else:
+            warning = self.guarantee
+        scale = ""
+        if self.has_supports and bars:
+            scale = self._scale(per_cent=per_cent)
+        heading = ""
+        if self.scope.segment:
+            segment = f"{printable(self.scope.by or '')} {printable(self.scope.segment)}"
+            heading = f"{cut(segment, TITLE / 3)}: "
+        title, about, leader = self.title, "", self._leader
+        if leader is not None:
+            title = self._message(leader, TITLE - width(heading), per_cent=per_cent)
+        elif count:
+            title = f"{words.number_of(count, 'itemset')}, released without supports"
+        if title != self.title:
+            about = self.title
+        return BarChart(
+            heading + title,
+            bars,
+            scale,
+            per_cent,
+            count - len(bars),
+            warning,
+            tuple(notes),
+            about=about,
+        )
+
+    def _scale(self, *, per_cent: bool) -> str:
+        """Return what the lengths of a chart are, in words."""
+        who = words.customers(self.privacy_unit)
+        if not per_cent:
+            return who
+        among = "all" if self.units_interval is None else "about"
+        return f"share of {among} {self.units:,} {who}"
+
+    @property
+    def _how_drawn(self) -> str:
+        """What the marks of a chart mean, or why it has none."""
+        if not self.itemsets:
+            return "The budget of this release is spent all the same."
+        if not self.has_supports:
+            return (
                 "Supports were not asked for: this is a list, and says nothing of how frequent "
                 "each is."
             )
-        else:
-            how = "The budget of this release is spent all the same."
-        warning, promise = ("", [self.guarantee]) if self.private else (self.guarantee, [])
-        scale = scale if self.has_supports and bars else ""
-        notes = how, *self.certainty, *self.rows_read, *promise
-        heading = cut(
-            f"{printable(self.scope.by or '')} {printable(self.scope.segment or '')}", TITLE / 3
-        )
-        heading = f"{heading}: " if self.scope.segment else ""
-        title, leader = self.title, self._leader
-        if leader is not None:
-            title = self._message(leader, TITLE - width(heading), per_cent=per_cent)
-        elif found:
-            title = f"{words.number_of(found, 'itemset')}, released without supports"
-        about = self.title if title != self.title else ""
-        return BarChart(
-            heading + title, bars, scale, per_cent, found - len(bars), warning, notes, about=about
+        hollow = ""
+        if any(itemset.doubtful for itemset in self.itemsets):
+            hollow = "; hollow, what is marked ?"
+        who = words.customers(self.privacy_unit)
+        return (
+            f"Dots: {who} with all of the items, as noisy numbers{hollow}. Lines: 95 % "
+            f"intervals, each by itself."
         )
 
     @property
@@ -700,37 +749,35 @@ class Release:
         return max(together or counted, key=lambda one: one.support or 0, default=None)
 
     def _message(self, leader: Itemset, widest: float, *, per_cent: bool) -> str:
-        """Return what a reader should remember of a picture: which items lead, and with how much;
-        on one line.
-        """
-        items, interval, who = (
-            leader.items or (),
-            leader.interval or (0, 0),
-            words.customers(self.privacy_unit),
+        """Return the title of a picture, on one line: which items lead, and with how much."""
+        items, who = leader.items or (), words.customers(self.privacy_unit)
+        number = f"{leader.support:,} {who}"
+        if per_cent:
+            share = words.percent(self.share_of(leader) or 0, self.decimals)
+            number = f"{share} of {who}"
+        verb = "is bought"
+        if len(items) > 1:
+            verb = "are bought together"
+        if self._is_most_frequent(leader):
+            verb += " most,"
+        preposition = "in" if self.privacy_unit == "basket" else "by"
+        predicate = f" {verb} {preposition} about {number}"
+        return named(items, widest - width(predicate)) + predicate
+
+    def _is_most_frequent(self, leader: Itemset) -> bool:
+        """Return whether a picture may say that the leader is bought most."""
+        items, interval = leader.items or (), leader.interval or (0, 0)
+        if len(items) > 2 or leader.doubtful or self.mechanism == GIVEN:
+            return False
+        # What was left out may have more than was counted.
+        if self.scope.exclude or self.max_basket is not None:
+            return False
+        rivals = [itemset for itemset in self.itemsets if itemset is not leader]
+        if len(items) > 1:
+            rivals = [itemset for itemset in rivals if len(itemset.items or ()) > 1]
+        return bool(rivals) and all(
+            rival.interval is not None and rival.interval[1] < interval[0] for rival in rivals
         )
-        rivals = [
-            one
-            for one in self.itemsets
-            if one is not leader and (len(one.items or ()) > 1 or len(items) < 2)
-        ]
-        is_clear = bool(rivals) and all(
-            one.interval is not None and one.interval[1] < interval[0] for one in rivals
-        )
-        is_most = (
-            is_clear
-            and len(items) < 3
-            and not (leader.doubtful or self.mechanism == GIVEN or self.scope.exclude)
-        )
-        # what was left out may have more than was counted
-        is_most = is_most and self.max_basket is None
-        share = words.percent(self.share_of(leader) or 0, self.decimals) if per_cent else ""
-        number = f"{share} of {who}" if per_cent else f"{leader.support:,} {who}"
-        verb = (
-            f" {'are' if len(items) > 1 else 'is'} "
-            f"bought{' together' * (len(items) > 1)}{' most,' * is_most}"
-        )
-        rest = f"{verb} {'in' if self.privacy_unit == 'basket' else 'by'} about {number}"
-        return named(items, widest - width(rest)) + rest
 
     def _bar(self, itemset: Itemset, *, per_cent: bool) -> Bar:
         doubtful = bool(itemset.doubtful)
@@ -816,70 +863,95 @@ class SegmentedRelease(Mapping[str, Release]):
     def __len__(self) -> int:
         return len(self.releases)
 
-    by = property(
-        lambda self: self._scope.by or self._scope.time or "",
-        doc=("The column of segments, or of times."),
-    )
-    part = property(
-        lambda self: "period" if self._scope.by is None else "segment",
-        doc="What each release is of.",
-    )
-    _scope = property(lambda self: self.releases[0].scope)
-    max_segments = property(
-        lambda self: self.releases[0].scope.max_segments, doc="How many a unit counts in at most."
-    )
-    private = property(
-        lambda self: all(one.private for one in self.releases), doc=("Not where a seed was given.")
-    )
-    abstained = property(
-        lambda self: all(one.abstained for one in self.releases), doc="Whether nothing came out."
-    )
-    epsilon = property(
-        lambda self: float(self.cost.epsilon), doc=("The epsilon spent in all, rounded up.")
-    )
-    delta = property(lambda self: float(self.cost.delta), doc="The delta spent in all, rounded up.")
-    neighbors = property(lambda self: self.releases[0].neighbors, doc="The neighbour relation.")
-    privacy_unit = property(
-        lambda self: self.releases[0].privacy_unit, doc=('One "basket", or one "user".')
-    )
-    with_parts = property(
-        lambda self: all(one.with_parts for one in self.releases), doc="Whether rules can be made."
-    )
-    guarantee = property(
-        lambda self: self.whole.guarantee, doc=("The guarantee of all of it, in one sentence.")
-    )
+    @property
+    def by(self) -> str:
+        """The column of segments, or of times."""
+        return self._scope.by or self._scope.time or ""
+
+    @property
+    def part(self) -> str:
+        """What each release is of: a "segment" or a "period"."""
+        return "period" if self._scope.by is None else "segment"
+
+    @property
+    def _scope(self) -> Scope:
+        return self.releases[0].scope
+
+    @property
+    def max_segments(self) -> int:
+        """How many a unit counts in at most."""
+        return self._scope.max_segments
+
+    @property
+    def private(self) -> bool:
+        """Whether it protects anybody: not where a seed was given."""
+        return all(release.private for release in self.releases)
+
+    @property
+    def abstained(self) -> bool:
+        """Whether nothing came out."""
+        return all(release.abstained for release in self.releases)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon spent in all, rounded up."""
+        return float(self.cost.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The delta spent in all, rounded up."""
+        return float(self.cost.delta)
+
+    @property
+    def neighbors(self) -> str:
+        """The neighbour relation."""
+        return self.releases[0].neighbors
+
+    @property
+    def privacy_unit(self) -> str:
+        """The privacy unit: "basket" or "user"."""
+        return self.releases[0].privacy_unit
+
+    @property
+    def with_parts(self) -> bool:
+        """Whether rules can be made."""
+        return all(release.with_parts for release in self.releases)
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee of all of it, in one sentence."""
+        return self.whole.guarantee
 
     @property
     def whole(self) -> Release:
         """A release without itemsets that says what holds for all segments together."""
         first = self.releases[0]
-        own = (
-            "units",
-            "units_interval",
-            "units_noise",
-            "noise",
-            "threshold",
-            "shortfall",
-            "request",
-        )
-        nothing: dict[str, Any] = {
-            "itemsets": (),
-            "parts": (),
-            "known": (),
-            "capped": False,
-            **dict.fromkeys(own),
-        }
         # How it was split in one segment may not be how it was in another.
-        shares = first.shares if all(one.shares == first.shares for one in self.releases) else ()
-        names: dict[str, Any] = {self.part: ", ".join(self)}
-        every = replace(first.scope, **names)
-        spent: Any = {
-            "cost": self.cost,
-            "zcdp": self.zcdp,
-            "charged": self.charged,
-            "shares": shares,
-        }
-        return replace(first, scope=every, **spent, **nothing)
+        same_shares = all(release.shares == first.shares for release in self.releases)
+        names = ", ".join(self)
+        if self.part == "segment":
+            scope = replace(first.scope, segment=names)
+        else:
+            scope = replace(first.scope, period=names)
+        return replace(
+            first,
+            scope=scope,
+            cost=self.cost,
+            zcdp=self.zcdp,
+            charged=self.charged,
+            shares=first.shares if same_shares else (),
+            itemsets=(),
+            parts=(),
+            known=(),
+            capped=False,
+            units=None,
+            units_interval=None,
+            units_noise=None,
+            noise=None,
+            threshold=None,
+            shortfall=None,
+            request=None,
+        )
 
     @property
     def title(self) -> str:

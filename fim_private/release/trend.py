@@ -69,7 +69,10 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
         rows.append(tag("tr", *cells, role="row"))
     heads = [("Items", "side"), ("Change", ""), (before, "number share"), (after, "number share")]
     found = grid("itemsets", [*heads, ("Difference", "number difference")], rows) if rows else ""
-    main = [section("What changed", tag("div", found, class_="list")), _read(changes.notes)]
+    main = [
+        section("What changed", tag("div", found, class_="list")),
+        _notes_section(changes.notes),
+    ]
     facts = {"From": before, "To": after}
     warning = "" if changes.private else words.SEEDED
     return document(title or "What changed", facts, _changes_lead(changes), main, [], warning)
@@ -77,13 +80,12 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
 
 def _changes_lead(changes: Changes) -> str:
     before, after = map(text, changes.names)
-    if (
-        first := next((one for one in changes if one.clear and one.difference is not None), None)
-    ) is None:
+    clear = [change for change in changes if change.clear]
+    first = next((change for change in clear if change.difference is not None), None)
+    if first is None:
         return f"Nothing changed from {before} to {after} by more than the noise."
-    clear = sum(one.clear for one in changes)
     counted_ = (
-        f"{clear:,} of {words.number_of(changes.compared, 'itemset')} changed by more "
+        f"{len(clear):,} of {words.number_of(changes.compared, 'itemset')} changed by more "
         f"than the noise."
     )
     return (
@@ -126,7 +128,7 @@ def named(releases: Sequence[Release]) -> dict[str, Release]:
     """Return releases under the names of their periods or segments, where these differ, else
     numbered from 1.
     """
-    names = [one.scope.part or "" for one in releases]
+    names = [release.scope.part or "" for release in releases]
     numbered = [f"release {number}" for number in range(1, len(names) + 1)]
     apart = all(names) and len({*names}) == len(names)
     return dict(zip(names if apart else numbered, releases, strict=True))
@@ -140,13 +142,15 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     """
     checked_title(title)
     every = [*releases.values()]
-    private = all(one.private for one in every)
+    private = all(release.private for release in every)
     charts, lead, notes = _trend(releases)
     facts = {"Releases": f"{len(every):,}: {next(iter(releases))} to {[*releases][-1]}"}
     warning = "" if private else words.SEEDED
-    promised = dict.fromkeys(one.guarantee for one in every if one.private)
+    promised = dict.fromkeys(release.guarantee for release in every if release.private)
     end = [section("What each release promises", *map(paragraph, promised))] if private else []
-    return document(title or "How shares moved", facts, lead, [charts, _read(notes)], end, warning)
+    return document(
+        title or "How shares moved", facts, lead, [charts, _notes_section(notes)], end, warning
+    )
 
 
 def trend_section(releases: Mapping[str, Release]) -> tuple[str, str]:
@@ -223,9 +227,11 @@ def _line(
     """Return the line of one itemset. tables: the itemsets of each release that have a share."""
     key = frozenset(items)
     places = tuple(place for place, table in enumerate(tables) if key in table)
-    own = [(releases[place], tables[place][key]) for place in places]
-    shares = tuple(release.share_of(itemset) or 0.0 for release, itemset in own)
-    intervals = tuple(release.share_interval_of(itemset) or (0.0, 1.0) for release, itemset in own)
+    listings = [(releases[place], tables[place][key]) for place in places]
+    shares = tuple(release.share_of(itemset) or 0.0 for release, itemset in listings)
+    intervals = tuple(
+        release.share_interval_of(itemset) or (0.0, 1.0) for release, itemset in listings
+    )
     return _Line(items, places, shares, intervals, change)
 
 
@@ -263,7 +269,7 @@ def _chart(line: _Line, count: int) -> str:
 
     drawn = []
     for run in _runs(line.places):
-        points = [(x(line.places[own]), line.shares[own], line.intervals[own]) for own in run]
+        points = [(x(line.places[i]), line.shares[i], line.intervals[i]) for i in run]
         band = [(at, interval) for at, _, interval in points]
         if len(band) == 1:  # of one point it would have no width
             [(at, interval)] = band
@@ -284,12 +290,12 @@ def _chart(line: _Line, count: int) -> str:
 def _runs(places: Sequence[int]) -> list[list[int]]:
     """Return the indices of places that follow one another, run by run."""
     runs = [[0]]
-    for index, (one, other) in enumerate(pairwise(places), 1):
-        if other > one + 1:
+    for index, (earlier, later) in enumerate(pairwise(places), 1):
+        if later > earlier + 1:
             runs.append([])
         runs[-1].append(index)
     return runs
 
 
-def _read(notes: Sequence[str]) -> str:
+def _notes_section(notes: Sequence[str]) -> str:
     return section("How to read it", *map(paragraph, notes))

@@ -405,47 +405,86 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
 
 
 def _compared(values: Any, sign: str, literal: Literal, test: ColumnTest, source: str) -> pa.Array:
-    kind, types, column = values.type, pa.types, test.column
-    if types.is_dictionary(kind):
+    """Compare the values of a column with a literal. Raises DataError if their types do not fit."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
         return _compared(values.dictionary, sign, literal, test, source).take(values.indices)
-    if types.is_null(kind):
+    if pa.types.is_null(kind):
         return pa.nulls(len(values), pa.bool_())
-    if sign == "like" and (is_text(kind) or types.is_integer(kind)):
+    is_integer = pa.types.is_integer(kind)
+    if sign == "like" and (is_text(kind) or is_integer):
         return _like(values, str(literal), test.escape)
-    if is_text(kind) or (types.is_integer(kind) and _reads_digits(test, literal)):
+    if is_text(kind) or (is_integer and _reads_digits(test, literal)):
         return _of_texts(values, sign, literal, test.time_format)
-    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    unit = "day" if types.is_date32(kind) else "ms" if types.is_date64(kind) else None
-    unit = str(kind.unit) if types.is_timestamp(kind) else unit
-    if isinstance(literal, bool):
-        if is_number:  # 1 is true, 0 is false, and others are neither
-            true, false = (_compared(values, "=", number, test, source) for number in (1, 0))
-            values = null_where(pc.invert(pc.or_(true, false)), true)
-        if is_number or types.is_boolean(kind):
-            return _ordered(partial(_at_most, values.cast(pa.int8())), sign, int(literal))
-    elif not isinstance(literal, str):
-        if types.is_integer(kind):
-            return _ordered(partial(_at_most, values), sign, Fraction(literal))
-        if types.is_floating(kind):
-            return _of_floats(values, sign, literal)
-        if is_number:
-            return _of_texts(values.cast(pa.string()), sign, literal)
-    elif (
-        sign != "like" and unit is not None and (moment := iso_moment(literal.strip())) is not None
-    ):
-        raw, length = (
-            values.view(pa.int32() if types.is_date32(kind) else pa.int64()),
-            _NANOSECONDS[unit],
-        )
-        # What is finer than a microsecond is cut off.
-        return _ordered(lambda micros: _at_most(raw, (micros * 1000 + 999) // length), sign, moment)
-    given = "a pattern" if sign == "like" else named_kind(literal)
-    instead = ": compare it with a date, such as '2011-01-31'" if unit is not None else ""
-    instead = ": compare it with true or false" if types.is_boolean(kind) else instead
-    raise DataError(
-        f"{parameter('where')} compares column {column!r} of {source} with {given}, and its type "
-        f"is "
-        f"{shown_type(kind)}{instead}"
+    if sign == "like":
+        compared = None
+    elif isinstance(literal, bool):
+        compared = _with_truth_value(values, sign, literal)
+    elif isinstance(literal, str):
+        compared = _with_time(values, sign, literal)
+    else:
+        compared = _with_number(values, sign, literal)
+    if compared is None:
+        raise _wrong_type(kind, sign, literal, test.column, source)
+    return compared
+
+
+def _with_truth_value(values: Any, sign: str, literal: bool) -> pa.Array | None:
+    """Compare numbers or truth values with a truth value; None for values of other types."""
+    if not pa.types.is_boolean(values.type):
+        is_one = _with_number(values, "=", 1)
+        if is_one is None:
+            return None
+        # 1 is true, 0 is false, and other numbers are neither.
+        is_zero = _with_number(values, "=", 0)
+        values = null_where(pc.invert(pc.or_(is_one, is_zero)), is_one)
+    return _ordered(partial(_at_most, values.cast(pa.int8())), sign, int(literal))
+
+
+def _with_number(values: Any, sign: str, number: int | Decimal) -> pa.Array | None:
+    """Compare numbers with a number; None for values of other types."""
+    kind = values.type
+    if pa.types.is_integer(kind):
+        return _ordered(partial(_at_most, values), sign, Fraction(number))
+    if pa.types.is_floating(kind):
+        return _of_floats(values, sign, number)
+    if pa.types.is_decimal(kind):
+        return _of_texts(values.cast(pa.string()), sign, number)
+    return None
+
+
+def _with_time(values: Any, sign: str, literal: str) -> pa.Array | None:
+    """Compare dates or times with a time; None for values of other types, or if it is no time."""
+    unit = _unit_of(values.type)
+    moment = iso_moment(literal.strip())
+    if unit is None or moment is None:
+        return None
+    integers = pa.int32() if unit == "day" else pa.int64()
+    counts, length = values.view(integers), _NANOSECONDS[unit]
+    # What is finer than a microsecond is cut off.
+    return _ordered(lambda micros: _at_most(counts, (micros * 1000 + 999) // length), sign, moment)
+
+
+def _unit_of(kind: Any) -> str | None:
+    """Return the unit in which a type counts dates or times; None for other types."""
+    if pa.types.is_date32(kind):
+        return "day"
+    if pa.types.is_date64(kind):
+        return "ms"
+    return str(kind.unit) if pa.types.is_timestamp(kind) else None
+
+
+def _wrong_type(kind: Any, sign: str, literal: Literal, column: str, source: str) -> DataError:
+    """Return the error for a column whose type cannot be compared with a literal."""
+    advice = ""
+    if pa.types.is_boolean(kind):
+        advice = ": compare it with true or false"
+    elif _unit_of(kind) is not None:
+        advice = ": compare it with a date, such as '2011-01-31'"
+    compared_with = "a pattern" if sign == "like" else named_kind(literal)
+    return DataError(
+        f"{parameter('where')} compares column {column!r} of {source} with {compared_with}, "
+        f"and its type is {shown_type(kind)}{advice}"
     )
 
 

@@ -233,43 +233,68 @@ def passing(condition: Condition, table: Any, source: str, dialect: str) -> Any:
 
 
 def _compared(column: Any, sign: str, literal: Literal, test: ColumnTest) -> Any:
-    kind = column.type()
+    """Return a comparison of a column with a literal; None if its type cannot be compared so."""
     if sign == "like":
-        pattern = regex_of(str(literal).strip(), test.escape)
-        return (
-            column.cast("string").re_search(pattern)
-            if kind.is_string() or kind.is_integer()
-            else None
-        )
+        return _matched(column, str(literal), test.escape)
     if isinstance(literal, bool):
-        return _EQUAL[sign](column, literal) if kind.is_boolean() and sign in _EQUAL else None
-    if isinstance(literal, str):
-        plain, micros = literal.strip(), iso_moment(literal.strip())
-        if micros is None:
-            return _EQUAL[sign](column, plain) if kind.is_string() and sign in _EQUAL else None
-        if test.time_format is not None and (kind.is_string() or kind.is_integer()):
-            return _SIGNS[sign](moment(column, test.time_format), micros)
-        if not (kind.is_date() or kind.is_timestamp()):
-            return None
-        time = _EPOCH + timedelta(microseconds=micros)
-        is_zoned = kind.is_timestamp() and kind.timezone
-        bound = ibis.literal(time if is_zoned else time.replace(tzinfo=None))
-        return _SIGNS[sign](column.cast("timestamp") if kind.is_date() else column, bound)
-    if not kind.is_integer():
-        exact = Decimal(literal)
-        room = 38 - max(getattr(kind, "scale", None) or 0, -int(exact.as_tuple().exponent))
-        # else it rounds
-        if (
-            kind.is_decimal()
-            and room >= 0
-            and abs(exact) < 10**room
-            and (kind.precision or 0) <= 38
-        ):
-            return _SIGNS[sign](column, ibis.literal(exact, f"decimal(38, {38 - room})"))
-        return _SIGNS[sign](column, float(exact)) if kind.is_float64() else None
-    low, high = math.floor(literal), math.ceil(literal)
+        can_compare = column.type().is_boolean() and sign in _EQUAL
+        return _EQUAL[sign](column, literal) if can_compare else None
+    if not isinstance(literal, str):
+        return _with_number(column, sign, literal)
+    text = literal.strip()
+    micros = iso_moment(text)
+    if micros is not None:
+        return _with_time(column, sign, micros, test.time_format)
+    can_compare = column.type().is_string() and sign in _EQUAL
+    return _EQUAL[sign](column, text) if can_compare else None
+
+
+def _matched(column: Any, pattern: str, escape: str) -> Any:
+    """Return whether a pattern matches texts, or the digits of whole numbers; None for others."""
+    regex = regex_of(pattern.strip(), escape)
+    kind = column.type()
+    if not (kind.is_string() or kind.is_integer()):
+        return None
+    return column.cast("string").re_search(regex)
+
+
+def _with_time(column: Any, sign: str, micros: int, time_format: TimeFormat | None) -> Any:
+    """Return a comparison of dates or times with microseconds from 1970; None for other types."""
+    kind = column.type()
+    if time_format is not None and (kind.is_string() or kind.is_integer()):
+        return _SIGNS[sign](moment(column, time_format), micros)
+    if not (kind.is_date() or kind.is_timestamp()):
+        return None
+    time = _EPOCH + timedelta(microseconds=micros)
+    if kind.is_date():
+        column = column.cast("timestamp")
+    if kind.is_date() or not kind.timezone:
+        time = time.replace(tzinfo=None)
+    return _SIGNS[sign](column, ibis.literal(time))
+
+
+def _with_number(column: Any, sign: str, number: int | Decimal) -> Any:
+    """Return a comparison of numbers with a number; None where a database could round it."""
+    kind = column.type()
+    if kind.is_integer():
+        return _with_whole_bound(column, sign, number)
+    exact = Decimal(number)
+    if kind.is_float64():
+        return _SIGNS[sign](column, float(exact))
+    if not kind.is_decimal() or (kind.precision or 0) > 38:
+        return None
+    decimals = max(kind.scale or 0, -int(exact.as_tuple().exponent))
+    if decimals > 38 or abs(exact) >= 10 ** (38 - decimals):
+        return None
+    return _SIGNS[sign](column, ibis.literal(exact, f"decimal(38, {decimals})"))
+
+
+def _with_whole_bound(column: Any, sign: str, number: int | Decimal) -> Any:
+    """Return a comparison of whole numbers with the whole number next to a number."""
+    low, high = math.floor(number), math.ceil(number)
     if abs(low) >= 2**62:
         return None
-    if low == high or sign not in _EQUAL:
-        return _SIGNS[sign](column, low if sign in ("<=", ">") else high)
-    return column.isnull().ifelse(None, sign == "<>")  # no whole number is a fraction
+    if low != high and sign in _EQUAL:  # no whole number is a fraction
+        return column.isnull().ifelse(None, sign == "<>")
+    bound = low if sign in ("<=", ">") else high
+    return _SIGNS[sign](column, bound)

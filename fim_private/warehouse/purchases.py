@@ -111,59 +111,77 @@ def _roles(table: Any, options: Options, name: str) -> Roles:
 
 
 def _rows(session: Session, table: Any, roles: Roles) -> Any:
-    """Keep the rows that count: the keys of a basket, with its user and whether it is nobody; items
-    i0 ..., part, read.
-
-    Of times: day; then rows are kept that are not read, for a basket has the day of its earliest
-    row.
-    """
-    name, times = session.name, roles.times
+    """Keep the rows that count, and raise DataError if any lacks the user or time that it needs."""
+    times = roles.times
     _refuse_other_notations(session, table, roles)
-    keys = {f"key{place}": as_printed(table[key]) for place, key in enumerate(roles.basket)}
-    columns = {**keys} or {"key": _number()}  # else each row is a basket
-    read = ibis.literal(True)
-    if roles.where is not None:
-        read = passing(roles.where, table, name, session.dialect).fill_null(False)
-    part = ibis.literal(0, type="int32")
-    if roles.by is not None:
-        named, places = as_printed(table[roles.by.column].cast("string")), enumerate(roles.by.names)
-        part = ibis.cases(*((named == segment, place) for place, segment in places), else_=-1).cast(
-            "int32"
-        )
-        read &= part >= 0
+    selected = _selected(session, table, roles)
+    rows = session.keep(_without_missing(selected, roles), "rows")
+    needs_user = roles.user is not None and roles.missing_user is None
+    if needs_user and _any(session, rows.filter(_[_NOBODY])):
+        raise without_user(roles, session.name)
+    if times is not None and times.missing is None and _any(session, rows.filter(_.day.isnull())):
+        raise without_time(times, session.name)
+    return rows
+
+
+def _selected(session: Session, table: Any, roles: Roles) -> Any:
+    """Return the columns of a table that are needed, under names of their own.
+
+    They are the keys of the basket, its user and whether that is nobody, the day, the part, whether
+    the row is read, and the items i0, i1, ...
+    """
+    columns = {f"key{place}": as_printed(table[key]) for place, key in enumerate(roles.basket)}
+    if not columns:  # each row is a basket
+        columns["key"] = _number()
+    read, part = _read_and_part(session, table, roles)
     if roles.user is not None:
         user = as_printed(table[roles.user])
-        user = user if user.type().is_numeric() else user.cast("string")  # as numbers, 0.0 is -0.0
-        columns |= {
-            _USER: user.fill_null("" if user.type().is_string() else 0),
-            _NOBODY: user.isnull(),
-        }
-    if times is not None:
-        columns["day"] = day(table[times.column], times, name, session.dialect)
+        if not user.type().is_numeric():  # as numbers, 0.0 is -0.0
+            user = user.cast("string")
+        no_user = "" if user.type().is_string() else 0
+        columns[_USER] = user.fill_null(no_user)
+        columns[_NOBODY] = user.isnull()
+    if roles.times is not None:
+        time = table[roles.times.column]
+        columns["day"] = day(time, roles.times, session.name, session.dialect)
     items = {f"i{place}": table[column] for place, column in enumerate(roles.values)}
     if len(items) > 1:  # that name an item together: a missing one is an empty text
         items = {item: column.cast("string").fill_null("") for item, column in items.items()}
-    rows = table.select(**columns, part=part, read=read, **items)
-    # they stay, to be refused
-    asked = [_.day.isnull()] if times is not None and times.missing is None else []
-    asked += [_[_NOBODY]] if roles.user in roles.basket and roles.missing_user is None else []
-    for key in keys:
-        rows = rows.filter(ibis.or_(_[key].notnull(), *asked))
+    return table.select(**columns, part=part, read=read, **items)
+
+
+def _read_and_part(session: Session, table: Any, roles: Roles) -> tuple[Any, Any]:
+    """Return whether a row is read, and the number of its segment: 0 if there are none."""
+    read = ibis.literal(True)
+    if roles.where is not None:
+        read = passing(roles.where, table, session.name, session.dialect).fill_null(False)
+    if roles.by is None:
+        return read, ibis.literal(0, type="int32")
+    segment = as_printed(table[roles.by.column].cast("string"))
+    cases = ((segment == name, number) for number, name in enumerate(roles.by.names))
+    part = ibis.cases(*cases, else_=-1).cast("int32")
+    return read & (part >= 0), part
+
+
+def _without_missing(rows: Any, roles: Roles) -> Any:
+    """Return the rows that have a basket, a time and a user, or are to be refused without one.
+
+    Of times, rows that are not read stay, too: a basket has the day of its earliest row.
+    """
+    times = roles.times
+    refused = []
+    if times is not None and times.missing is None:
+        refused.append(_.day.isnull())
+    if roles.user in roles.basket and roles.missing_user is None:
+        refused.append(_[_NOBODY])
+    for place in range(len(roles.basket)):
+        rows = rows.filter(ibis.or_(_[f"key{place}"].notnull(), *refused))
     if times is None:
         rows = rows.filter(_.read)
     elif times.missing == "drop":
         rows = rows.filter(_.day.notnull())
     if roles.missing_user is MissingUser.DROP:
-        rows = rows.filter(ibis.or_(~_[_NOBODY], *asked))
-    rows = session.keep(rows, "rows")
-    if (
-        roles.user is not None
-        and roles.missing_user is None
-        and _any(session, rows.filter(_[_NOBODY]))
-    ):
-        raise without_user(roles, name)
-    if times is not None and times.missing is None and _any(session, rows.filter(_.day.isnull())):
-        raise without_time(times, name)
+        rows = rows.filter(ibis.or_(~_[_NOBODY], *refused))
     return rows
 
 

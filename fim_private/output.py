@@ -345,11 +345,16 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
 
 
 def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:
-    """Return in one line that a release is empty, and what to try. spelled: as render_table takes
-    it.
+    """Return in one line that a release is empty, and what to try.
+
+    spelled: as render_table takes it.
     """
     first = release if isinstance(release, Release) else release.releases[0]
-    return f"Nothing came out. {next(_advice(first, spelled)).plain}"
+    advice = next(_advice(first, spelled), None)
+    if advice is None:
+        # Advice is reckoned for one request, and a release of several periods has none of its own.
+        return "Nothing came out. Try a larger budget, or longer or fewer periods."
+    return f"Nothing came out. {advice.plain}"
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]:

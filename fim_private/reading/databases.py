@@ -80,14 +80,14 @@ def _reason(error: Exception) -> str:
     state = getattr(error, "sqlstate", None)
     # ADBC's names say less than its letters: it calls much an OperationalError.
     kind = None if state or type(error).__module__.startswith("adbc_") else type(error).__name__
-    found = next(
-        (reason for names, reason in _REASONS.items() if {state, kind} & {*names.split()}),
-        "it failed",
-    )
-    code = (
-        f" (SQLSTATE {state})" if state else f" ({kind})" if kind and found == "it failed" else ""
-    )
-    return found.format(max_memory=parameter("max_memory")) + code
+    reasons = (reason for names, reason in _REASONS.items() if {state, kind} & {*names.split()})
+    reason = next(reasons, None)
+    code = ""
+    if state:
+        code = f" (SQLSTATE {state})"
+    elif kind and reason is None:
+        code = f" ({kind})"
+    return (reason or "it failed").format(max_memory=parameter("max_memory")) + code
 
 
 def check_query(source: Any, query: object, name: str = "query") -> None:

@@ -199,14 +199,20 @@ def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
             ("--seed and --ledger contradict each other"),
         ),
         (["mine", "baskets.dat", *CHARGED, "--output", "nowhere/release.json"], "does not exist"),
-        (["mine", "baskets.dat", *CHARGED, "--output", "sales.ledger"], "it is an input"),
+        (
+            ["mine", "baskets.dat", *CHARGED, "--output", "sales.ledger", "--format", "json"],
+            "it is an input",
+        ),
         (
             ["budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "0"],
             ("there is such a file already"),
         ),
         (["budget", "create", "new.ledger", "--epsilon", "1"], "--delta"),
         (["budget", "show", "baskets.dat"], "is damaged, or no ledger"),
-        (["budget", "show", "sales.ledger", "--output", "sales.ledger"], "it is an input"),
+        (
+            ["budget", "show", "sales.ledger", "--output", "sales.ledger", "--format", "json"],
+            "it is an input",
+        ),
     ],
 )
 @pytest.mark.one_in(4)

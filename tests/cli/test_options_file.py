@@ -195,7 +195,10 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ),
         (
             "[mine]\nformat = 'x'",
-            "'x' is not one of 'table', 'json', 'csv', 'markdown', 'parquet', 'svg'. (key 'format'",
+            (
+                "'x' is not one of 'table', 'json', 'csv', 'xlsx', 'markdown', 'parquet', 'svg'. "
+                "(key 'format'"
+            ),
         ),
         (
             "[mine]\nmin-suport = 1",

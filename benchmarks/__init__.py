@@ -6,12 +6,16 @@ benchmark-speed` and `make benchmark-counting` run them all. Folders import thos
 list:
 
 frame     What all share: a study's tasks, cache, tables and figures, its command line, and the
-data. peers     The mechanisms of others: PrivBasis, and OpenDP's stability histogram. utility
-Studies: every mechanism and peer on every data set; what is missed as baskets are more, and longer.
+          data.
+peers     The mechanisms of others: PrivBasis, and OpenDP's stability histogram.
+utility   Studies: every mechanism and peer on every data set; what is missed as baskets are more,
+          and longer.
 learning  Studies: how many values and rows private learning takes, as measured and as theorems ask
-for. paper     Studies of what the paper claims, and the table of what was found. counting  Speed:
-counting against every other tool, reading, whole commands. Needs the frame only. tuning    What the
-study of validation is made of. validation  A study: parameters chosen privately, in the ways of
-Chaudhuri and Vinterbo (2013) and since. page      Writes docs/benchmarks.md from the JSON of the
-studies.
+          for.
+paper     Studies of what the paper claims, and the table of what was found.
+counting  Speed: counting against every other tool, reading, whole commands. Needs the frame only.
+tuning    What the study of validation is made of.
+validation  A study: parameters chosen privately, in the ways of Chaudhuri and Vinterbo (2013) and
+            since.
+page      Writes docs/benchmarks.md from the JSON of the studies.
 """

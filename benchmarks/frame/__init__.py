@@ -1,11 +1,13 @@
 """What all benchmarks share.
 
 study            Tasks done one by one and remembered, and the sections, tables and figures made of
-their answers. tables           Tables and numbers, and how they are written in Markdown.
-figure_style     One style of figures, each written as SVG and PNG. command_line     How options are
-read, and how a result tells the command. output_files     Where results go, how they are written,
-and the machine, versions, commit and day of each. datasets         Sources: real files, and
-generated ones. Nothing is read. support_spectra  The supports that occur in a source, with their
-multiplicities; and planted ones. bisection        The least whole number of which a condition
-holds.
+                 their answers.
+tables           Tables and numbers, and how they are written in Markdown.
+figure_style     One style of figures, each written as SVG.
+command_line     How options are read, and how a result tells the command.
+output_files     Where results go, how they are written, and the machine, versions, commit and day
+                 of each.
+datasets         Sources: real files, and generated ones. Nothing is read.
+support_spectra  The supports that occur in a source, with their multiplicities; and planted ones.
+bisection        The least whole number of which a condition holds.
 """

@@ -1,4 +1,4 @@
-"""Figures: one style, and each written as SVG and PNG."""
+"""Figures: one style, and each written as SVG."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A study: tasks done one by one and remembered, and the tables, figures and sentences made of
 their answers.
 
-Every study is run as a module, and writes NAME.json, NAME.md and its figures (SVG and PNG). A run
+Every study is run as a module, and writes NAME.json, NAME.md and its figures (SVG). A run
 that was interrupted goes on where it was when the same command is given again, as long as nobody
 has changed the code.
 """
@@ -425,7 +425,7 @@ def _progress(
 
 
 def draw_figure(study: Study, name: str, figure: Figure, results: Results, folder: Path) -> None:
-    """Draw one figure of a study as SVG and PNG."""
+    """Draw one figure of a study as SVG."""
     figure_style.draw(
         folder, f"{study.name}_{name}", lambda empty: figure.paint(empty, results), figure.height
     )

@@ -2,6 +2,6 @@
 neighbours.
 
 exact  Exact output distributions of mechanisms and of their stages, to sixty digits, on hard
-neighbouring data. audit  The audit: the guarantees of a mechanism, and how much of them hard
-neighbours use.
+       neighbouring data.
+audit  The audit: the guarantees of a mechanism, and how much of them hard neighbours use.
 """

@@ -1,9 +1,11 @@
 """The command line: the only place that prints, exits and offers a seed.
 
 parsing         Commands made of declared options, which may also stand in a file or in the
-environment. writing         Where output goes, the screen or a file, and in which form; and what is
-shown beside it. commands        The application: its commands, what each asks the library and
-writes, and what becomes of errors.
+                environment.
+writing         Where output goes, the screen or a file, and in which form; and what is shown beside
+                it.
+commands        The application: its commands, what each asks the library and writes, and what
+                becomes of errors.
 """
 
 from __future__ import annotations

@@ -168,15 +168,13 @@ def growth_bound(epsilon: Fraction) -> Fraction | None:
 
 # A mechanism is μ-GDP if its outputs on two neighbours are no easier to tell apart than one draw of
 # N(0, 1) is from one of N(μ, 1) (Dong, Roth and Su, "Gaussian differential privacy", 2022, section
-# 2). - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the
-# L2 norm is (Δ/σ)-GDP,
-#   rounded or not.
+# 2).
+# - Normal noise of standard deviation σ on each coordinate of what changes by at most Δ in the L2
+#   norm is (Δ/σ)-GDP, rounded or not.
 # - Steps that are μ_j-GDP, for μ_j fixed beforehand, are √(Σ μ_j²)-GDP together, even if what each
-# one does depends on
-#   the outcomes before it (Theorem 3.2 and Corollary 3.3 there).
+#   one does depends on the outcomes before it (Theorem 3.2 and Corollary 3.3 there).
 # - μ-GDP is (ε, δ)-privacy for every ε >= 0, where (Corollary 2.13 there; Balle and Wang,
-# "Improving the Gaussian
-#   mechanism for differential privacy", 2018, Theorem 8)
+#   "Improving the Gaussian mechanism for differential privacy", 2018, Theorem 8)
 #
 #       δ(ε; μ) = Q(a) - e^ε Q(b),    a = ε/μ - μ/2,    b = ε/μ + μ/2,    (G)
 #

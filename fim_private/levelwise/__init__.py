@@ -2,7 +2,8 @@
 what is left.
 
 recipe     The recipe: steps of the budget and numbers of candidates, from public numbers alone; the
-noise of a step. discovery  Discovery of items and of candidates of each size, under noise.
+           noise of a step.
+discovery  Discovery of items and of candidates of each size, under noise.
 levelwise  Levelwise: the whole run, for the most frequent or for a least support; its counts,
-doubts and needs.
+           doubts and needs.
 """

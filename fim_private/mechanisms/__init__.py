@@ -1,12 +1,17 @@
 """Private selection mechanisms: each takes a support spectrum, and gives one level or abstains.
 
-registry     What each mechanism is, one entry each. base         What every mechanism takes and
-gives, its public parameters, and what the mechanisms have in common. exponential  Selection by
-exponential weights: the exponential mechanism, choosing, limited-domain, and abstaining. noisy_max
-The highest of noisy supports: Laplace noise, permute-and-flip, and the distance mechanism. margins
-The large and the tight margin mechanism: a rank search, drawn exactly, and its noise; then a
-choice. needs        The least support, and the least margin, with which a mechanism succeeds. top_k
-Several selections by one mechanism, composed; and how much support a selected itemset may lack.
+registry     What each mechanism is, one entry each.
+base         What every mechanism takes and gives, its public parameters, and what the mechanisms
+             have in common.
+exponential  Selection by exponential weights: the exponential mechanism, choosing, limited-domain,
+             and abstaining.
+noisy_max    The highest of noisy supports: Laplace noise, permute-and-flip, and the distance
+             mechanism.
+margins      The large and the tight margin mechanism: a rank search, drawn exactly, and its noise;
+             then a choice.
+needs        The least support, and the least margin, with which a mechanism succeeds.
+top_k        Several selections by one mechanism, composed; and how much support a selected itemset
+             may lack.
 """
 
 from __future__ import annotations

@@ -2,24 +2,30 @@
 of items.
 
 purchases            `read_transactions`: from any source to purchases; `read_catalogue`: the public
-list of items. options              What a caller says of a source: form, delimiter, columns,
-segments, missing users. columns              Which column has which role, and what a source was
-read as. where                Which rows are read: the parser of conditions, what they let pass, and
-what need not be read. times                How times are written in texts: ISO 8601, days with
-dots, and formats. notations            Whether texts are written as a condition, or a format,
-expects. values               Arrow to numpy, and what stands for no value, or for true and false.
-labels               Item labels to codes, and the vocabulary. files                Paths,
-addresses, patterns and standard input, to files; their errors. text                 Text: FIMI,
-SPMF, JSON Lines, CSV. other_readings       What else a text may be; titles above tables; cells with
-lists of items. record_batches       Anything that arrives as Arrow record batches. sources
-What a path or an address stands for: Parquet, Arrow, Excel, several files as one table. databases
-Databases, through their Arrow drivers. frames               Purchases in memory: lists, frames,
-matrices, Arrow objects. transactions         Transactions: the one in-memory form of purchases;
-rows put together to it; units of each segment. contribution_bounds  Where long baskets, users of
-many baskets and units of many items are cut. memory               How much memory a read may take,
-and how much is worked on at a time. date_columns         Which columns of a table hold times, and
-how these are written. inspection           What would be read of a source, and how, for the eyes of
-whoever has it.
+                     list of items.
+options              What a caller says of a source: form, delimiter, columns, segments, missing
+                     users.
+columns              Which column has which role, and what a source was read as.
+where                Which rows are read: the parser of conditions, what they let pass, and what
+                     need not be read.
+times                How times are written in texts: ISO 8601, days with dots, and formats.
+notations            Whether texts are written as a condition, or a format, expects.
+values               Arrow to numpy, and what stands for no value, or for true and false.
+labels               Item labels to codes, and the vocabulary.
+files                Paths, addresses, patterns and standard input, to files; their errors.
+text                 Text: FIMI, SPMF, JSON Lines, CSV.
+other_readings       What else a text may be; titles above tables; cells with lists of items.
+record_batches       Anything that arrives as Arrow record batches.
+sources              What a path or an address stands for: Parquet, Arrow, Excel, several files as
+                     one table.
+databases            Databases, through their Arrow drivers.
+frames               Purchases in memory: lists, frames, matrices, Arrow objects.
+transactions         Transactions: the one in-memory form of purchases; rows put together to it;
+                     units of each segment.
+contribution_bounds  Where long baskets, users of many baskets and units of many items are cut.
+memory               How much memory a read may take, and how much is worked on at a time.
+date_columns         Which columns of a table hold times, and how these are written.
+inspection           What would be read of a source, and how, for the eyes of whoever has it.
 """
 
 from fim_private.reading.purchases import read_catalogue, read_transactions

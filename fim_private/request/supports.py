@@ -28,12 +28,11 @@ from fim_private.errors import ParameterError, parameter, shown
 # they have L1 sensitivity k and squared L2 sensitivity k (docs/privacy.md, "Noisy supports").
 # Independent noise on each of them is
 #
-# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan 2009), or -
-# discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14), which is
-# (ε, δ)-private
-#   with ρ = zcdp_rho(ε, δ), or
+# - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan 2009), or
+# - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14), which
+#   is (ε, δ)-private with ρ = zcdp_rho(ε, δ), or
 # - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private
-# with μ = gdp_mu(ε, δ).
+#   with μ = gdp_mu(ε, δ).
 #
 # Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024): a unit that is
 # added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So n leaves

@@ -425,12 +425,8 @@ def hold_process(max_memory: str | None) -> None:
 
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         taken = 1024 * int(status.partition("VmData:")[2].split()[0])
-    except (
-        ImportError,
-        OSError,
-        ValueError,
-        IndexError,
-    ):  # not Linux, which alone counts what is allocated so
+    except (ImportError, OSError, ValueError, IndexError):
+        # Only Linux counts what is allocated this way.
         return
     if limit.most is None or machine is None:
         return

@@ -202,9 +202,8 @@ def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
         ):
             try:
                 rest = counter.top(top.floor, None)
-            except (
-                WorkLimitError
-            ):  # out of reach as a whole: who wants only some more can still have them
+            except WorkLimitError:
+                # The whole is out of reach; whoever wants only some more can still have them.
                 within_limit = False
         top = counter.top(top.floor, wanted) if rest is None else rest
         yield from top.levels

@@ -24,8 +24,8 @@ Item = int | str
 # Beyond these the exact integer C(n, r) would take too long to reckon with.
 _LARGEST_SIZE, _MOST_DIGITS = 10_000, 50_000
 # What is wanted of a level: (support, multiplicity, number of itemsets wanted).
-Wanted = tuple[int, int, int]
-ItemsetSampler = Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]
+LevelDraws = tuple[int, int, int]
+ItemsetSampler = Callable[[Sequence[LevelDraws], Randomness], list[list[tuple[Item, ...]]]]
 
 
 class SupportSpectrum:
@@ -163,7 +163,9 @@ def union(spectra: Sequence[SupportSpectrum]) -> SupportSpectrum:
         for support, tied in groupby(ordered, key=lambda level: level[0]):
             yield support, sum(multiplicity for _, multiplicity in tied)
 
-    def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+    def sample(
+        wanted: Sequence[LevelDraws], randomness: Randomness
+    ) -> list[list[tuple[Item, ...]]]:
         owners: list[list[int]] = []
         asked: list[list[int]] = [[] for _ in spectra]
         for support, _, number in wanted:

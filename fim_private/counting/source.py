@@ -27,7 +27,7 @@ from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, WorkLimitError, parameter, shown
 from fim_private.reading.labels import Item, Vocabulary, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
-from fim_private.spectrum import Level, SupportSpectrum, Wanted, candidate_itemsets, union
+from fim_private.spectrum import Level, LevelDraws, SupportSpectrum, candidate_itemsets, union
 
 # What counts: compiled where it was built, in numpy where it was not. Modules of the same
 # functions, by name.
@@ -247,7 +247,9 @@ def counted_spectrum(
 ) -> SupportSpectrum:
     """Return the lazy spectrum of what a counter counts, from min_support >= 1 on."""
 
-    def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+    def sample(
+        wanted: Sequence[LevelDraws], randomness: Randomness
+    ) -> list[list[tuple[Item, ...]]]:
         places = [
             (s, distinct_integers(many, number, randomness=randomness))
             for s, many, number in wanted
@@ -284,7 +286,9 @@ def listed_spectrum(
     rest as level 0.
     """
 
-    def sample(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+    def sample(
+        wanted: Sequence[LevelDraws], randomness: Randomness
+    ) -> list[list[tuple[Item, ...]]]:
         occurring = [support for support, _, number in wanted for _ in range(number) if support]
         supported = iter(named.sample_itemsets(occurring, randomness))
         return [
@@ -371,7 +375,7 @@ def spectrum_of_sizes(
 # this is no more.
 _WORTH_DRAWING, _MOST_SUPPORTED = 8, 1 << 22
 
-Itemset = tuple[int, ...]
+ItemCodes = tuple[int, ...]
 
 
 class CatalogueItemsets(NamedTuple):
@@ -383,11 +387,11 @@ class CatalogueItemsets(NamedTuple):
 
     items: int
     size: int
-    is_supported: Callable[[Itemset], bool]
+    is_supported: Callable[[ItemCodes], bool]
     supported: Callable[[], NDArray[np.int64]]
 
 
-def is_supported(items: ItemSource, codes: Itemset) -> bool:
+def is_supported(items: ItemSource, codes: ItemCodes) -> bool:
     """Return whether any basket contains all the codes, which are different."""
     whole = np.arange(len(codes), dtype=np.int32)[None]
     return bool(items.among(np.array(codes)).sums([whole], np.array([0, 1]))[0])
@@ -425,7 +429,7 @@ def occurring_or_listed(
 
 def unsupported_itemsets(
     candidates: CatalogueItemsets, unsupported: int, number: int, randomness: Randomness
-) -> list[Itemset]:
+) -> list[ItemCodes]:
     """Return ``number`` different itemsets of all the unsupported, as ascending codes, in uniformly
     random order.
     """
@@ -444,7 +448,7 @@ def unsupported_itemsets(
         is_known = known.__contains__
     # Draw from all itemsets and reject what is supported: as level 0 was chosen by its number, that
     # is seldom long.
-    found: dict[Itemset, None] = {}
+    found: dict[ItemCodes, None] = {}
     while len(found) < number:
         codes = tuple(sorted(distinct_integers(items, size, randomness=randomness)))
         if codes not in found and not is_known(codes):
@@ -554,7 +558,7 @@ class ListedFirst(NamedTuple):
 # -------------------- the source
 
 
-class Found(NamedTuple):
+class SelectedItemset(NamedTuple):
     """An itemset that a selection found.
 
     items: in the order of labels; None for the outcome without a name. support: in units; the true

@@ -94,7 +94,7 @@ _LIFTED = 1.5
 
 
 @dataclass(frozen=True)
-class Level:
+class WeightedItemsets:
     """Itemsets of one size that were found.
 
     sets: (n, size). weights: (n,) their noisy weights, or estimates of these, in units. deviation:
@@ -122,15 +122,15 @@ class Level:
         logs = np.log(np.maximum(self.weights, self.deviation))
         return dict(zip(map(tuple, self.sets.tolist()), logs.tolist(), strict=True))
 
-    def first(self, count: int) -> Level:
+    def first(self, count: int) -> WeightedItemsets:
         """Return the first `count`."""
         return self._at(np.arange(len(self.sets))[:count])
 
-    def best(self, count: int) -> Level:
+    def best(self, count: int) -> WeightedItemsets:
         """Return the `count` of the highest ranks, descending."""
         return self._at(np.argsort(-self.ranked, kind="stable")[:count])
 
-    def _at(self, places: NDArray[np.intp]) -> Level:
+    def _at(self, places: NDArray[np.intp]) -> WeightedItemsets:
         ranked = self.ranked[places]
         lost = (
             max(self.lost, float(ranked.min(initial=inf)))
@@ -143,7 +143,7 @@ class Level:
         )
 
 
-Levels = Mapping[int, Level]
+WeightedBySize = Mapping[int, WeightedItemsets]
 
 
 def found_items(
@@ -155,7 +155,7 @@ def found_items(
     *,
     listed: int = 0,
     known: Collection[int] = (),
-) -> tuple[NDArray[np.int64], Level]:
+) -> tuple[NDArray[np.int64], WeightedItemsets]:
     """Return the codes of the items found, (m,), and their level: known ones, then by descending
     noisy weight.
 
@@ -181,19 +181,21 @@ def found_items(
     scores = np.where(np.isin(codes, [*known]), inf, weights)
     order = np.lexsort((-weights, -scores))
     numbers = np.arange(len(order), dtype=np.int32)[:, None]
-    found = Level(numbers, weights[order], sqrt(variance), lost=lost, scores=scores[order])
+    found = WeightedItemsets(
+        numbers, weights[order], sqrt(variance), lost=lost, scores=scores[order]
+    )
     most = max(recipe.most_items, len(known))
     return codes[order[:most]], found.first(most)
 
 
 def found_levels(
     counts: CandidateSource,
-    items: Level,
+    items: WeightedItemsets,
     budget: GaussianBudget,
     recipe: AnyRecipe,
     randomness: Randomness,
     known: Mapping[int, Itemsets] | None = None,
-) -> dict[int, Level]:
+) -> dict[int, WeightedItemsets]:
     """Return what was found of each size, from 1 on; nothing of a size whose subsets were not
     found.
 
@@ -211,12 +213,12 @@ def found_levels(
 
 def _pairs(
     counts: CandidateSource,
-    levels: Levels,
+    levels: WeightedBySize,
     budget: GaussianBudget,
     recipe: AnyRecipe,
     randomness: Randomness,
     known: Itemsets,
-) -> Level:
+) -> WeightedItemsets:
     """Return all pairs of the items, those of weight 0 as well, by noisy weight."""
     items = len(levels[1].sets)
     cells = items * (items - 1) // 2
@@ -239,19 +241,19 @@ def _pairs(
     if cells > most:  # only the best go on: it is quicker to name no others
         best = np.sort(np.argpartition(-scores, most)[:most])
         lost = float(scores[best].min())
-    return Level(
+    return WeightedItemsets(
         pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), lost, scores[best]
     )
 
 
 def _larger(
     counts: CandidateSource,
-    levels: Levels,
+    levels: WeightedBySize,
     budget: GaussianBudget,
     recipe: AnyRecipe,
     randomness: Randomness,
     known: Itemsets,
-) -> Level:
+) -> WeightedItemsets:
     """Return the itemsets of the next size all of whose subsets were found, by their estimates."""
     size = len(levels) + 1
     sets = closed_sets(levels[size - 1].sets)
@@ -271,10 +273,10 @@ def _larger(
     scores = (
         np.where([tuple(row) in rows for row in sets.tolist()], inf, estimates) if rows else None
     )
-    return Level(sets, estimates, sqrt(variance), lost=lost, scores=scores)
+    return WeightedItemsets(sets, estimates, sqrt(variance), lost=lost, scores=scores)
 
 
-def part_logs(sets: Itemsets, parts: Level) -> Floats:
+def part_logs(sets: Itemsets, parts: WeightedItemsets) -> Floats:
     """Return the logarithm of the weight of each subset with one item less; all are there: (n,
     size).
     """
@@ -286,7 +288,7 @@ def part_logs(sets: Itemsets, parts: Level) -> Floats:
     return np.array(columns, dtype=np.float64).reshape(sets.shape[1], -1).T
 
 
-def parts_features(sets: Itemsets, levels: Levels) -> Floats:
+def parts_features(sets: Itemsets, levels: WeightedBySize) -> Floats:
     """Return the mean and least logarithm of the items' weights, (n, 2), and of three on their
     subsets': (n, 4).
     """
@@ -297,9 +299,9 @@ def parts_features(sets: Itemsets, levels: Levels) -> Floats:
     return np.column_stack([f(part, axis=1) for part in logs for f in (np.mean, np.min)])
 
 
-def nothing(size: int) -> Level:
+def nothing(size: int) -> WeightedItemsets:
     """Return no itemsets of a size."""
-    return Level(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)
+    return WeightedItemsets(np.empty((0, size), dtype=np.int32), np.empty(0), 1.0)
 
 
 @dataclass(frozen=True)
@@ -314,7 +316,9 @@ class CandidatePool:
     estimates: Floats
 
     @classmethod
-    def of_levels(cls, levels: Levels, sizes: Sequence[int], most: Sequence[int]) -> CandidatePool:
+    def of_levels(
+        cls, levels: WeightedBySize, sizes: Sequence[int], most: Sequence[int]
+    ) -> CandidatePool:
         """Return the most[i] candidates of the highest weights of each size."""
         best = [
             levels.get(size, nothing(size)).best(count)
@@ -360,7 +364,11 @@ class CandidatePool:
         return CandidatePool(sets, self.estimates[places])
 
     def shrunken(
-        self, weights: Floats, variance: float, levels: Levels, counted: Floats | None = None
+        self,
+        weights: Floats,
+        variance: float,
+        levels: WeightedBySize,
+        counted: Floats | None = None,
     ) -> tuple[CandidatePool, Floats]:
         """Return the pool with estimates from noisy weights, (K,), each size by itself, and the
         deviation of each.

@@ -14,10 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import CandidateSource, clipped_weights
-from fim_private.counting.source import Found, ItemSource, KnownItemsets, SupportSource, Universe
+from fim_private.counting.source import (
+    ItemSource,
+    KnownItemsets,
+    SelectedItemset,
+    SupportSource,
+    Universe,
+)
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
-from fim_private.levelwise.discovery import CandidatePool, Level, Levels, found_items, found_levels
+from fim_private.levelwise.discovery import (
+    CandidatePool,
+    WeightedBySize,
+    WeightedItemsets,
+    found_items,
+    found_levels,
+)
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
@@ -148,7 +160,7 @@ class Counted:
 def counted_twice(
     counts: CandidateSource,
     pool: CandidatePool,
-    levels: Levels,
+    levels: WeightedBySize,
     budget: GaussianBudget,
     recipe: Recipe,
     count: int,
@@ -209,7 +221,12 @@ _WITHIN = 1.96
 
 
 def doubtful(
-    counted: Counted, chosen: NDArray[np.intp], levels: Levels, pool: CandidatePool, *, union: bool
+    counted: Counted,
+    chosen: NDArray[np.intp],
+    levels: WeightedBySize,
+    pool: CandidatePool,
+    *,
+    union: bool,
 ) -> NDArray[np.bool_]:
     """Return for each of the itemsets chosen whether it may not be among the most frequent: (n,)
     bool.
@@ -247,7 +264,7 @@ def doubtful(
     return in_doubt[chosen]
 
 
-def _units_of_weight(size: int, pool: CandidatePool, levels: Levels) -> float:
+def _units_of_weight(size: int, pool: CandidatePool, levels: WeightedBySize) -> float:
     """Return about how many units a weight of 1 stands for, at the level of a size: at least 1."""
     for sets, part in pool.parts:
         if sets.shape[1] == size and len(sets):
@@ -285,13 +302,13 @@ def _named(
     codes: NDArray[np.int64],
     pool: CandidatePool,
     in_doubt: NDArray[np.bool_] | None = None,
-) -> list[Found]:
+) -> list[SelectedItemset]:
     """Return the itemsets of a pool with their true supports, the highest estimates first."""
     supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
     names = items.named([codes[row].tolist() for own in pool.sets for row in own.tolist()])
     order = np.argsort(-pool.estimates, kind="stable").tolist()
     return [
-        Found(names[i], int(supports[i]), None if in_doubt is None else bool(in_doubt[i]))
+        SelectedItemset(names[i], int(supports[i]), None if in_doubt is None else bool(in_doubt[i]))
         for i in order
     ]
 
@@ -346,7 +363,7 @@ class Levelwise:
 
     def find(
         self, source: SupportSource, universe: Universe, randomness: Randomness
-    ) -> list[Found]:
+    ) -> list[SelectedItemset]:
         """Return itemsets, the highest estimates first, fewer than `count` where too few were
         found, or stand out.
 
@@ -442,7 +459,7 @@ class LevelwiseThreshold:
 
     def find(
         self, source: SupportSource, universe: Universe, threshold: int, randomness: Randomness
-    ) -> list[Found]:
+    ) -> list[SelectedItemset]:
         """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
         items, recipe = source.items(universe), self.recipe
         codes, named = found_items(items, self.budget, recipe, self.items_delta, randomness)
@@ -459,7 +476,7 @@ class LevelwiseThreshold:
         places = _likely(counted, threshold, deviation, _ITEMS_REACH)
         places = places[np.argsort(-counted.estimates[places], kind="stable")]
         numbers = np.arange(len(places), dtype=np.int32)[:, None]
-        level = Level(numbers, counted.estimates[places], deviation)
+        level = WeightedItemsets(numbers, counted.estimates[places], deviation)
         counts, pool = items.among(codes[places]), CandidatePool((), np.empty(0))
         if self.sizes[0] == 1:
             pool = CandidatePool((level.sets,), level.weights)
@@ -475,7 +492,11 @@ class LevelwiseThreshold:
         return _named(items, counts, codes[places], best)
 
     def _sets(
-        self, counts: CandidateSource, items: Level, threshold: int, randomness: Randomness
+        self,
+        counts: CandidateSource,
+        items: WeightedItemsets,
+        threshold: int,
+        randomness: Randomness,
     ) -> CandidatePool:
         """Return the sets of two items or more that may reach the threshold."""
         recipe, sizes = self.recipe, self._sizes_of_sets
@@ -492,7 +513,7 @@ class LevelwiseThreshold:
         self,
         counts: CandidateSource,
         pool: CandidatePool,
-        levels: Levels,
+        levels: WeightedBySize,
         share: Fraction,
         threshold: int,
         randomness: Randomness,

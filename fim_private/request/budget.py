@@ -12,7 +12,7 @@ from typing import Any
 
 from fim_private.counting.source import (
     Catalogue,
-    Found,
+    SelectedItemset,
     SizedUniverse,
     SupportSource,
     Universe,
@@ -164,7 +164,7 @@ class AllocatedSelection:
 
     def find(
         self, source: SupportSource, randomness: Randomness, threshold: int | None = None
-    ) -> list[Found]:
+    ) -> list[SelectedItemset]:
         """Return the itemsets selected, in order, with true supports. threshold: in units, for
         levelwise.
         """
@@ -185,7 +185,10 @@ class AllocatedSelection:
                 [level for level in levels if level or not nameless], randomness
             )
         )
-        return [Found(None if nameless and not level else next(names), level) for level in levels]
+        return [
+            SelectedItemset(None if nameless and not level else next(names), level)
+            for level in levels
+        ]
 
     def shortfall(self, selections: int = 1) -> int | None:
         """By how many units at most something that was passed over beats what was selected, with 95
@@ -306,7 +309,7 @@ class BudgetAllocation:
 
     def find(
         self, source: SupportSource, randomness: Randomness, threshold: int | None = None
-    ) -> list[Found]:
+    ) -> list[SelectedItemset]:
         """Return the itemsets that its selections find, in order; threshold: in units, if any."""
         return [
             itemset
@@ -335,7 +338,7 @@ class BudgetAllocation:
 
     def published(
         self,
-        found: list[Found],
+        found: list[SelectedItemset],
         randomness: Randomness,
         units: UnitCount | None = None,
         count_others: Callable[[Sequence[tuple[Item, ...]]], Sequence[int]] | None = None,

@@ -36,7 +36,7 @@ from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.noise import Randomness, least_exceeding
 from fim_private.levelwise import discovery, levelwise
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import Level, nothing
+from fim_private.levelwise.discovery import WeightedItemsets, nothing
 from fim_private.levelwise.recipe import (
     OWN_ITEMS,
     OWN_ITEMS_OF_USER,
@@ -722,7 +722,7 @@ def pairs_that_occur(patch: Patch) -> None:
 
     def occurring(
         counts: Any, levels: Any, budget: Any, recipe: Any, randomness: Any, known: Any
-    ) -> Level:
+    ) -> WeightedItemsets:
         items = len(levels[1].sets)
         cells = items * (items - 1) // 2
         if not cells:
@@ -731,7 +731,7 @@ def pairs_that_occur(patch: Patch) -> None:
         found = np.flatnonzero(sums)
         variance = budget.variance(recipe.levels[0], 1, cells)
         weights = gaussian_budget.noisy_weights(sums[found], variance, randomness)
-        return Level(pairs_of(found), weights, math.sqrt(variance))
+        return WeightedItemsets(pairs_of(found), weights, math.sqrt(variance))
 
     patch.setattr(discovery, "_pairs", occurring)
 

@@ -19,7 +19,7 @@ import pytest
 import fim_private as fim
 from fim_private.counting.source import LocalSource
 from fim_private.dp.cost import PrivacyCost
-from fim_private.levelwise.discovery import CandidatePool, Level
+from fim_private.levelwise.discovery import CandidatePool, WeightedItemsets
 from fim_private.levelwise.levelwise import Counted, doubtful
 from fim_private.mechanisms import (
     Exponential,
@@ -55,7 +55,7 @@ def counted_of(pool: CandidatePool, deviation: float) -> Counted:
 
 def levels(
     items: float, pair: float, *, deviation: float = 0.0, weighed: float = 0.0
-) -> dict[int, Level]:
+) -> dict[int, WeightedItemsets]:
     """Nine items and the pairs of the first with all others. Items and pairs up to these weights
     were lost.
     """
@@ -64,17 +64,17 @@ def levels(
         sets(*((0, n) for n in range(1, 9)), size=2),
     )
     return {
-        1: Level(nine, np.array([1000.0] * 9), deviation, lost=items),
-        2: Level(eight, np.array([100.0] * 7 + [50.0]), deviation, weighed, lost=pair),
+        1: WeightedItemsets(nine, np.array([1000.0] * 9), deviation, lost=items),
+        2: WeightedItemsets(eight, np.array([100.0] * 7 + [50.0]), deviation, weighed, lost=pair),
     }
 
 
-def first_pool(found: dict[int, Level], *sizes: int) -> CandidatePool:
+def first_pool(found: dict[int, WeightedItemsets], *sizes: int) -> CandidatePool:
     return CandidatePool.of_levels(found, sizes, [99] * len(sizes))
 
 
 def marks(
-    counted: Counted, chosen: list[int], found: dict[int, Level], *, union: bool = False
+    counted: Counted, chosen: list[int], found: dict[int, WeightedItemsets], *, union: bool = False
 ) -> list[bool]:
     pool = first_pool(found, *(own.shape[1] for own in counted.pool.sets))
     return list(

@@ -14,7 +14,7 @@ from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.counting import list_itemsets
-from fim_private.counting.source import Found
+from fim_private.counting.source import SelectedItemset
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
@@ -147,7 +147,7 @@ def released(
     cost = PrivacyCost(1, 0)
     allocation = BudgetAllocation((), (budget,), cost, min_support=least)
     return allocation.published(
-        [Found((n,), support) for n in range(MANY)], Randomness.seeded(seed), units
+        [SelectedItemset((n,), support) for n in range(MANY)], Randomness.seeded(seed), units
     ).itemsets
 
 
@@ -198,7 +198,7 @@ def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction)
     for seed in range(runs):
 
         def published(support: int, seed: int = seed) -> tuple[Any, Any]:
-            found = [Found((n,), support) for n in range(MANY)]
+            found = [SelectedItemset((n,), support) for n in range(MANY)]
             made = allocation.published(
                 found, Randomness.seeded(seed), UnitCount(3), true_units=units
             )
@@ -231,10 +231,10 @@ def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     share = Share(*SUPPORTS, epsilon=Exact(Fraction(1, 5)))
     allocation = BudgetAllocation((), (share,), PrivacyCost(1, 0), min_support=least)
     found = [
-        Found(("a",), 100),
-        Found(("a", "b"), 100),
-        Found(("a", "b", "c"), 95),
-        Found(("d",), 2),
+        SelectedItemset(("a",), 100),
+        SelectedItemset(("a", "b"), 100),
+        SelectedItemset(("a", "b", "c"), 95),
+        SelectedItemset(("d",), 2),
     ]
     sizes = set()
     for seed in range(60):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.reading.labels import Item
-from fim_private.spectrum import SupportSpectrum, Wanted, union
+from fim_private.spectrum import LevelDraws, SupportSpectrum, union
 
 
 @given(st.lists(st.integers(1, 10**20), max_size=40))
@@ -82,7 +82,9 @@ def test_supports_alone_cannot_be_named() -> None:
 def test_naming_passes_support_multiplicity_and_number_to_the_sampler() -> None:
     calls = []
 
-    def sampler(wanted: Sequence[Wanted], randomness: Randomness) -> list[list[tuple[Item, ...]]]:
+    def sampler(
+        wanted: Sequence[LevelDraws], randomness: Randomness
+    ) -> list[list[tuple[Item, ...]]]:
         calls.append((list(wanted), randomness))
         return [
             [(f"{support}", f"{place}") for place in range(number)] for support, _, number in wanted
@@ -114,7 +116,9 @@ def test_without_takes_itemsets_away(size: int | None) -> None:
 
 
 def test_union_adds_up_levels_and_names_from_each_part() -> None:
-    def named(label: str) -> Callable[[Sequence[Wanted], Randomness], list[list[tuple[Item, ...]]]]:
+    def named(
+        label: str,
+    ) -> Callable[[Sequence[LevelDraws], Randomness], list[list[tuple[Item, ...]]]]:
         return lambda wanted, _: [
             [(label, s, place) for place in range(number)] for s, _, number in wanted
         ]

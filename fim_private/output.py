@@ -20,6 +20,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from fim_private.display import command_line, in_braces, item_name, printable
+from fim_private.dp.accountant import Step
 from fim_private.dp.cost import least_in_words, most_in_words, rounded_up
 from fim_private.errors import Marked, ParameterError, parameter
 from fim_private.learning.voting import Vote
@@ -36,7 +37,7 @@ from fim_private.release.changes import Changes
 from fim_private.release.chart import of_matplotlib
 from fim_private.release.release import Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_table
-from fim_private.request.budget import Share, parts_in_words
+from fim_private.request.plan import shares_in_words, step_in_words
 from fim_private.request.supports import NoiseKind
 from fim_private.whole_files import staged
 
@@ -368,14 +369,14 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[Text]
             if share < _HIGH_SHARE
             else []
         )
-        if request.min_support is not None:
+        if request.target.min_support is not None:
             changes.append("a larger --min-support")
-        elif request.top > 1:
+        elif request.target.top > 1:
             changes.append("a smaller --top")
         if request.budget.loss < LARGEST_EPSILON:
             changes.append(
                 f"a larger --epsilon (up to {LARGEST_EPSILON})"
-                if request.rho is None
+                if request.budget.rho is None
                 else "a larger --rho"
             )
         changes.append(f"or more {release.privacy_unit}s")
@@ -427,19 +428,19 @@ def _remarks(release: Release) -> Iterator[str]:
         )
 
 
-def _split(shares: tuple[Share, ...]) -> str:
+def _split(shares: tuple[Step, ...]) -> str:
     normal = sum(share.mu_squared or 0 for share in shares)
     concentrated = sum(share.rho or 0 for share in shares)
     if not (normal or concentrated):
         return "; ".join(
             (
-                f"{share.in_words}: ε = {least_in_words(share.epsilon or 0)}, δ = "
+                f"{step_in_words(share)}: ε = {least_in_words(share.epsilon or 0)}, δ = "
                 f"{least_in_words(share.delta or 0)}"
             )
             for share in shares
         )
     of_each = ", ".join(
-        f"{100 * float(share):.1f} % for {what}" for what, share in parts_in_words(shares).items()
+        f"{100 * float(share):.1f} % for {what}" for what, share in shares_in_words(shares).items()
     )
     whole = f"ρ = {least_in_words(concentrated)} of zero-concentrated privacy"
     if normal:

@@ -15,11 +15,11 @@ from typing import Any
 import fim_private as fim
 from benchmarks.spark.generated_baskets import expected_support
 from fim_private.counting import Effort
-from fim_private.mining.engines import LOCAL as LOCAL_ENGINE
-from fim_private.mining.engines import SPARK as SPARK_ENGINE
-from fim_private.mining.engines import Engine
 from fim_private.reading.options import Options
-from fim_private.request.request import Scope
+from fim_private.request.scope import Scope
+from fim_private.run.engines import LOCAL as LOCAL_ENGINE
+from fim_private.run.engines import SPARK as SPARK_ENGINE
+from fim_private.run.engines import Engine
 from fim_private.spark.dataframes import session
 from fim_private.spectrum import Level
 

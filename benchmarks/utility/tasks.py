@@ -37,6 +37,7 @@ from fim_private.counting.source import (
     Universe,
     UnknownUniverse,
 )
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import (
     Distance,
@@ -50,9 +51,12 @@ from fim_private.mechanisms import (
 from fim_private.mechanisms.exponential import ExponentialWeights
 from fim_private.mechanisms.top_k import TopK
 from fim_private.mining.mine import mine
-from fim_private.request.budget import BudgetAllocation, allocate, allocation_of
-from fim_private.request.request import MiningOptions
+from fim_private.request.allocation import checked_plan, plan_of
+from fim_private.request.groups import Promise, PublicFacts, Target
+from fim_private.request.plan import Plan
+from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
+from fim_private.run import outcome
 from fim_private.spectrum import SupportSpectrum
 
 # Mechanisms that are run as they are shipped.
@@ -93,23 +97,26 @@ def run(asked: Asked, entry: str, count: int, seeds: list[int]) -> Releases:
     spec = registry.spec_named(mechanism)
     universe: Universe = Catalogue(transactions(asked.source).vocabulary) if listed else NOT_LISTED
     share = spec.supports_share(asked.neighbors) if has_supports else None
-    wanted: dict[str, Any] = {"sizes": asked.sizes, "top": count, "union": len(asked.sizes) > 1}
-    public: dict[str, Any] = {"universe": universe, "by_user": asked.source.by_user}
-    options = MiningOptions(
-        spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public
+    request = Request(
+        Target(asked.sizes, count, union=len(asked.sizes) > 1),
+        PublicFacts(universe),
+        Promise(PrivacyBudget(epsilon, delta), asked.neighbors, asked.source.by_user),
+        spec,
+        supports_share=share,
     )
-    allocation, units = allocation_of(options), transactions(asked.source).units
+    plan, units = checked_plan(request), transactions(asked.source).units
     true = np.full((len(seeds), count), ABSTAINED, dtype=np.int64)
     noisy = np.zeros((len(seeds), count))
     for trial, seed in enumerate(seeds):
         randomness = Randomness.seeded(seed)
-        found = allocation.find(data, randomness)
-        supports = {one.items: one.support for one in found}
-        for place, each in enumerate(
-            allocation.published(found, randomness, true_units=units).itemsets
-        ):
-            true[trial, place] = supports[each.items]
-            noisy[trial, place] = supports[each.items] if each.support is None else each.support
+        selected = outcome.select(plan, data, randomness)
+        supports = {itemset.items: itemset.support for itemset in selected}
+        published = outcome.publish(plan, selected, randomness, true_units=units)
+        for place, itemset in enumerate(published.itemsets):
+            true[trial, place] = supports[itemset.items]
+            noisy[trial, place] = supports[itemset.items]
+            if itemset.support is not None:
+                noisy[trial, place] = itemset.support
     return Releases(true, noisy)
 
 
@@ -208,14 +215,14 @@ def simulated(
     """Return simulated releases of one of our mechanisms, and for a single itemset what is known
     exactly.
     """
-    allocation = allocate(_options(asked, mechanism, count))
-    found, exact = _picks(allocation, levels_for(asked.source, asked.sizes), count, trials, seed)
+    plan = plan_of(_request(asked, mechanism, count))
+    found, exact = _picks(plan, levels_for(asked.source, asked.sizes), count, trials, seed)
     rng = np.random.default_rng([seed, _SUPPORTS])
-    noise = _noise(allocation, (found != ABSTAINED).sum(axis=1), count, rng)
+    noise = _noise(plan, (found != ABSTAINED).sum(axis=1), count, rng)
     return Releases(found, found + noise), exact
 
 
-def _options(asked: Asked, mechanism: str, count: int) -> MiningOptions:
+def _request(asked: Asked, mechanism: str, count: int) -> Request:
     items = transactions(asked.source).vocabulary
     universe: Universe = UnknownUniverse()
     cap = None
@@ -228,18 +235,20 @@ def _options(asked: Asked, mechanism: str, count: int) -> MiningOptions:
         cap = next(cap for cap in CAPS if cap >= longest)
     spec = registry.spec_named(mechanism.split(",")[0])
     share, (epsilon, delta) = spec.supports_share(asked.neighbors), asked.budget
-    wanted: dict[str, Any] = {"sizes": asked.sizes, "top": count, "union": True, "keep_all": True}
-    public: dict[str, Any] = {"universe": universe, "max_basket": cap}
-    return MiningOptions(
-        spec, epsilon, delta, asked.neighbors, **wanted, supports_share=share, **public
+    return Request(
+        Target(asked.sizes, count, union=True, keep_all=True),
+        PublicFacts(universe, max_basket=cap),
+        Promise(PrivacyBudget(epsilon, delta), asked.neighbors),
+        spec,
+        supports_share=share,
     )
 
 
 def _picks(
-    allocation: BudgetAllocation, levels: Levels, count: int, trials: int, seed: int
+    plan: Plan, levels: Levels, count: int, trials: int, seed: int
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the supports selected in each trial, and for a single one what is known exactly."""
-    [selection] = allocation.selections
+    [selection] = plan.selections
     assert isinstance(selection.run, TopK), "it is not simulated: see runs.py"
     universe, size = selection.universe, None
     if isinstance(universe, Catalogue):
@@ -281,14 +290,14 @@ def _simulated(
 
 
 def _noise(
-    allocation: BudgetAllocation, released: NDArray[np.int64], count: int, rng: np.random.Generator
+    plan: Plan, released: NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return the noise of each trial's supports, which depends on how many were released, (trials,
     k).
     """
     values = np.zeros((len(released), count))
     for number in np.unique(released[released > 0]):
-        noise = allocation.noise(int(number))
+        noise = plan.noise(int(number))
         assert noise is not None
         shape = int((released == number).sum()), count
         if noise.kind is NoiseKind.LAPLACE:

@@ -5,6 +5,7 @@ parameters   Privacy parameters, checked and exact; what promises little; lists 
 cost         What a mechanism costs, as exact numbers, and how they are written.
 charge       What a release is charged with before it is made, and the account that it is charged
              to.
+accountant   What the steps of a plan spend together, and the sums of a ledger.
 composition  What many private steps cost together: zCDP, Gaussian privacy, and the budget of a
              release.
 bounds       Certified bounds of the few transcendental numbers that decide a release.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fim_private.dp.composition import of_units
+from fim_private.dp.accountant import cost_of_units, zcdp_of_cost
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words, rounded_down
 from fim_private.dp.parameters import exact_neighbors, short
 from fim_private.errors import ParameterError, parameter, shown
@@ -66,10 +66,10 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
     """Return in words what it means for a user of many units, each of one such period, that so much
     is spent on each.
 
-    apart: as `composition.of_units` has it.
+    apart: as in `accountant.cost_of_units`.
     """
     units = PERIODS_A_YEAR[per]
-    whole = of_units(cost, zcdp, units, apart=apart)
+    whole = cost_of_units(cost, zcdp, units, apart=apart)
     return (
         f"One {per} of a user is protected, not the user for good. A user who buys in {units} "
         f"{per}s, with as much "
@@ -211,16 +211,9 @@ def charge_list(
     protected = unit or account.privacy_unit or UNITS[0]
     parameters = {name: _plain(value) for name, value in asked.items() if value is not None}
     parameters["unit"] = protected
-    if rho is None:
-        rho = Fraction(cost.epsilon) ** 2 / 2
+    zcdp = zcdp_of_cost(cost) if rho is None else ZcdpCost(rho, cost.delta)
     charge = Charge(
-        command,
-        dataset,
-        protected,
-        str(exact_neighbors(neighbors)),
-        cost,
-        ZcdpCost(rho, cost.delta),
-        parameters,
+        command, dataset, protected, str(exact_neighbors(neighbors)), cost, zcdp, parameters
     )
     account.charge(charge)
 

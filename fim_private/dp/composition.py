@@ -114,25 +114,6 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     return Fraction(_TWELVE_UP.plus(max(total, Decimal(repr(EPSILON_RANGE[0])))))
 
 
-def of_units(cost: PrivacyCost, zcdp: ZcdpCost | None, units: int, *, apart: bool) -> PrivacyCost:
-    """Return what protects somebody who is ``units`` units, with this spent of each
-    (docs/privacy.md, Theorem 30).
-
-    apart: whether no release has two of them: then their costs add up, and in zCDP, too.
-    """
-    epsilon, delta = units * Fraction(cost.epsilon), units * Fraction(cost.delta)
-    if not apart:  # δ (1 + e^ε + … + e^((units-1)ε))
-        growth = growth_bound(Fraction(cost.epsilon)) if epsilon < 700 else None
-        terms = (
-            None if growth is None else sum((growth**power for power in range(units)), Fraction(0))
-        )
-        grown = Fraction(cost.delta > 0) if terms is None else terms * cost.delta
-        return PrivacyCost(epsilon, min(Fraction(1), grown))
-    if zcdp is not None and delta > (naming := units * zcdp.delta) and delta < 1:
-        epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, (delta - naming) / (1 - naming)))
-    return PrivacyCost(epsilon, min(Fraction(1), delta))
-
-
 def root_below(value: Fraction) -> Fraction:
     """Return the largest rational of 12 significant decimal digits that is at most √value, for
     value > 0.

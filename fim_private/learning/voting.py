@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -15,38 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.counting.source import counter_for
+from fim_private.counting.source import LocalSource, counter_for
 from fim_private.display import printable
-from fim_private.dp.charge import Charged, account_of
-from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.accountant import Choices, Step, StepComposition
+from fim_private.dp.charge import Charged
+from fim_private.dp.composition import PrivacyBudget
+from fim_private.dp.cost import PrivacyCost, at_least
 from fim_private.dp.noise import Randomness, uniform_integers
 from fim_private.dp.parameters import (
     Neighbors,
-    cautions,
-    cautions_of_units,
     check_function,
-    chosen_units_show,
     exact_delta,
     exact_epsilon,
     exact_neighbors,
     whole_number,
 )
-from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
 from fim_private.options import VoteOptions, filled, takes
-from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
-from fim_private.reading.options import reading_of
-from fim_private.reading.purchases import is_query, read_parts
 from fim_private.reading.transactions import Transactions
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA
 from fim_private.release.words import NOT_INDEPENDENCE, braces
-from fim_private.request.budget import pending_charge, rows_asked, unit_columns
-from fim_private.request.request import ReadBy, Scope, counts_users, read_by
+from fim_private.request.plan import Plan
+from fim_private.request.scope import Scope
 from fim_private.request.supports import exact_share
+from fim_private.run.charging import Spending
+from fim_private.run.run import Run
 from fim_private.spectrum import SupportSpectrum
 
 # A block with more itemsets to compare than this has no vote: to list them would take too much
@@ -545,25 +543,21 @@ class _Election:
         return cls(question, named, blocks, votes, progress, mechanism, neighbors)
 
     @property
+    def plan(self) -> Plan:
+        """The plan of the vote: one choice, whose odds change by e^ε at most."""
+        cost = self.mechanism.cost
+        budget = PrivacyBudget(Fraction(cost.epsilon), Fraction(cost.delta))
+        choice = Choices(1, Fraction(cost.epsilon), bounded_range=True)
+        step = Step("vote", (), Fraction(1), cost.epsilon, cost.delta, choices=choice)
+        return Plan((step,), budget, StepComposition.BASIC)
+
+    @property
     def recorded(self) -> dict[str, Any]:
         """What a ledger records of it: nothing of a question without a name."""
         counts = {"blocks": self.blocks, "votes": self.votes}
         if self.named is None:
             return counts
         return self.named._recorded(at_least) | counts
-
-    def scope(self, values: dict[str, Any], choices: ReadBy, *, by_user: bool) -> Scope:
-        """Return which purchases count. It reads the list of the items that are left out."""
-        return Scope.of(
-            exclude=values["exclude"],
-            min_basket=values["min_basket"],
-            together=values["together"],
-            by_user=by_user,
-            rules=isinstance(self.named, _OfPairs),
-            query=choices.query,
-            fold_case=choices.fold_case,
-            time_format=choices.time_format,
-        )
 
     def check_lifts(self, scope: Scope, unit: str) -> None:
         """Raise ParameterError if it is about lifts, and there 1 is not independence."""
@@ -590,60 +584,38 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     """Return what `vote` answers, with the guarantee of it. `stacklevel` is that of warnings."""
     values = filled("vote", VoteOptions, given)
     election = _Election.of(question, values)
-    cost = election.mechanism.cost
-    randomness = Randomness.of_seed(values["seed"])
-    account = account_of(values["ledger"], values["dataset"], private=randomness.private)
-    reading = reading_of(values)
-    by_user = counts_users(data, values)
-    public_unit = "user" if by_user else "basket"
-    check_query(data, reading.query)
-    reading = replace(reading, from_query=is_query(data, reading))
-    choices = read_by(data, reading)
-    with held_to(reading.memory):
-        scope = election.scope(values, choices, by_user=by_user)
-    election.check_lifts(scope, public_unit)
-    replaces_one = election.neighbors == Neighbors.REPLACE_ONE
-    chooses_units = scope.chooses_units(choices.where)
-    units_are_public = replaces_one and not chooses_units
-    charge = pending_charge(
-        account,
+    run = Run(data, values)
+    with held_to(run.reading.memory):
+        scope = run.scope(exclude=values["exclude"], rules=isinstance(election.named, _OfPairs))
+    election.check_lifts(scope, run.unit)
+    plan = election.plan
+    spending = Spending(
         command="vote",
-        dataset=values["dataset"],
-        by_user=by_user,
         neighbors=election.neighbors,
-        cost=cost,
-        # one bounded-range choice: Theorem 8
-        zcdp=ZcdpCost(Fraction(cost.epsilon) ** 2 / 8, cost.delta),
-        parameters=election.recorded | rows_asked(data, reading, scope),
-        unit_columns=unit_columns(data, reading),
+        cost=plan.cost,
+        entry_cost=plan.cost,
+        entry_zcdp=plan.zcdp,
+        rho=None,
+        parameters=election.recorded,
     )
-    if randomness.private:
-        warn(cautions(cost), stacklevel=stacklevel)
-        if replaces_one and chooses_units:
-            warn([chosen_units_show(public_unit)], stacklevel=stacklevel)
-    (read,) = read_parts(data, reading)
-    purchases = scope.applied(read).united()
-    scope = scope.read_from(read.read_as)
-    unit = "user" if purchases.by_user else "basket"
-    charged = None if charge is None else charge(unit)
-    if randomness.private:
-        if read.read_as is not None:
-            warn(read.read_as.cautions(), stacklevel=stacklevel)
-        if units_are_public:
-            warn(cautions_of_units(cost, purchases.units, unit), stacklevel=stacklevel)
-    ballots = election.hold(purchases, randomness)
+    with run.charged(spending, scope, stacklevel=stacklevel + 2) as ((opened,), charged):
+        assert isinstance(opened.source, LocalSource)
+        purchases = opened.source.transactions.united()
+        ballots = election.hold(purchases, run.randomness)
+    replaces_one = election.neighbors == Neighbors.REPLACE_ONE
+    units_are_public = replaces_one and not scope.chooses_units(run.where)
     return Vote(
-        answer=ballots.choose(election.mechanism, randomness),
+        answer=ballots.choose(election.mechanism, run.randomness),
         question=election.named,
         blocks=election.blocks,
         votes=election.votes,
         mechanism=election.mechanism,
         neighbors=election.neighbors,
-        privacy_unit=unit,
-        private=randomness.private,
+        privacy_unit="user" if purchases.by_user else "basket",
+        private=run.randomness.private,
         units=purchases.units if units_are_public else None,
         missing_user=purchases.missing_user,
         where=purchases.where,
-        scope=scope,
+        scope=opened.scope,
         charged=charged,
     )

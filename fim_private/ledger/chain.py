@@ -14,14 +14,13 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
+from fim_private.dp.accountant import SUMS, Reach, sums_of
 from fim_private.dp.charge import Span
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1
-# What entries add up: (ε, δ), and ρ and δ of zero-concentrated privacy.
-SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
 # What reading a record raises that was edited, or is damaged.
 NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -122,11 +121,6 @@ class Terms:
         return terms
 
 
-# What decides which unit is of which day: entries that differ in it add up.
-Partition = tuple[str, tuple[str, ...], str | None]
-Reach = tuple[Partition, int, int]
-
-
 # What the record of every entry has, beside the sums.
 _PLAIN = (
     "number",
@@ -166,13 +160,7 @@ class Entry:
     @property
     def sums(self) -> dict[str, Exact]:
         """What it adds to the ledger, by the names of SUMS."""
-        return dict(
-            zip(
-                SUMS,
-                (self.cost.epsilon, self.cost.delta, self.zcdp.rho, self.zcdp.delta),
-                strict=True,
-            )
-        )
+        return sums_of(self.cost, self.zcdp)
 
     @property
     def reach(self) -> Reach | None:
@@ -250,61 +238,6 @@ class Entry:
 @lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again
 def _costs(epsilon: str, delta: str, rho: str, zcdp_delta: str) -> tuple[PrivacyCost, ZcdpCost]:
     return PrivacyCost(read(epsilon), read(delta)), ZcdpCost(read(rho), read(zcdp_delta))
-
-
-# What entries have spent of the units that they reach, by the names of SUMS.
-Spent = Mapping[Reach | None, Mapping[str, Fraction]]
-_NOTHING = dict.fromkeys(SUMS, Fraction(0))
-
-
-def added(spent: Spent, entries: Iterable[Entry]) -> Spent:
-    """Return what is spent with more entries."""
-    found = dict(spent)
-    for entry in entries:
-        before = found.get(entry.reach, _NOTHING)
-        found[entry.reach] = {
-            name: before[name] + Fraction(more) for name, more in entry.sums.items()
-        }
-    return found
-
-
-def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
-    """Return the most that is spent of one unit, or of one that such a reach has (docs/privacy.md,
-    Theorem 29).
-
-    In each partition a unit has one day, so that only what reaches that day adds up.
-    """
-    total = dict(spent.get(None, _NOTHING))
-    low, high = at[1:] if at is not None else (0, 0)
-    partitions: dict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]] = {}
-    for reach, sums in spent.items():
-        if reach is None:
-            continue
-        partition, first, last = reach
-        if at is not None and at[0] == partition:
-            first, last = max(first, low), min(last, high)
-        if first <= last:
-            partitions.setdefault(partition, []).append((first, last, sums))
-    for stretches in partitions.values():
-        for name, most in _peaks(stretches).items():
-            total[name] += most
-    return total
-
-
-def _peaks(stretches: Iterable[tuple[int, int, Mapping[str, Fraction]]]) -> dict[str, Fraction]:
-    """Return the largest sum on any one day, of stretches with their first and last day."""
-    changes = [
-        (day, sign, sums)
-        for first, last, sums in stretches
-        for day, sign in ((first, 1), (last + 1, -1))
-    ]
-    now, most = dict(_NOTHING), dict(_NOTHING)
-    # what ends, before what begins
-    for _, sign, sums in sorted(changes, key=lambda change: change[:2]):
-        for name in SUMS:
-            now[name] += sign * sums[name]
-            most[name] = max(most[name], now[name])
-    return most
 
 
 def verified_chain(

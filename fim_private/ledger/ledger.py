@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from uuid import uuid4
 
 from fim_private.display import Table
+from fim_private.dp.accountant import SUMS, Reach, Spent, added, most_spent
 from fim_private.dp.charge import UNITS, Charge, Charged, Left, of_many
-from fim_private.dp.composition import root_below, zcdp_epsilon, zcdp_rho
+from fim_private.dp.composition import PrivacyBudget, root_below, zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import (
     Exact,
     PrivacyCost,
@@ -36,15 +37,10 @@ from fim_private.ledger import storage
 from fim_private.ledger.chain import (
     NO_RECORD,
     SCHEMA,
-    SUMS,
     Composition,
     Entry,
-    Reach,
-    Spent,
     Terms,
-    added,
     hashed,
-    most_spent,
     read,
     verified_chain,
     written,
@@ -104,13 +100,13 @@ class Statement:
             hash=hash,
             first=first,
             unit_columns=columns,
-            by_reach=added(self.by_reach, every),
+            by_reach=added(self.by_reach, ((entry.reach, entry.sums) for entry in every)),
             entries=(),
         )
 
     @cached_property
     def spent(self) -> dict[str, Fraction]:
-        """The most that was spent of any one unit, by the names of `chain.SUMS`."""
+        """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
         return most_spent(self.by_reach)
 
     @property
@@ -836,7 +832,7 @@ def _exact_limits(epsilon: Any, delta: Fraction, rho: Any) -> tuple[Fraction, Fr
     # Half of δ is for naming what only one unit has; the rest converts ρ (docs/privacy.md, Theorem
     # 18).
     naming_delta = delta / 2
-    rest_of_delta = (delta - naming_delta) / (1 - naming_delta)
+    rest_of_delta = PrivacyBudget(None, delta).conversion(naming_delta)
     if rho is None:
         exact = exact_epsilon(epsilon)
         return exact, zcdp_rho(exact, rest_of_delta), naming_delta

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from fim_private.dp.accountant import SUMS, Reach, Spent
 from fim_private.errors import FimPrivateError, LedgerError, OutputError, no_ledger, shown
-from fim_private.ledger.chain import NO_RECORD, SUMS, Reach, Spent
+from fim_private.ledger.chain import NO_RECORD
 from fim_private.whole_files import put_in_place, staged, sync_folder
 
 if TYPE_CHECKING:

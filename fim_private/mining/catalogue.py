@@ -15,7 +15,6 @@ import pyarrow.parquet
 
 from fim_private.dp.parameters import flag
 from fim_private.errors import DataError, ParameterError, parameter, shown, warn
-from fim_private.mining.engines import LOCAL, Run
 from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
 from fim_private.reading.labels import Item, Vocabulary
 from fim_private.reading.options import DIALECT
@@ -28,6 +27,8 @@ from fim_private.reading.purchases import (
 from fim_private.release.forms import METADATA, PARQUET_ENDINGS
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Listed, names_of
+from fim_private.run.engines import LOCAL
+from fim_private.run.run import Run
 from fim_private.spark.dataframes import is_dataframe
 
 
@@ -99,7 +100,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
                 f"{name} is a release without items; give one that has some, or a list of items"
             )
         warn_of_seed(run, release, "catalogue")
-        vocabulary = read_catalogue([*items], fold_case=run.fold_case)
+        vocabulary = read_catalogue([*items], fold_case=run.choices.fold_case)
         return vocabulary, Listed(len(vocabulary), source, release=True)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
@@ -108,7 +109,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             catalogue,
             ListColumns(item, label),
             query=named.get("catalogue_query"),
-            fold_case=run.fold_case,
+            fold_case=run.choices.fold_case,
         )
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
@@ -125,7 +126,7 @@ def warn_of_seed(run: Run, release: Release | SegmentedRelease, name: str) -> No
     """Warn where what is to be public comes from a release that was not private."""
     if run.randomness.private and not release.private:
         seeded = f"{parameter(name)} is a release that was made with a seed, and so is not private"
-        warn([f"{seeded}: that does not make its items public"], stacklevel=4)
+        warn([f"{seeded}: that does not make its items public"], stacklevel=5)
 
 
 def _is_same(data: Any, catalogue: Any) -> bool:

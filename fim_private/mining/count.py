@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Unpack
 
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
 from fim_private.errors import ParameterError, parameter
-from fim_private.mining.engines import Run
 from fim_private.mining.given import given_itemsets
 from fim_private.options import EPSILON, CountOptions, filled, takes
 from fim_private.periods import KINDS
 from fim_private.reading.memory import held_to
 from fim_private.release.release import GIVEN, Release
-from fim_private.request.budget import Published, allocate_given, estimated, released
+from fim_private.request.allocation import plan_of_given
+from fim_private.request.groups import Promise
 from fim_private.request.itemsets import supports_of
+from fim_private.run.charging import Spending
+from fim_private.run.outcome import Outcome, estimated, released, unit_count
+from fim_private.run.run import Run
 
 
 @takes(CountOptions)
@@ -55,37 +59,53 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     run = Run(data, asked)
     scope = run.scope()
     with held_to(run.reading.memory):
-        given = given_itemsets(itemsets, fold_case=run.fold_case)
-    number, with_units = len(given.itemsets), flag("count", asked["count"])
+        given = given_itemsets(itemsets, fold_case=run.choices.fold_case)
     budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=EPSILON)
-    relation = exact_neighbors(asked["neighbors"])
-    two = relation == Neighbors.ADD_REMOVE
-    public = not two and not scope.chooses_units(run.where)
-    allocated = allocate_given(
-        budget, given.sizes, number, count=with_units and not public, two=two
+    with_count = flag("count", asked["count"])
+    neighbors = exact_neighbors(asked["neighbors"])
+    promise = Promise(budget, neighbors, run.by_user, scope.chooses_units(run.where))
+    number = len(given.itemsets)
+    plan = plan_of_given(
+        budget,
+        given.sizes,
+        number,
+        with_count=with_count and not promise.units_are_public,
+        joint_noise=neighbors == Neighbors.ADD_REMOVE,
     )
-    noise = allocated.noise(number)
+    noise = plan.noise(number)
     assert noise is not None
-    # How many itemsets, and not which.
-    parameters: dict[str, object] = {"itemsets": number}
-    if not with_units:
-        parameters["count"] = False
-    if budget.rho:
-        parameters["rho"] = at_least(budget.rho)
-    recorded: Any = {"zcdp": allocated.concentrated, "parameters": parameters}
-    with run.charged("count", scope, allocated.cost, relation, rho=budget.rho, **recorded) as (
-        (opened,),
-        charged,
-    ):
+    spending = Spending(
+        command="count",
+        neighbors=neighbors,
+        cost=plan.cost,
+        entry_cost=plan.cost,
+        entry_zcdp=plan.zcdp,
+        rho=budget.rho,
+        parameters=_recorded(number, budget, with_count=with_count),
+    )
+    with run.charged(spending, scope) as ((opened,), charged):
         source = opened.source
-        units = allocated.units(source, run.randomness, public=public)
-        values, units = released(
+        units = unit_count(plan, source, run.randomness, public=promise.units_are_public)
+        noisy, units = released(
             supports_of(given, source), noise, run.randomness, units, source.units
         )
-    published = Published(tuple(estimated(given.itemsets, values, noise, units)), noise, units)
-    own: Any = {"mechanism": GIVEN, "sizes": given.sizes, "neighbors": relation, "charged": charged}
+    published = Outcome(tuple(estimated(given.itemsets, noisy, noise, units)), noise, units)
     release = run.release(
-        opened, allocated, published, **own, abstained=False, top=number, union=True
+        opened, plan, published, mechanism=GIVEN, sizes=given.sizes, neighbors=neighbors
     )
-    run.warn_of_units(allocated.cost, [release])
+    release = replace(release, top=number, union=True, charged=charged)
+    if release.noisy_units is not None:
+        run.warn_of_noisy_units(
+            plan.cost, [release.noisy_units], release.scope, release.privacy_unit
+        )
     return release
+
+
+def _recorded(number: int, budget: PrivacyBudget, *, with_count: bool) -> dict[str, object]:
+    """Return what a ledger records of a count: how many itemsets, and not which."""
+    recorded: dict[str, object] = {"itemsets": number}
+    if not with_count:
+        recorded["count"] = False
+    if budget.rho:
+        recorded["rho"] = at_least(budget.rho)
+    return recorded

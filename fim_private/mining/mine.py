@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
-from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.accountant import cost_of_segments
+from fim_private.dp.cost import ZcdpCost
 from fim_private.dp.parameters import flag
 from fim_private.errors import ParameterError, PrivacyWarning, parameter
 from fim_private.mining.catalogue import (
@@ -18,7 +18,6 @@ from fim_private.mining.catalogue import (
     public_items,
     warn_of_seed,
 )
-from fim_private.mining.engines import SQL, DryRun, Opened, Run
 from fim_private.mining.given import given_itemsets
 from fim_private.options import (
     MineOptions,
@@ -33,10 +32,15 @@ from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import segments_of
 from fim_private.release.release import Release, SegmentedRelease
-from fim_private.request.budget import BudgetAllocation, allocation_of
-from fim_private.request.budget import asked as asked_of
+from fim_private.request.allocation import checked_plan
 from fim_private.request.itemsets import GivenItemsets, KnownFrom, supports_of
-from fim_private.request.request import MiningOptions, checked_options
+from fim_private.request.plan import Plan
+from fim_private.request.request import Request, recorded_request, request_of
+from fim_private.request.scope import Scope
+from fim_private.run import outcome
+from fim_private.run.charging import Spending
+from fim_private.run.engines import SQL, DryRun, Opened
+from fim_private.run.run import Run
 
 
 @overload
@@ -110,38 +114,98 @@ def mine(
     >>> mine(baskets, size=2, seed=1)[0].items
     ('bread', 'butter')
     """
+    prepared = _prepared(data, by, segments, max_segments, periods, options)
+    run, request, plan = prepared.run, prepared.request, prepared.plan
+    with run.charged(prepared.spending, prepared.scope) as (opened, charged):
+        releases = [_release(run, request, plan, segment) for segment in opened]
+    cost = prepared.spending.cost
+    first = releases[0]
+    noisy_units = [one.noisy_units for one in releases if one.noisy_units is not None]
+    run.warn_of_noisy_units(cost, noisy_units, first.scope, first.privacy_unit)
+    if run.reading.parts is None:
+        return replace(first, charged=charged)
+    return SegmentedRelease(tuple(releases), cost, prepared.stated_zcdp, charged)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """All that is decided before purchases are read.
+
+    Attributes:
+        run: The call.
+        scope: Which purchases count.
+        request: What is asked for of each segment.
+        plan: The plan for each segment.
+        spending: What all segments spend together, and what the ledger records.
+        stated_zcdp: What all segments spend in zCDP, if the budget was given as ρ.
+    """
+
+    run: Run
+    scope: Scope
+    request: Request
+    plan: Plan
+    spending: Spending
+    stated_zcdp: ZcdpCost | None
+
+
+def _prepared(
+    data: Any, by: Any, segments: Any, max_segments: Any, periods: Any, options: MineOptions
+) -> _Prepared:
+    """Check all options of `mine`, and plan. Lists of items are read, purchases are not."""
     asked = filled("mine", MineOptions, options) | {"periods": periods}
     run = Run(data, asked, segments_of(by, segments, max_segments))
-    parts = run.reading.parts
     with held_to(run.reading.memory):
         scope = run.scope(exclude=asked["exclude"], rules=flag("rules", asked["rules"]), by=by)
-        if (public := public_items(run)) is not None:
+        public = public_items(run)
+        if public is not None:
             asked["catalogue"], listed = public
             scope = replace(scope, catalogue=listed)
         if asked["known"] is not None:
             asked["known"], known_from = _known(run)
             scope = replace(scope, known_from=known_from)
         own: Any = {name: asked[name] for name in options_of(RequestOptions)}
-        request = checked_options(by_user=run.by_user, scope=scope, where=run.where, **own)
-    most = 1 if parts is None else parts.most
-    part = request.part(most)
-    allocation = allocation_of(part)
-    cost, zcdp = _cost_of(request, allocation, most)
-    recorded: dict[str, Any] = {"zcdp": zcdp, "parameters": asked_of(request, scope)}
-    # each period is an entry of its own
-    if run.reading.times is not None and run.reading.times.each:
-        recorded |= {"each": allocation.cost, "zcdp": allocation.concentrated}
-    with run.charged("mine", scope, cost, request.neighbors, rho=request.rho, **recorded) as (
-        read,
-        charged,
-    ):
-        releases = [_release(run, part, allocation, one) for one in read]
-    run.warn_of_units(cost, releases)
-    if parts is None:
-        return replace(releases[0], charged=charged)
-    return SegmentedRelease(
-        tuple(releases), cost, zcdp if request.rho is not None else None, charged
+        whole = request_of(by_user=run.by_user, scope=scope, where=run.where, **own)
+    most_segments = 1 if run.reading.parts is None else run.reading.parts.most
+    request = whole.divided_among(most_segments)
+    plan = checked_plan(request)
+    cost, zcdp = cost_of_segments(plan.cost, plan.zcdp, most_segments, whole.budget)
+    spending = Spending(
+        command="mine",
+        neighbors=request.promise.neighbors,
+        cost=cost,
+        entry_cost=cost,
+        entry_zcdp=zcdp,
+        rho=whole.budget.rho,
+        parameters=recorded_request(whole, scope),
     )
+    times = run.reading.times
+    if times is not None and times.each:  # each period is an entry of its own
+        spending = replace(spending, entry_cost=plan.cost, entry_zcdp=plan.zcdp)
+    stated_zcdp = None if whole.budget.rho is None else zcdp
+    return _Prepared(run, scope, request, plan, spending, stated_zcdp)
+
+
+def planned(
+    data: Any,
+    *,
+    by: str | None = None,
+    segments: Any = None,
+    max_segments: int | None = None,
+    periods: Any = None,
+    **options: Unpack[MineOptions],
+) -> Plan:
+    """Return the plan that `mine` would carry out: its steps, their noise and their cost.
+
+    It takes what `mine` takes. Nothing is read but lists of items, nothing is charged, and nothing
+    is released. With segments or periods it is the plan for each of them.
+    """
+    options |= {"ledger": None, "dataset": None}
+    if options.get("items_are_public"):
+        raise ParameterError(
+            f"leave out {parameter('items_are_public')}: it reads the purchases, and a plan does "
+            f"not"
+        )
+    return _prepared(data, by, segments, max_segments, periods, options).plan
 
 
 def queries(data: Any, *, dialect: str | None = None, **options: Any) -> list[str]:
@@ -170,98 +234,77 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     come from.
     """
     given = run.asked["known"]
-    if (release := earlier_release(given)) is not None:
+    release = earlier_release(given)
+    if release is not None:
         warn_of_seed(run, release, "known")
-        each = [release] if isinstance(release, Release) else release.releases
-        given = [*dict.fromkeys(itemset for one in each for itemset in itemsets_of(one))]
+        releases = [release] if isinstance(release, Release) else release.releases
+        given = list(
+            dict.fromkeys(itemset for segment in releases for itemset in itemsets_of(segment))
+        )
     source = file_name(run.asked["known"])
     if release is not None and not given:
         return None, KnownFrom(0, source)
-    known = given_itemsets(given, name="known", fold_case=run.fold_case)
+    known = given_itemsets(given, name="known", fold_case=run.choices.fold_case)
     return known, KnownFrom(len(known.itemsets), source)
 
 
-def _release(
-    run: Run, options: MiningOptions, allocation: BudgetAllocation, opened: Opened
-) -> Release:
-    """Count, select, name, and add noise, in that order; all of it was decided before purchases
-    were read.
-    """
-    source, scope, least, randomness = (
-        opened.source,
-        opened.scope,
-        options.min_support,
-        run.randomness,
-    )
-    if options.max_basket is not None:
-        source = source.capped(options.max_basket, options.max_baskets or 1)
-    units = allocation.units(source, randomness, public=options.units_are_public)
-    found = allocation.find(source, randomness, None if least is None else least.threshold(units))
-    known = options.known_itemsets
+def _release(run: Run, request: Request, plan: Plan, opened: Opened) -> Release:
+    """Count, select, name, and add noise, in that order; the plan decided all of it beforehand."""
+    target, public, least = request.target, request.public, request.target.min_support
+    source, scope, randomness = opened.source, opened.scope, run.randomness
+    if public.max_basket is not None:
+        source = source.capped(public.max_basket, public.max_baskets or 1)
+    units = outcome.unit_count(plan, source, randomness, public=request.promise.units_are_public)
+    threshold = None if least is None else least.threshold(units)
+    selected = outcome.select(plan, source, randomness, threshold)
 
-    def true_supports(others: Sequence[tuple[Item, ...]]) -> Sequence[int]:
-        return supports_of(GivenItemsets.of(others), source)
+    def count_supports(itemsets: Sequence[tuple[Item, ...]]) -> Sequence[int]:
+        return supports_of(GivenItemsets.of(itemsets), source)
 
-    published = allocation.published(
-        found,
+    published = outcome.publish(
+        plan,
+        selected,
         randomness,
         units,
-        true_supports,
-        with_parts=options.rules,
-        known=known,
+        count_supports,
+        with_subsets=target.rules,
+        known=request.known_itemsets,
         true_units=source.units,
     )
-    threshold = None if least is None else least.threshold(published.units)
-    each = {name: getattr(published, name) for name in ("itemsets", "parts", "known")}
-    if (names := scope.catalogue) is not None:
-        scope = replace(
-            scope, catalogue=names.of_release([one for own in each.values() for one in own])
+    if least is not None:
+        threshold = least.threshold(published.units)
+    names = scope.catalogue
+    if names is not None:
+        everything = (*published.itemsets, *published.subsets, *published.known)
+        scope = replace(scope, catalogue=names.of_release(everything))
+        published = replace(
+            published,
+            itemsets=names.shown(published.itemsets),
+            subsets=names.shown(published.subsets),
+            known=names.shown(published.known),
         )
-        each = {name: names.shown(own) for name, own in each.items()}
-    asked = (
-        "sizes",
-        "neighbors",
-        "top",
-        "union",
-        "reason",
-        "keep_all",
-        "max_basket",
-        "max_baskets",
-    )
-    return run.release(
-        opened,
-        allocation,
+    release = run.release(
+        replace(opened, scope=scope),
+        plan,
         published,
-        **{name: getattr(options, name) for name in asked},
-        mechanism=options.mechanism.name,
+        mechanism=request.mechanism.name,
+        sizes=target.sizes,
+        neighbors=request.promise.neighbors,
+    )
+    return replace(
+        release,
+        top=target.top,
+        union=target.union,
+        reason=request.reason,
+        keep_all=target.keep_all,
+        max_basket=public.max_basket,
+        max_baskets=public.max_baskets,
         abstained=not published.itemsets,
-        **each,
-        scope=scope,
-        shortfall=allocation.shortfall,
-        # advice would speak of a part of the budget
-        request=options if scope.max_segments == 1 else None,
-        with_parts=options.rules,
+        shortfall=plan.shortfall,
+        # Advice on one of several segments would speak of its part of the budget.
+        request=request if scope.max_segments == 1 else None,
+        with_parts=target.rules,
         min_support=None if least is None else least.asked,
         threshold=threshold,
-        capped=threshold is not None
-        and allocation.most is not None
-        and len(found) >= allocation.most,
+        capped=least is not None and plan.most is not None and len(selected) >= plan.most,
     )
-
-
-def _cost_of(
-    options: MiningOptions, allocation: BudgetAllocation, most: int
-) -> tuple[PrivacyCost, ZcdpCost]:
-    """Return what all releases spend together, in (ε, δ) and in zCDP, where a unit counts in so
-    many at most.
-    """
-    cost, each = allocation.cost, allocation.concentrated
-    concentrated = ZcdpCost(most * each.rho, most * each.delta)
-    if most == 1:
-        return cost, concentrated
-    added = PrivacyCost(most * cost.epsilon, most * cost.delta)
-    if options.rho is None:
-        return added, concentrated
-    # Both hold; of a ρ that is divided often the ε of the whole is the smaller one.
-    converted = options.budget.cost(Fraction(concentrated.delta), normal=False)
-    return min(added, converted, key=lambda cost: (cost.epsilon, cost.delta)), concentrated

@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import count, product
 from typing import Any
 
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least, rounded_up
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import LargeMargin, TightMargin, registry
@@ -23,8 +24,10 @@ from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
 from fim_private.planning.plan import run_needs
-from fim_private.request.budget import allocate
-from fim_private.request.request import AUTO, MiningOptions, usual_top
+from fim_private.request.allocation import plan_of
+from fim_private.request.choice import AUTO
+from fim_private.request.plan import LeftOut, Selection
+from fim_private.request.request import Request, usual_top
 
 # How many items units have is private. These are guesses, on which levelwise alone depends.
 _ITEMS_OF_BASKET, _ITEMS_OF_USER = 8.0, 30.0
@@ -43,36 +46,39 @@ _TOPS = (10, 3, 1)
 _FEWER, _SINGLE, _NO_SUPPORTS, _CHANGE = 1.5, 1.5, 0.5, 0.01
 
 
-def needed_support(options: MiningOptions) -> int | None:
-    """Return the support, in units, with which an itemset without rivals comes out with 95 %
-    probability.
+def needed_support(request: Request) -> int | None:
+    """Return the support, in units, with which an itemset without rivals comes out.
 
-    Of the sizes asked for that which needs least; of levelwise an estimate. None where none is
-    enough, or known.
+    It does with 95 % probability. It is that of the size which needs least; for levelwise an
+    estimate. Returns None if no support is enough, or none is known.
     """
-    supports, items = [], _ITEMS_OF_USER if options.by_user else _ITEMS_OF_BASKET
+    items = _ITEMS_OF_USER if request.promise.by_user else _ITEMS_OF_BASKET
     try:
-        allocation = allocate(options)
-        for selection in allocation.selections:
-            run, candidates = selection.run, selection.candidates
-            if isinstance(run, TopK) and isinstance(run.mechanism, TightMargin):
-                # Its search seldom stops, and what then decides is this; to follow the search takes
-                # seconds.
-                run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
-            if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
-                candidates = None  # of a rank search the first ranks decide, whatever the universe
-            needs = run_needs(run, CONFIDENCE, candidates=candidates, items=items)
-            if needs is not None and needs.support is not None:
-                supports.append(needs.support)
+        plan = plan_of(request)
+        supports = [_needed_by(selection, items) for selection in plan.selections]
     except ParameterError:  # a step of the budget is out of range, too
         return None
-    least = min(supports, default=None)
+    least = min((support for support in supports if support is not None), default=None)
+    if least is None or plan.left_out is not LeftOut.UNCLEAR:
+        return least
     # An interval that reaches 0 leaves an itemset out.
-    return (
-        max(least, 2 * allocation.half_width(1))
-        if least is not None and allocation.leaves_out
-        else least
-    )
+    return max(least, 2 * plan.half_width(1))
+
+
+def _needed_by(selection: Selection, items: float) -> int | None:
+    """Return the support with which a selection finds an itemset; None if that is not known.
+
+    items: the different items of a typical unit.
+    """
+    run, candidates = selection.run, selection.candidates
+    if isinstance(run, TopK) and isinstance(run.mechanism, TightMargin):
+        # Its search seldom stops, and what then decides is this; to follow the search takes
+        # seconds.
+        run = TopK(run.mechanism.choice(run.mechanism.max_rank), run.count)
+    if isinstance(run, TopK) and isinstance(run.mechanism, LargeMargin):
+        candidates = None  # of a rank search the first ranks decide, whatever the universe
+    needs = run_needs(run, CONFIDENCE, candidates=candidates, items=items)
+    return None if needs is None else needs.support
 
 
 @dataclass(frozen=True)
@@ -80,17 +86,22 @@ class Advice:
     """One request to try instead; str() is the call of Python, with what it takes and what it gives
     up.
 
-    changes: the parameters of `mine` that differ. asked, options: what was asked for, and what is
-    to be. units: how many there are, where that is public. found: how many itemsets came out.
-    before, need: the support in units with which an itemset came out, if known, and then does, with
-    95 % probability. likely: whether it will probably do.
+    Attributes:
+        changes: The parameters of `mine` that differ.
+        asked: What was asked for.
+        changed: What is to be asked for instead.
+        units: How many units there are, if that is public.
+        came_out: How many itemsets came out.
+        before: The support in units with which an itemset came out with 95 % probability, if known.
+        need: The support with which it will.
+        likely: Whether an itemset will probably come out.
     """
 
     changes: Mapping[str, Any]
-    asked: MiningOptions
-    options: MiningOptions
+    asked: Request
+    changed: Request
     units: int | None
-    found: int
+    came_out: int
     before: int | None
     need: int
     likely: bool
@@ -105,7 +116,7 @@ class Advice:
     def explanation(self) -> str:
         """The support that an itemset then needs, what is given up, and any doubt, in sentences."""
         text = f"{self._takes()} {self._gives_up()}"
-        if self.likely or self.found:
+        if self.likely or self.came_out:
             return text
         if self.units is None:
             return f"{text} The number of {self._unit}s is private, so this may not be enough."
@@ -116,19 +127,19 @@ class Advice:
 
     @property
     def _unit(self) -> str:
-        return "user" if self.asked.by_user else "basket"
+        return "user" if self.asked.promise.by_user else "basket"
 
     def _takes(self) -> str:
         """Return the support that an itemset then needs, in a sentence."""
-        if self.found:
+        if self.came_out:
             if self.before is None:
                 return "An itemset then needs less support."
             factor = f"{self.need / self.before:.2g}"
             return f"An itemset then needs about {factor} times the support."
-        about = "about " if self.options.mechanism.composed else ""
+        about = "about " if self.changed.mechanism.composed else ""
         have = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
         subject, compared = "An itemset", ""
-        if self.options.sizes == (1,) and self.asked.sizes != (1,):
+        if self.changed.target.sizes == (1,) and self.asked.target.sizes != (1,):
             subject = "An item"
         elif self.before is not None:
             compared = f", not {self.before:,}"
@@ -149,16 +160,15 @@ class Advice:
     def _gives_up(self) -> str:
         """Return what the changed request gives less of, and promises less, in sentences."""
         less = []
-        if self.options.sizes != self.asked.sizes:
+        if self.changed.target.sizes != self.asked.target.sizes:
             less.append("single items only")
-        if self.options.top != self.asked.top:
-            less.append(
-                "one itemset" if self.options.top == 1 else f"{self.options.top:,} itemsets"
-            )
-        if self.options.supports_share is None and self.asked.supports_share is not None:
+        top = self.changed.target.top
+        if top != self.asked.target.top:
+            less.append("one itemset" if top == 1 else f"{top:,} itemsets")
+        if self.changed.supports_share is None and self.asked.supports_share is not None:
             less.append("no supports")
         gives = f" It gives less: {', '.join(less)}." if less else ""
-        factor = rounded_up(self.options.budget.loss, 3)
+        factor = rounded_up(self.changed.budget.loss, 3)
         earlier = rounded_up(self.asked.budget.loss, 3)
         if factor != earlier:
             return f"It promises less: a factor of e^{factor}, not e^{earlier}.{gives}"
@@ -174,34 +184,35 @@ def _literal(value: Fraction | float | str | None) -> str:
     return str(value)
 
 
-def advice(options: MiningOptions, units: int | None, found: int) -> Advice | None:
+def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
     """Return what to ask instead, or None if all came out that was asked for or nothing helps.
 
     Args:
-        options: The request.
+        request: What was asked for.
         units: The number of units, if it is public.
-        found: The number of itemsets that came out.
+        came_out: The number of itemsets that came out.
     """
-    total = options.top if options.union else options.top * len(options.sizes)
-    if found >= total:
+    total = request.target.sought
+    if came_out >= total:
         return None
-    before = needed_support(options)
+    before = needed_support(request)
 
     def price(changes: Mapping[str, Any]) -> float:
-        return _price(options, changes)
+        return _price(request, changes)
 
     def attempt(changes: Mapping[str, Any]) -> Advice | None:
         """Return the changed request as advice, or None if it is not valid or needs no less."""
-        changed = _with(options, changes)
+        changed = _with(request, changes)
         if changed is None:
             return None
         need = needed_support(changed)
         if need is None:
             return None
-        if changed.sizes == options.sizes and before is not None and need >= before:
+        is_same_size = changed.target.sizes == request.target.sizes
+        if is_same_size and before is not None and need >= before:
             return None
-        likely = need <= _enough(changed, options, units, before, found / total)
-        return Advice(changes, options, changed, units, found, before, need, likely)
+        likely = need <= _enough(changed, request, units, before, came_out / total)
+        return Advice(changes, request, changed, units, came_out, before, need, likely)
 
     def is_likely(changes: Mapping[str, Any]) -> bool:
         attempted = attempt(changes)
@@ -209,28 +220,35 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
 
     best: Advice | None = None
     nearest: Advice | None = None
-    for changes in sorted(_changes(options, found, before), key=price):
+    for changes in sorted(_changes(request, came_out, before), key=price):
         if best is not None and price(changes) >= price(best.changes):
             break
-        budgets = _budgets(options)
+        budgets = _budgets(request)
         if not changes:
             budgets = budgets[1:]  # without any change it is the same request
         if not budgets:
             continue
-        requests = [{**changes, **budget} for budget in budgets]
-        attempted = attempt(requests[-1])
+        attempts = [{**changes, **budget} for budget in budgets]
+        attempted = attempt(attempts[-1])
         if attempted is not None and attempted.likely:
             # The least budget that would probably do: with a larger one an itemset needs no more.
-            least = bisect_left(requests, True, hi=len(requests) - 1, key=is_likely)
-            attempted = attempt(requests[least])
+            least = bisect_left(attempts, True, hi=len(attempts) - 1, key=is_likely)
+            attempted = attempt(attempts[least])
         if attempted is None:
             continue
         if attempted.likely and (best is None or price(attempted.changes) < price(best.changes)):
             best = attempted
         if nearest is None or attempted.need < nearest.need:
             nearest = attempted
+    return _best_of(best, nearest, units, came_out)
+
+
+def _best_of(
+    best: Advice | None, nearest: Advice | None, units: int | None, came_out: int
+) -> Advice | None:
+    """Return the advice to give: the cheapest that will probably do, else the nearest to that."""
     if best is not None:
-        if not found and units is None:
+        if not came_out and units is None:
             return replace(best, likely=False)  # there may be too few units
         return best
     if nearest is None or (units is not None and nearest.need > units):
@@ -238,100 +256,119 @@ def advice(options: MiningOptions, units: int | None, found: int) -> Advice | No
     return nearest
 
 
-def _price(options: MiningOptions, changes: Mapping[str, Any]) -> float:
+def _price(request: Request, changes: Mapping[str, Any]) -> float:
     """Return what changes of a request give up, in doublings of ε."""
     price = _CHANGE * len(changes)
     if "size" in changes:
         price += _SINGLE
     if changes.get("supports") is False:
         price += _NO_SUPPORTS
-    changed = options
-    if "epsilon" in changes:
-        changed = replace(options, epsilon=changes["epsilon"])
-    elif "rho" in changes:
-        changed = replace(options, rho=changes["rho"])
-    if changed is not options:
-        price += math.log2(changed.budget.loss / options.budget.loss)
-    return price + _FEWER * math.log10(options.top / changes.get("top", options.top))
+    budget = _changed_budget(request, changes)
+    if budget != request.budget:
+        price += math.log2(budget.loss / request.budget.loss)
+    top = request.target.top
+    return price + _FEWER * math.log10(top / changes.get("top", top))
 
 
-def _budgets(options: MiningOptions) -> list[dict[str, Any]]:
-    """Return changes of the budget, ascending: none, then 1, 2 and 5 of each power of ten, and the
-    largest ε.
+def _changed_budget(request: Request, changes: Mapping[str, Any]) -> PrivacyBudget:
+    """Return the budget of a request with changes of epsilon or rho."""
+    budget = request.budget
+    return replace(
+        budget,
+        epsilon=changes.get("epsilon", budget.epsilon),
+        rho=changes.get("rho", budget.rho),
+    )
+
+
+def _budgets(request: Request) -> list[dict[str, Any]]:
+    """Return changes of the budget, ascending: none, then 1, 2 and 5 of each power of ten.
+
+    The last is the largest ε that is advised.
     """
-    name, given = ("epsilon", options.epsilon) if options.rho is None else ("rho", options.rho)
-    assert given is not None
+    budget = request.budget
+    name, current = ("epsilon", budget.epsilon) if budget.rho is None else ("rho", budget.rho)
+    assert current is not None
     budgets: list[dict[str, Any]] = [{}]
-    if options.budget.loss >= LARGEST_EPSILON:
+    if budget.loss >= LARGEST_EPSILON:
         return budgets
-    tens = (Fraction(10) ** exponent for exponent in count(math.floor(math.log10(given))))
-    for change in (
-        {name: digit * ten} for ten in tens for digit in (1, 2, 5) if digit * ten > given
-    ):
-        if replace(options, **change).budget.loss > LARGEST_EPSILON:  # type: ignore[arg-type]
+    powers = (Fraction(10) ** exponent for exponent in count(math.floor(math.log10(current))))
+    for amount in (digit * power for power in powers for digit in (1, 2, 5)):
+        if amount <= current:
+            continue
+        if _changed_budget(request, {name: amount}).loss > LARGEST_EPSILON:
             break
-        budgets.append(change)
-    return [*budgets, {name: Fraction(LARGEST_EPSILON)}] if name == "epsilon" else budgets
+        budgets.append({name: amount})
+    if name == "epsilon":
+        budgets.append({name: Fraction(LARGEST_EPSILON)})
+    return budgets
 
 
 def _enough(
-    changed: MiningOptions,
-    options: MiningOptions,
+    changed: Request,
+    request: Request,
     units: int | None,
     before: int | None,
     share: float,
 ) -> float:
-    """Return the support with which an itemset will probably come out. share: of those wanted that
-    did.
+    """Return the support with which an itemset will probably come out.
+
+    share: the share of the itemsets asked for that came out.
     """
     if share:
         return math.inf if before is None else before * max(share**_FALL, _FARTHEST)
-    times = (_TIMES_LESS if changed.sizes == options.sizes else 1) * (
-        1 if units is not None else _BLIND
-    )
-    limits = [] if before is None else [before / times]
+    times_less = 1
+    if changed.target.sizes == request.target.sizes:
+        times_less *= _TIMES_LESS
+    if units is None:
+        times_less *= _BLIND
+    limits = []
+    if before is not None:
+        limits.append(before / times_less)
     if units is not None:
-        limits.append(units * _SHARES.get(changed.sizes[0], _LEAST_SHARE))
+        limits.append(units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
     return min(limits, default=math.inf)
 
 
-def _changes(options: MiningOptions, found: int, before: int | None) -> Iterator[dict[str, Any]]:
+def _changes(request: Request, came_out: int, before: int | None) -> Iterator[dict[str, Any]]:
     """Yield all changes of a request except its budget. If something came out, none gives less."""
-    mechanisms = _other_mechanisms(options, found, before)
+    target = request.target
+    mechanisms = _other_mechanisms(request, came_out, before)
     tops: list[int | None] = [None]
     sizes: list[int | None] = [None]
     supports: list[bool | None] = [None]
-    if not found:
-        tops += [top for top in _TOPS if top < options.top]
-        if not options.rules and options.sizes[0] != 1:
+    if not came_out:
+        tops += [top for top in _TOPS if top < target.top]
+        if not target.rules and target.sizes[0] != 1:
             sizes.append(1)
-    has_supports = options.supports_share is not None
-    if has_supports and not options.rules and options.min_support is None:
+    has_supports = request.supports_share is not None
+    if has_supports and not target.rules and target.min_support is None:
         supports.append(False)
     for mechanism, top, size, support in product(mechanisms, tops, sizes, supports):
-        changes: dict[str, Any] = {}
-        if mechanism is not None:
-            changes["mechanism"] = mechanism
-        if size is not None:
-            changes["size"] = size
-        if top is not None:
-            changes["top"] = top
-        if support is not None:
-            changes["supports"] = support
-        if size is not None and options.union:
-            changes["union"] = False
-        if support is False and options.supports_share != options.usual_supports_share:
-            changes["supports_share"] = None
-        if top == 1 and support is None and has_supports and not options.rules:
-            changes["supports"] = True  # by default one itemset has none
-        yield changes
+        changes = {"mechanism": mechanism, "size": size, "top": top, "supports": support}
+        changes = {name: value for name, value in changes.items() if value is not None}
+        yield changes | _follow_from(changes, request)
 
 
-def _other_mechanisms(options: MiningOptions, found: int, before: int | None) -> list[str | None]:
+def _follow_from(changes: Mapping[str, Any], request: Request) -> dict[str, Any]:
+    """Return the changes of a request that others make necessary."""
+    target, has_supports = request.target, request.supports_share is not None
+    following: dict[str, Any] = {}
+    if "size" in changes and target.union:
+        following["union"] = False
+    drops_supports = changes.get("supports") is False
+    if drops_supports and request.supports_share != request.usual_supports_share:
+        following["supports_share"] = None
+    keeps_supports = "supports" not in changes and has_supports
+    if changes.get("top") == 1 and keeps_supports and not target.rules:
+        following["supports"] = True  # by default one itemset has none
+    return following
+
+
+def _other_mechanisms(request: Request, came_out: int, before: int | None) -> list[str | None]:
     """Return the mechanisms to try. None stands for the one that was asked for."""
-    if options.reason is not None:  # it was chosen by "auto"
-        return [None] if found else [None, "limited-domain"]
-    auto = _with(options, {"mechanism": AUTO})
+    if request.reason is not None:  # it was chosen by "auto"
+        return [None] if came_out else [None, "limited-domain"]
+    auto = _with(request, {"mechanism": AUTO})
     if auto is None:
         return [None]
     need = needed_support(auto)
@@ -340,42 +377,38 @@ def _other_mechanisms(options: MiningOptions, found: int, before: int | None) ->
     return [AUTO]
 
 
-def _with(options: MiningOptions, changes: Mapping[str, Any]) -> MiningOptions | None:
+def _with(request: Request, changes: Mapping[str, Any]) -> Request | None:
     """Return the request with changes, or None if these do not go together."""
-    changed = replace(
-        options,
-        top=changes.get("top", options.top),
-        epsilon=changes.get("epsilon", options.epsilon),
-        rho=changes.get("rho", options.rho),
-    )
+    target = replace(request.target, top=changes.get("top", request.target.top))
     if "size" in changes:
-        changed = replace(changed, sizes=(changes["size"],), union=False)
-    usual_name = options.mechanism.name if options.reason is None else AUTO
+        target = replace(target, sizes=(changes["size"],), union=False)
+    changed = replace(request, target=target).with_budget(_changed_budget(request, changes))
+    usual_name = request.mechanism.name if request.reason is None else AUTO
     name, reason = changes.get("mechanism", usual_name), None
     if name == AUTO:
-        choice = changed.automatic
+        choice = changed.automatic_choice()
         name, reason = choice.name, choice.reason
     spec = registry.spec_named(name)
-    if not _goes_with(spec, options):
+    if not _goes_with(spec, request):
         return None
-    changed = replace(changed, mechanism=spec, reason=reason)
-    has_threshold = options.min_support is not None
-    has_usual_top = options.top == usual_top(options.mechanism, has_threshold=has_threshold)
+    has_threshold = target.min_support is not None
+    has_usual_top = request.target.top == usual_top(request.mechanism, has_threshold=has_threshold)
     if has_usual_top and "top" not in changes:
-        changed = replace(changed, top=usual_top(spec, has_threshold=has_threshold))
+        target = replace(target, top=usual_top(spec, has_threshold=has_threshold))
+    changed = replace(changed, target=target, mechanism=spec, reason=reason)
     if changes.get("supports") is False:
         changed = replace(changed, supports_share=None)
-    elif options.supports_share == options.usual_supports_share:
+    elif request.supports_share == request.usual_supports_share:
         changed = replace(changed, supports_share=changed.usual_supports_share)
     return replace(changed, count_share=changed.usual_count_share)
 
 
-def _goes_with(spec: MechanismSpec, options: MiningOptions) -> bool:
+def _goes_with(spec: MechanismSpec, request: Request) -> bool:
     """Return whether a mechanism has a use for the caps, δ and known itemsets of a request."""
-    if options.max_rank is not None and spec.rank_cap is RankCap.NONE:
+    if request.public.max_rank is not None and spec.rank_cap is RankCap.NONE:
         return False
-    if options.max_basket is not None and spec.basket_cap is BasketCap.NONE:
+    if request.public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
         return False
-    if spec.spends_delta and not options.delta:
+    if spec.spends_delta and not request.budget.delta:
         return False
-    return options.known is None or spec.composed
+    return request.target.known is None or spec.composed

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fim_private import options
 from fim_private.display import Table
 from fim_private.dp import parameters as checked
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, least_in_words
 from fim_private.dp.parameters import Neighbors, flag, public_integer, whole_number
 from fim_private.errors import Marked, ParameterError, parameter, shown
@@ -30,12 +31,14 @@ from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.needs import Prospects, prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
-from fim_private.request.budget import AllocatedSelection, allocate
+from fim_private.request.allocation import plan_of
+from fim_private.request.groups import Promise, PublicFacts, Target
+from fim_private.request.plan import Selection
 from fim_private.request.request import (
-    MiningOptions,
-    checked_options,
+    Request,
     listed,
     parse_sizes,
+    request_of,
     wants_supports,
 )
 from fim_private.spectrum import candidate_itemsets
@@ -354,24 +357,19 @@ class Plan:
         if top == len(selections) == 1 and not self.supports and not spec.composed:
             # A single selection has all of the budget.
             return TopK(registry.build(spec, epsilon, delta, selections[0]), 1), None
-        request = MiningOptions(
+        request = Request(
+            Target(self.sizes, top, self.union),
+            PublicFacts(
+                max_rank=self.max_rank, max_basket=self.max_basket, max_baskets=self.max_baskets
+            ),
+            Promise(PrivacyBudget(epsilon, delta), self.neighbors),
             spec,
-            epsilon,
-            delta,
-            self.neighbors,
-            self.sizes,
-            top,
-            self.union,
-            max_rank=self.max_rank,
-            max_basket=self.max_basket,
-            max_baskets=self.max_baskets,
         )
         if not self.supports:
-            return allocate(request, selections).selections[0].run, None
+            return plan_of(request, selections).selections[0].run, None
         request = replace(request, supports_share=spec.supports_share(self.neighbors))
-        allocation = allocate(request, selections)
-        half_width = allocation.half_width(top * len(selections))
-        return allocation.selections[0].run, half_width
+        plan = plan_of(request, selections)
+        return plan.selections[0].run, plan.half_width(top * len(selections))
 
     def _reason(self, best: PlannedMechanism) -> str:
         chance = percent(100 * self.confidence)
@@ -609,37 +607,35 @@ def typical_items(name: str, items: float, *, least: int) -> float:
     raise ParameterError(f"{parameter(name)} must be {what}, not {shown(items)}")
 
 
-def with_list(options: MiningOptions, items: int | None = None) -> MiningOptions:
+def with_list(request: Request, items: int | None = None) -> Request:
     """Return the same request with a public list of that size, if the mechanism is left to
     "auto".
     """
-    names = (
-        "epsilon",
-        "delta",
-        "rho",
-        "neighbors",
-        "top",
-        "union",
-        "supports_share",
-        "keep_all",
-        "by_user",
-    )
+    target, budget = request.target, request.budget
     return of_users(
-        **{name: getattr(options, name) for name in names},
-        size=options.sizes,
-        mechanism="auto" if options.reason is not None else options.mechanism.name,
-        supports=options.supports_share is not None,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        rho=budget.rho,
+        neighbors=request.promise.neighbors,
+        by_user=request.promise.by_user,
+        size=target.sizes,
+        top=target.top,
+        union=target.union,
+        keep_all=target.keep_all,
+        mechanism="auto" if request.reason is not None else request.mechanism.name,
+        supports=request.supports_share is not None,
+        supports_share=request.supports_share,
         catalogue=range(_LISTED_ITEMS if items is None else items),
     )
 
 
-def of_users(**asked: Any) -> MiningOptions:
+def of_users(*, by_user: bool = True, supports: bool = True, **options: Any) -> Request:
     """Return a request, checked: of users and with supports unless asked otherwise."""
-    return checked_options(**({"by_user": True, "supports": True} | asked))
+    return request_of(by_user=by_user, supports=supports, **options)
 
 
 def expected_found(
-    options: MiningOptions, units: int, items: float, among: int | None = None
+    request: Request, units: int, items: float, among: int | None = None
 ) -> float | None:
     """Return the share of the true top that is found, in [0, 1], as an estimate: the mean of the
     sizes asked for.
@@ -647,26 +643,27 @@ def expected_found(
     items: of a mean user. among: how many different items there are, where that is public. Returns
     None for mechanisms that "auto" does not choose, and with min_support or max_basket.
     """
-    if options.min_support is not None or options.max_basket is not None:
+    target = request.target
+    if target.min_support is not None or request.public.max_basket is not None:
         return None
-    found: list[float] = []
-    allocation = allocate(options)
-    for selection in allocation.selections:
+    shares: list[float] = []
+    plan = plan_of(request)
+    shop = _shop(items, among)
+    for selection in plan.selections:
         if isinstance(selection.run, Levelwise):
-            groups = [selection.sizes] if options.union else [(size,) for size in selection.sizes]
-            shop = _shop(items, among)
-            half_width = allocation.half_width(options.most_supports)
-            if options.keep_all:
-                half_width = 0
-            found += [
-                _found_by_levels(selection.run, sizes, units, shop, half_width) for sizes in groups
-            ]
-        elif isinstance(selection.run, TopK) and options.mechanism.name in _PICKED:
-            shop = _shop(items, among)
-            found.append(_found_by_selections(selection, selection.run, options, units, shop))
+            groups = [selection.sizes]
+            if not target.union:
+                groups = [(size,) for size in selection.sizes]
+            half_width = 0
+            if not target.keep_all:
+                half_width = plan.half_width(target.most_supports)
+            for sizes in groups:
+                shares.append(_found_by_levels(selection.run, sizes, units, shop, half_width))
+        elif isinstance(selection.run, TopK) and request.mechanism.name in _PICKED:
+            shares.append(_found_by_selections(selection, selection.run, request, units, shop))
         else:
             return None
-    return sum(found) / len(found)
+    return sum(shares) / len(shares)
 
 
 def _found_by_levels(
@@ -715,21 +712,22 @@ def _share_that_comes_out(
 
 
 def _found_by_selections(
-    selection: AllocatedSelection,
+    selection: Selection,
     run: TopK,
-    options: MiningOptions,
+    request: Request,
     users: int,
     shop: Sequence[float],
 ) -> float:
     _, _, _, hold, hold_decay, *shares = shop
-    sizes, units, listed = selection.sizes, math.log(users), options.items_are_listed
+    sizes, units, listed = selection.sizes, math.log(users), request.public.lists_items
     need = prospects(run.mechanism, 0.5, selection.candidates if listed else None).support
     if need is None:
         return 0.0
     half, spread = _PICKS_HALF[listed]
     of_ranks = shares[:3] if sizes[0] == 1 else shares[3:]
     support = units + float(np.interp(math.log10(run.count), (0, 1, 2), of_ranks))
-    noise = _PICKS_SCALE - math.log(exponential_rate(run.mechanism.epsilon, options.neighbors))
+    rate = exponential_rate(run.mechanism.epsilon, request.promise.neighbors)
+    noise = _PICKS_SCALE - math.log(rate)
     ahead = _ahead(
         _PICKS_POWER
         * (noise - (units + hold + _shifts(sizes)[1] - hold_decay * math.log(run.count / 50)))
@@ -757,7 +755,7 @@ _CONTRADICTION = 0.1
 
 
 def list_gain(
-    options: MiningOptions,
+    request: Request,
     *,
     units: int | None = None,
     user_items: float = USUAL_ITEMS,
@@ -772,31 +770,31 @@ def list_gain(
     share that came out of the itemsets that were asked for. Returns None with a list, or where all
     came out and the forecast without a list is lower than that.
     """
-    if options.items_are_listed:
+    if request.public.lists_items:
         return None
     listed, without = None, None
     if units is not None and units >= 1:
         # A request may not go with a list, or a share of the budget be out of range.
         with suppress(ParameterError):
-            listed = expected_found(with_list(options, among), units, user_items, among)
-            without = expected_found(options, units, user_items, among)
+            listed = expected_found(with_list(request, among), units, user_items, among)
+            without = expected_found(request, units, user_items, among)
     gain = "A public product list finds more"
     if listed is not None and without is not None:
         is_contradicted = came_out is not None and abs(came_out - without) > _CONTRADICTION
         if is_contradicted and came_out == 1:
             return None
         if not is_contradicted:
-            gain = _gain_in_words(options, listed, without)
+            gain = _gain_in_words(request, listed, without)
     return Marked(
         f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
     )
 
 
-def _gain_in_words(options: MiningOptions, listed: float, without: float) -> str:
+def _gain_in_words(request: Request, listed: float, without: float) -> str:
     first, second = (f"{100 * share:.0f} %" for share in (listed, without))
     if listed <= without or first == second:
         return "A public product list would hardly change what you find here"
-    what = most_frequent(options.top, options.sizes, union=options.union)
+    what = most_frequent(request.target.top, request.target.sizes, union=request.target.union)
     return (
         f"With a list of your products you would find about {first} of the {what}, without it "
         f"about {second}"
@@ -811,8 +809,13 @@ def usual_list_gain(
 
     units, user_items, among: as in `list_gain`.
     """
-    budget = {"epsilon": options.EPSILON, "delta": options.DELTA, "neighbors": options.NEIGHBORS}
-    request = of_users(mechanism="levelwise", top=USUAL_TOP, **budget)
+    request = of_users(
+        mechanism="levelwise",
+        top=USUAL_TOP,
+        epsilon=options.EPSILON,
+        delta=options.DELTA,
+        neighbors=options.NEIGHBORS,
+    )
     return list_gain(request, units=units, user_items=user_items, among=among)
 
 
@@ -922,7 +925,7 @@ def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
     found: dict[str, dict[str, float]] = {}
     for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
         request = of_users(neighbors=relation, top=top, **wanted)
-        items = typical_items("user_items", user_items, least=request.sizes[-1])
+        items = typical_items("user_items", user_items, least=request.target.sizes[-1])
         units = public_integer("units", units)
         requests = {"no list": request, "list": with_list(request, listed)}
         shares = {name: expected_found(one, units, items, listed) for name, one in requests.items()}
@@ -931,7 +934,14 @@ def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
         }
     budget = float(Exact(asked["epsilon"])), float(Exact(asked["delta"]))
     return CustomerPlan(
-        units, items, request.top, request.sizes, request.union, *budget, listed, found
+        units,
+        items,
+        request.target.top,
+        request.target.sizes,
+        request.target.union,
+        *budget,
+        listed,
+        found,
     )
 
 

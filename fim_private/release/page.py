@@ -30,8 +30,8 @@ from fim_private.release.markup import (
 from fim_private.release.release import GIVEN, Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_by_segment, rules_table
 from fim_private.release.trend import named, trend_page, trend_section
-from fim_private.request.budget import parts_in_words
 from fim_private.request.itemsets import Itemset
+from fim_private.request.plan import shares_in_words
 from fim_private.whole_files import staged
 
 # From a probability as small as this on nobody reads odds.
@@ -358,7 +358,7 @@ class _Part:
             ("", "bars unsorted"),
             (words.customers(self.unit).capitalize(), "number support"),
         ]
-        heads += [("Share", "number share")] if self.release.has_shares else []
+        heads += [("Step", "number share")] if self.release.has_shares else []
         return [*heads, ("95 % interval", "number interval unsorted")]
 
     def _support_rows(self, itemsets: Sequence[Itemset]) -> list[str]:
@@ -375,7 +375,7 @@ class _Part:
         )
         labels = [
             words.customers(self.unit).capitalize(),
-            *(["Share"] if release.has_shares else []),
+            *(["Step"] if release.has_shares else []),
             "95 % interval",
         ]
         kinds = ["support", *(["share"] if release.has_shares else []), "interval"]
@@ -733,7 +733,7 @@ def _steps(release: Release) -> list[str]:
     """Return what share of the budget each step spends; nothing for a single step."""
     if len(release.shares) < 2:
         return []
-    shares = parts_in_words(release.shares)
+    shares = shares_in_words(release.shares)
     return [f"{100 * float(share):.1f} % for {purpose}" for purpose, share in shares.items()]
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Never, overload
 
 from fim_private.display import MARK, Table, as_json, markdown, printable
+from fim_private.dp.accountant import Step
 from fim_private.dp.charge import Charged, of_many
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
@@ -40,9 +41,9 @@ from fim_private.release.rules import (
     rules_of,
     rules_table,
 )
-from fim_private.request.budget import Share
 from fim_private.request.itemsets import Itemset
-from fim_private.request.request import MiningOptions, Scope
+from fim_private.request.request import Request
+from fim_private.request.scope import Scope
 from fim_private.request.supports import SupportNoise
 
 __all__ = ["GIVEN", "Itemset", "Release", "SegmentedRelease", "load"]
@@ -103,7 +104,7 @@ class Release:
     scope: Scope = field(default_factory=Scope)
     top: int = 1
     union: bool = False
-    shares: tuple[Share, ...] = ()
+    shares: tuple[Step, ...] = ()
     noise: SupportNoise | None = None
     reason: str | None = None
     keep_all: bool = False
@@ -122,7 +123,7 @@ class Release:
     max_baskets: int | None = None
     charged: Charged | None = None
     date: datetime.date | None = None
-    request: MiningOptions | None = field(default=None, compare=False)
+    request: Request | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.itemsets)

@@ -25,7 +25,7 @@ from fim_private.release.forms import (
     Keys,
     is_integer,
 )
-from fim_private.request.itemsets import parts_of
+from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import NoiseKind
 
 _MOST_SIZES = 1_000_000
@@ -177,7 +177,7 @@ def _has_all_parts(itemsets: _Keys, everything: _Keys) -> bool:
     # An itemset with more subsets than there are itemsets lacks some: there may be too many to try.
     if any(2 ** len(items) - 1 > len(everything) for items in named):
         return False
-    return all(frozenset(subset) in everything for subset in parts_of(named))
+    return all(frozenset(subset) in everything for subset in subsets_of(named))
 
 
 def _check_supports(itemset: Mapping[str, Any], values: Mapping[str, Any], field: str) -> None:

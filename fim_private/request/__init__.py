@@ -1,7 +1,11 @@
-"""What is asked for and what it costs, decided before data is read.
+"""From the options of a caller to the plan of a release.
 
-request   The request: every public choice, checked before any data is read.
-budget    How the budget of a run is split, and how the steps are carried out and charged.
-supports  Noise on supports, the number of units, and a least support.
-itemsets  Itemsets that leave, and itemsets that are public before they are counted.
+groups      What a request is made of: what is sought, what is public, and what is promised.
+choice      Which mechanism "auto" stands for.
+scope       The rows that count, and what an item is.
+request     The request, checked before any data is read.
+plan        The plan: its steps and selections, and what it costs.
+allocation  How the budget of a request is split into the steps of a plan.
+supports    Noise on supports, the number of units, and a least support.
+itemsets    Itemsets that are released, and itemsets that are public before they are counted.
 """

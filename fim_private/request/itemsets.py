@@ -81,7 +81,7 @@ class GivenItemsets:
         return cls(tuple(tuple(map(vocabulary.label, own)) for own in codes), vocabulary, codes)
 
 
-def parts_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
+def subsets_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
     """Return every subset of these itemsets that is not among them: not empty, each once, the small
     ones first.
     """

@@ -46,13 +46,17 @@ MAY_IMPORT = {
     "request": "errors options display dp reading counting mechanisms levelwise",
     # what is released, and nothing else
     "release": "errors options display periods dp reading request planning whole_files",
-    "mining": "errors options periods dp reading counting spark warehouse request release",
+    # carries out plans: the one place that opens purchases and charges a ledger
+    "run": "errors options dp reading counting mechanisms levelwise spark warehouse request "
+    "release",
+    "mining": "errors options periods dp reading spark request release run",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
     "output": "errors options whole_files display dp reading mechanisms request release planning "
     "auditing ledger "
     "learning",
     "learning": (
-        "errors options display dp spectrum reading counting mechanisms selecting request release"
+        "errors options display dp spectrum reading counting mechanisms selecting request release "
+        "run"
     ),
     "cli": "errors options display reading counting mechanisms mining planning auditing ledger "
     "output release "
@@ -289,7 +293,7 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
 
 
 def test_the_checks_see_what_they_look_for() -> None:
-    assert "fim_private.dp.noise" in all_imports("mining.engines")
+    assert "fim_private.dp.noise" in all_imports("run.engines")
     assert "dp.noise" in set(imported("mining.engines"))
     assert "counting.portable" in set(imported("counting.source"))
     assert "typer.echo" in set(calls("cli.commands"))

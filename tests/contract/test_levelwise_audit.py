@@ -19,17 +19,17 @@ import levelwise_laws as laws
 import numpy as np
 import oracles
 import pytest
+from asking import request_for
 
 from fim_private.counting import Effort, LocalSource
 from fim_private.counting.source import UNKNOWN
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.levelwise import STANDS_OUT, Levelwise
 from fim_private.levelwise.recipe import item_threshold
-from fim_private.mechanisms import registry
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.request.budget import BudgetAllocation, allocate
-from fim_private.request.request import MiningOptions
+from fim_private.request.allocation import plan_of
+from fim_private.request.plan import Plan
 
 GRID = laws.GRID
 ITEMS = ("a", "b", "c")
@@ -81,15 +81,15 @@ class Ask:
         )
 
     @cached_property
-    def allocation(self) -> BudgetAllocation:
-        return allocate(
-            MiningOptions(
-                registry.spec_named("levelwise"),
-                self.epsilon,
-                self.delta,
-                self.neighbors,
-                self.sizes,
-                self.top,
+    def plan(self) -> Plan:
+        return plan_of(
+            request_for(
+                "levelwise",
+                epsilon=self.epsilon,
+                delta=self.delta,
+                neighbors=self.neighbors,
+                sizes=self.sizes,
+                top=self.top,
                 supports_share=Fraction(15, 100) if self.supports else None,
                 keep_all=self.keep_all,
             )
@@ -97,7 +97,7 @@ class Ask:
 
     @property
     def run(self) -> Levelwise:
-        [selection] = self.allocation.selections
+        [selection] = self.plan.selections
         assert isinstance(selection.run, Levelwise)
         return selection.run
 
@@ -162,7 +162,7 @@ def test_what_is_released_of_one_item_keeps_the_promise(
         neighbors=neighbors,
         keep_all=keep_all,
     )
-    noise = ask.allocation.noise(1)
+    noise = ask.plan.noise(1)
     assert noise is not None
     most, last = 0.0, 3 * ask.threshold // GRID
     known = [law_of(ask, ((("a",),),) * count) for count in range(last)]
@@ -185,7 +185,7 @@ def test_what_is_released_of_one_pair_keeps_the_promise() -> None:
             neighbors=neighbors,
             keep_all=keep_all,
         )
-        noise = ask.allocation.noise(1)
+        noise = ask.plan.noise(1)
         assert noise is not None
         kinds: list[Unit] = [((),), *SINGLE[:2], BOTH]
         for counts in product(range(0, 7, 3), repeat=3):

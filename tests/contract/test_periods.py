@@ -22,11 +22,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
+from fim_private.dp.accountant import SUMS, added, cost_of_units, most_spent
 from fim_private.dp.charge import Span
-from fim_private.dp.composition import of_units, zcdp_rho
+from fim_private.dp.composition import zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, ParameterError
-from fim_private.ledger.chain import SUMS, Entry, added, most_spent
+from fim_private.ledger.chain import Entry
 from fim_private.periods import KINDS, Period, first_day, numbers, period_at, several
 from fim_private.reading import purchases, record_batches, transactions
 from fim_private.reading.options import Options, times_of
@@ -447,7 +448,7 @@ def test_the_ledger_adds_up_as_unit_by_unit(
     if per is not None:
         charged = [(span and replace(span, per=per), cost) for span, cost in charged]
     entries = [entry(span, cost, unit="user" if per else "basket") for span, cost in charged]
-    spent = added({}, entries)
+    spent = added({}, [(one.reach, one.sums) for one in entries])
     units = [{"sold_at": sold, "paid_at": paid} for sold in DAYS for paid in EDGES]
     columns = {one.span.time for one in entries if one.span is not None}
     if columns != {"sold_at", "paid_at"}:
@@ -482,7 +483,7 @@ def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
     weeks = [Span("t", ("b",), None, name) for name in ("2026-W45", "2026-W46")]
 
     def spent(entries: list[Entry]) -> Fraction:
-        return most_spent(added({}, entries))["epsilon"]
+        return most_spent(added({}, [(one.reach, one.sums) for one in entries]))["epsilon"]
 
     assert spent([entry(week, cost) for week, cost in zip(weeks, (2, 3), strict=True)]) == 3
     assert spent([entry(week, 2, neighbors="replace-one") for week in weeks]) == 4
@@ -501,14 +502,14 @@ def test_periods_cost_the_most_expensive_and_replacing_pays_for_both() -> None:
 
 def test_a_year_of_months_in_numbers() -> None:
     month = PrivacyCost(1, 1e-6)
-    assert of_units(month, None, 12, apart=True) == PrivacyCost(12, Fraction(12, 10**6))
+    assert cost_of_units(month, None, 12, apart=True) == PrivacyCost(12, Fraction(12, 10**6))
     concentrated = ZcdpCost(zcdp_rho(Fraction(1), Fraction(1, 10**6)), 0)
-    year = of_units(month, concentrated, 12, apart=True)
+    year = cost_of_units(month, concentrated, 12, apart=True)
     assert (round(float(year.epsilon), 2), year.delta) == (3.45, Fraction(12, 10**6))
     # one release that has all twelve
-    together = of_units(PrivacyCost(0.1, 1e-6), None, 12, apart=False)
+    together = cost_of_units(PrivacyCost(0.1, 1e-6), None, 12, apart=False)
     exact = 1e-6 * sum(np.exp(0.1 * power) for power in range(12))
     assert float(together.epsilon) == 1.2
     assert exact <= float(together.delta) <= exact * 1.000001
-    assert of_units(PrivacyCost(1000, 1e-6), None, 12, apart=False).delta == 1
-    assert of_units(PrivacyCost(1000, 0), None, 12, apart=False).delta == 0
+    assert cost_of_units(PrivacyCost(1000, 1e-6), None, 12, apart=False).delta == 1
+    assert cost_of_units(PrivacyCost(1000, 0), None, 12, apart=False).delta == 0

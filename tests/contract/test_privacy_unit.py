@@ -29,7 +29,7 @@ from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import NamedExponential
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.request.request import Scope
+from fim_private.request.scope import Scope
 from fim_private.spectrum import SupportSpectrum
 
 Items = tuple[int | str, ...]
@@ -198,7 +198,7 @@ def test_what_users_have_equals_brute_force(rule: str, size: int, products: int 
     assert list(itemset_spectrum(data, size).levels()) == spectrum_of(
         brute_force_user_supports(users, size)
     )
-    together = Scope.of(together="user", by_user=True).applied(data)
+    together = Scope(together="user").applied(data)
     expected = spectrum_of(
         brute_force_user_supports(([set[Any]().union(*baskets)] for baskets in users), size)
     )

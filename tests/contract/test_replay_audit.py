@@ -46,9 +46,9 @@ from fim_private.levelwise.recipe import (
     pairs_of,
 )
 from fim_private.request import supports as noisy_supports
-from fim_private.request.budget import BudgetAllocation
-from fim_private.request.request import MiningOptions
+from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
+from fim_private.run import outcome
 
 GRID = laws.GRID
 # The baskets of a unit, one letter an item, with strokes between them. Rows of capital letters are
@@ -764,19 +764,19 @@ def list_is_ignored(patch: Patch) -> None:
 
 def known_if_they_occur(patch: Patch) -> None:
     """Known itemsets that nobody has get no support."""
-    whole = BudgetAllocation.published
+    whole = outcome.publish
 
     def occurring(
-        own: Any, found: Any, randomness: Any, units: Any, count: Any, *, known: Any, **more: Any
+        plan: Any, found: Any, randomness: Any, units: Any, count: Any, *, known: Any, **more: Any
     ) -> Any:
         there = (
             [itemset for itemset, support in zip(known, count(known), strict=True) if support]
             if known
             else []
         )
-        return whole(own, found, randomness, units, count, known=there, **more)
+        return whole(plan, found, randomness, units, count, known=there, **more)
 
-    patch.setattr(BudgetAllocation, "published", occurring)
+    patch.setattr(outcome, "publish", occurring)
 
 
 def clip_by_basket(patch: Patch) -> None:
@@ -867,7 +867,7 @@ def noise_without_parts(patch: Patch) -> None:
 
 def plain_units(patch: Patch) -> None:
     """The number of units leaves as it is."""
-    patch.setattr(BudgetAllocation, "units", lambda _, source, *__, **___: UnitCount(source.units))
+    patch.setattr(outcome, "unit_count", lambda _, source, *__, **___: UnitCount(source.units))
 
 
 def supports_follow(
@@ -907,7 +907,7 @@ def whole_noise_on_halves(patch: Patch) -> None:
 
 def two_normals_anyway(patch: Patch) -> None:
     """Under replace-one, too, where a support may change and their number does not."""
-    patch.setattr(MiningOptions, "has_two_normals", True)
+    patch.setattr(Request, "has_joint_noise", True)
 
 
 def counted_by_basket(patch: Patch) -> None:

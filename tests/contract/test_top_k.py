@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import selection_oracles
+from asking import request_for
 
 import fim_private as fim
 from fim_private.counting.source import Catalogue, Universe, UnknownUniverse
@@ -19,12 +20,12 @@ from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.levelwise import Levelwise
-from fim_private.mechanisms import Distance, LargeMargin, NamedExponential, registry
+from fim_private.mechanisms import Distance, LargeMargin, NamedExponential
 from fim_private.mechanisms.registry import single
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.reading.purchases import read_transactions
-from fim_private.request.budget import BudgetAllocation, allocate
-from fim_private.request.request import MiningOptions
+from fim_private.request.allocation import plan_of
+from fim_private.request.plan import Plan
 from fim_private.spectrum import SupportSpectrum
 
 ONE = Fraction(1)
@@ -46,20 +47,13 @@ def test_the_unnamed_outcome_ends_the_picks() -> None:
     assert [pick.level for pick in picks] == [500, 400, 0]
 
 
-def options(mechanism: str, *, neighbors: str = "replace-one", **more: Any) -> MiningOptions:
+def planned(mechanism: str, **more: Any) -> Plan:
     public = mechanism in ("exponential", "permute-and-flip", "max-of-laplaces")
     universe: Universe = (
         Catalogue(read_transactions([[*range(40)]]).vocabulary) if public else UnknownUniverse()
     )
     cap = 10 if mechanism == "choosing" else None
-    asked = {"universe": universe, "max_basket": cap, **more}
-    return MiningOptions(registry.spec_named(mechanism), ONE, MILLIONTH, neighbors, **asked)
-
-
-def allocated(asked: MiningOptions) -> BudgetAllocation:
-    made = allocate(asked)
-    assert isinstance(made, BudgetAllocation)
-    return made
+    return plan_of(request_for(mechanism, **{"universe": universe, "max_basket": cap, **more}))
 
 
 @pytest.mark.parametrize("neighbors", ["replace-one", "add-remove"])
@@ -77,26 +71,26 @@ def test_no_allocation_spends_more_than_was_allowed(
     supports: Fraction | None,
 ) -> None:
     asked = {"top": top, "sizes": sizes, "union": union, "supports_share": supports}
-    allocation = allocated(options(mechanism, neighbors=neighbors, **asked))
+    plan = planned(mechanism, neighbors=neighbors, **asked)
     groups = 1 if union else len(sizes)
-    assert allocation.cost == PrivacyCost(1, allocation.cost.delta)
-    assert len(allocation.selections) == groups
-    assert allocation.cost.delta <= 1e-6
-    assert sum(share.fraction for share in allocation.shares) == 1
+    assert plan.cost == PrivacyCost(1, plan.cost.delta)
+    assert len(plan.selections) == groups
+    assert plan.cost.delta <= 1e-6
+    assert sum(share.fraction for share in plan.steps) == 1
     # ε, δ, ρ of every part, from what will really be run
     spent: list[tuple[Fraction, Fraction, Fraction]] = []
     bottoms = nothing = Fraction(0)
-    for selection in allocation.selections:
+    for selection in plan.selections:
         assert isinstance(selection.run, TopK)
         cost, picks = selection.run.mechanism.cost, selection.run.count
         one_pass = is_bounded_range(selection.run.mechanism)
         bottoms += cost.delta if one_pass else nothing
         delta = nothing if one_pass else picks * cost.delta
         spent.append((picks * cost.epsilon, delta, picks * cost.epsilon * cost.epsilon / 8))
-    noise = allocation.noise(top * groups)
-    concentrated = allocation.shares[0].rho is not None
+    noise = plan.noise(top * groups)
+    concentrated = plan.steps[0].rho is not None
     if noise is not None:
-        [own] = [share for share in allocation.shares if share.purpose == "supports"]
+        [own] = [share for share in plan.steps if share.purpose == "supports"]
         spent.append(
             (own.epsilon or nothing, own.delta or nothing, noise.rho if concentrated else nothing)
         )
@@ -110,16 +104,16 @@ def test_no_allocation_spends_more_than_was_allowed(
         composing = selection_oracles.zcdp_delta(sum((rho for *_, rho in spent), nothing), 1.0)
         assert float(bottoms) + (1 - float(bottoms)) * composing <= 1e-6 * (1 + 1e-9)
         left = (MILLIONTH - bottoms) / (1 - bottoms)
-        assert sum(share.rho or nothing for share in allocation.shares) == zcdp_rho(ONE, left)
+        assert sum(share.rho or nothing for share in plan.steps) == zcdp_rho(ONE, left)
     else:
         # To the last digit: nothing was rounded on the way.
         assert (
             sum(epsilon for epsilon, *_ in spent)
-            == sum(share.epsilon or 0 for share in allocation.shares)
+            == sum(share.epsilon or 0 for share in plan.steps)
             == 1
         )
-        assert sum(delta for _, delta, _ in spent) + bottoms == allocation.cost.delta
-        assert allocation.cost.delta == sum(share.delta or 0 for share in allocation.shares)
+        assert sum(delta for _, delta, _ in spent) + bottoms == plan.cost.delta
+        assert plan.cost.delta == sum(share.delta or 0 for share in plan.steps)
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -154,21 +148,21 @@ def test_levelwise_spends_all_that_was_allowed_and_no_more(
         "supports_share": supports,
         "universe": universe,
     }
-    allocation = allocated(options("levelwise", neighbors=neighbors, **asked))
-    [selection] = allocation.selections
+    plan = planned("levelwise", neighbors=neighbors, **asked)
+    [selection] = plan.selections
     assert isinstance(selection.run, Levelwise)
-    assert allocation.cost == PrivacyCost(ONE, MILLIONTH)
-    assert sum(share.fraction for share in allocation.shares) == 1
+    assert plan.cost == PrivacyCost(ONE, MILLIONTH)
+    assert sum(share.fraction for share in plan.steps) == 1
     run = selection.run
     mu_squared = run.budget.mu_squared
     of_steps = [run.budget.spent(share) for *_, share in run.steps]
     of_supports = Fraction(0)
-    if (noise := allocation.noise(5)) is not None:
-        of_supports = allocation.shares[-1].mu_squared or of_supports
+    if (noise := plan.noise(5)) is not None:
+        of_supports = plan.steps[-1].mu_squared or of_supports
         # A root is rounded up: the noise spends a little less, and never more.
         assert 0.999 * of_supports < 2 * noise.rho <= of_supports
     assert sum(of_steps) + of_supports == mu_squared
-    assert [share.mu_squared for share in allocation.shares] == [
+    assert [share.mu_squared for share in plan.steps] == [
         *of_steps,
         *([of_supports] if supports else []),
     ]

@@ -52,9 +52,10 @@ from fim_private.mechanisms import PermuteAndFlip, registry
 from fim_private.mechanisms import exponential as abstention
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.reading.purchases import read_transactions
+from fim_private.request import plan as plans
 from fim_private.request import supports as noisy_supports
-from fim_private.request.budget import BudgetAllocation, allocate
-from fim_private.request.request import checked_options
+from fim_private.request.allocation import plan_of as allocated
+from fim_private.request.request import request_of
 from fim_private.request.supports import CONFIDENCE, NoiseKind, SupportNoise
 
 NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
@@ -103,8 +104,8 @@ class Ask:
         """To how many items a basket is cut."""
         return min(self.max_basket or 3, self.universe if isinstance(self.universe, int) else 3)
 
-    def allocation(self, neighbors: oracles.Neighbors) -> BudgetAllocation:
-        return allocate(checked_options(by_user=False, **self.options(neighbors)))
+    def allocation(self, neighbors: oracles.Neighbors) -> plans.Plan:
+        return allocated(request_of(by_user=False, **self.options(neighbors)))
 
     def options(self, neighbors: oracles.Neighbors) -> dict[str, Any]:
         """It as `mine` takes it."""
@@ -253,7 +254,7 @@ GIVEN_RHO = [
 ]
 
 
-def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
+def plan_of(allocation: plans.Plan, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
     """What the allocation says, read from its public parameters."""
 
     def picks(mechanism: Any, sizes: tuple[int, ...], count: int, known: bool) -> Picks:
@@ -285,7 +286,7 @@ def plan_of(allocation: BudgetAllocation, ask: Ask, neighbors: oracles.Neighbors
         tuple(map(noise_of, noises)),
         exact(allocation.cost.epsilon),
         exact(allocation.cost.delta),
-        None if (step := allocation.step("count")) is None else noise_of(step.noise(1)),
+        None if (step := allocation.step("count")) is None else noise_of(plans.noise_of(step, 1)),
     )
 
 
@@ -383,7 +384,7 @@ def test_the_databases_are_all_there_are() -> None:
 def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     met = set()
     for ask, neighbors in product(ASKS, NEIGHBORS):
-        added = ask.allocation(neighbors).shares[0].rho is None
+        added = ask.allocation(neighbors).steps[0].rho is None
         met |= {(added, None)} | {
             (added, noise.kind) for noise in allocated_plan(ask, neighbors).noises
         }
@@ -550,8 +551,8 @@ PURELY_CONCENTRATED = [ask for ask in GIVEN_RHO if isinstance(ask.universe, tupl
 def test_what_needs_no_delta_is_concentrated(ask: Ask, neighbors: oracles.Neighbors) -> None:
     allocation = ask.allocation(neighbors)
     assert ask.rho is not None
-    assert allocation.zcdp == ZcdpCost(ask.rho, 0)
-    assert sum(Fraction(share.rho or 0) for share in allocation.shares) == ask.rho
+    assert allocation.stated_zcdp == ZcdpCost(ask.rho, 0)
+    assert sum(Fraction(share.rho or 0) for share in allocation.steps) == ask.rho
     assert (
         excess_of_rho(allocated_plan(ask, neighbors), ask.rho, all_pairs(ask, neighbors)) <= ERROR
     )
@@ -564,8 +565,8 @@ def test_what_needs_no_delta_is_concentrated(ask: Ask, neighbors: oracles.Neighb
 def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> None:
     allocation = ask.allocation(neighbors)
     assert ask.rho is not None
-    assert allocation.zcdp == ZcdpCost(ask.rho, ask.delta / 2)
-    assert sum(Fraction(share.rho or 0) for share in allocation.shares) == ask.rho
+    assert allocation.stated_zcdp == ZcdpCost(ask.rho, ask.delta / 2)
+    assert sum(Fraction(share.rho or 0) for share in allocation.steps) == ask.rho
     runs = [
         (1 if is_bounded_range(run.mechanism) else run.count, run.mechanism.cost)
         for run in allocation.top_k_runs

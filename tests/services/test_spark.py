@@ -29,11 +29,11 @@ from typer.testing import CliRunner
 import fim_private as fim
 from fim_private.counting import Effort
 from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse
-from fim_private.mining.engines import Engine
 from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_catalogue
 from fim_private.reading.where import where_of
-from fim_private.request.request import Scope
+from fim_private.request.scope import Scope
+from fim_private.run.engines import Engine
 from fim_private.spark import purchases
 from fim_private.spark.dataframes import INSTANT, is_query
 from fim_private.spark.tasks import spark_call

@@ -21,14 +21,14 @@ from fim_private.output import Screen, render_table
 from fim_private.planning.advice import Advice, advice, needed_support
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
-from fim_private.request.request import MiningOptions, checked_options
+from fim_private.request.request import Request, request_of
 
 # Budgets are as large as they are advised to be.
 pytestmark = pytest.mark.filterwarnings("ignore::fim_private.PrivacyWarning")
 
 
-def asked(**options: Any) -> MiningOptions:
-    return checked_options(**{"by_user": False, "neighbors": "replace-one", **options})
+def asked(**options: Any) -> Request:
+    return request_of(**{"by_user": False, "neighbors": "replace-one", **options})
 
 
 def told(units: int | None = None, found: int = 0, **options: Any) -> Advice:
@@ -79,7 +79,7 @@ def test_it_never_proposes_an_epsilon_above_three_nor_another_relation(relation:
             for found in (0, 1):
                 one = advice(request, units, found)
                 assert one is None or "neighbors" not in one.changes
-                assert one is None or one.options.budget.loss <= max(
+                assert one is None or one.changed.budget.loss <= max(
                     Fraction(3), request.budget.loss
                 )
 
@@ -146,7 +146,7 @@ def test_whatever_was_asked_there_is_advice_or_none(
     options |= loss
     try:
         request = asked(**options)
-        request.selections()  # a catalogue may be too small for a size: nothing is asked then
+        request.selection_parameters()  # raises for a catalogue too small for a size
     except fim.ParameterError:
         return
     one = advice(request, units, 0)
@@ -156,9 +156,10 @@ def test_whatever_was_asked_there_is_advice_or_none(
         assert units is None or one.need <= units
 
 
-def _plain(options: MiningOptions) -> MiningOptions:
+def _plain(request: Request) -> Request:
     """Leave out the lists of items, which are arrays and cannot be compared."""
-    return replace(options, universe=UNKNOWN, known=None)
+    target = replace(request.target, known=None)
+    return replace(request, target=target, public=replace(request.public, universe=UNKNOWN))
 
 
 FURTHER_REQUESTS: list[dict[str, Any]] = [
@@ -189,7 +190,7 @@ def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
             one = advice(asked(**options), None, 0)
             if one is not None:
                 advised += 1
-                assert _plain(asked(**{**options, **one.changes})) == _plain(one.options)
+                assert _plain(asked(**{**options, **one.changes})) == _plain(one.changed)
     assert advised > len(FURTHER_REQUESTS)
 
 
@@ -200,7 +201,7 @@ def test_advice_with_known_itemsets_keeps_the_mechanism_that_uses_them() -> None
     known = given_itemsets([["a", "b"]], name="known")
     options: dict[str, Any] = {"known": known, "top": 20, "by_user": True, "epsilon": 0.1}
     one = told(**options)
-    assert one.options.mechanism.name == "levelwise"
+    assert one.changed.mechanism.name == "levelwise"
     assert asked(**{**options, **one.changes}).mechanism.name == "levelwise"
 
 

@@ -11,11 +11,13 @@ import pytest
 
 import fim_private as fim
 from fim_private.counting.source import Catalogue
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_catalogue
-from fim_private.request.request import AUTO, choose
+from fim_private.request.choice import AUTO, automatic_choice
+from fim_private.request.groups import Promise, PublicFacts, Target
 from fim_private.spectrum import SupportSpectrum
 
 SHOP = [["milk", "tea"]] * 900 + [["bread", "milk"]] * 500 + [["jam", "rye"]] * 300
@@ -83,8 +85,9 @@ def test_what_is_chosen_finds_an_itemset_more_often(
         other = min(listed, unlisted)
         # Where they are about as good, or both are certain to fail or to find it, either will do.
         universe = Catalogue(read_catalogue([*range(items)]))
-        name, _ = choose(delta, (2,), universe, several=False, capped=False, few_of_users=False)
-        assert name == better or float(chance) - float(other) < 0.05
+        promise = Promise(PrivacyBudget(Fraction(1), delta), neighbors)
+        choice = automatic_choice(Target(), PublicFacts(universe), promise, has_known=False)
+        assert choice.name == better or float(chance) - float(other) < 0.05
 
 
 def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None:

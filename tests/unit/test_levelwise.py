@@ -17,6 +17,7 @@ import levelwise_laws as laws
 import numpy as np
 import pyarrow as pa
 import pytest
+from asking import request_for
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -43,10 +44,10 @@ from fim_private.levelwise.recipe import (
     most_of_size,
     pairs_of,
 )
-from fim_private.mechanisms import registry
 from fim_private.reading.purchases import read_transactions
-from fim_private.request.budget import BudgetAllocation, allocate
-from fim_private.request.request import MiningOptions
+from fim_private.request.allocation import plan_of
+from fim_private.request.plan import Plan
+from fim_private.run.outcome import select
 
 ONE = Fraction(1)
 MILLIONTH = Fraction(1, 10**6)
@@ -540,7 +541,7 @@ def test_the_noise_of_all_steps_costs_what_was_allowed(
 # -------------------- supports
 
 
-def allocation(**options: Any) -> BudgetAllocation:
+def planned(**options: Any) -> Plan:
     asked = {
         "neighbors": "add-remove",
         "sizes": (2,),
@@ -548,9 +549,7 @@ def allocation(**options: Any) -> BudgetAllocation:
         "supports_share": Fraction(15, 100),
         **options,
     }
-    made = allocate(MiningOptions(registry.spec_named("levelwise"), ONE, MILLIONTH, **asked))
-    assert isinstance(made, BudgetAllocation)
-    return made
+    return plan_of(request_for("levelwise", **asked))
 
 
 # -------------------- real data
@@ -589,12 +588,10 @@ def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: in
             "neighbors": options["neighbors"],
             "sizes": tuple(sizes) if isinstance(sizes, range) else (2,),
         }
-        [selection] = allocation(**asked).selections
+        plan = planned(**asked)
         randomness = Randomness.seeded(2024)
         source = LocalSource(transactions)
-        runs = [
-            Counter(one.support for one in selection.find(source, randomness)) for _ in range(20)
-        ]
+        runs = [Counter(one.support for one in select(plan, source, randomness)) for _ in range(20)]
         means.append(sum((found & supports).total() for found in runs) / len(runs))
     assert means[0] >= least
     assert means[1] >= means[0] - 2

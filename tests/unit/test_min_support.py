@@ -15,6 +15,8 @@ from real_data import REPOSITORY
 import fim_private as fim
 from fim_private.counting import list_itemsets
 from fim_private.counting.source import SelectedItemset
+from fim_private.dp.accountant import Step, StepComposition
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
@@ -22,7 +24,7 @@ from fim_private.levelwise.recipe import ThresholdRecipe
 from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
-from fim_private.request.budget import BudgetAllocation, Share
+from fim_private.request.plan import Plan, noise_of
 from fim_private.request.supports import (
     CONFIDENCE,
     UNITS_CONFIDENCE,
@@ -30,6 +32,7 @@ from fim_private.request.supports import (
     SupportNoise,
     UnitCount,
 )
+from fim_private.run.outcome import publish
 
 BASKETS = (
     [["bread", "butter"]] * 6000
@@ -141,30 +144,32 @@ MANY = 2000
 
 
 def released(
-    support: int, least: MinSupport, budget: Share, units: UnitCount | None, seed: int
+    support: int, least: MinSupport, budget: Step, units: UnitCount | None, seed: int
 ) -> Any:
     """What comes out of so many itemsets with this support, none of which is part of another."""
-    cost = PrivacyCost(1, 0)
-    allocation = BudgetAllocation((), (budget,), cost, min_support=least)
-    return allocation.published(
-        [SelectedItemset((n,), support) for n in range(MANY)], Randomness.seeded(seed), units
-    ).itemsets
+    selected = [SelectedItemset((n,), support) for n in range(MANY)]
+    return publish(plan_with(budget, least), selected, Randomness.seeded(seed), units).itemsets
+
+
+def plan_with(step: Step, least: MinSupport, *, joint_noise: bool = False) -> Plan:
+    budget = PrivacyBudget(Fraction(1), Fraction(0))
+    return Plan((step,), budget, StepComposition.BASIC, joint_noise=joint_noise, min_support=least)
 
 
 # Of the noise of so many supports at a time, σ is about 60.
 SUPPORTS = ("supports", (1,), Fraction(1))
 BUDGETS = [
-    Share(*SUPPORTS, epsilon=Exact(Fraction(MANY, 40))),
-    Share(*SUPPORTS, rho=Exact(Fraction(MANY, 7200))),
-    Share(*SUPPORTS, mu_squared=Exact(Fraction(MANY, 3600))),
+    Step(*SUPPORTS, epsilon=Exact(Fraction(MANY, 40))),
+    Step(*SUPPORTS, rho=Exact(Fraction(MANY, 7200))),
+    Step(*SUPPORTS, mu_squared=Exact(Fraction(MANY, 3600))),
 ]
 SLACK = 3.5 * math.sqrt(0.025 * 0.975 / MANY)
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=["laplace", "gaussian", "normal"])
-def test_the_promise_of_a_number_of_units(budget: Share) -> None:
+def test_the_promise_of_a_number_of_units(budget: Step) -> None:
     threshold = 1000
-    least, width = MinSupport(count=threshold), budget.noise(MANY).half_width
+    least, width = MinSupport(count=threshold), noise_of(budget, MANY).half_width
     for support, most in ((threshold - width - 1, 0.025), (threshold - 3 * width, 0.001)):
         itemsets = released(support, least, budget, None, 1)
         assert len(itemsets) <= (most + SLACK) * MANY
@@ -187,21 +192,17 @@ def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction)
     far off here.
     """
     units, runs = 10_000, 60
-    noise = BUDGETS[2].noise(MANY, two=True)
+    noise = noise_of(BUDGETS[2], MANY, joint=True)
     assert noise.of_units is not None
     least = MinSupport(share=part)
-    allocation = BudgetAllocation(
-        (), (BUDGETS[2],), PrivacyCost(1, 0), two_normals=True, min_support=least
-    )
+    plan = plan_with(BUDGETS[2], least, joint_noise=True)
     sigma = math.sqrt(noise.parameter + (Fraction(1, 2) - part) ** 2 * noise.of_units)
     wrong: dict[str, list[float]] = {"sure": [], "sure by a tenth less": [], "missed": []}
     for seed in range(runs):
 
         def published(support: int, seed: int = seed) -> tuple[Any, Any]:
             found = [SelectedItemset((n,), support) for n in range(MANY)]
-            made = allocation.published(
-                found, Randomness.seeded(seed), UnitCount(3), true_units=units
-            )
+            made = publish(plan, found, Randomness.seeded(seed), UnitCount(3), true_units=units)
             return made.itemsets, made.units
 
         edge = int(part * units)
@@ -228,8 +229,8 @@ def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     it.
     """
     least = MinSupport(count=100)
-    share = Share(*SUPPORTS, epsilon=Exact(Fraction(1, 5)))
-    allocation = BudgetAllocation((), (share,), PrivacyCost(1, 0), min_support=least)
+    share = Step(*SUPPORTS, epsilon=Exact(Fraction(1, 5)))
+    plan = plan_with(share, least)
     found = [
         SelectedItemset(("a",), 100),
         SelectedItemset(("a", "b"), 100),
@@ -238,7 +239,7 @@ def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
     ]
     sizes = set()
     for seed in range(60):
-        itemsets = allocation.published(found, Randomness.seeded(seed)).itemsets
+        itemsets = publish(plan, found, Randomness.seeded(seed)).itemsets
         assert all(itemset.support is not None and itemset.support >= 100 for itemset in itemsets)
         assert [itemset.support for itemset in itemsets] == sorted(
             (i.support or 0 for i in itemsets), reverse=True

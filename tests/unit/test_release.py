@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import fim_private as fim
+from fim_private.dp.accountant import Step
 from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_words, one_in_words
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
@@ -25,7 +26,6 @@ from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
 from fim_private.output import Screen, render_table
 from fim_private.release.page import page
 from fim_private.release.release import Itemset, Release
-from fim_private.request.budget import Share
 from fim_private.request.supports import SupportNoise
 from fim_private.spectrum import SupportSpectrum
 
@@ -47,7 +47,7 @@ def release(*itemsets: Itemset, size: int = 2, **changes: Any) -> Release:
 NUMBERS = release(Itemset((39, 48)))
 NOISE = SupportNoise.for_budget(Fraction(1), None, 2)
 # The budget of a release with supports.
-SPLIT = (Share("selection", (2,), Fraction(1, 2)), Share("supports", (2,), Fraction(1, 2)))
+SPLIT = (Step("selection", (2,), Fraction(1, 2)), Step("supports", (2,), Fraction(1, 2)))
 
 
 def test_json_is_exactly_the_contract() -> None:
@@ -253,7 +253,7 @@ def test_mine_with_the_defaults() -> None:
         private=True,
         abstained=False,
         itemsets=(Itemset(("milk", "tea"), None),),
-        shares=(Share("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
+        shares=(Step("selection", (2,), Fraction(1), Exact(1), Exact(1e-6)),),
         reason="for one itemset, it needs the smallest margin of all that need no product list",
         shortfall=13,
         date=result.date,

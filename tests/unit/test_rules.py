@@ -38,9 +38,9 @@ from fim_private.release.rules import (
     rules_json,
     rules_of,
 )
-from fim_private.request.budget import estimated, released
-from fim_private.request.itemsets import parts_of
+from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
+from fim_private.run.outcome import estimated, released
 
 SHOP = (
     [["bread", "butter", "jam"]] * 300
@@ -163,7 +163,7 @@ def test_a_release_for_rules_has_all_parts_and_the_number_of_units() -> None:
     release = fim.mine(SHOP, **MINED)
     assert release.units == pytest.approx(len(SHOP), abs=60)
     named = [one.items or () for one in release]
-    assert {one.items for one in release.parts} == {*parts_of(named)}
+    assert {one.items for one in release.parts} == {*subsets_of(named)}
     assert all(one.interval is not None and one.support is not None for one in release.parts)
     true = {("bread",): 800, ("butter",): 700, ("jam",): 300, ("tea",): 600}
     for one in release.parts:

@@ -24,7 +24,7 @@ from fim_private.output import Screen, render_table
 from fim_private.release import forms
 from fim_private.release.forms import INSIDE, KEYS, SEGMENTED_KEYS
 from fim_private.release.rules import rules_json, rules_of
-from fim_private.request.request import Scope
+from fim_private.request.scope import Scope
 
 SHOP = (
     [["bread", "butter", "jam"]] * 300

@@ -28,7 +28,7 @@ from fim_private.counting.source import LocalSource
 from fim_private.options import MineOptions
 from fim_private.output import Screen, render_table
 from fim_private.reading.record_batches import joint_items
-from fim_private.request.request import Scope
+from fim_private.request.scope import Scope
 
 SHARES = [0.3, 0.3, 0.15, 0.1, 0.1, 0.05]
 
@@ -186,7 +186,7 @@ def test_short_baskets_count_as_empty() -> None:
 @pytest.mark.parametrize("together", ["basket", "user"])
 def test_supports_of_users_are_those_of_a_count_one_by_one(together: str) -> None:
     data = fim.read_transactions(SALES, **READ, user="user")
-    counted = Scope.of(together=together, by_user=True).applied(data)
+    counted = Scope(together=together).applied(data)
     true = pairs(SALES, "user", together)
     assert [*LocalSource(counted).spectrum(2).levels()] == sorted(
         Counter(true.values()).items(), reverse=True
@@ -202,7 +202,7 @@ def test_levels_weigh_a_users_repetition_in_the_baskets_that_count(together: str
     """Baskets are counted after items are left out, and after short baskets are; and before they
     are merged.
     """
-    scope = Scope.of(exclude=["a"], min_basket=2, together=together, by_user=True)
+    scope = Scope(exclude=("a",), min_basket=2, together=together)
     counted = scope.applied(fim.read_transactions(SALES, **READ, user="user"))
     of_items: Counter[tuple[str, ...]] = Counter()
     of_pairs: Counter[tuple[str, ...]] = Counter()

@@ -16,10 +16,10 @@ import pytest
 from release_distributions import Noise
 
 import fim_private as fim
+from fim_private.dp.accountant import Step
 from fim_private.dp.cost import PrivacyCost
 from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
-from fim_private.request.budget import Share
 from fim_private.request.supports import NoiseKind, SupportNoise
 
 BASKETS = [["bread", "butter"]] * 1200 + [["bread", "jam"]] * 300 + [["tea"]] * 480 + [[]] * 20
@@ -82,7 +82,7 @@ def mined(data: Any, seed: int = 1, **asked: Any) -> fim.Release:
     return release
 
 
-def share_for(release: fim.Release, purpose: str) -> Share:
+def share_for(release: fim.Release, purpose: str) -> Step:
     [share] = [share for share in release.shares if share.purpose == purpose]
     return share
 

@@ -1,0 +1,306 @@
+"""The accountant: what steps spend together, under every way of adding up.
+
+The guarantee of a release, its JSON, the entry of a ledger and the sums of a year all ask here.
+Nothing else adds costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+from fim_private.dp.composition import PrivacyBudget, gdp_mu, growth_bound, zcdp_epsilon
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
+
+_NOTHING = Fraction(0)
+
+
+class StepComposition(StrEnum):
+    """How the steps of a plan add up."""
+
+    BASIC = "basic"  # their ε and their δ are added
+    ZCDP = "zcdp"  # their ρ are added (docs/privacy.md, Theorem 8)
+    GAUSSIAN = "gaussian"  # their μ² are added; all noise is normal (Theorem 13)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The equal choices that a selection is made of.
+
+    Attributes:
+        count: How many choices there are, >= 1.
+        epsilon: What one choice spends.
+        bounded_range: Whether the odds of any two outcomes of one choice change by e^ε at most.
+    """
+
+    count: int
+    epsilon: Fraction
+    bounded_range: bool
+
+    @property
+    def basic_epsilon(self) -> Fraction:
+        """The ε that all choices spend together."""
+        return self.count * self.epsilon
+
+    @property
+    def rho(self) -> Fraction:
+        """The ρ that all choices spend together: ε²/8 each if bounded-range, else ε²/2.
+
+        Source: docs/privacy.md, Theorems 8 and 16.
+        """
+        squares = self.count * self.epsilon**2
+        if self.bounded_range:
+            return squares / 8
+        return squares / 2
+
+
+@dataclass(frozen=True)
+class Step:
+    """One use of the purchases, described but not carried out.
+
+    Its share of the budget is exact, and stated in the terms in which the plan adds up: as epsilon
+    and delta, as rho, or as mu_squared. The others are None.
+
+    Attributes:
+        purpose: "selection", "supports", "count" (the number of units), "vote", or a step of
+            levelwise such as "items".
+        sizes: The sizes of the itemsets that it is about.
+        fraction: Its share of the whole budget, which is 1.
+        epsilon: What it spends under basic composition.
+        delta: What it spends besides epsilon.
+        rho: What it spends in zCDP.
+        mu_squared: What it spends in Gaussian privacy, μ².
+        choices: Of a selection: the choices that it is made of.
+        noise_rho: The ρ of its noise, if that noise was chosen with the step. It is then all that
+            the step spends in zCDP.
+    """
+
+    purpose: str
+    sizes: tuple[int, ...]
+    fraction: Fraction
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+    mu_squared: Exact | None = None
+    choices: Choices | None = field(default=None, compare=False)
+    noise_rho: Fraction | None = field(default=None, compare=False)
+
+    @property
+    def zcdp(self) -> ZcdpCost:
+        """What it spends in zCDP: of (ε, δ) it is ε²/2, δ-approximately, of μ² it is μ²/2.
+
+        Source: docs/privacy.md, Theorem 18.
+        """
+        delta = self.delta or _NOTHING
+        if self.noise_rho is not None:
+            return ZcdpCost(self.noise_rho, 0)
+        if self.epsilon is None:
+            return ZcdpCost(self.normal / 2, delta)
+        if self.choices is not None:
+            return ZcdpCost(self.choices.rho, delta)
+        return ZcdpCost(self.epsilon**2 / 2, delta)
+
+    @property
+    def normal(self) -> Fraction:
+        """The μ² of normal noise that is as private as the step may be."""
+        if self.epsilon is not None:
+            return gdp_mu(Fraction(self.epsilon), Fraction(self.delta or 0)) ** 2
+        if self.mu_squared is not None:
+            return Fraction(self.mu_squared)
+        return 2 * Fraction(self.rho or 0)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, as in the JSON of a release: the budget rounded up to floats."""
+        values: dict[str, object] = {
+            "purpose": self.purpose,
+            "sizes": self.sizes,
+            "fraction": float(self.fraction),
+            "epsilon": _as_float(self.epsilon),
+            "delta": _as_float(self.delta),
+            "rho": _as_float(self.rho),
+        }
+        if self.mu_squared is not None:
+            values["mu_squared"] = float(self.mu_squared)
+        return values
+
+
+def _as_float(value: Exact | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def cost_of_steps(
+    steps: Sequence[Step],
+    composition: StepComposition,
+    budget: PrivacyBudget,
+    names_delta: Fraction,
+) -> PrivacyCost:
+    """Return the (ε, δ) that steps spend together.
+
+    Args:
+        steps: All steps of a plan.
+        composition: How they were given their shares of the budget.
+        budget: The budget of the whole plan. An ε that was given is spent in full.
+        names_delta: The part of δ that is for revealing what only one unit has.
+    """
+    if composition is StepComposition.BASIC:
+        epsilon = sum((step.epsilon or _NOTHING for step in steps), _NOTHING)
+        delta = sum((step.delta or _NOTHING for step in steps), _NOTHING)
+        return PrivacyCost(epsilon, delta)
+    is_normal = composition is StepComposition.GAUSSIAN
+    cost = budget.cost(names_delta, normal=is_normal)
+    choices = [step.choices for step in steps if step.choices is not None]
+    if budget.rho is None or len(choices) < len(steps):
+        return cost
+    # Nothing but choices: these also add up by basic composition.
+    basic_epsilon = sum((choice.basic_epsilon for choice in choices), _NOTHING)
+    return min(cost, PrivacyCost(basic_epsilon, names_delta), key=lambda either: either.epsilon)
+
+
+def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
+    """Return what steps spend together in zCDP, however they were given their shares.
+
+    names_delta: as in `cost_of_steps`. Source: docs/privacy.md, Theorem 18.
+    """
+    rho, delta = _NOTHING, names_delta
+    for step in steps:
+        rho += step.zcdp.rho
+        delta += step.zcdp.delta
+    return ZcdpCost(rho, delta)
+
+
+def zcdp_of_cost(cost: PrivacyCost) -> ZcdpCost:
+    """Return what any (ε, δ)-private release spends in zCDP: ε²/2, δ-approximately."""
+    return ZcdpCost(Fraction(cost.epsilon) ** 2 / 2, cost.delta)
+
+
+def cost_of_segments(
+    cost: PrivacyCost, zcdp: ZcdpCost, segments: int, budget: PrivacyBudget
+) -> tuple[PrivacyCost, ZcdpCost]:
+    """Return what releases of equal cost spend of a unit that counts in some of them.
+
+    Args:
+        cost: What one of them spends.
+        zcdp: The same in zCDP.
+        segments: In how many of them a unit counts at most, >= 1.
+        budget: The budget of all of them together.
+    """
+    if segments == 1:
+        return cost, zcdp
+    total_zcdp = ZcdpCost(segments * zcdp.rho, segments * zcdp.delta)
+    total = PrivacyCost(segments * cost.epsilon, segments * cost.delta)
+    if budget.rho is None:
+        return total, total_zcdp
+    # Both hold; if ρ is divided often, the ε of the whole is the smaller one.
+    converted = budget.cost(Fraction(total_zcdp.delta), normal=False)
+    smaller = min(total, converted, key=lambda either: (either.epsilon, either.delta))
+    return smaller, total_zcdp
+
+
+def cost_of_units(
+    cost: PrivacyCost, zcdp: ZcdpCost | None, units: int, *, apart: bool
+) -> PrivacyCost:
+    """Return what protects somebody who is several units, if this is spent of each.
+
+    Args:
+        cost: What is spent of one unit.
+        zcdp: The same in zCDP; None if it is not known.
+        units: How many units that person is, >= 1.
+        apart: Whether no release has two of them. Their costs then add up, in zCDP as well.
+
+    Source: docs/privacy.md, Theorem 30.
+    """
+    epsilon, delta = units * Fraction(cost.epsilon), units * Fraction(cost.delta)
+    if not apart:
+        return PrivacyCost(epsilon, min(Fraction(1), _delta_of_group(cost, units)))
+    if zcdp is not None:
+        names_delta = units * Fraction(zcdp.delta)
+        if names_delta < delta < 1:
+            spare_delta = PrivacyBudget(None, delta).conversion(names_delta)
+            epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, spare_delta))
+    return PrivacyCost(epsilon, min(Fraction(1), delta))
+
+
+def _delta_of_group(cost: PrivacyCost, units: int) -> Fraction:
+    """Return δ (1 + e^ε + … + e^((units-1)ε)), rounded up; any δ above 0 counts as 1 where that
+    is vast.
+    """
+    growth = None
+    if units * cost.epsilon < 700:
+        growth = growth_bound(Fraction(cost.epsilon))
+    if growth is None:
+        return Fraction(cost.delta > 0)
+    return sum((growth**power for power in range(units)), _NOTHING) * cost.delta
+
+
+# -------------------- sums over time: of all entries of a ledger
+
+# What entries add up: (ε, δ), and ρ and δ of zero-concentrated privacy.
+SUMS = ("epsilon", "delta", "rho", "zcdp_delta")
+# What decides which unit is of which day: the columns of times and of baskets, and the kind of
+# period. Entries that differ in it add up.
+Partition = tuple[str, tuple[str, ...], str | None]
+# A partition, and the first and the last day of units.
+Reach = tuple[Partition, int, int]
+# What entries have spent of the units that they reach, by the names of SUMS; None reaches all.
+Spent = Mapping[Reach | None, Mapping[str, Fraction]]
+_NO_SUMS = dict.fromkeys(SUMS, _NOTHING)
+
+
+def sums_of(cost: PrivacyCost, zcdp: ZcdpCost) -> dict[str, Exact]:
+    """Return what one entry adds to a ledger, by the names of SUMS."""
+    return {
+        "epsilon": cost.epsilon,
+        "delta": cost.delta,
+        "rho": zcdp.rho,
+        "zcdp_delta": zcdp.delta,
+    }
+
+
+def added(spent: Spent, entries: Iterable[tuple[Reach | None, Mapping[str, Exact]]]) -> Spent:
+    """Return what is spent with more entries, each with the units that it reaches and its sums."""
+    total = dict(spent)
+    for reach, sums in entries:
+        before = total.get(reach, _NO_SUMS)
+        total[reach] = {name: before[name] + Fraction(more) for name, more in sums.items()}
+    return total
+
+
+def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:
+    """Return the most that is spent of any one unit; `at`: of any one that this reaches.
+
+    A unit has one day in each partition, so that only what reaches that day adds up. Source:
+    docs/privacy.md, Theorem 29.
+    """
+    total = dict(spent.get(None, _NO_SUMS))
+    low, high = (0, 0) if at is None else at[1:]
+    partitions: dict[Partition, list[tuple[int, int, Mapping[str, Fraction]]]] = {}
+    for reach, sums in spent.items():
+        if reach is None:
+            continue
+        partition, first, last = reach
+        if at is not None and at[0] == partition:
+            first, last = max(first, low), min(last, high)
+        if first <= last:
+            partitions.setdefault(partition, []).append((first, last, sums))
+    for stretches in partitions.values():
+        for name, most in _peaks(stretches).items():
+            total[name] += most
+    return total
+
+
+def _peaks(stretches: Iterable[tuple[int, int, Mapping[str, Fraction]]]) -> dict[str, Fraction]:
+    """Return the largest sum on any one day, of stretches with their first and last day."""
+    changes = [
+        (day, sign, sums)
+        for first, last, sums in stretches
+        for day, sign in ((first, 1), (last + 1, -1))
+    ]
+    today, most = dict(_NO_SUMS), dict(_NO_SUMS)
+    # What ends comes before what begins on the same day.
+    for _, sign, sums in sorted(changes, key=lambda change: change[:2]):
+        for name in SUMS:
+            today[name] += sign * sums[name]
+            most[name] = max(most[name], today[name])
+    return most

@@ -1,0 +1,342 @@
+"""How the budget of a request is split into the steps of a plan.
+
+The steps follow basic composition, or composition in zero-concentrated differential privacy (zCDP)
+if all of them allow it: whichever needs the smaller margin and noise on supports together
+(docs/privacy.md, Theorem 8). Levelwise has normal noise only, which is composed without loss
+(Theorem 13). A budget that is given as ρ is composed in zCDP, or as μ² = 2ρ (Theorem 16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from fim_private.counting.source import Catalogue
+from fim_private.dp.accountant import Choices, Step, StepComposition
+from fim_private.dp.composition import PrivacyBudget
+from fim_private.dp.cost import Exact
+from fim_private.dp.parameters import EPSILON_RANGE
+from fim_private.errors import ParameterError, parameter
+from fim_private.levelwise.levelwise import levelwise
+from fim_private.mechanisms import registry
+from fim_private.mechanisms.base import PublicParameters
+from fim_private.mechanisms.top_k import TopK, is_bounded_range
+from fim_private.request.plan import LeftOut, Plan, Selection, noise_of
+from fim_private.request.request import COUNT_SHARE, Request
+from fim_private.request.supports import SupportNoise
+
+_NOTHING = Fraction(0)
+# The share of δ for abstaining, if selections are composed in zCDP.
+_NAMES_SHARE = Fraction(1, 2)
+_WIDEST = 1 << 56
+
+# What a step is for, the sizes of its itemsets, and its share of the whole budget.
+_Use = tuple[str, tuple[int, ...], Fraction]
+
+
+def checked_plan(request: Request) -> Plan:
+    """Return the plan of a request; ParameterError if supports had noise beyond 64 bits."""
+    plan = plan_of(request)
+    if plan.half_width(request.target.most_supports) >= _WIDEST:
+        budget = parameter("epsilon" if request.budget.rho is None else "rho")
+        raise ParameterError(
+            f"{parameter('supports_share')} leaves next to nothing for supports; raise it, or "
+            f"{budget}"
+        )
+    return plan
+
+
+def plan_of(request: Request, selections: Sequence[PublicParameters] | None = None) -> Plan:
+    """Return the plan of a request.
+
+    supports_share and count_share of the budget go to these steps, the rest in equal parts to the
+    selections. Raises ParameterError for a mechanism that lacks what must be public, and for a step
+    that is out of range.
+
+    Args:
+        request: What is asked for.
+        selections: What is public of each selection, if a catalogue is planned for that nobody
+            has yet; None for what follows from the request.
+    """
+    if request.mechanism.composed:
+        return _by_gaussian_composition(request)
+    if selections is None:
+        selections = request.selection_parameters()
+    if request.budget.rho is not None:
+        return _by_zcdp_composition(request, selections)
+    basic = _by_basic_composition(request, selections)
+    all_are_bounded = all(is_bounded_range(run.mechanism) for run in basic.top_k_runs)
+    if not request.budget.delta or not all_are_bounded:
+        return basic
+    concentrated = _by_zcdp_composition(request, selections)
+    most_supports = request.target.top * len(selections)
+
+    def needed(plan: Plan) -> float:
+        return max(run.margin for run in plan.top_k_runs) + plan.half_width(most_supports)
+
+    return concentrated if needed(concentrated) < needed(basic) else basic
+
+
+def plan_of_given(
+    budget: PrivacyBudget,
+    sizes: tuple[int, ...],
+    given: int,
+    *,
+    with_count: bool,
+    joint_noise: bool,
+) -> Plan:
+    """Return the plan that counts given itemsets: of those that add up either way the narrower.
+
+    Args:
+        budget: The budget of the whole plan.
+        sizes: The sizes of the itemsets.
+        given: How many itemsets there are, >= 1.
+        with_count: Whether the number of units is a step of its own.
+        joint_noise: Whether normal noise gives the number of units with the supports.
+    """
+    count_share = COUNT_SHARE if with_count else _NOTHING
+    plans = []
+    if budget.epsilon is not None:
+        plans.append(_basic_count(budget, sizes, given, count_share, joint_noise=joint_noise))
+    has_use_for_normal = with_count or joint_noise
+    if budget.epsilon is None or (budget.delta and has_use_for_normal):
+        if joint_noise:
+            count_share = _NOTHING
+        uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
+        steps = _steps_by_mu_squared(uses, budget.normal(_NOTHING))
+        plan = Plan(steps, budget, StepComposition.GAUSSIAN, joint_noise=joint_noise, given=given)
+        plans.append(_with_rho_of_supports(plan))
+    return min(plans, key=lambda plan: plan.half_width(given))
+
+
+def _basic_count(
+    budget: PrivacyBudget,
+    sizes: tuple[int, ...],
+    given: int,
+    count_share: Fraction,
+    *,
+    joint_noise: bool,
+) -> Plan:
+    """Return the plan that counts given itemsets, and adds up (ε, δ)."""
+    assert budget.epsilon is not None
+    uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
+    supports, *others = _steps_by_epsilon(uses, budget.epsilon)
+    delta = None if joint_noise else budget.delta or None
+    noise = SupportNoise.for_budget(budget.epsilon * (1 - count_share), delta, given)
+    assert noise.cost is not None
+    supports = replace(supports, delta=noise.cost.delta)
+    plan = Plan((supports, *others), budget, StepComposition.BASIC, given=given)
+    return _with_rho_of_supports(plan)
+
+
+def _with_rho_of_supports(plan: Plan) -> Plan:
+    """Return a plan for given itemsets with the ρ of its noise, which is known exactly."""
+    supports, *others = plan.steps
+    noise = plan.noise(plan.given)
+    assert noise is not None
+    return replace(plan, steps=(replace(supports, noise_rho=noise.rho), *others))
+
+
+def _steps_by_epsilon(uses: Sequence[_Use], epsilon: Fraction) -> tuple[Step, ...]:
+    """Return steps that share an ε. They spend no δ as yet."""
+    return tuple(
+        Step(purpose, sizes, share, epsilon=Exact(epsilon * share), delta=Exact(0))
+        for purpose, sizes, share in uses
+        if share
+    )
+
+
+def _steps_by_rho(uses: Sequence[_Use], rho: Fraction) -> tuple[Step, ...]:
+    """Return steps that share a ρ."""
+    return tuple(
+        Step(purpose, sizes, share, rho=Exact(rho * share))
+        for purpose, sizes, share in uses
+        if share
+    )
+
+
+def _steps_by_mu_squared(uses: Sequence[_Use], mu_squared: Fraction) -> tuple[Step, ...]:
+    """Return steps that share a μ²."""
+    return tuple(
+        Step(purpose, sizes, share, mu_squared=Exact(mu_squared * share))
+        for purpose, sizes, share in uses
+        if share
+    )
+
+
+def _uses_of(request: Request, selections: Sequence[PublicParameters] = ()) -> list[_Use]:
+    """Return what the budget of a request is used for: selections, supports, number of units."""
+    uses: list[_Use] = []
+    for public in selections:
+        uses.append(("selection", tuple(public.sizes), (1 - request.extras) / len(selections)))
+    uses.append(("supports", request.target.sizes, request.supports_share or _NOTHING))
+    uses.append(("count", (), request.count_share or _NOTHING))
+    return uses
+
+
+def _by_basic_composition(request: Request, selections: Sequence[PublicParameters]) -> Plan:
+    """Split (ε, δ) by basic composition. δ is spent only where it is needed."""
+    epsilon, delta = request.budget.epsilon, request.budget.delta
+    assert epsilon is not None
+    supports_delta = _delta_for_supports(request, request.target.top * len(selections))
+    joint_noise = request.has_joint_noise and supports_delta > 0
+    if joint_noise:
+        request = request.without_count_step()
+    steps = _steps_by_epsilon(_uses_of(request, selections), epsilon)
+    delta_each = (delta - supports_delta) / len(selections)
+    selecting, others = steps[: len(selections)], steps[len(selections) :]
+    runs = [
+        TopK.by_basic_composition(
+            partial(registry.build, request.mechanism, public=public),
+            public.top,
+            Fraction(step.epsilon or 0),
+            delta_each,
+        )
+        for public, step in zip(selections, selecting, strict=True)
+    ]
+    spent = [
+        replace(
+            step,
+            delta=Exact(delta_each if run.mechanism.cost.delta else _NOTHING),
+            choices=_choices_of(run),
+        )
+        for step, run in zip(selecting, runs, strict=True)
+    ]
+    for step in others:
+        of_supports = step.purpose == "supports"
+        spent.append(replace(step, delta=Exact(supports_delta if of_supports else _NOTHING)))
+    return Plan(
+        tuple(spent),
+        request.budget,
+        StepComposition.BASIC,
+        _selections_of(request, selections, runs),
+        joint_noise=joint_noise,
+        left_out=LeftOut.NONE if request.target.keep_all else LeftOut.UNCLEAR,
+        min_support=request.target.min_support,
+        most=request.target.top,
+    )
+
+
+def _delta_for_supports(request: Request, count: int) -> Fraction:
+    """Return the δ that noise on `count` supports spends: none if Laplace noise is as narrow."""
+    share, budget = request.supports_share, request.budget
+    if not share or not budget.delta:
+        return _NOTHING
+    assert budget.epsilon is not None
+    delta = budget.delta * share
+    [laplace] = _steps_by_epsilon([("supports", request.target.sizes, share)], budget.epsilon)
+    normal = replace(laplace, delta=Exact(delta))
+    laplace_width = noise_of(laplace, count).half_width
+    normal_width = noise_of(normal, count, joint=request.has_joint_noise).half_width
+    return delta if normal_width < laplace_width else _NOTHING
+
+
+def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters]) -> Plan:
+    """Split the budget in zCDP (docs/privacy.md, Theorems 8 and 16).
+
+    A share of δ is for abstaining, if that needs any; the rest converts ρ into ε.
+    """
+    joint_noise = request.has_joint_noise
+    if joint_noise:
+        request = request.without_count_step()
+    budget = request.budget
+    whole = registry.build(request.mechanism, budget.loss, budget.delta, selections[0])
+    names_delta = budget.naming(_NAMES_SHARE) if whole.cost.delta else _NOTHING
+    steps = _steps_by_rho(_uses_of(request, selections), budget.concentrated(names_delta))
+    selecting, others = steps[: len(selections)], steps[len(selections) :]
+    _check_rho_of_choices(selecting[0], selections, budget)
+    runs = [
+        TopK.by_zcdp_composition(
+            partial(registry.build, request.mechanism, public=public),
+            public.top,
+            Fraction(step.rho or 0),
+            names_delta / len(selections),
+        )
+        for public, step in zip(selections, selecting, strict=True)
+    ]
+    chosen = [
+        replace(step, choices=_choices_of(run)) for step, run in zip(selecting, runs, strict=True)
+    ]
+    return Plan(
+        (*chosen, *others),
+        budget,
+        StepComposition.ZCDP,
+        _selections_of(request, selections, runs),
+        names_delta=names_delta,
+        joint_noise=joint_noise,
+        left_out=LeftOut.NONE if request.target.keep_all else LeftOut.UNCLEAR,
+        min_support=request.target.min_support,
+        most=request.target.top,
+    )
+
+
+def _check_rho_of_choices(
+    step: Step, selections: Sequence[PublicParameters], budget: PrivacyBudget
+) -> None:
+    """Raise ParameterError if a choice had an ε below the least."""
+    least_epsilon = Fraction(repr(EPSILON_RANGE[0]))
+    most = max(public.top for public in selections)
+    if 2 * (step.rho or 0) / most < least_epsilon**2:
+        name = parameter("epsilon" if budget.rho is None else "rho")
+        raise ParameterError(
+            f"{name} leaves next to nothing for each itemset; raise it, or ask for fewer"
+        )
+
+
+def _choices_of(run: TopK) -> Choices:
+    mechanism = run.mechanism
+    return Choices(run.count, Fraction(mechanism.cost.epsilon), is_bounded_range(mechanism))
+
+
+def _selections_of(
+    request: Request, selections: Sequence[PublicParameters], runs: Sequence[TopK]
+) -> tuple[Selection, ...]:
+    return tuple(
+        Selection(run, public.sizes, request.counted_universe, public.max_basket is not None)
+        for run, public in zip(runs, selections, strict=True)
+    )
+
+
+def _by_gaussian_composition(request: Request) -> Plan:
+    """Split the budget in Gaussian differential privacy (docs/privacy.md, Theorem 13).
+
+    One run of levelwise is for all sizes.
+    """
+    joint_noise = request.has_joint_noise
+    if joint_noise:
+        request = request.without_count_step()
+    target, universe = request.target, request.counted_universe
+    request.selection_parameters()  # raises for a catalogue that is too small for a size
+    run_share = 1 - request.extras
+    run = levelwise(
+        target.sizes,
+        target.top,
+        budget=request.budget,
+        neighbors=request.promise.neighbors,
+        listed=isinstance(universe, Catalogue),
+        by_user=request.promise.by_user,
+        part=run_share,
+        union=target.union,
+        keep_all=target.keep_all,
+        threshold=target.min_support is not None,
+        known=target.known,
+    )
+    uses = [(purpose, sizes, run_share * share) for purpose, sizes, share in run.steps]
+    left_out = LeftOut.UNCLEAR_IF_NONE_IS_SURE
+    if target.min_support is not None:
+        left_out = LeftOut.UNCLEAR
+    if target.keep_all:
+        left_out = LeftOut.NONE
+    return Plan(
+        _steps_by_mu_squared([*uses, *_uses_of(request)], run.budget.mu_squared),
+        request.budget,
+        StepComposition.GAUSSIAN,
+        (Selection(run, target.sizes, universe),),
+        names_delta=run.items_delta or _NOTHING,
+        joint_noise=joint_noise,
+        left_out=left_out,
+        min_support=target.min_support,
+        most=target.top,
+    )

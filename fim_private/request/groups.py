@@ -1,0 +1,103 @@
+"""What a request is made of: what is sought, what is public, and what is promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fim_private import options as defaults
+from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, Universe
+from fim_private.dp.composition import PrivacyBudget
+from fim_private.dp.parameters import Neighbors
+from fim_private.request.supports import MinSupport
+
+
+@dataclass(frozen=True)
+class Target:
+    """Which itemsets are sought, and what is to be said of them.
+
+    Attributes:
+        sizes: The sizes of the itemsets: ascending, consecutive, >= 1.
+        top: How many itemsets of each size are released at most; with union of all sizes, >= 1.
+        union: Whether itemsets of all sizes are ranked together.
+        min_support: The least support; None if the most frequent are sought.
+        known: Itemsets that are public, and counted in any case.
+        rules: Whether the supports of all subsets are released too.
+        keep_all: Whether itemsets stay that do not stand out from the noise.
+        count: Whether the number of units is asked for, or needed.
+    """
+
+    sizes: tuple[int, ...] = (defaults.SIZE,)
+    top: int = defaults.TOP
+    union: bool = False
+    min_support: MinSupport | None = None
+    known: KnownItemsets | None = None
+    rules: bool = False
+    keep_all: bool = False
+    count: bool = False
+
+    @property
+    def sought(self) -> int:
+        """How many itemsets are sought in all."""
+        return self.top if self.union else self.top * len(self.sizes)
+
+    @property
+    def most_supports(self) -> int:
+        """How many supports are released at most, with those of subsets."""
+        most = self.sought
+        if self.known is not None:
+            most += len(self.known.itemsets)
+        if self.rules:
+            most *= 2 ** self.sizes[-1] - 1
+        return most
+
+
+@dataclass(frozen=True)
+class PublicFacts:
+    """What is known of the data by everybody, or chosen without looking at it.
+
+    Attributes:
+        universe: The universe of items: a catalogue, its size alone, or unknown.
+        max_rank: How many ranks are looked at, at most.
+        max_basket: How many items of a basket count, at most.
+        max_baskets: How many baskets of a user count, at most.
+    """
+
+    universe: Universe = UNKNOWN
+    max_rank: int | None = None
+    max_basket: int | None = None
+    max_baskets: int | None = None
+
+    @property
+    def lists_items(self) -> bool:
+        """Whether the universe is a public list of items."""
+        return isinstance(self.universe, Catalogue)
+
+    @property
+    def has_caps(self) -> bool:
+        """Whether any cap is given."""
+        return (self.max_rank, self.max_basket, self.max_baskets) != (None, None, None)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised to whom.
+
+    Attributes:
+        budget: The budget of the whole release.
+        neighbors: The neighbour relation.
+        by_user: Whether a unit is a user, not a basket.
+        units_are_chosen: Whether a condition, a query or segments choose the units.
+    """
+
+    budget: PrivacyBudget
+    neighbors: str
+    by_user: bool = False
+    units_are_chosen: bool = False
+
+    @property
+    def units_are_public(self) -> bool:
+        """Whether neighbouring data have equally many units.
+
+        Source: docs/privacy.md, "The number of units".
+        """
+        return self.neighbors == Neighbors.REPLACE_ONE and not self.units_are_chosen

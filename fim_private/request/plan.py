@@ -1,0 +1,186 @@
+"""The plan of a release: what will be done with the purchases, decided before they are read.
+
+A plan is inert: it draws nothing and reads nothing. `allocation` makes it from a request, the
+accountant says what it costs, and `run` carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from fim_private.counting.source import Universe, UnknownUniverse
+from fim_private.dp.accountant import Step, StepComposition, cost_of_steps, zcdp_of_steps
+from fim_private.dp.composition import PrivacyBudget
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
+from fim_private.mechanisms.top_k import TopK, shortfall
+from fim_private.request.supports import MinSupport, SupportNoise
+
+_IN_WORDS = {
+    "count": "the number of units",
+    "items": "finding items",
+    "candidates": "finding sets of items",
+    "first count": "counting candidates",
+    "histogram": "counting candidates",
+    "second count": "counting candidates",
+    "item count": "counting candidates",
+    "set count": "counting candidates",
+}
+
+
+def step_in_words(step: Step) -> str:
+    """Return what a step is for, in words."""
+    if step.purpose != "selection":
+        return _IN_WORDS.get(step.purpose, step.purpose)
+    sizes = str(step.sizes[0])
+    if len(step.sizes) > 1:
+        sizes = f"{step.sizes[0]}-{step.sizes[-1]}"
+    return f"selection of size {sizes}"
+
+
+def shares_in_words(steps: Iterable[Step]) -> dict[str, Fraction]:
+    """Return the share of the budget that each purpose has; levelwise has many steps of one."""
+    shares: dict[str, Fraction] = {}
+    for step in steps:
+        purpose = step_in_words(step)
+        shares[purpose] = shares.get(purpose, Fraction(0)) + step.fraction
+    return shares
+
+
+def noise_of(step: Step, count: int, *, joint: bool = False) -> SupportNoise:
+    """Return the noise that a step adds to each of `count` numbers, count >= 1.
+
+    joint: whether normal noise on supports gives the number of units as well.
+    """
+    if joint and (step.epsilon is None or step.delta):
+        return SupportNoise.with_units(step.normal, count)
+    if step.epsilon is not None:
+        delta = Fraction(step.delta) if step.delta else None
+        return SupportNoise.for_budget(Fraction(step.epsilon), delta, count)
+    if step.rho is not None:
+        return SupportNoise.for_rho(Fraction(step.rho), count)
+    return SupportNoise.for_mu_squared(step.normal, count)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A selection of itemsets, described but not carried out.
+
+    Attributes:
+        run: The mechanism, with its budget and how many itemsets it selects.
+        sizes: The sizes of the itemsets.
+        universe: The public universe of items.
+        is_cut: Whether only some items of long baskets, or some baskets of users, count.
+    """
+
+    run: TopK | Levelwise | LevelwiseThreshold
+    sizes: tuple[int, ...]
+    universe: Universe
+    is_cut: bool = False
+
+    @property
+    def candidates(self) -> int | None:
+        """How many itemsets there are to choose from; None if that is not public."""
+        if isinstance(self.universe, UnknownUniverse):
+            return None
+        return sum(map(self.universe.candidates, self.sizes))
+
+    def shortfall(self, selections: int = 1) -> int | None:
+        """Return the lead, in units, that an itemset left out may have over one selected.
+
+        It has no larger lead with 95 % probability. selections: how many selections this is said
+        of together, >= 1. Returns None if it does not follow from public parameters: for levelwise,
+        and if baskets are cut, for an itemset may have more support than was counted.
+        """
+        if not isinstance(self.run, TopK) or self.is_cut:
+            return None
+        return shortfall(self.run.mechanism, self.candidates, self.run.count * selections)
+
+
+class LeftOut(StrEnum):
+    """Which of the itemsets found are not released."""
+
+    NONE = "none"
+    UNCLEAR = "unclear"  # those whose interval reaches 0
+    UNCLEAR_IF_NONE_IS_SURE = "unclear if none is sure"  # the same, unless one itemset is sure
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release will do with the purchases, in order.
+
+    Attributes:
+        steps: All steps, each with its share of the budget.
+        budget: The budget of the plan.
+        composition: How the steps add up.
+        selections: The selections, carried out one after the other; none if itemsets are given.
+        names_delta: δ₀, the part of δ for revealing what only one unit has, besides the δ of the
+            steps.
+        joint_noise: Whether normal noise on supports gives the number of units as well.
+        left_out: Which of the itemsets found are not released.
+        min_support: The least support; None if the most frequent itemsets are sought.
+        most: How many itemsets are looked at for a least support.
+        given: How many itemsets were given to be counted.
+    """
+
+    steps: tuple[Step, ...]
+    budget: PrivacyBudget
+    composition: StepComposition
+    selections: tuple[Selection, ...] = ()
+    names_delta: Fraction = Fraction(0)
+    joint_noise: bool = False
+    left_out: LeftOut = LeftOut.NONE
+    min_support: MinSupport | None = None
+    most: int | None = None
+    given: int = 0
+
+    @property
+    def cost(self) -> PrivacyCost:
+        """The (ε, δ) that all steps spend together."""
+        return cost_of_steps(self.steps, self.composition, self.budget, self.names_delta)
+
+    @property
+    def zcdp(self) -> ZcdpCost:
+        """What all steps spend together in zCDP, however they add up."""
+        return zcdp_of_steps(self.steps, self.names_delta)
+
+    @property
+    def stated_zcdp(self) -> ZcdpCost | None:
+        """What is stated in zCDP: the ρ of the budget, if it was given as one."""
+        return self.budget.zcdp(self.names_delta)
+
+    def step(self, purpose: str) -> Step | None:
+        """Return the first step for a purpose; None if there is none."""
+        return next((step for step in self.steps if step.purpose == purpose), None)
+
+    def noise(self, count: int) -> SupportNoise | None:
+        """Return the noise on each of `count` supports, >= 1; None if none are released."""
+        step = self.step("supports")
+        return None if step is None else noise_of(step, count, joint=self.joint_noise)
+
+    def half_width(self, count: int) -> int:
+        """Return how far off each of `count` supports is with 95 % probability, in units.
+
+        It is 0 if none are released.
+        """
+        noise = self.noise(count)
+        return 0 if noise is None else noise.half_width
+
+    @property
+    def top_k_runs(self) -> list[TopK]:
+        """The selections that pick itemsets one by one: all but levelwise."""
+        return [selection.run for selection in self.selections if isinstance(selection.run, TopK)]
+
+    @property
+    def shortfall(self) -> int | None:
+        """The largest shortfall of its selections; None if one of them has none."""
+        largest = None
+        for selection in self.selections:
+            its_shortfall = selection.shortfall(len(self.selections))
+            if its_shortfall is None:
+                return None
+            largest = max(its_shortfall, largest or 0)
+        return largest

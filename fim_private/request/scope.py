@@ -1,0 +1,323 @@
+"""The rows that count, and what an item is: public choices, which a release states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from fim_private.display import item_name, printable
+from fim_private.dp.charge import Span
+from fim_private.errors import ParameterError, parameter, shown
+from fim_private.reading.columns import ReadAs
+from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.options import Options
+from fim_private.reading.purchases import read_catalogue, reads_users
+from fim_private.reading.transactions import Transactions
+from fim_private.request.itemsets import KnownFrom, Listed
+
+BASKET, USER = "basket", "user"
+_MOST_NAMED = 5  # a sentence names so many items of a list
+_CHARGED = ("min_basket", "together", "fold_case", "time_format")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which purchases count, and what an item is: public choices, which a release states.
+
+    Each unit alone decides which of its items, baskets and rows count.
+
+    Attributes:
+        item: The columns that name an item together; empty if one column or none does.
+        exclude: The items that are left out.
+        min_basket: Baskets of fewer different items (without those left out) count as empty.
+        together: "user" if it is enough that a user had all of an itemset in several baskets.
+        by: The column of segments.
+        segment: The segment that this is of.
+        max_segments: In how many segments or periods a unit counts at most.
+        query: Whether a query chose the rows.
+        basket: The columns that name a basket together; empty if one column or none does.
+        split: The text at which each cell of items was cut.
+        fold_case: Whether capital and small letters are the same.
+        catalogue: The public list of items.
+        known_from: Where the known itemsets come from.
+        time: The column of times, by which a basket is of a period.
+        time_format: How times are written, in the column and in the condition.
+        period: The period that this is of.
+        per: If a unit is what a user buys in one period: the kind of period, such as "week".
+        missing_time: The rule for rows without a time.
+    """
+
+    item: tuple[str, ...] = ()
+    exclude: tuple[Item, ...] = ()
+    min_basket: int | None = None
+    together: str = BASKET
+    by: str | None = None
+    segment: str | None = None
+    max_segments: int = 1
+    query: bool = False
+    basket: tuple[str, ...] = ()
+    split: str | None = None
+    fold_case: bool = False
+    catalogue: Listed | None = None
+    known_from: KnownFrom | None = None
+    time: str | None = None
+    time_format: str | None = None
+    period: str | None = None
+    per: str | None = None
+    missing_time: str | None = None
+
+    @property
+    def items_are_public(self) -> bool:
+        """Whether all items of the data were taken to be public.
+
+        The guarantee is then among data with the same items.
+        """
+        return self.catalogue is not None and self.catalogue.items_are_public
+
+    @property
+    def excluded(self) -> Vocabulary | None:
+        """The items that are left out; None if there are none."""
+        if not self.exclude:
+            return None
+        return mixed_vocabulary(self.exclude)[0]
+
+    def chooses_units(self, where: str | None) -> bool:
+        """Whether rows were chosen by their content: it is then no public fact who is left.
+
+        where: the condition that chose rows.
+        """
+        return where is not None or self.query or self.by is not None or self.time is not None
+
+    @property
+    def has_one_each(self) -> bool:
+        """Whether a user has at most one unit in a release, if a unit is a user's period."""
+        spans = [Span(self.time or "", (), self.per, name) for name in self.periods]
+        return bool(spans) and self.max_segments == 1 and all(span.has_one_each for span in spans)
+
+    @property
+    def periods(self) -> list[str]:
+        """The names of the periods: several for all releases together."""
+        if self.period is None:
+            return []
+        return self.period.split(", ")
+
+    @property
+    def part(self) -> str | None:
+        """The segment or the period that this is of; None if it is of all purchases."""
+        return self.period if self.segment is None else self.segment
+
+    @property
+    def unites(self) -> bool:
+        """Whether all of a user's baskets count as one."""
+        return self.together == USER
+
+    def has_lifts(self, unit: str) -> bool:
+        """Tell whether a lift of 1 means independence.
+
+        It does not if a pair must share a basket, and its items only a user.
+        """
+        return unit == BASKET or self.unites
+
+    def applied(self, transactions: Transactions) -> Transactions:
+        """Return the purchases that count: items are left out first, and then baskets."""
+        excluded = self.excluded
+        if excluded is not None:
+            transactions = transactions.without(excluded)
+        if self.min_basket is not None:
+            transactions = transactions.of_length(self.min_basket)
+        return replace(transactions, together=self.unites)
+
+    def read_from(self, read_as: ReadAs | None) -> Self:
+        """Return the scope with the columns that name a basket or an item together.
+
+        It also has the text at which cells were cut. read_as: how the purchases were read.
+        """
+        if read_as is None:
+            return self
+        item = read_as.items if read_as.form == "long" and len(read_as.items) > 1 else ()
+        basket = read_as.baskets if len(read_as.baskets) > 1 else ()
+        return replace(self, item=item, basket=basket, split=read_as.split)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values; what was not asked for has no key."""
+        is_of_segments = self.segment is not None or self.max_segments > 1
+        values = {
+            "basket": [*self.basket],
+            "item": [*self.item],
+            "split": self.split,
+            "fold_case": self.fold_case,
+            "catalogue": None if self.catalogue is None else self.catalogue.to_dict(),
+            "known_from": None if self.known_from is None else self.known_from.to_dict(),
+            "exclude": [*self.exclude],
+            "min_basket": self.min_basket,
+            "together": self.together if self.unites else None,
+            "by": self.by,
+            "segment": self.segment,
+            "max_segments": self.max_segments if is_of_segments else None,
+            "query": self.query,
+            "time": self.time,
+            "time_format": self.time_format,
+            "period": self.period,
+            "per": self.per,
+            "missing_time": self.missing_time,
+        }
+        return {name: value for name, value in values.items() if value or value == ""}
+
+    @property
+    def charged(self) -> dict[str, object]:
+        """What a ledger records of it: no names of items, columns or segments."""
+        recorded = {name: value for name, value in self.to_dict().items() if name in _CHARGED}
+        if self.exclude:
+            recorded["exclude"] = len(self.exclude)
+        if self.items_are_public:
+            recorded["items_are_public"] = True
+        return recorded
+
+    def sentences(self, unit: str) -> tuple[str, ...]:
+        """Return in sentences which purchases count, if not all do. unit: the unit of privacy."""
+        return (
+            *self._segment_in_words(unit),
+            *self._time_in_words(unit),
+            *self._items_in_words(),
+            *self._baskets_in_words(),
+        )
+
+    def _segment_in_words(self, unit: str) -> list[str]:
+        if self.segment is None:
+            return []
+        first = "of those that its rows name, the first in the list"
+        if unit != BASKET:
+            first = "where it has the most baskets"
+        most = self.max_segments
+        segments = f"at most {most} segments: {first}; each has 1/{most} of the budget"
+        if most == 1:
+            segments = f"one segment: {first}"
+        column, name = printable(self.by or ""), printable(self.segment)
+        return [f"Only rows where {column} is {name} count.", f"A {unit} counts in {segments}."]
+
+    def _time_in_words(self, unit: str) -> list[str]:
+        sentences = []
+        if self.period:
+            periods = self.periods
+            if len(periods) > 2:
+                periods = [periods[0], "…", periods[-1]]
+            sentences.append(
+                f"Only baskets of {', '.join(periods)} count. A basket belongs to the day of its "
+                f"earliest row, by {printable(self.time or '')}."
+            )
+        most = self.max_segments
+        if self.period and most > 1:
+            whose = unit if self.per is None else f"{unit}'s {self.per}"
+            sentences.append(
+                f"A {whose} counts in up to {most} periods: each has 1/{most} of the budget."
+            )
+        if self.time_format:
+            sentences.append(f"Times are written as {printable(self.time_format)}.")
+        if self.missing_time:
+            sentences.append("Rows without a time were left out.")
+        return sentences
+
+    def _items_in_words(self) -> list[str]:
+        sentences = []
+        if self.query:
+            sentences.append("Only rows that a query returned were read.")
+        if self.basket:
+            sentences.append(f"A basket is all rows with the same {_named(self.basket)}.")
+        if self.split is not None:
+            sentences.append(f"Each cell of items was cut at {printable(self.split)!r}.")
+        if self.fold_case:
+            sentences.append("Capital and small letters are the same.")
+        if self.item:
+            sentences.append(f"An item is what the columns {_named(self.item)} say together.")
+        if self.catalogue is not None:
+            sentences.append(self.catalogue.sentences())
+        if self.exclude:
+            sentences.append(self._excluded_in_words())
+        return sentences
+
+    def _excluded_in_words(self) -> str:
+        number = len(self.exclude)
+        named = ", ".join(map(item_name, self.exclude[:_MOST_NAMED]))
+        if number > _MOST_NAMED:
+            named += f" and {number - _MOST_NAMED:,} more"
+        verb = "item is" if number == 1 else "items are"
+        return f"By a public list, {number:,} {verb} left out: {named}."
+
+    def _baskets_in_words(self) -> list[str]:
+        sentences = []
+        if self.known_from is not None:
+            sentences.append(self.known_from.sentences())
+        if self.min_basket is not None and self.min_basket > 1:
+            sentences.append(f"Baskets of fewer than {self.min_basket:,} items count as empty.")
+        if self.unites:
+            sentences.append(
+                "An itemset counts all users who ever bought all of it, in one basket or in "
+                "several."
+            )
+        return sentences
+
+
+def _named(columns: Sequence[str]) -> str:
+    return " and ".join(repr(printable(column)) for column in columns)
+
+
+def checked_together(together: object, *, by_user: bool, rules: bool) -> str:
+    """Return whether an itemset counts by "basket" or by "user"; ParameterError for anything else.
+
+    None stands for baskets; for users if rules of users are asked for, so that a lift of 1 means
+    independence.
+    """
+    if together is None:
+        return USER if rules and by_user else BASKET
+    if together not in (BASKET, USER):
+        raise ParameterError(
+            f"{parameter('together')} must be one of {BASKET}, {USER}, not {shown(together)}"
+        )
+    if together == USER and not by_user:
+        raise ParameterError(
+            f"{parameter('together')} {USER} needs {parameter('user')} too: the column that names "
+            f"the user"
+        )
+    return str(together)
+
+
+def excluded_items(exclude: object, *, fold_case: bool) -> tuple[Item, ...]:
+    """Return the items that are left out, from a list or a file; DataError if it cannot be read."""
+    if exclude is None:
+        return ()
+    vocabulary = read_catalogue(exclude, fold_case=fold_case)
+    return tuple(map(vocabulary.label, range(len(vocabulary))))
+
+
+@dataclass(frozen=True)
+class ReadBy:
+    """The public choices by which rows were read, now or before.
+
+    Attributes:
+        where: The condition that chose rows.
+        query: Whether a query chose them.
+        fold_case: Whether capital and small letters are the same.
+        time_format: How times are written.
+    """
+
+    where: str | None
+    query: bool
+    fold_case: bool
+    time_format: str | None
+
+
+def read_by(data: object, reading: Options) -> ReadBy:
+    """Return the choices by which purchases are read, or were if they have been read already."""
+    if isinstance(data, Transactions):
+        return ReadBy(data.where, data.query, data.fold_case, data.time_format)
+    where = None if reading.where is None else str(reading.where)
+    time_format = None if reading.time_format is None else str(reading.time_format)
+    return ReadBy(where, reading.from_query, reading.fold_case, time_format)
+
+
+def counts_users(data: object, asked: Mapping[str, Any]) -> bool:
+    """Tell from public choices whether the units will be users. asked: all options of a call."""
+    if isinstance(data, Transactions):
+        return data.by_user
+    return reads_users(data, asked["user"], asked["input_format"], asked["basket"])

@@ -18,8 +18,9 @@ from fim_private.release.release import GIVEN, Release
 from fim_private.request.allocation import plan_of_given
 from fim_private.request.groups import Promise
 from fim_private.request.itemsets import supports_of
+from fim_private.run import outcome
 from fim_private.run.charging import Spending
-from fim_private.run.outcome import Outcome, estimated, released, unit_count
+from fim_private.run.outcome import Outcome, estimated, released
 from fim_private.run.run import Run
 
 
@@ -85,7 +86,7 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     )
     with run.charged(spending, scope) as ((opened,), charged):
         source = opened.source
-        units = unit_count(plan, source, run.randomness, public=promise.units_are_public)
+        units = outcome.unit_count(plan, source, run.randomness, public=promise.units_are_public)
         noisy, units = released(
             supports_of(given, source), noise, run.randomness, units, source.units
         )

@@ -293,8 +293,8 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
 
 
 def test_the_checks_see_what_they_look_for() -> None:
-    assert "fim_private.dp.noise" in all_imports("run.engines")
-    assert "dp.noise" in set(imported("mining.engines"))
+    assert "fim_private.dp.noise" in all_imports("run.run")
+    assert "dp.noise" in set(imported("run.run"))
     assert "counting.portable" in set(imported("counting.source"))
     assert "typer.echo" in set(calls("cli.commands"))
     assert "mining.mine" in set(imported("cli.commands"))  # inside a function

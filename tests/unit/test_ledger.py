@@ -36,9 +36,10 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
 from fim_private.ledger.chain import Entry, hashed
-from fim_private.mining import engines
 from fim_private.output import Screen, render_statement, render_table
 from fim_private.release.page import page
+from fim_private.run import engines
+from fim_private.run import run as one_run
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
@@ -1114,7 +1115,7 @@ def test_that_test_catches_who_charges_late(
 ) -> None:
     with LateLedger(path) as late:
         assert not charges_first(monkeypatch, late)
-    monkeypatch.setattr(engines, "pending_charge", lambda *_, **__: None)
+    monkeypatch.setattr(one_run, "pending_charge", lambda *_, **__: None)
     assert not charges_first(monkeypatch, ledger)
 
 

@@ -26,7 +26,7 @@ from fim_private.learning.voting import Vote
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.ledger import Statement
 from fim_private.mechanisms.registry import spec_named
-from fim_private.options import SPELLED
+from fim_private.options import option_name
 from fim_private.planning import plan as planning
 from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.plan import CustomerPlan, Plan, PlannedMechanism, percent
@@ -175,11 +175,6 @@ def _row_by_row(table: Table, *, wrapped: bool) -> Iterator[RenderableType]:
             yield Padding(text, (0, 0, 0, 2)) if wrapped else Text("  ").append_text(text)
 
 
-def option(name: str) -> str:
-    """Return a parameter as the command line spells it."""
-    return f"--{SPELLED.get(name, name.replace('_', '-'))}"
-
-
 def _grid(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -284,7 +279,7 @@ def _list_gain(releases: Sequence[Release]) -> Iterator[Text]:
         first.request, units=units, came_out=len(first.itemsets) / first.wanted
     )
     if gain is not None:
-        yield Text(Marked(gain.marked).spelled(option))
+        yield Text(Marked(gain.marked).spelled(option_name))
 
 
 def _itemsets(release: Release, rules: Rules | None) -> Iterator[RenderableType]:
@@ -502,7 +497,7 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     table = _plan_grid(plan, planned, figures)
     parts: list[RenderableType] = [title, table, Text(f"* {plan.reason}")]
     if plan.list_gain is not None:
-        parts.append(Text(Marked(plan.list_gain.marked).spelled(option)))
+        parts.append(Text(Marked(plan.list_gain.marked).spelled(option_name)))
     if not_planned:
         names = "; ".join(dict.fromkeys(not_planned))  # each once, though it lacks it for every top
         parts.append(Text(f"Not planned, because they need what was not given: {names}."))
@@ -878,7 +873,7 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
     """
     exactly = "For your eyes only: this shows data and exact counts. It spends no budget."
     parts: list[RenderableType] = [Text(exactly, style="bold")]
-    notes = [printable(Marked(note).spelled(option)) for note in seen.marked_notes]
+    notes = [printable(Marked(note).spelled(option_name)) for note in seen.marked_notes]
     if seen.has_single_items_only:
         parts.append(Text(notes.pop(0), style="bold"))
     parts.append(Text(printable(f"{seen.source}: {seen.read_as}.")))
@@ -899,7 +894,7 @@ def render_inspection(seen: Inspection, screen: Screen) -> str:
         typical = max(1.0, seen.items_per_user)
         gain = planning.usual_list_gain(seen.users, user_items=typical, among=max(1, seen.items))
         if gain is not None:
-            parts.append(Text(Marked(gain.marked).spelled(option)))
+            parts.append(Text(Marked(gain.marked).spelled(option_name)))
     parts.append(Text(f"To mine it: {printable(command_for(seen))}", style="bold"))
     return screen.render(parts)
 
@@ -913,7 +908,7 @@ def command_for(seen: Inspection) -> str:
     )
     command = ["fim-private", "mine", source]
     for name, value in seen.options.items():
-        word = option(name)
+        word = option_name(name)
         if isinstance(value, bool):
             command.append(word if value else f"--no-{word.removeprefix('--')}")
         elif isinstance(value, int):

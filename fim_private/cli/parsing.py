@@ -19,7 +19,8 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fim_private.cli.writing import is_same_file, output_path, silence
 from fim_private.errors import DataError, OutputError, ParameterError, parameter, shown
-from fim_private.options import Option, options_of
+from fim_private.options import option_name
+from fim_private.options.declaration import Option, options_of
 
 USAGE_ERROR = 2
 # Where the object that all contexts share has the one whose parameters are read: who shows an error
@@ -44,7 +45,7 @@ def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable
         given = [
             _parameter(name, one)
             for name, one in options_of(*kinds).items()
-            if one.typed is not None
+            if not one.only_in_python
         ]
         function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [*(each for each in own if each.kind is not each.VAR_KEYWORD), *given]
@@ -65,7 +66,7 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
         return [*(registry_words()[values] if isinstance(values, str) else values)]
 
     typed = typer.Option(
-        option.spelled or f"--{name.replace('_', '-')}",
+        option.spelled or option_name(name),
         help=option.help,
         metavar=option.metavar or {int: "N", float: "NUMBER"}.get(option.typed),
         autocompletion=completed if values else None,

@@ -24,7 +24,7 @@ import typer
 
 from fim_private.display import escaped_json, printable
 from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
-from fim_private.options import ReleaseFormat, TextFormat
+from fim_private.options.outputs import ReleaseFormat, TextFormat
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:

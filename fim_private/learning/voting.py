@@ -34,7 +34,8 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
-from fim_private.options import VoteOptions, filled, takes
+from fim_private.options.declaration import filled, takes
+from fim_private.options.requests import VoteOptions
 from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to

@@ -28,7 +28,8 @@ from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold, level
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.top_k import TopK, is_bounded_range, shortfall
-from fim_private.options import RequestOptions, options_of
+from fim_private.options.declaration import options_of
+from fim_private.options.requests import RequestOptions
 from fim_private.reading.labels import Item
 from fim_private.reading.options import Options
 from fim_private.reading.transactions import Transactions

@@ -37,7 +37,8 @@ from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
-from fim_private.options import RequestOptions, filled
+from fim_private.options.declaration import filled
+from fim_private.options.requests import RequestOptions
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
 from fim_private.reading.options import Options

@@ -250,7 +250,7 @@ def inspect(data: Purchases, **asked: Any) -> None:
 
     It shows some of the data and exact counts, so nothing of it is private. It spends no budget.
     """
-    from fim_private.output import command_for, render_inspection
+    from fim_private.output.inspections import command_for, render_inspection
     from fim_private.reading.inspection import inspect as inspect_source
 
     writing.hold_process(asked["max_memory"])
@@ -345,7 +345,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
 
             write_page.send(page_of(release, made, title=title).encode(errors="backslashreplace"))
     if release.abstained:
-        from fim_private.output import nothing_came_out
+        from fim_private.output.releases import nothing_came_out
 
         writing.tell_empty(nothing_came_out(release, partial(retyped, context)), output)
         if fail_if_empty:
@@ -420,7 +420,7 @@ def vote(data: Purchases, **asked: Any) -> None:
     blocks share is released.
     """
     from fim_private.learning.voting import named_question, voted
-    from fim_private.output import render_vote
+    from fim_private.output.releases import render_vote
 
     question = named_question(
         asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size")
@@ -583,7 +583,7 @@ def changes(
 
     It spends nothing: no data is read.
     """
-    from fim_private.output import render_changes
+    from fim_private.output.releases import render_changes
     from fim_private.release.changes import between, changes
 
     pair, keep_all, report, title = (
@@ -644,7 +644,7 @@ def budget_show(path: _LedgerFile, **asked: Any) -> None:
     about the data.
     """
     from fim_private.ledger.ledger import Ledger
-    from fim_private.output import render_statement
+    from fim_private.output.ledgers import render_statement
 
     verify = asked["verify"]
     with writing.table_or_json(asked, inputs=[path]) as show_it:
@@ -679,7 +679,7 @@ def plan(**asked: Any) -> None:
     if epsilon is None:
         epsilon = EPSILON
     if figure is not None:
-        from fim_private.output import draw_plan_figure
+        from fim_private.output.figures import draw_plan_figure
 
         if epsilons is None:
             draw_plan_figure(planning.plan(epsilon=epsilon, **asked), figure)
@@ -688,7 +688,7 @@ def plan(**asked: Any) -> None:
             draw_plan_figure(planning.plan_grid(losses, **asked), figure)
         return
     with writing.table_or_json(outputs) as show:
-        from fim_private.output import render_plan
+        from fim_private.output.mechanisms import render_plan
 
         planned = planning.plan(epsilon=epsilon, **asked)
         show(planned.to_dict(), partial(render_plan, planned))
@@ -756,7 +756,7 @@ def audit(**asked: Any) -> None:
     """
     from fim_private.auditing.audit import audit as audited
     from fim_private.auditing.audit import auditable
-    from fim_private.output import render_audit
+    from fim_private.output.mechanisms import render_audit
 
     with writing.table_or_json(asked) as show_it:
         epsilon = EPSILON if asked["epsilon"] is None else asked["epsilon"]

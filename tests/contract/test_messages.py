@@ -16,7 +16,7 @@ from fim_private.cli.commands import app, as_typed
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # The command line's own words, the tables that it prints, and the example in the documentation of
 # `parameter`.
-OWN_WORDS = {"cli", "output.py", "errors.py", "options"}
+OWN_WORDS = {"cli", "output", "errors.py", "options"}
 
 
 @cache

@@ -13,7 +13,8 @@ import fim_private as fim
 from fim_private.counting.source import Catalogue
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import Exponential, LimitedDomain
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.request import AUTO, choose
 from fim_private.spectrum import SupportSpectrum

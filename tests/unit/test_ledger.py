@@ -37,7 +37,9 @@ from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
 from fim_private.ledger.chain import Entry, hashed
 from fim_private.mining import engines
-from fim_private.output import Screen, render_statement, render_table
+from fim_private.output.ledgers import render_statement
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.page import page
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50

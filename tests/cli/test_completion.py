@@ -12,7 +12,7 @@ from commands import Done, run
 from patience import PATIENCE
 
 from fim_private import options
-from fim_private.cli.parsing import registry_words
+from fim_private.cli.parsing import registry_names
 from fim_private.dp.charge import UNITS
 from fim_private.dp.parameters import Neighbors
 from fim_private.ledger.chain import Composition
@@ -38,8 +38,8 @@ def test_values_that_are_completed_are_those_that_are_taken() -> None:
     assert {*options.RELATIONS} == {*Neighbors}
     assert {*options_of(LedgerLimit)["composition"].values} == {*Composition}
     assert {*options.UNITS} == {*UNITS}
-    assert registry_words()["names"] == ["auto", *MECHANISMS]
-    assert registry_words()["names audited"] == [*single(), "all"]
+    assert registry_names()["names"] == ["auto", *MECHANISMS]
+    assert registry_names()["names audited"] == [*single(), "all"]
 
 
 @pytest.mark.parametrize(

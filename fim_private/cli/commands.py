@@ -16,11 +16,54 @@ from typing import Annotated, Any
 import typer
 
 from fim_private import __version__
-from fim_private import options as declared
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
 from fim_private.display import command_line, printable
 from fim_private.errors import FimPrivateError, LedgerError, OutputError, ParameterError, parameter
+from fim_private.options import EPSILON
+from fim_private.options.outputs import (
+    ChangeOptions,
+    DryRunOption,
+    EmptyOption,
+    PageOption,
+    PageOutput,
+    PlanFigure,
+    ReleaseOutput,
+    TextFormat,
+    TextOutput,
+)
+from fim_private.options.privacy import (
+    AuditOptions,
+    BudgetOptions,
+    LedgerLimit,
+    LedgerOptions,
+    OtherUnitOption,
+    RhoOptions,
+    VerifyOption,
+)
+from fim_private.options.purchases import (
+    BasketOptions,
+    EngineOptions,
+    ExcludeOptions,
+    InspectOptions,
+    PeriodsOption,
+    ReadingOptions,
+    SegmentOptions,
+    TimeOptions,
+)
+from fim_private.options.requests import (
+    AskedOptions,
+    CapOptions,
+    CountOptions,
+    GivenOptions,
+    MechanismOptions,
+    PlannedUsers,
+    PlanOptions,
+    QuestionOptions,
+    RuleLimits,
+    RulesOption,
+    VoteOptions,
+)
 
 INTERRUPTED = 130
 LEDGER_REFUSES = 3
@@ -198,7 +241,7 @@ def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, fl
 
 @command(
     app,
-    *(declared.InspectOptions, declared.TextOutput),
+    *(InspectOptions, TextOutput),
     epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
 )
 def inspect(data: Purchases, **asked: Any) -> None:
@@ -207,7 +250,7 @@ def inspect(data: Purchases, **asked: Any) -> None:
 
     It shows some of the data and exact counts, so nothing of it is private. It spends no budget.
     """
-    from fim_private.output import command_for, render_inspection
+    from fim_private.output.inspections import command_for, render_inspection
     from fim_private.reading.inspection import inspect as inspect_source
 
     writing.hold_process(asked["max_memory"])
@@ -221,22 +264,22 @@ def inspect(data: Purchases, **asked: Any) -> None:
 @command(
     app,
     *(
-        declared.AskedOptions,
-        declared.RulesOption,
-        declared.RuleLimits,
-        declared.BudgetOptions,
-        declared.RhoOptions,
+        AskedOptions,
+        RulesOption,
+        RuleLimits,
+        BudgetOptions,
+        RhoOptions,
     ),
-    *(declared.CapOptions, declared.MechanismOptions),
+    *(CapOptions, MechanismOptions),
     *(
-        declared.ReadingOptions,
-        declared.ExcludeOptions,
-        declared.BasketOptions,
-        declared.SegmentOptions,
+        ReadingOptions,
+        ExcludeOptions,
+        BasketOptions,
+        SegmentOptions,
     ),
-    *(declared.TimeOptions, declared.PeriodsOption),
-    *(declared.EngineOptions, declared.ReleaseOutput, declared.PageOption, declared.LedgerOptions),
-    *(declared.OtherUnitOption, declared.DryRunOption, declared.EmptyOption),
+    *(TimeOptions, PeriodsOption),
+    *(EngineOptions, ReleaseOutput, PageOption, LedgerOptions),
+    *(OtherUnitOption, DryRunOption, EmptyOption),
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 "
     "--format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user "
@@ -302,7 +345,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
 
             write_page.send(page_of(release, made, title=title).encode(errors="backslashreplace"))
     if release.abstained:
-        from fim_private.output import nothing_came_out
+        from fim_private.output.releases import nothing_came_out
 
         writing.tell_empty(nothing_came_out(release, partial(retyped, context)), output)
         if fail_if_empty:
@@ -330,10 +373,10 @@ def _check_report(report: Path | None, title: str | None, output: Path | None) -
 @command(
     app,
     *(
-        declared.GivenOptions,
-        declared.CountOptions,
-        declared.ReleaseOutput,
-        declared.OtherUnitOption,
+        GivenOptions,
+        CountOptions,
+        ReleaseOutput,
+        OtherUnitOption,
     ),
     epilog="Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
     "where pairs.csv has one itemset a line, its items separated by commas: bread,butter",
@@ -360,10 +403,10 @@ def count(data: Purchases, **asked: Any) -> None:
 @command(
     app,
     *(
-        declared.QuestionOptions,
-        declared.VoteOptions,
-        declared.TextOutput,
-        declared.OtherUnitOption,
+        QuestionOptions,
+        VoteOptions,
+        TextOutput,
+        OtherUnitOption,
     ),
     epilog="Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 "
     "--blocks 50\n\n"
@@ -377,7 +420,7 @@ def vote(data: Purchases, **asked: Any) -> None:
     blocks share is released.
     """
     from fim_private.learning.voting import named_question, voted
-    from fim_private.output import render_vote
+    from fim_private.output.releases import render_vote
 
     question = named_question(
         asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size")
@@ -451,7 +494,7 @@ _ReleaseFile = Annotated[
 
 @command(
     app,
-    *(declared.RulesOption, declared.RuleLimits, declared.ReleaseOutput),
+    *(RulesOption, RuleLimits, ReleaseOutput),
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5",
 )
@@ -473,8 +516,8 @@ def show(release_file: _ReleaseFile, **asked: Any) -> None:
 
 @command(
     app,
-    declared.RuleLimits,
-    declared.PageOutput,
+    RuleLimits,
+    PageOutput,
     epilog="Example: fim-private report release.parquet --output page.html\n\n"
     "How shares moved: fim-private report week45.json week46.json week47.json --output trend.html",
 )
@@ -520,7 +563,7 @@ def report(
 
 @command(
     app,
-    *(declared.ChangeOptions, declared.TextOutput, declared.PageOption),
+    *(ChangeOptions, TextOutput, PageOption),
     epilog="Example: fim-private changes week45.parquet week46.parquet\n\n"
     "Between two segments of one release: fim-private changes stores.parquet --between north,south",
 )
@@ -540,7 +583,7 @@ def changes(
 
     It spends nothing: no data is read.
     """
-    from fim_private.output import render_changes
+    from fim_private.output.releases import render_changes
     from fim_private.release.changes import between, changes
 
     pair, keep_all, report, title = (
@@ -573,7 +616,7 @@ _LedgerFile = Annotated[
 ]
 
 
-@command(budget, declared.LedgerLimit, epilog=_CREATE)
+@command(budget, LedgerLimit, epilog=_CREATE)
 def budget_create(path: _LedgerFile, **asked: Any) -> None:
     """Create a ledger: the budget of all releases of one data set together, in a file.
 
@@ -592,8 +635,8 @@ def budget_create(path: _LedgerFile, **asked: Any) -> None:
 
 @command(
     budget,
-    declared.VerifyOption,
-    declared.TextOutput,
+    VerifyOption,
+    TextOutput,
     epilog="Example: fim-private budget show sales.ledger --format json",
 )
 def budget_show(path: _LedgerFile, **asked: Any) -> None:
@@ -601,7 +644,7 @@ def budget_show(path: _LedgerFile, **asked: Any) -> None:
     about the data.
     """
     from fim_private.ledger.ledger import Ledger
-    from fim_private.output import render_statement
+    from fim_private.output.ledgers import render_statement
 
     verify = asked["verify"]
     with writing.table_or_json(asked, inputs=[path]) as show_it:
@@ -612,7 +655,7 @@ def budget_show(path: _LedgerFile, **asked: Any) -> None:
 
 @command(
     app,
-    *(declared.PlannedUsers, declared.PlanOptions, declared.PlanFigure, declared.TextOutput),
+    *(PlannedUsers, PlanOptions, PlanFigure, TextOutput),
     epilog="Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
     "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 "
     "--supports\n\n"
@@ -634,9 +677,9 @@ def plan(**asked: Any) -> None:
         tops = [_number("top", parsing.whole, text) for text in asked["top"].split(",")]
         asked["top"] = tops[0] if len(tops) == 1 else tops
     if epsilon is None:
-        epsilon = declared.EPSILON
+        epsilon = EPSILON
     if figure is not None:
-        from fim_private.output import draw_plan_figure
+        from fim_private.output.figures import draw_plan_figure
 
         if epsilons is None:
             draw_plan_figure(planning.plan(epsilon=epsilon, **asked), figure)
@@ -645,7 +688,7 @@ def plan(**asked: Any) -> None:
             draw_plan_figure(planning.plan_grid(losses, **asked), figure)
         return
     with writing.table_or_json(outputs) as show:
-        from fim_private.output import render_plan
+        from fim_private.output.mechanisms import render_plan
 
         planned = planning.plan(epsilon=epsilon, **asked)
         show(planned.to_dict(), partial(render_plan, planned))
@@ -678,7 +721,7 @@ def _check_figure(
             f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to "
             f"compare, and where to draw them"
         )
-    as_json = outputs["format"] is declared.TextFormat.JSON
+    as_json = outputs["format"] is TextFormat.JSON
     if figure is not None and (outputs["output"] is not None or as_json):
         raise ParameterError(
             f"{parameter('figure')} is written instead of a table or JSON: leave out "
@@ -700,9 +743,9 @@ def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
 
 @command(
     app,
-    declared.AuditOptions,
-    declared.BudgetOptions,
-    declared.TextOutput,
+    AuditOptions,
+    BudgetOptions,
+    TextOutput,
     epilog="Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6",
 )
 def audit(**asked: Any) -> None:
@@ -713,10 +756,10 @@ def audit(**asked: Any) -> None:
     """
     from fim_private.auditing.audit import audit as audited
     from fim_private.auditing.audit import auditable
-    from fim_private.output import render_audit
+    from fim_private.output.mechanisms import render_audit
 
     with writing.table_or_json(asked) as show_it:
-        epsilon = declared.EPSILON if asked["epsilon"] is None else asked["epsilon"]
+        epsilon = EPSILON if asked["epsilon"] is None else asked["epsilon"]
         subjects = auditable(asked["mechanism"], epsilon, asked["delta"], asked["neighbors"])
         with writing.progress_bar("Auditing") as progress:
             reports = [

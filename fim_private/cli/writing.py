@@ -24,12 +24,12 @@ import typer
 
 from fim_private.display import escaped_json, printable
 from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
-from fim_private.options import ReleaseFormat, TextFormat
+from fim_private.options.outputs import ReleaseFormat, TextFormat
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
     from fim_private.ledger.ledger import Ledger
-    from fim_private.output import Screen
+    from fim_private.output.screen import Screen
     from fim_private.release.release import Release, SegmentedRelease
 
 
@@ -224,7 +224,7 @@ def _for_stderr(line: str) -> str:
     encoding = getattr(sys.stderr, "encoding", None)
     if _is_utf8(encoding):
         return line
-    from fim_private.output import Screen
+    from fim_private.output.screen import Screen
 
     return Screen(ascii_only=True, encoding=encoding or "ascii").text(line)
 
@@ -284,7 +284,7 @@ def discard_stdout() -> None:
 
 def screen_for(output: Path | None) -> Screen:
     """Return what can be shown where a table goes."""
-    from fim_private.output import Screen
+    from fim_private.output.screen import Screen
 
     if output is not None:
         return Screen()
@@ -353,7 +353,7 @@ def write_release(
     elif kind is ReleaseFormat.MARKDOWN:
         write.markdown(release.to_markdown(rules))
     else:
-        from fim_private.output import render_table
+        from fim_private.output.releases import render_table
 
         # A file is handed on: advice is for whoever asked.
         to_screen = output is None or str(output) == "-"

@@ -33,7 +33,8 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
-from fim_private.options import VoteOptions, filled, takes
+from fim_private.options.declaration import filled, takes
+from fim_private.options.requests import VoteOptions
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
 from fim_private.reading.transactions import Transactions

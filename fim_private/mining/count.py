@@ -11,7 +11,9 @@ from fim_private.dp.cost import at_least
 from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining.given import given_itemsets
-from fim_private.options import EPSILON, CountOptions, filled, takes
+from fim_private.options import EPSILON
+from fim_private.options.declaration import filled, takes
+from fim_private.options.requests import CountOptions
 from fim_private.periods import KINDS
 from fim_private.reading.memory import held_to
 from fim_private.release.release import GIVEN, Release

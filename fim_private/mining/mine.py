@@ -19,15 +19,9 @@ from fim_private.mining.catalogue import (
     warn_of_seed,
 )
 from fim_private.mining.given import given_itemsets
-from fim_private.options import (
-    MineOptions,
-    PeriodsOption,
-    RequestOptions,
-    SegmentOptions,
-    filled,
-    options_of,
-    takes,
-)
+from fim_private.options.declaration import filled, options_of, takes
+from fim_private.options.purchases import PeriodsOption, SegmentOptions
+from fim_private.options.requests import MineOptions, RequestOptions
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import segments_of

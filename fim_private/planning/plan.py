@@ -31,6 +31,8 @@ from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.needs import Prospects, prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
+from fim_private.options.declaration import filled, takes
+from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.request.allocation import plan_of
 from fim_private.request.groups import Promise, PublicFacts, Target
 from fim_private.request.plan import Selection
@@ -946,14 +948,14 @@ def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
 
 
 @overload
-def plan(*, user_items: None = None, **asked: Unpack[options.PlanOptions]) -> Plan: ...
+def plan(*, user_items: None = None, **asked: Unpack[PlanOptions]) -> Plan: ...
 
 
 @overload
-def plan(*, user_items: float, **asked: Unpack[options.PlanOptions]) -> CustomerPlan: ...
+def plan(*, user_items: float, **asked: Unpack[PlanOptions]) -> CustomerPlan: ...
 
 
-@options.takes(options.PlannedUsers, options.PlanOptions)
+@takes(PlannedUsers, PlanOptions)
 def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPlan:
     """Return what each mechanism needs to find itemsets, and recommend one for each `top`. It reads
     no data.
@@ -981,7 +983,7 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     >>> found.recommended, found.best(1).required_support
     ('limited-domain', 25)
     """
-    asked = options.filled("plan", options.PlanOptions, asked)
+    asked = filled("plan", PlanOptions, asked)
     if asked["epsilon"] is None:
         asked["epsilon"] = options.EPSILON
     top, basket, relation = (

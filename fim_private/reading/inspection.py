@@ -27,7 +27,8 @@ from fim_private.errors import (
     ParameterError,
     parameter,
 )
-from fim_private.options import InspectOptions, filled, takes
+from fim_private.options.declaration import filled, takes
+from fim_private.options.purchases import InspectOptions
 from fim_private.periods import period_at
 from fim_private.reading import columns, frames
 from fim_private.reading.columns import Column, ReadAs, Wanted, suggested

@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, ParameterError, parameter
-from fim_private.options import ReadingOptions, filled, takes
+from fim_private.options.declaration import filled, takes
+from fim_private.options.purchases import ReadingOptions
 from fim_private.reading import frames
 from fim_private.reading.columns import Roles, listing
 from fim_private.reading.databases import check_query

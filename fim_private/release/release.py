@@ -17,7 +17,7 @@ from fim_private.dp.accountant import Step
 from fim_private.dp.charge import Charged, of_many
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.options import refuse_unknown
+from fim_private.options.declaration import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, saved, words

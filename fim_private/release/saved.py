@@ -12,8 +12,7 @@ from typing import Any
 from fim_private.display import printable
 from fim_private.dp.charge import UNITS
 from fim_private.errors import DataError, ParameterError, shown
-from fim_private.options import PERIODS
-from fim_private.periods import Period
+from fim_private.periods import KINDS, Period
 from fim_private.reading.labels import Item
 from fim_private.release.forms import (
     INSIDE,
@@ -38,7 +37,7 @@ _CHOICES: Mapping[str, Sequence[str]] = {
     "neighbors": ("add-remove", "replace-one"),
     "privacy_unit": UNITS,
     "together": ("user",),
-    "per": PERIODS,
+    "per": KINDS,
     "missing_time": ("drop",),
     "missing_user": ("drop", "own-unit"),
     "kind": [str(kind) for kind in NoiseKind],

@@ -34,7 +34,8 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
-from fim_private.options import RequestOptions, filled
+from fim_private.options.declaration import filled
+from fim_private.options.requests import RequestOptions
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.choice import AUTO, Choice, automatic_choice

@@ -28,7 +28,9 @@ from real_data import REPOSITORY
 import fim_private as fim
 from fim_private.cli.commands import app
 from fim_private.counting import active_counter
-from fim_private.options import MineOptions, options_of
+from fim_private.options import option_name
+from fim_private.options.declaration import options_of
+from fim_private.options.requests import MineOptions
 
 CORNER_SHOP = REPOSITORY / "datasets" / "corner_shop.parquet"
 VERSION = f"fim-private {fim.__version__} ({active_counter()} counter)\n"
@@ -512,10 +514,7 @@ def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
         for name, option in options_of(MineOptions).items()
         if name != "progress"
     }
-    options = {
-        (spelled or f"--{name.replace('_', '-')}").partition("/")[0]
-        for name, spelled in given.items()
-    }
+    options = {(spelled or option_name(name)).partition("/")[0] for name, spelled in given.items()}
     assert [option for option in options if not re.search(rf"{option}\s", done.stdout)] == []
     assert [default for default in DEFAULTS if f"[default: {default}]" not in done.stdout] == []
     assert "Example: fim-private mine" in done.stdout

@@ -12,11 +12,14 @@ from commands import Done, run
 from patience import PATIENCE
 
 from fim_private import options
-from fim_private.cli.parsing import registry_words
+from fim_private.cli.parsing import registry_names
 from fim_private.dp.charge import UNITS
 from fim_private.dp.parameters import Neighbors
 from fim_private.ledger.chain import Composition
 from fim_private.mechanisms.registry import MECHANISMS, single
+from fim_private.options.declaration import options_of
+from fim_private.options.privacy import LedgerLimit
+from fim_private.options.purchases import ReadingOptions
 from fim_private.reading.options import InputForm, MissingUser
 
 HERE = Path()
@@ -29,14 +32,14 @@ def answered(**variables: str) -> Done:
 
 
 def test_values_that_are_completed_are_those_that_are_taken() -> None:
-    reading = options.options_of(options.ReadingOptions)
+    reading = options_of(ReadingOptions)
     assert reading["input_format"].values == tuple(InputForm)
     assert {*reading["missing_user"].values} == {*MissingUser}
     assert {*options.RELATIONS} == {*Neighbors}
-    assert {*options.options_of(options.LedgerLimit)["composition"].values} == {*Composition}
+    assert {*options_of(LedgerLimit)["composition"].values} == {*Composition}
     assert {*options.UNITS} == {*UNITS}
-    assert registry_words()["names"] == ["auto", *MECHANISMS]
-    assert registry_words()["names audited"] == [*single(), "all"]
+    assert registry_names()["names"] == ["auto", *MECHANISMS]
+    assert registry_names()["names audited"] == [*single(), "all"]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +49,10 @@ def test_values_that_are_completed_are_those_that_are_taken() -> None:
         ("fim-private budget ", ["create", "show"]),
         ("fim-private mine --min-s", ["--min-support"]),
         ("fim-private mine a.csv --mechanism large", ["large-margin"]),
-        ("fim-private mine --format ", ["table", "json", "csv", "markdown", "parquet", "svg"]),
+        (
+            "fim-private mine --format ",
+            ["table", "json", "csv", "xlsx", "markdown", "parquet", "svg"],
+        ),
         ("fim-private plan --format j", ["json"]),
         ("fim-private plan --j", ["--json"]),
         ("fim-private budget create --unit ", ["basket", "user"]),

@@ -278,7 +278,7 @@ def test_a_signal_while_a_file_is_written_leaves_nothing(
 def test_a_hangup_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     lines = """
         import os, signal
-        import fim_private.output as tables
+        import fim_private.output.mechanisms as tables
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         shown = tables.render_audit
         def hung_up(*arguments):

@@ -19,7 +19,9 @@ from sales import as_sqlite
 import fim_private as fim
 from fim_private.learning.voting import Vote
 from fim_private.learning.voting import voted as vote_of
-from fim_private.output import Screen, render_statement, render_table, render_vote
+from fim_private.output.ledgers import render_statement
+from fim_private.output.releases import render_table, render_vote
+from fim_private.output.screen import Screen
 
 CUSTOMERS = 1001
 WHERE = "country = 'DE'"

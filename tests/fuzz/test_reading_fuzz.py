@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from fim_private.output import Screen, command_for, render_inspection
+from fim_private.output.inspections import command_for, render_inspection
+from fim_private.output.screen import Screen
 from fim_private.reading.inspection import Inspection
 from fim_private.reading.transactions import Transactions
 

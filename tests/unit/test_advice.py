@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.counting.source import UNKNOWN
 from fim_private.mining.given import given_itemsets
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.planning.advice import Advice, advice, needed_support
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page

@@ -23,7 +23,10 @@ import pytest
 from workbook_files import workbook
 
 import fim_private as fim
-from fim_private.output import Screen, render_inspection, render_plan, render_table
+from fim_private.output.inspections import render_inspection
+from fim_private.output.mechanisms import render_plan
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.planning.plan import list_gain, of_users, plan, usual_list_gain
 from fim_private.release.page import page
 

@@ -27,7 +27,7 @@ import fim_private as fim
 from fim_private.display import in_braces
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError
-from fim_private.output import draw_plan_figure
+from fim_private.output.figures import draw_plan_figure
 from fim_private.planning.plan import plan_grid
 from fim_private.release.chart import (
     TITLE,

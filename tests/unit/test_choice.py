@@ -14,7 +14,8 @@ from fim_private.counting.source import Catalogue
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.mechanisms import Exponential, LimitedDomain
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_catalogue
 from fim_private.request.choice import AUTO, automatic_choice
 from fim_private.request.groups import Promise, PublicFacts, Target

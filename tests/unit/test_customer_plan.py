@@ -19,7 +19,8 @@ from real_data import real_data
 import fim_private as fim
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.errors import ParameterError
-from fim_private.output import Screen, render_plan
+from fim_private.output.mechanisms import render_plan
+from fim_private.output.screen import Screen
 from fim_private.planning.plan import CustomerPlan
 from fim_private.reading.transactions import Transactions
 

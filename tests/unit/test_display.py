@@ -19,7 +19,9 @@ import fim_private as fim
 from fim_private.display import FEW, SOME, Table, in_braces, printable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
-from fim_private.output import Screen, render_inspection, render_table
+from fim_private.output.inspections import render_inspection
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.changes import changes
 from fim_private.release.chart import short_name
 from fim_private.release.page import page

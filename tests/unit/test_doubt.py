@@ -30,7 +30,8 @@ from fim_private.mechanisms import (
     TightMargin,
 )
 from fim_private.mechanisms.top_k import shortfall
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
 from fim_private.spectrum import SupportSpectrum
 

@@ -20,7 +20,7 @@ from workbook_files import Rows, workbook
 
 import fim_private as fim
 from fim_private.cli.commands import run
-from fim_private.output import command_for
+from fim_private.output.inspections import command_for
 from fim_private.reading import memory as chunk_sizes
 
 ROWS = "order_id,product\n1,milk\n1,bread\n2,milk\n"

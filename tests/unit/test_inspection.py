@@ -19,7 +19,8 @@ import pytest
 from files_read import written
 
 import fim_private as fim
-from fim_private.output import Screen, command_for, render_inspection
+from fim_private.output.inspections import command_for, render_inspection
+from fim_private.output.screen import Screen
 
 SALES = (
     "Member_number;Date;order_id;itemDescription;price\n"

@@ -36,7 +36,9 @@ from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
 from fim_private.ledger.chain import Entry, hashed
-from fim_private.output import Screen, render_statement, render_table
+from fim_private.output.ledgers import render_statement
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.page import page
 from fim_private.run import engines
 from fim_private.run import run as one_run

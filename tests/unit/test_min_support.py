@@ -21,7 +21,8 @@ from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.levelwise.recipe import ThresholdRecipe
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
 from fim_private.request.plan import Plan, noise_of

@@ -18,19 +18,18 @@ from uuid import UUID
 
 import pytest
 from patience import PATIENCE
-from rich.table import Column, Table
 from rich.text import Text
 
 from fim_private import whole_files
 from fim_private.auditing.audit import AuditReport, Finding
 from fim_private.errors import DataError, OutputError
-from fim_private.output import Screen, render_audit
+from fim_private.output.mechanisms import render_audit
+from fim_private.output.screen import Grid, Screen
 from fim_private.whole_files import staged
 
 
 def shown(screen: Screen, **options: Any) -> str:
-    table = Table("ε", "words")
-    table.add_row("1", "word " * 50)
+    table = Grid(["ε", "words"], [["1", "word " * 50]], text=range(2))
     return screen.render([Text("δ → ρ " * 50, style="bold"), table], **options)
 
 
@@ -56,9 +55,8 @@ def test_a_terminal_has_its_own_width_and_styles(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_a_screen_cannot_show_is_escaped_before_a_table_is_laid_out(encoding: str) -> None:
-    table = Table("ε", "itemset", "π")
-    for label in ("{café}", "{…, π}", "{tea}"):
-        table.add_row("±1", Text(label), "x")
+    rows = [["±1", label, "x"] for label in ("{café}", "{…, π}", "{tea}")]
+    table = Grid(["ε", "itemset", "π"], rows, text=range(3))
     first, *others = Screen(ascii_only=True, encoding=encoding).render([table]).splitlines()
     assert {len(line) for line in others} == {len(first)}
     assert others[0].split() == ["|", "epsilon", "|", "itemset", "|", r"\u03c0", "|"]
@@ -79,20 +77,13 @@ WORDS = [
 WORDS += ["8,690", "1e-06"]
 
 
-def wide_table(columns: int) -> Table:
-    table = Table()
-    for place in range(columns):
-        table.add_column(
-            "head\nline" if place % 2 else "title", justify="right" if place % 2 else "left"
-        )
-    for row in range(4):
-        table.add_row(
-            *(
-                Text(" ".join(WORDS[(row + place) % 5 :][: 1 + place % 4]))
-                for place in range(columns)
-            )
-        )
-    return table
+def wide_table(columns: int) -> Grid:
+    headings = ["head\nline" if place % 2 else "title" for place in range(columns)]
+    rows = [
+        [" ".join(WORDS[(row + place) % 5 :][: 1 + place % 4]) for place in range(columns)]
+        for row in range(4)
+    ]
+    return Grid(headings, rows, text=range(0, columns, 2))
 
 
 @pytest.mark.parametrize("width", [26, 40, 60, 80, 120])
@@ -115,9 +106,9 @@ def test_no_word_is_broken_on_a_terminal_of_any_width(
 def test_a_table_that_is_too_wide_is_shown_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     def lines(width: int) -> list[str]:
         monkeypatch.setenv("COLUMNS", str(width))
-        table = Table("mechanism", "support needed", Column("margin", no_wrap=True))
-        table.add_row("large-margin", "438", "12 and 13", style="bold")
-        table.add_row("", "–", "–")
+        columns = ["mechanism", "support needed", "margin"]
+        rows = [["large-margin", "438", "12 and 13"], ["", "–", "–"]]
+        table = Grid(columns, rows, text=range(3), whole=[2], styles=["bold", ""])
         return [line.rstrip() for line in plain(Screen(colour=True).render([table])).splitlines()]
 
     assert lines(60)[1] == "│ mechanism    │ support needed │ margin    │"

@@ -36,12 +36,9 @@ from fim_private.mechanisms import (
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.registry import BasketCap, UniverseNeed
 from fim_private.options import CONFIDENCE
-from fim_private.output import (
-    Screen,
-    draw_plan_figure,
-    plan_curves,
-    render_plan,
-)
+from fim_private.output.figures import draw_plan_figure, plan_curves
+from fim_private.output.mechanisms import render_plan
+from fim_private.output.screen import Screen
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 

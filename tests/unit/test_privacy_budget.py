@@ -30,7 +30,8 @@ from fim_private.dp.composition import (
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.request.supports import NoiseKind, SupportNoise
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50 + [["jam", "tea"]] * 400

@@ -13,7 +13,8 @@ from fim_private.auditing.audit import audit, auditable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.planning.plan import plan
 from fim_private.request.supports import NoiseKind
 

@@ -39,7 +39,7 @@ from fim_private.mechanisms.registry import (
     RankCap,
     UniverseNeed,
 )
-from fim_private.output import draw_plan_figure
+from fim_private.output.figures import draw_plan_figure
 from fim_private.planning.plan import plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 

@@ -23,7 +23,8 @@ from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_word
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.page import page
 from fim_private.release.release import Itemset, Release
 from fim_private.request.supports import SupportNoise

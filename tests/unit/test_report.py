@@ -22,7 +22,8 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.markup import SCRIPT, STYLE
 from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment, rules_of

@@ -27,7 +27,8 @@ from hypothesis import strategies as st
 import fim_private as fim
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release.page import page
 from fim_private.release.rules import (
     METRICS,

@@ -20,7 +20,8 @@ import python_calamine as calamine
 
 import fim_private as fim
 from fim_private.errors import DataError, MissingExtraError, OutputError, ParameterError
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.release import forms
 from fim_private.release.forms import INSIDE, KEYS, SEGMENTED_KEYS
 from fim_private.release.rules import rules_json, rules_of

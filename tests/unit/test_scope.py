@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.options import MineOptions
-from fim_private.output import Screen, render_table
+from fim_private.options.requests import MineOptions
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.reading.record_batches import joint_items
 from fim_private.request.scope import Scope
 

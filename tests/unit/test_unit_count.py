@@ -18,7 +18,8 @@ from release_distributions import Noise
 import fim_private as fim
 from fim_private.dp.accountant import Step
 from fim_private.dp.cost import PrivacyCost
-from fim_private.output import Screen, render_table
+from fim_private.output.releases import render_table
+from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.supports import NoiseKind, SupportNoise
 

@@ -703,7 +703,9 @@ def test_the_same_condition_gives_the_same_release(
 
 
 def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
-    from fim_private.output import Screen, command_for, render_table
+    from fim_private.output.inspections import command_for
+    from fim_private.output.releases import render_table
+    from fim_private.output.screen import Screen
 
     where, normal = "country='France' and price < 5", "country = 'France' and price < 5"
     read = read_transactions(sales(), where=where, basket="order_id", item="product")

@@ -1,0 +1,44 @@
+"""Every option, declared once with its help and its default; and the values that others need by
+name.
+
+declaration  How an option is declared, and how a function or a command takes the declared ones.
+purchases    How and where purchases are read, and which of them count.
+requests     What is released, and by which mechanism; all options of `mine`, `count`, `vote` and
+             `plan`.
+privacy      The budget, the ledger that it is charged to, and the audit.
+outputs      What commands write, and in which form.
+"""
+
+# Defaults.
+SIZE = 2
+TOP = 1
+# With a least support: how many itemsets levelwise releases at most, and mechanisms that choose
+# them one by one.
+TOP_REACHING, TOP_PICKED_REACHING = 1_000, 100
+MECHANISM = "auto"
+# What OpenDP, Tumult and PipelineDP mean by ε: it hides how many units there are. "replace-one" is
+# that of the paper.
+NEIGHBORS = "add-remove"
+EPSILON = 1.0
+DELTA = 1e-6
+MAX_RANK = 10_000  # the public cap on ranks, and on candidates
+BLOCKS, VOTES = 100, 2
+# Steps of counting: some minutes on one core. Requests that are out of reach are out of it by
+# factors of thousands.
+MAX_WORK = 10**11
+CONFIDENCE = 0.95
+PLANNED_TOPS = (10, 50, 100)  # of how many itemsets, where several are planned for
+AUDIT_MECHANISM = "large-margin"
+AUDIT_TRIALS, AUDIT_SEED = 200, 0
+
+# Values that can be chosen.
+RELATIONS = ("replace-one", "add-remove")
+UNITS = ("basket", "user")
+
+# Options that the command line names otherwise, because Python has these words itself.
+_RENAMED = {"start": "from", "end": "to"}
+
+
+def option_name(parameter: str) -> str:
+    """Return a parameter as the command line spells it, such as --min-support."""
+    return f"--{_RENAMED.get(parameter, parameter.replace('_', '-'))}"

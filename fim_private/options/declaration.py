@@ -1,0 +1,148 @@
+"""How options are declared, and how functions and commands take the declared ones.
+
+A class declares options that go together: the type that the library takes and an `Option` in an
+annotation. Help spells options as the command line does. {mechanisms}, {ranked}, {capped} and
+{audited} in it are names of the registry.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import UnionType
+from typing import Any, TypeVar, get_args
+
+# Headings under which help shows options.
+ASKED = "What to release"
+BUDGET = "Privacy"
+PUBLIC = "Mechanism, and what is public"
+WRITTEN = "Output"
+READ = "How to read FILE"
+COUNTS = "What counts (public: the release states it)"
+COUNTED = "Where to count"
+PLANNED = "What to plan for"
+AUDITED = "What to audit"
+OF = "What it is a budget of"
+SHOWN = "What to show"
+
+
+@dataclass(frozen=True)
+class Option:
+    """The declaration of an option, without its name and the type that the library takes.
+
+    Attributes:
+        panel: The heading under which help shows it.
+        help: What it does.
+        default: Its default; ... if it must be given.
+        typed: Its type on the command line, if that is not the first type that the library takes.
+        metavar: What stands for its value in help.
+        values: The values that shells complete, or the name of a list of the registry.
+        spelled: How it is typed, if not as its name.
+        shown: The default that help shows, if `default` is None.
+        must_be_typed: Whether it is refused in a file and in the environment.
+        only_in_python: Whether the command line has no such option.
+    """
+
+    panel: str
+    help: str
+    default: object = None
+    typed: Any = None
+    metavar: str | None = None
+    values: tuple[str, ...] | str = ()
+    spelled: str | None = None
+    shown: str | bool = True
+    must_be_typed: bool = False
+    only_in_python: bool = False
+
+
+def options_of(*kinds: type) -> dict[str, Option]:
+    """Return the options that classes declare, by name, each with its type on the command line.
+
+    If several declare the same name, the last one counts, in the place of the first.
+    """
+    options = {}
+    for kind in kinds:
+        for name, hint in kind.__annotations__.items():
+            [option] = hint.__metadata__
+            options[name] = replace(option, typed=option.typed or _first_type(hint.__origin__))
+    return options
+
+
+def _first_type(hint: object) -> object:
+    if isinstance(hint, UnionType):
+        return get_args(hint)[0]
+    if hint is object:
+        return str
+    return hint
+
+
+# The options of mlxtend's functions that have another name here.
+_OF_MLXTEND = {
+    "max_len": "give size='1-3' for its max_len=3",
+    "use_colnames": "leave it out, items always have their names",
+    "metric": (
+        "mine with rules=True, then ask release.rules(min_lift=1.2) or "
+        "release.rules(min_confidence=0.5)"
+    ),
+    "low_memory": "leave it out; max_memory limits the memory",
+    "verbose": "leave it out; progress takes a function that is called with the fraction done",
+}
+_OF_MLXTEND["min_threshold"] = _OF_MLXTEND["metric"]
+
+
+def refuse_unknown(function: str, names: Iterable[str]) -> None:
+    """Raise TypeError if there are any names, which are keywords that a function does not take."""
+    for name in sorted(names):
+        message = f"{function}() got an unexpected keyword argument {name!r}"
+        if name in _OF_MLXTEND:
+            message += f"; that is mlxtend's name: {_OF_MLXTEND[name]}"
+        raise TypeError(message)
+
+
+def filled(function: str, kind: type, given: Mapping[str, object]) -> dict[str, Any]:
+    """Return all options of a function of the library: those given, and the defaults of the others.
+
+    Raises TypeError for options that it does not have.
+    """
+    declared = options_of(kind)
+    refuse_unknown(function, given.keys() - declared.keys())
+    return {name: given.get(name, option.default) for name, option in declared.items()}
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def takes(*kinds: type) -> Callable[[_Function], _Function]:
+    """Return a decorator for a function of the library with **options: help() shows these
+    options.
+    """
+
+    def documented(function: _Function) -> _Function:
+        lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:"]
+        parameters = {
+            name: parameter
+            for name, parameter in inspect.signature(function).parameters.items()
+            if parameter.kind is not parameter.VAR_KEYWORD
+        }
+        hints = {name: hint for kind in kinds for name, hint in kind.__annotations__.items()}
+        for name, option in options_of(*kinds).items():
+            declared = inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=option.default,
+                annotation=hints[name].__origin__,
+            )
+            parameters.setdefault(name, declared)
+            lines.append(f"    {name}: {_help_in_python(option.help)}")
+        function.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
+        function.__doc__ = "\n".join(lines)
+        return function
+
+    return documented
+
+
+def _help_in_python(text: str) -> str:
+    """Return the help of an option with other options named as Python does."""
+    text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), text)
+    text = re.sub(r"\{\w+\}", "those of fim_private.mechanisms.registry", text)
+    return text.replace(" Must be typed.", "")

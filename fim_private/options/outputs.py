@@ -1,0 +1,154 @@
+"""The options of what commands write, in which form, and how much of it they show."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+from fim_private.options.declaration import SHOWN, WRITTEN, Option
+
+ReleaseFormat = StrEnum(
+    "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
+)
+TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
+
+
+class ReleaseOutput(TypedDict, total=False):
+    """Where a release is written, and in which form."""
+
+    format: Annotated[
+        ReleaseFormat | None,
+        Option(
+            WRITTEN,
+            "table, json (or --json), csv, xlsx (Excel; extra excel), markdown, parquet or svg (a "
+            "picture). By default it follows the ending of --output. In csv, text that a "
+            "spreadsheet would run has an apostrophe in front.",
+            metavar="FORM",
+            shown="table",
+        ),
+    ]
+    output: Annotated[
+        Path | None,
+        Option(
+            WRITTEN,
+            "Write to this file instead of the screen. It ends in .txt, .json, .csv, .xlsx, .md, "
+            ".parquet, .pq or .svg.",
+            metavar="FILE",
+        ),
+    ]
+
+
+class TextOutput(TypedDict, total=False):
+    """Where a table or JSON is written."""
+
+    format: Annotated[
+        TextFormat | None,
+        Option(
+            WRITTEN,
+            "table or json (or --json). By default a table, or JSON if --output ends in .json.",
+        ),
+    ]
+    output: Annotated[
+        Path | None,
+        Option(
+            WRITTEN,
+            "Write to this file instead of the screen. It ends in .txt or .json.",
+            metavar="FILE",
+        ),
+    ]
+
+
+class TitleOption(TypedDict, total=False):
+    """The title of a page."""
+
+    title: Annotated[
+        str | None,
+        Option(
+            WRITTEN,
+            "What stands on top of the page, such as 'Corner shop, spring'.",
+            metavar="TEXT",
+            shown="What is bought together",
+        ),
+    ]
+
+
+class PageOption(TitleOption, total=False):
+    """A page of HTML beside the output."""
+
+    report: Annotated[
+        Path | None, Option(WRITTEN, "Also write a page of HTML that you can show.", metavar="FILE")
+    ]
+
+
+class PageOutput(TitleOption, total=False):
+    """Where a page is written."""
+
+    output: Annotated[
+        Path | None,
+        Option(
+            WRITTEN,
+            "Write the page here. By default it stands beside the release, with the ending .html.",
+            metavar="FILE",
+        ),
+    ]
+
+
+class PlanFigure(TypedDict, total=False):
+    """The figure that `plan` draws."""
+
+    epsilons: Annotated[
+        str | None,
+        Option(WRITTEN, "With --figure: the privacy losses to compare.", metavar="E1,E2,…"),
+    ]
+    figure: Annotated[
+        Path | None,
+        Option(
+            WRITTEN,
+            "Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).",
+            metavar="FILE",
+        ),
+    ]
+
+
+class ChangeOptions(TypedDict, total=False):
+    """Which changes `changes` shows."""
+
+    between: Annotated[
+        str | None,
+        Option(
+            SHOWN,
+            "Of one release of several segments or periods: the two to compare, such as "
+            "north,south.",
+            metavar="ONE,OTHER",
+        ),
+    ]
+    keep_all: Annotated[
+        bool, Option(SHOWN, "Also show differences that may be noise.", default=False)
+    ]
+
+
+class DryRunOption(TypedDict, total=False):
+    """Whether a request is only shown, not run."""
+
+    dry_run: Annotated[
+        bool,
+        Option(
+            WRITTEN,
+            "With --engine sql: print the queries that would be sent. Nothing is charged, and "
+            "nothing is released.",
+            default=False,
+        ),
+    ]
+
+
+class EmptyOption(TypedDict, total=False):
+    """Whether a release without itemsets is an error."""
+
+    fail_if_empty: Annotated[
+        bool,
+        Option(
+            WRITTEN,
+            "Exit with code 4 if nothing came out. The output is written and the budget is spent "
+            "all the same.",
+            default=False,
+        ),
+    ]

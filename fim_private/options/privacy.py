@@ -1,0 +1,256 @@
+"""The options of the budget, of the ledger that a release is charged to, and of the audit."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, TypedDict
+
+from fim_private.options import (
+    AUDIT_MECHANISM,
+    AUDIT_SEED,
+    AUDIT_TRIALS,
+    DELTA,
+    EPSILON,
+    NEIGHBORS,
+    RELATIONS,
+    UNITS,
+)
+from fim_private.options.declaration import ASKED, AUDITED, BUDGET, OF, SHOWN, Option
+from fim_private.periods import KINDS
+
+
+class BudgetOptions(TypedDict, total=False):
+    """The budget of a release, and its neighbour relation."""
+
+    epsilon: Annotated[
+        float | Fraction | None,
+        Option(BUDGET, "Privacy loss; smaller is more private.", shown=str(EPSILON)),
+    ]
+    delta: Annotated[
+        float | Fraction,
+        Option(
+            BUDGET,
+            "Probability with which the guarantee may fail. Keep it far below 1 / baskets (or "
+            "users). With 0 you need a public list of items.",
+            default=DELTA,
+        ),
+    ]
+    neighbors: Annotated[
+        str,
+        Option(
+            BUDGET,
+            "What is hidden: whether one basket (or user) is there (add-remove), or what it holds "
+            "(replace-one).",
+            default=NEIGHBORS,
+            values=RELATIONS,
+        ),
+    ]
+
+
+class RhoOption(TypedDict, total=False):
+    """The budget of a release in zCDP."""
+
+    rho: Annotated[
+        float | Fraction | None,
+        Option(
+            BUDGET,
+            "The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The "
+            "release states the ε that follows.",
+        ),
+    ]
+
+
+class RhoOptions(RhoOption, total=False):
+    """The budget of a release in zCDP, and whether it also buys the number of units."""
+
+    count: Annotated[
+        bool,
+        Option(
+            ASKED,
+            "Release the number of baskets (or users), so that supports are shares. It is free if "
+            "supports have normal noise; otherwise it takes 5 % of the budget.",
+            default=False,
+        ),
+    ]
+
+
+class LedgerOptions(TypedDict, total=False):
+    """The ledger that a release is charged to, its seed, and its progress."""
+
+    ledger: Annotated[
+        object,
+        Option(
+            BUDGET,
+            "Charge the release to this ledger before the data is used. The ledger refuses what "
+            "would overspend it. Make one with `fim-private budget create`.",
+            metavar="FILE",
+        ),
+    ]
+    dataset: Annotated[
+        str | None,
+        Option(
+            BUDGET,
+            "With --ledger: your name for the data. Use one name for all files about the same "
+            "people.",
+            metavar="NAME",
+        ),
+    ]
+    seed: Annotated[
+        int | None,
+        Option(
+            BUDGET,
+            "For tests and benchmarks only: the output becomes predictable, and so is not "
+            "private. Must be typed.",
+            must_be_typed=True,
+        ),
+    ]
+    progress: Annotated[
+        Callable[[float], object] | None,
+        Option(
+            "",
+            "A function that is called now and then with the fraction done of the present pass, 0 "
+            "to 1.",
+            only_in_python=True,
+        ),
+    ]
+
+
+class OtherUnitOption(TypedDict, total=False):
+    """Charges that a ledger refuses unless they are confirmed."""
+
+    allow_other_unit: Annotated[
+        bool,
+        Option(
+            BUDGET,
+            "With --ledger: accept another column of --user, --basket or (with --per) --time than "
+            "that of its first release, because both name the same units. Must be typed.",
+            default=False,
+            must_be_typed=True,
+        ),
+    ]
+    again: Annotated[
+        bool,
+        Option(
+            BUDGET,
+            "With --ledger: spend the budget again, though the same request was charged before "
+            "for the same period. Must be typed.",
+            default=False,
+            must_be_typed=True,
+        ),
+    ]
+
+
+class LedgerLimit(TypedDict, total=False):
+    """The limit of a new ledger, and the releases that it is for."""
+
+    epsilon: Annotated[
+        float | None, Option(BUDGET, "Privacy loss of all releases together, at most.")
+    ]
+    delta: Annotated[
+        float,
+        Option(
+            BUDGET,
+            "Probability with which the guarantee of all releases together may fail.",
+            default=...,
+        ),
+    ]
+    rho: Annotated[
+        float | None,
+        Option(
+            BUDGET,
+            "With --delta: the limit as ρ of zCDP, instead of --epsilon. The ledger shows the ε "
+            "that follows.",
+        ),
+    ]
+    composition: Annotated[
+        str | None,
+        Option(
+            BUDGET,
+            "How releases add up: in zCDP, which allows more of them and needs a δ, or as sums of "
+            "ε and of δ (basic).",
+            metavar="zcdp|basic",
+            values=("zcdp", "basic"),
+            shown="zcdp, where delta is above 0",
+        ),
+    ]
+    dataset: Annotated[
+        str | None,
+        Option(OF, "Your name for the data. By default that of the first release.", metavar="NAME"),
+    ]
+    neighbors: Annotated[
+        str | None,
+        Option(
+            OF,
+            "Neighbour relation of its releases. By default that of the first release.",
+            metavar="add-remove|replace-one",
+            values=RELATIONS,
+        ),
+    ]
+    unit: Annotated[
+        str | None,
+        Option(
+            OF,
+            "What its releases protect, a basket or a user. By default that of the first release.",
+            metavar="basket|user",
+            values=UNITS,
+        ),
+    ]
+    per: Annotated[
+        str | None,
+        Option(
+            OF,
+            "Protect what a customer buys in any one day, week, month, quarter or year, not the "
+            "customer for good. Each has the whole budget.",
+            metavar="KIND",
+            values=KINDS,
+        ),
+    ]
+    renew: Annotated[
+        bool,
+        Option(
+            OF,
+            "Begin the ledger FILE anew. The old one is kept beside it, and takes no more "
+            "charges. The promise stays the same, unless you give another one.",
+            default=False,
+            must_be_typed=True,
+        ),
+    ]
+
+
+class VerifyOption(TypedDict, total=False):
+    """Whether all entries of a ledger are verified."""
+
+    verify: Annotated[
+        bool,
+        Option(
+            SHOWN,
+            "Verify every entry, not only those that are new since this machine last used the "
+            "ledger.",
+            default=False,
+        ),
+    ]
+
+
+class AuditOptions(TypedDict, total=False):
+    """Which mechanism is audited, and how thoroughly."""
+
+    mechanism: Annotated[
+        str,
+        Option(
+            AUDITED,
+            "{audited}, … or all of them (all).",
+            default=AUDIT_MECHANISM,
+            values="names audited",
+        ),
+    ]
+    trials: Annotated[
+        int,
+        Option(
+            AUDITED,
+            "How many more pairs of neighbours a random search tries.",
+            default=AUDIT_TRIALS,
+        ),
+    ]
+    seed: Annotated[
+        int,
+        Option(AUDITED, "Seed of that search. The audit itself has no noise.", default=AUDIT_SEED),
+    ]

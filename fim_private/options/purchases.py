@@ -1,0 +1,339 @@
+"""The options of how and where purchases are read, and of which purchases count."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypedDict
+
+from fim_private.options import MAX_WORK, UNITS
+from fim_private.options.declaration import COUNTED, COUNTS, PUBLIC, READ, Option
+from fim_private.periods import KINDS
+
+
+class ReadingOptions(TypedDict, total=False):
+    """How purchases are read."""
+
+    user: Annotated[
+        str | None,
+        Option(
+            READ,
+            "Column of the customer. It protects all baskets of a user together, not each basket "
+            "by itself.",
+            metavar="COLUMN",
+        ),
+    ]
+    basket: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            READ,
+            "Column of the basket id, where a row is one item. Repeat it if several columns name "
+            "a basket, such as customer and date.",
+            typed=list[str],
+            metavar="COLUMN",
+        ),
+    ]
+    item: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            READ,
+            "Column of the item, where a row is one item: the product, or a coarser level such as "
+            "the department. Repeat it if several columns name an item, such as department and "
+            "brand.",
+            typed=list[str],
+            metavar="COLUMN",
+        ),
+    ]
+    items: Annotated[
+        str | None,
+        Option(
+            READ,
+            "Column with the list of items, where a row is a basket. It is guessed if there is "
+            "exactly one.",
+            metavar="COLUMN",
+        ),
+    ]
+    split: Annotated[
+        str | None,
+        Option(
+            READ,
+            "Where to cut each cell of the item column, such as ',' or tab. Use it where a cell "
+            "is a list, such as 'a, b' or ['a', 'b']. If no column is named, each line of a text "
+            "is cut so.",
+            metavar="CHARACTER",
+        ),
+    ]
+    fold_case: Annotated[
+        bool,
+        Option(
+            READ,
+            "Write all items in small letters, without white space around them. Items that differ "
+            "only in these become one, also in your lists.",
+            default=False,
+        ),
+    ]
+    missing_user: Annotated[
+        str | None,
+        Option(
+            READ,
+            "Rows without a user: drop leaves them out; own-unit makes each of their baskets a "
+            "unit.",
+            metavar="drop|own-unit",
+            values=("drop", "own-unit"),
+        ),
+    ]
+    delimiter: Annotated[
+        str | None,
+        Option(
+            READ,
+            "What separates the fields of a text, such as ';' or tab. By default it is found in "
+            "the first line if you name columns; else comma in .csv, tab in .tsv.",
+            metavar="CHARACTER",
+        ),
+    ]
+    header: Annotated[
+        bool | None,
+        Option(
+            READ,
+            "Whether the first line of a text names the columns. Without a header they are called "
+            "1, 2, ...",
+            spelled="--header/--no-header",
+        ),
+    ]
+    encoding: Annotated[
+        str | None,
+        Option(
+            READ,
+            "Encoding of a text, such as cp1252. By default UTF-8, or what its byte order mark "
+            "says.",
+            metavar="NAME",
+        ),
+    ]
+    input_format: Annotated[
+        str | None,
+        Option(
+            READ,
+            "long (a row is an item), wide (items in several columns), one-hot (a column per "
+            "item). For text also lines, fimi, spmf or jsonl. Needed only if several fit.",
+            metavar="FORM",
+            values=("long", "wide", "one-hot", "lines", "fimi", "spmf", "jsonl"),
+        ),
+    ]
+    skip_rows: Annotated[
+        int | None,
+        Option(
+            READ,
+            "Skip the first N lines of a text, or rows of a sheet, such as a title above the "
+            "table.",
+            metavar="N",
+        ),
+    ]
+    query: Annotated[
+        str | None,
+        Option(
+            READ,
+            "For a database: what to read, such as 'select customer_id, order_id, product from "
+            "sales'. Put the password into PGPASSWORD or a service file.",
+            metavar="SELECT",
+        ),
+    ]
+    where: Annotated[
+        object,
+        Option(
+            READ,
+            "Read only rows that satisfy a condition, such as \"country = 'France' and date >= "
+            "'2011-01-01'\"; also in (...), between, like '%tea%', is null, or, not. It is public: "
+            "the release states it.",
+            metavar="CONDITION",
+        ),
+    ]
+    time_format: Annotated[
+        str | None,
+        Option(
+            READ,
+            "How texts of --time, and those that --where compares with a date, are written, such "
+            "as '%d/%m/%Y'. By default ISO 8601, or days with dots: 31.1.2026. `inspect` finds "
+            "it.",
+            metavar="FORMAT",
+        ),
+    ]
+    max_memory: Annotated[
+        str | int | None,
+        Option(
+            READ,
+            "Refuse data that need more memory than this: 4GB, 500MB, or bytes. By default four "
+            "fifths of this machine's.",
+            metavar="SIZE",
+        ),
+    ]
+
+
+class TimeOptions(TypedDict, total=False):
+    """Which periods are read."""
+
+    time: Annotated[
+        str | None,
+        Option(
+            COUNTS,
+            "Column of the time of each row: a date, a timestamp, or text such as 2026-11-16. A "
+            "basket belongs to the day of its earliest row.",
+            metavar="COLUMN",
+        ),
+    ]
+    period: Annotated[
+        str | None,
+        Option(
+            COUNTS,
+            "One period: 2026, 2026-Q4, 2026-11, 2026-W46 (ISO week) or 2026-11-16. Or day, week, "
+            "month, quarter or year: each of those in --periods. Give the whole table, and let "
+            "--period choose: a ledger charges a view or a query to all periods.",
+            metavar="PERIOD",
+        ),
+    ]
+    start: Annotated[
+        str | None, Option(COUNTS, "First day of one period, instead of --period.", metavar="DAY")
+    ]
+    end: Annotated[str | None, Option(COUNTS, "Last day of that period.", metavar="DAY")]
+    per: Annotated[
+        str | None,
+        Option(
+            COUNTS,
+            "With --user: protect what a customer buys in any one day, week, month, quarter or "
+            "year, not for good.",
+            metavar="KIND",
+            values=KINDS,
+        ),
+    ]
+    missing_time: Annotated[
+        str | None,
+        Option(
+            COUNTS,
+            "drop leaves out rows without a time. Otherwise they are an error.",
+            metavar="drop",
+            values=("drop",),
+        ),
+    ]
+
+
+class InspectOptions(ReadingOptions, TimeOptions, total=False):
+    """The options of `inspect`."""
+
+
+class BasketOptions(TypedDict, total=False):
+    """Which baskets count, and where an itemset must be together."""
+
+    min_basket: Annotated[
+        int | None,
+        Option(COUNTS, "Count a basket of fewer than N different items as empty.", metavar="N"),
+    ]
+    together: Annotated[
+        str | None,
+        Option(
+            COUNTS,
+            "Where an itemset must be together: in one basket, or anywhere in what a user ever "
+            "bought (--user). By default basket; with --rules and --user it is user, which counts "
+            "more.",
+            metavar="basket|user",
+            values=UNITS,
+        ),
+    ]
+
+
+class ExcludeOptions(TypedDict, total=False):
+    """Which items are left out."""
+
+    exclude: Annotated[
+        object,
+        Option(
+            COUNTS,
+            "Public list of items to leave out, such as postage and bags: a file with one a line, "
+            "or a column.",
+            metavar="FILE",
+        ),
+    ]
+
+
+class SegmentOptions(TypedDict, total=False):
+    """Segments, each with its own release."""
+
+    by: Annotated[
+        str | None,
+        Option(
+            COUNTS,
+            "Column of segments, such as stores. Each segment gets its own release, all under one "
+            "budget.",
+            metavar="COLUMN",
+        ),
+    ]
+    segments: Annotated[
+        object,
+        Option(
+            COUNTS,
+            "With --by: a public list of segments. Rows of other segments are not read.",
+            metavar="A,B,...",
+        ),
+    ]
+    max_segments: Annotated[
+        int | None,
+        Option(
+            COUNTS,
+            "How many segments a basket (or user) counts in at most: those with most of its "
+            "baskets. Each release gets 1/N of the budget. By default N is 1.",
+            metavar="N",
+        ),
+    ]
+
+
+class PeriodsOption(TypedDict, total=False):
+    """The periods that each have a release of their own."""
+
+    periods: Annotated[
+        object,
+        Option(
+            COUNTS,
+            "With --time: a release of each of these, such as 2026-W40..2026-W46 or "
+            "2026-10,2026-11.",
+            metavar="A..B",
+        ),
+    ]
+
+
+class EngineOptions(TypedDict, total=False):
+    """The engine that counts, and how much work it may do."""
+
+    max_work: Annotated[
+        int,
+        Option(
+            PUBLIC,
+            "Give up if counting takes more steps than this. 10 billion take about half a minute.",
+            default=MAX_WORK,
+            metavar="STEPS",
+        ),
+    ]
+    engine: Annotated[
+        str | None,
+        Option(
+            COUNTED,
+            "What reads and counts: this machine, Apache Spark (extra spark, and Java 17), or a "
+            "database (extra warehouse). With spark FILE may also name a table; with sql no rows "
+            "leave the database. The release is the same.",
+            metavar="local|spark|sql",
+            shown="local",
+        ),
+    ]
+    table: Annotated[
+        str | None,
+        Option(
+            COUNTED,
+            "With --engine sql: the table, or the view, of the database that FILE names, as "
+            "schema.table or table. A view counts as a query.",
+            metavar="NAME",
+        ),
+    ]
+    spark_conf: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            COUNTED,
+            "With --engine spark: a setting of the session, such as spark.master=local[4]; repeat "
+            "it for more. Otherwise spark-submit, SPARK_REMOTE or spark-defaults.conf decide.",
+            typed=list[str],
+            metavar="NAME=VALUE",
+        ),
+    ]

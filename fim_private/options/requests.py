@@ -1,0 +1,361 @@
+"""The options of what is released and by which mechanism, and the options of whole functions."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Annotated, TypedDict
+
+from fim_private.options import BLOCKS, CONFIDENCE, MECHANISM, SIZE, TOP, VOTES
+from fim_private.options.declaration import ASKED, PLANNED, PUBLIC, Option
+from fim_private.options.privacy import BudgetOptions, LedgerOptions, RhoOption, RhoOptions
+from fim_private.options.purchases import (
+    BasketOptions,
+    EngineOptions,
+    ExcludeOptions,
+    ReadingOptions,
+    TimeOptions,
+)
+
+
+class AskedOptions(TypedDict, total=False):
+    """Which itemsets are released, and what about them."""
+
+    size: Annotated[
+        str | int | Iterable[int],
+        Option(
+            ASKED,
+            "Items per itemset, or a range of sizes, such as 2-4.",
+            default=SIZE,
+            metavar="N or N-M",
+        ),
+    ]
+    top: Annotated[
+        int | None,
+        Option(
+            ASKED,
+            "How many itemsets, of each size. With --min-support it is the limit for all sizes: "
+            "1,000, or 100 if they are picked one by one.",
+            shown=str(TOP),
+        ),
+    ]
+    min_support: Annotated[
+        str | float | int | Fraction | None,
+        Option(
+            ASKED,
+            "Itemsets with at least this support, instead of the most frequent: 0.02 or 2% of all "
+            "baskets (or users), or 500 of them. A ? marks those that may have less: of itemsets "
+            "below, at most 2.5 % have none.",
+            metavar="SHARE or N",
+        ),
+    ]
+    union: Annotated[
+        bool,
+        Option(
+            ASKED, "With a range of sizes: rank the itemsets of all sizes together.", default=False
+        ),
+    ]
+    supports: Annotated[
+        bool | None,
+        Option(
+            ASKED,
+            "Release noisy supports with 95 % intervals. This is the default if --top is above 1.",
+            spelled="--supports/--no-supports",
+            shown="with --top",
+        ),
+    ]
+    supports_share: Annotated[
+        float | Fraction | None,
+        Option(
+            ASKED,
+            "Share of the budget for --supports. By default 0.1 with levelwise and for few "
+            "itemsets of users (0.15 with --neighbors replace-one, 0.4 with --min-support); else, "
+            "and for --rules, 1/3.",
+        ),
+    ]
+    keep_all: Annotated[
+        bool,
+        Option(
+            ASKED, "Keep itemsets whose noisy support does not stand out from zero.", default=False
+        ),
+    ]
+
+
+class RulesOption(TypedDict, total=False):
+    """Whether association rules are released."""
+
+    rules: Annotated[
+        bool,
+        Option(
+            ASKED,
+            "Release association rules too, surest first, with intervals. This also releases the "
+            "supports of all subsets and the number of baskets (or users).",
+            default=False,
+        ),
+    ]
+
+
+class RuleLimits(TypedDict, total=False):
+    """Which rules are shown."""
+
+    min_confidence: Annotated[
+        float | None, Option(ASKED, "With --rules: leave out rules of lower confidence, 0 to 1.")
+    ]
+    min_lift: Annotated[float | None, Option(ASKED, "With --rules: leave out rules of lower lift.")]
+
+
+class CapOptions(TypedDict, total=False):
+    """Public numbers that mechanisms need."""
+
+    universe_size: Annotated[
+        int | None, Option(PUBLIC, "Public number of items, for exponential without a catalogue.")
+    ]
+    max_rank: Annotated[int | None, Option(PUBLIC, "Public cap on {ranked}.")]
+    max_basket: Annotated[
+        int | None,
+        Option(
+            PUBLIC,
+            "Public cap on the items of a basket, for {capped}. The first items in label order "
+            "count.",
+        ),
+    ]
+    max_baskets: Annotated[
+        int | None,
+        Option(
+            PUBLIC,
+            "With --max-basket and --user: public cap on the different baskets of a user. They "
+            "are drawn by their content.",
+        ),
+    ]
+
+
+class MechanismOptions(TypedDict, total=False):
+    """Which mechanism, and which items are public."""
+
+    mechanism: Annotated[
+        str,
+        Option(
+            PUBLIC,
+            "{mechanisms}. Compare them with `fim-private plan`.",
+            default=MECHANISM,
+            values="names",
+        ),
+    ]
+    catalogue: Annotated[
+        object,
+        Option(
+            PUBLIC,
+            "Public list of all items. It finds more, above all with --user. Give text with one "
+            "item a line, a folder of these, an earlier release, or with --catalogue-item a table "
+            "or database.",
+            metavar="FILE",
+        ),
+    ]
+    catalogue_item: Annotated[
+        str | None,
+        Option(
+            PUBLIC,
+            "With --catalogue: the column of the items as FILE has them, such as sku.",
+            metavar="COLUMN",
+        ),
+    ]
+    catalogue_label: Annotated[
+        str | None,
+        Option(
+            PUBLIC,
+            "With --catalogue-item: the column of labels, such as name, that the release shows "
+            "instead. If several items share a label, it shows the item in brackets too.",
+            metavar="COLUMN",
+        ),
+    ]
+    catalogue_query: Annotated[
+        str | None,
+        Option(
+            PUBLIC,
+            "If --catalogue is a database: what to read, such as 'select sku, name from products'.",
+            metavar="SELECT",
+        ),
+    ]
+    items_are_public: Annotated[
+        bool,
+        Option(
+            PUBLIC,
+            "Treat the names of all items in FILE as public, instead of --catalogue. They are "
+            "then not protected: the guarantee is among data with the same list of items. Safe "
+            "only if no name reveals anything. Must be typed.",
+            default=False,
+            must_be_typed=True,
+        ),
+    ]
+    known: Annotated[
+        object,
+        Option(
+            PUBLIC,
+            "An earlier release, or a list of itemsets. Their items need not be found again, and "
+            "each itemset gets its support. It finds more, above all with --user.",
+            metavar="FILE",
+        ),
+    ]
+
+
+class GivenOptions(TypedDict, total=False):
+    """What `count` counts."""
+
+    itemsets: Annotated[
+        object,
+        Option(
+            ASKED,
+            "Public list of itemsets: text with one a line, items separated by commas (.csv) or "
+            "spaces (.dat, .txt). Or a release (.json), or a table as mlxtend and arules write "
+            "it. A table has a column itemsets or items, or the two sides of rules.",
+            default=...,
+            metavar="FILE",
+        ),
+    ]
+
+
+class QuestionOptions(TypedDict, total=False):
+    """The question that a vote answers."""
+
+    question: Annotated[
+        str,
+        Option(
+            ASKED,
+            "highest-lift (a pair of items), highest-confidence (a rule of two items) or "
+            "most-frequent (an itemset of --size).",
+            default=...,
+            metavar="NAME",
+            values=("highest-lift", "highest-confidence", "most-frequent"),
+        ),
+    ]
+    min_share: Annotated[
+        str | None,
+        Option(
+            ASKED,
+            "For highest-lift and highest-confidence: ask only about pairs with at least this "
+            "share of a block, 0.04 or 4%.",
+            metavar="SHARE",
+        ),
+    ]
+    size: Annotated[
+        int | None, Option(ASKED, "For most-frequent: items per itemset, by default 2.")
+    ]
+
+
+class RequestOptions(
+    AskedOptions, RulesOption, CapOptions, MechanismOptions, BudgetOptions, RhoOptions, total=False
+):
+    """The options of `mine` that make its request, which a ledger records."""
+
+
+class MineOptions(
+    RequestOptions,
+    ReadingOptions,
+    TimeOptions,
+    BasketOptions,
+    EngineOptions,
+    LedgerOptions,
+    ExcludeOptions,
+    total=False,
+):
+    """The options of `mine`, without those of segments."""
+
+
+class CountOptions(
+    BudgetOptions,
+    RhoOption,
+    ReadingOptions,
+    TimeOptions,
+    BasketOptions,
+    EngineOptions,
+    LedgerOptions,
+    total=False,
+):
+    """The options of `count`."""
+
+    count: Annotated[
+        bool,
+        Option(
+            ASKED,
+            "Whether to release the number of baskets (or users), so that supports are shares. It "
+            "is free if supports have normal noise; otherwise it takes 5 % of the budget.",
+            default=True,
+            spelled="--count/--no-count",
+        ),
+    ]
+
+
+class VoteOptions(
+    BudgetOptions, ReadingOptions, ExcludeOptions, BasketOptions, LedgerOptions, total=False
+):
+    """The options of `vote`."""
+
+    blocks: Annotated[
+        int,
+        Option(
+            PUBLIC, "Number of blocks that the baskets (or users) are dealt to.", default=BLOCKS
+        ),
+    ]
+    votes: Annotated[
+        int | None,
+        Option(PUBLIC, "Number of its best answers that each block names.", shown=str(VOTES)),
+    ]
+
+
+class PlanOptions(BudgetOptions, CapOptions, total=False):
+    """The options of `plan`, without that for users."""
+
+    units: Annotated[
+        int | None, Option(PLANNED, "Number of baskets (or users), if that is public.")
+    ]
+    size: Annotated[
+        str | int | Iterable[int],
+        Option(
+            PLANNED,
+            "Items per itemset; for many itemsets also a range, such as 2-4.",
+            default=SIZE,
+            metavar="SIZE",
+        ),
+    ]
+    top: Annotated[
+        int | Iterable[int] | None,
+        Option(
+            PLANNED,
+            "Number of itemsets to plan for. With --typical-basket alone: 10, 50, 100.",
+            typed=str,
+            metavar="K1,K2,…",
+        ),
+    ]
+    typical_basket: Annotated[
+        float | None,
+        Option(PLANNED, "For many itemsets: your public guess of the items in a basket."),
+    ]
+    union: Annotated[
+        bool,
+        Option(PLANNED, "For many itemsets of several sizes: rank all together.", default=False),
+    ]
+    supports: Annotated[
+        bool | None,
+        Option(
+            PLANNED,
+            "For many itemsets: with noisy supports; shows how far off they are. This is the "
+            "default if --top is above 1.",
+            spelled="--supports/--no-supports",
+            shown="with --top",
+        ),
+    ]
+    confidence: Annotated[
+        float,
+        Option(PLANNED, "Probability with which an itemset is to be found.", default=CONFIDENCE),
+    ]
+
+
+class PlannedUsers(TypedDict, total=False):
+    """The option of `plan` for users."""
+
+    user_items: Annotated[
+        float | None,
+        Option(
+            PLANNED,
+            "For customers: how many different items each has bought, on average. It shows which "
+            "share of the top 50 (or --top) you will find.",
+        ),
+    ]

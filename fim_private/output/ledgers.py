@@ -1,0 +1,112 @@
+"""Ledgers as text for a screen: the entries, their sums, and how much remains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from fim_private.display import printable
+from fim_private.dp.cost import least_in_words, most_in_words
+from fim_private.ledger.chain import Composition
+from fim_private.ledger.ledger import Statement
+from fim_private.output.screen import Grid, Screen
+
+# A table of very many entries takes long to draw, and nobody reads it.
+_SHOWN = 1_000
+_BAR = 20  # characters
+
+
+def render_statement(statement: Statement, screen: Screen, *, verified: bool = False) -> str:
+    """Return a ledger as text: its entries, what they add up to, and how much remains.
+
+    verified: whether all entries were verified.
+    """
+    terms = statement.terms
+    parts: list[RenderableType | Grid] = [
+        Text(statement.title, style="bold"),
+        Text(statement.protected),
+    ]
+    if statement.entries:
+        entries = statement.rows_of(statement.entries[-_SHOWN:])
+        rows = [[*map(printable, cells)] for cells in entries]
+        parts.append(Grid(statement.columns, rows, text=(1, 2)))
+    else:
+        parts.append(Text("Nothing was charged to it yet."))
+    before = len(statement.entries) - _SHOWN
+    if before > 0:
+        shown = f"Shown are the last {_SHOWN:,} entries."
+        parts.append(Text(f"{shown} The {before:,} before them are in --format json."))
+    if verified:
+        parts.append(Text(_VERIFIED))
+    if statement.periods:
+        columns = ("period", "spent", "", "left", "more like the last")
+        parts.append(Grid(columns, [*_periods(statement)], text=(0, 2)))
+    parts.append(Grid(("composition", "limit", "spent", "left"), [*_sums(statement)]))
+    if not terms.rho:
+        parts.append(Text("Without a δ, releases can only be added up in this way.", style="dim"))
+    else:
+        parts.append(
+            Text("* This composition limits the releases. The other is shown for comparison.")
+        )
+        if terms.composition is Composition.ZCDP and not statement.closed:
+            most = most_in_words(statement.left.epsilon)
+            parts.append(Text(_NEXT_RELEASE.format(most), style="dim"))
+    parts += map(Text, statement.notes)
+    if statement.outlook is not None:
+        parts.append(Text(statement.outlook, style="bold"))
+    return screen.render(parts)
+
+
+_VERIFIED = (
+    "All of it was verified: every entry follows the one before, from the first to the last."
+)
+_NEXT_RELEASE = (
+    "The next release may have an ε of up to {}, if it is charged with ρ = ε²/2. A release with "
+    "--rho is charged with that ρ, and one with Gaussian noise with far less than ε²/2."
+)
+
+
+def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
+    """Yield the row of each period: how much is spent, how much remains, and for how much."""
+    composition = statement.terms.composition
+    for name, _, reach in statement.periods:
+        left = statement.left_under(composition, reach)
+        if left.rho is None:
+            sign, remaining, limit = "ε", left.epsilon, statement.limit["epsilon"]
+        else:
+            sign, remaining, limit = "ρ", left.rho, statement.limit["rho"]
+        share = 1 - remaining / limit
+        bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
+        yield (
+            name,
+            f"{100 * float(share):.0f} %",
+            bar,
+            f"{sign} {most_in_words(remaining)}",
+            f"{statement.more_like_last(reach) or 0:,}",
+        )
+
+
+# The sums of each composition, by the names of a statement.
+_SUMS = {
+    Composition.BASIC: {"ε": "epsilon", "δ": "delta"},
+    Composition.ZCDP: {"ρ": "rho", "δ": "zcdp_delta"},
+}
+
+
+def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
+    """Yield the row of each sum: the limit, how much is spent, and how much remains."""
+    for composition, sums in _SUMS.items():
+        if composition is Composition.ZCDP and not statement.terms.rho:
+            continue
+        left = statement.left_under(composition)
+        loss = left.epsilon if left.rho is None else left.rho
+        mark = "*" if composition is statement.terms.composition else " "
+        for (sign, name), remaining in zip(sums.items(), (loss, left.delta), strict=True):
+            yield (
+                f"{mark} {composition}, {sign}",
+                least_in_words(statement.limit[name]),
+                least_in_words(statement.spent[name]),
+                most_in_words(remaining),
+            )

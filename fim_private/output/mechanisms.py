@@ -1,0 +1,167 @@
+"""What mechanisms need (plans), and how much of their guarantee they use (audits), as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from fim_private.dp.cost import least_in_words, rounded_up
+from fim_private.options import option_name
+from fim_private.output.screen import Grid, Screen
+from fim_private.planning import plan as planning
+from fim_private.planning.plan import CustomerPlan, Plan, PlannedMechanism, percent
+
+if TYPE_CHECKING:
+    from fim_private.auditing.audit import AuditReport, Finding
+
+_PLAN_LEGEND = (
+    "A unit is a basket, or a user if users are protected. Support needed: what an itemset "
+    "without rivals must have.",
+    "If you ask for many, each must also lead those that are left out, by the margin.",
+)
+# The legend of a column, if it is shown.
+_PLAN_LEGENDS = {
+    "margin if\n10 tie": (
+        "Margin needed: the lead over many others that are tied. Margin if 10 tie: the lead of "
+        "ten tied itemsets, to find one of them."
+    ),
+    "mean\nregret": (
+        "Mean regret: how much less support the chosen itemset has on average, at "
+        "the support needed."
+    ),
+    "items\nneeded": (
+        "Items needed: the support that each of its items must have. Figures of levelwise are "
+        "estimates: of those tried, 87 % were within a factor of 1.5."
+    ),
+}
+
+
+def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
+    """Return a plan as text: the question, a row for each top and mechanism, and the advice."""
+    title = Text(plan.title, style="bold")
+    if isinstance(plan, CustomerPlan):
+        columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
+        notes = [Text(note, style="dim") for note in planning.NOTES]
+        return screen.render([title, Grid(columns, plan.rows, whole=range(3)), *notes])
+    planned, not_planned = [], []
+    for mechanism in plan.mechanisms:
+        if mechanism.top > 1 and mechanism.missing:
+            not_planned.append(f"{mechanism.name} ({', '.join(mechanism.missing)})")
+        else:
+            planned.append(mechanism)
+    figures = _plan_figures(planned)
+    grid = _plan_grid(plan, planned, figures)
+    parts: list[RenderableType | Grid] = [title, grid, Text(f"* {plan.reason}")]
+    if plan.list_gain is not None:
+        parts.append(Text(plan.list_gain.spelled(option_name)))
+    if not_planned:
+        names = "; ".join(dict.fromkeys(not_planned))  # each once, though it lacks it for every top
+        parts.append(Text(f"Not planned, because they need what was not given: {names}."))
+    legends = [legend for column, legend in _PLAN_LEGENDS.items() if column in figures]
+    parts += [Text(legend, style="dim") for legend in (*_PLAN_LEGEND, *legends)]
+    return screen.render(parts)
+
+
+def _plan_figures(planned: Sequence[PlannedMechanism]) -> dict[str, list[str]]:
+    """Return the cells of each column of figures, by its title. A column of dashes is left out."""
+    or_dash, one_digit, either_way = planning.or_dash, "{:,.1f}".format, "±{:,}".format
+    figures = {
+        "support\nneeded": [or_dash(mechanism.required_support) for mechanism in planned],
+        "% of\nunits": [or_dash(mechanism.required_share, percent) for mechanism in planned],
+        "margin\nneeded": [or_dash(mechanism.required_margin) for mechanism in planned],
+        "margin if\n10 tie": [or_dash(mechanism.required_margin_tied) for mechanism in planned],
+        "mean\nregret": [or_dash(mechanism.expected_regret, one_digit) for mechanism in planned],
+        "items\nneeded": [or_dash(mechanism.item_support) for mechanism in planned],
+        "noise of\nsupports": [or_dash(mechanism.half_width, either_way) for mechanism in planned],
+    }
+    return {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
+
+
+def _plan_grid(
+    plan: Plan, planned: Sequence[PlannedMechanism], figures: Mapping[str, Sequence[str]]
+) -> Grid:
+    """Return the table of a plan: the mechanisms of each top in turn, the best one marked."""
+    best = {top: plan.best(top) for top in plan.tops}
+    tops, names, styles, last_rows = [], [], [], []
+    for row, mechanism in enumerate(planned):
+        mark, style = " ", ""
+        if mechanism is best[mechanism.top]:
+            mark, style = "*", "bold"
+        elif mechanism.missing or mechanism.feasible is False:
+            style = "dim"
+        names.append(f"{mark} {mechanism.name}")
+        styles.append(style)
+        if row > 0 and mechanism.top == planned[row - 1].top:
+            tops.append("")  # a top is shown in its first row only
+        else:
+            tops.append(f"{mechanism.top:,}")
+            last_rows.append(row - 1)
+    if plan.tops != (1,):
+        columns = {"top": tops, "mechanism": names, **figures}
+        text = [1]
+        whole = range(len(columns))
+    else:
+        needs = [_needs_in_words(mechanism) for mechanism in planned]
+        columns = {"mechanism": names, **figures, "needs": needs}
+        text = [0, len(columns) - 1]
+        whole = range(len(columns) - 1)
+    rows = [*zip(*columns.values(), strict=True)]
+    return Grid([*columns], rows, text=text, whole=whole, styles=styles, ends=last_rows)
+
+
+def _needs_in_words(mechanism: PlannedMechanism) -> str:
+    """Return the public parameters that a mechanism needs: those that were given come first."""
+    given = [need for need in mechanism.needs if need not in mechanism.missing]
+    lacking = [f"{need} (not given)" for need in mechanism.needs if need in mechanism.missing]
+    return ", ".join(given + lacking) or "nothing"
+
+
+def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
+    """Return audits as text: each verdict, a table of guarantees, and how much was tried."""
+    parts: list[RenderableType | Grid] = []
+    for report in reports:
+        guarantee = (
+            f"ε = {least_in_words(report.epsilon)}, δ = {least_in_words(report.delta)}, "
+            f"{report.neighbors}"
+        )
+        verdict = "every guarantee holds" if report.holds else "A GUARANTEE IS BROKEN"
+        error = rounded_up(report.numerical_error, 3)
+        tried = f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {error}."
+        findings = (report.whole, *report.stages)
+        rows = [_finding_cells(finding, report.numerical_error) for finding in findings]
+        parts += [
+            Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold"),
+            Grid(_AUDIT_COLUMNS, rows, text=(0, 5)),
+            Text(tried),
+        ]
+    return screen.render(parts, plain_width=132)  # pairs of neighbours are long
+
+
+_AUDIT_COLUMNS = (
+    "guarantee",
+    "ε",
+    "δ",
+    "δ used",
+    "share of δ",
+    "worst neighbours, supports by itemset",
+)
+
+
+def _finding_cells(finding: Finding, numerical_error: float) -> tuple[str, ...]:
+    """Return the row of a guarantee: what was promised, how much is used, and on which pair."""
+    used = "0"
+    if finding.divergence > numerical_error:
+        used = rounded_up(finding.divergence, 3)
+    if not finding.holds:
+        used += " !"
+    share = "-"
+    if finding.share is not None:
+        share = rounded_up(finding.share, 2)
+    pair = f"{' '.join(map(str, finding.one))} → {' '.join(map(str, finding.two))}"
+    if finding.setting:
+        pair += f" ({finding.setting})"
+    promised = least_in_words(finding.epsilon), least_in_words(finding.delta)
+    return (finding.name, *promised, used, share, pair)

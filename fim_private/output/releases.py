@@ -1,0 +1,287 @@
+"""Releases and their rules, what changed between two of them, and votes, as text for a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from fim_private.display import printable
+from fim_private.dp.accountant import Step
+from fim_private.dp.cost import least_in_words, rounded_up
+from fim_private.learning.voting import Vote
+from fim_private.options import option_name
+from fim_private.output.screen import Grid, Screen
+from fim_private.planning.advice import LARGEST_EPSILON
+from fim_private.planning.plan import list_gain
+from fim_private.release import words
+from fim_private.release.changes import Changes
+from fim_private.release.release import Release, SegmentedRelease
+from fim_private.release.rules import Rules, rules_table
+from fim_private.request.plan import shares_in_words, step_in_words
+from fim_private.request.supports import NoiseKind
+
+# From this share of the budget on, more for supports would leave too little to find itemsets.
+_HIGH_SHARE = 0.7
+# The names of noise on supports that is not rounded normal.
+_NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
+# Writes a request with some parameters changed.
+Spelled = Callable[[Mapping[str, object]], str] | None
+
+
+def render_table(
+    release: Release | SegmentedRelease,
+    screen: Screen,
+    *,
+    spelled: Spelled = None,
+    rules: Rules | Mapping[str, Rules] | None = None,
+    advise: bool = True,
+) -> str:
+    """Return a release as text: the itemsets, what to ask instead, and the guarantee.
+
+    Args:
+        release: One, or those of segments or periods.
+        screen: Where it is shown.
+        spelled: Writes a request as a command; by default it is a call of Python.
+        rules: Those of the release, or of each segment under its name.
+        advise: Whether to say what to ask instead. A file is handed on, and has no use for it.
+    """
+    by_segment: Mapping[str, Rules] = {}
+    if isinstance(rules, Rules):
+        by_segment = {"": rules}
+    elif rules is not None:
+        by_segment = rules
+    if isinstance(release, Release):
+        parts = _releases({"": release}, release, spelled, by_segment, advise=advise)
+    else:
+        parts = _releases(release, release.whole, spelled, by_segment, advise=advise)
+    promised = map(Text, (release.guarantee, *words.charged(release.charged)))
+    return screen.render([*parts, *promised])
+
+
+def _releases(
+    releases: Mapping[str, Release],
+    whole: Release,
+    spelled: Spelled,
+    rules: Mapping[str, Rules],
+    *,
+    advise: bool,
+) -> Iterator[RenderableType | Grid]:
+    """Yield the itemsets of each release, by segment, then what is said of all of them."""
+    remarks = {
+        name: [*_remarks(release)] for name, release in releases.items() if not release.abstained
+    }
+    common = _common([lines for lines in remarks.values() if lines], len(releases))
+    for name, release in releases.items():
+        if name:
+            segment = f"{printable(whole.scope.by or '')} {printable(name)}"
+            yield Rule(Text(segment, style="bold"), align="left")
+        yield from _itemsets(release, rules.get(name))
+        yield from (Text(line) for line in remarks.get(name, []) if line not in common)
+    if "" not in releases:
+        yield Rule()
+    if advise:
+        # A request is for all segments: it must not ask for less where some came out.
+        every = [*releases.values()]
+        nonempty = [release for release in every if release.itemsets]
+        yield from _advice(min(nonempty or every, key=len), spelled)
+        yield from map(Text, _advice_on_rules(every[0], [*rules.values()]))
+        yield from map(Text, _list_gain(every))
+    yield from map(Text, [*common, *whole.rows_read])
+
+
+def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
+    """Return the remarks that all of several releases share, or those of the only release."""
+    if not remarks or (len(remarks) == 1 and releases > 1):
+        return []
+    return [line for line in remarks[0] if all(line in lines for lines in remarks)]
+
+
+def _list_gain(releases: Sequence[Release]) -> Iterator[str]:
+    """Yield a line on what a product list would bring, for releases by user without one."""
+    first = releases[0]
+    if first.request is None or first.privacy_unit != "user":
+        return
+    units = first.units
+    if len(releases) > 1:  # a forecast for one segment says nothing about the others
+        units = None
+    came_out = len(first.itemsets) / first.wanted
+    gain = list_gain(first.request, units=units, came_out=came_out)
+    if gain is not None:
+        yield gain.spelled(option_name)
+
+
+def _itemsets(release: Release, rules: Rules | None) -> Iterator[RenderableType | Grid]:
+    """Yield the itemsets of a release, and its rules if there are any."""
+    title = Text(release.title, style="bold")
+    if release.abstained:
+        yield Group(title)  # a Group is wrapped between words, a bare Text is not
+    else:
+        columns = [*release.columns]
+        rows = [[*release.cells(itemset)] for itemset in release]
+        if not release.has_supports:
+            columns.append("support")
+            rows = [[*cells, "not released"] for cells in rows]
+        yield title
+        yield Grid(columns, rows)
+        yield from map(Text, release.certainty)
+    if rules is not None and len(rules):
+        table = rules_table(rules, release.decimals, release.privacy_unit)
+        yield Text(table.title, style="bold")
+        yield Grid(table.columns, table.rows)
+        yield Text(rules.note)
+    elif rules is not None and release.itemsets:
+        yield Text("No rule of these itemsets has the confidence and lift that you asked for.")
+    if release.min_support is None and 0 < len(release.itemsets) < release.wanted:
+        came_out = f"{len(release.itemsets):,} of {release.wanted:,} came out"
+        yield Text(f"{came_out}: {_why_no_more(release)}.")
+
+
+def _why_no_more(release: Release) -> str:
+    """Return why fewer itemsets came out than were asked for."""
+    if release.counted and release.keep_all:
+        return "no others were found"
+    if release.counted:
+        return "the others do not stand out from the noise (--keep-all shows some of them)"
+    abstained = "the mechanism abstained on the others"
+    if release.noise is None or release.keep_all:
+        return abstained
+    return f"{abstained}, or their noisy supports do not stand out from 0 (--keep-all shows these)"
+
+
+def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
+    """Yield what to ask instead of the request of a release."""
+    if release.advice is not None:
+        call = release.advice.call
+        if spelled is not None:
+            call = spelled(release.advice.changes)
+        purpose = "To find more" if release.itemsets else "To try"
+        # Alone on its line, and never wrapped, so that it can be copied.
+        yield Text(f"{purpose}: {printable(call)}", no_wrap=True)
+        yield Text(release.advice.explanation)
+    elif release.hopeless is not None:
+        yield Text(release.hopeless)
+    is_empty = release.min_support is None and not release.itemsets
+    if is_empty and release.counted and not release.keep_all:
+        yield Text("--keep-all shows some that do not stand out.")
+
+
+def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:
+    """Return in one line that a release is empty, and what to try.
+
+    spelled: as render_table takes it.
+    """
+    first = release
+    if isinstance(first, SegmentedRelease):
+        first = first.releases[0]
+    advice = next(_advice(first, spelled), None)
+    if advice is None:
+        # Advice is reckoned for one request, and a release of several periods has none of its own.
+        return "Nothing came out. Try a larger budget, or longer or fewer periods."
+    return f"Nothing came out. {advice.plain}"
+
+
+def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[str]:
+    """Yield what would make rules surer, and what would give them lifts."""
+    request = release.request
+    if request is None:  # it was loaded
+        return
+    if any(segment.doubtful.any() for segment in rules):
+        changes = []
+        share = request.supports_share or 0
+        if share < _HIGH_SHARE:
+            changes.append(f"a higher --supports-share (it was {float(share):.2g})")
+        if request.target.min_support is not None:
+            changes.append("a larger --min-support")
+        elif request.target.top > 1:
+            changes.append("a smaller --top")
+        if request.budget.loss < LARGEST_EPSILON:
+            if request.budget.rho is None:
+                changes.append(f"a larger --epsilon (up to {LARGEST_EPSILON})")
+            else:
+                changes.append("a larger --rho")
+        changes.append(f"or more {release.privacy_unit}s")
+        unsure = "The confidence that you asked for"
+        if rules[0].has_lifts:
+            unsure = "More often than chance"
+        yield f"{unsure} would be sure for more rules with {', '.join(changes)}."
+    if any(not segment.has_lifts for segment in rules):
+        yield "--together user gives them lifts."
+
+
+def _remarks(release: Release) -> Iterator[str]:
+    """Yield sentences on how a release was made, and how to read its supports."""
+    if release.reason is not None:
+        yield f"Mechanism {release.mechanism}, chosen by --mechanism auto: {release.reason}."
+    if len(release.shares) > 1:
+        yield f"The budget was split: {_split(release.shares)}."
+    unit = release.privacy_unit
+    if release.noise is not None:
+        near, kind = release.noise.half_width, _NOISE.get(release.noise.kind, "rounded normal")
+        yield (
+            f"Each support is within {near:,} {unit}s of the truth with 95 % probability "
+            f"({kind} noise)."
+        )
+        if release.units is not None and release.units_interval is not None:
+            low, high = release.units_interval
+            yield (
+                f"There are about {release.units:,} {unit}s in all ({low:,} to {high:,} with "
+                f"95 % probability)."
+            )
+        elif release.units is not None:
+            yield f"There are {release.units:,} {unit}s in all."
+        if release.scope.per is not None:
+            yield f"A {unit} with purchases in several {release.scope.per}s counts once for each."
+    if release.parts:
+        yield (
+            f"The rules also need the supports of {len(release.parts):,} subsets: --format "
+            f"json lists them."
+        )
+    items, baskets = release.caps
+    if items is not None:
+        counted = f"At most {items:,} items of a basket"
+        if baskets is not None:
+            counted += f", and {words.number_of(baskets, 'basket')} of a user,"
+        yield f"{counted} were counted. Supports in the whole data may be larger."
+
+
+def _split(shares: tuple[Step, ...]) -> str:
+    """Return how the budget was split among the steps of a release, in words."""
+    mu_squared = sum(share.mu_squared or 0 for share in shares)
+    rho = sum(share.rho or 0 for share in shares)
+    if mu_squared:
+        whole = f"μ² = {rounded_up(mu_squared, 3)} of Gaussian privacy"
+    elif rho:
+        whole = f"ρ = {least_in_words(rho)} of zero-concentrated privacy"
+    else:
+        steps = [
+            f"{step_in_words(share)}: ε = {least_in_words(share.epsilon or 0)}, "
+            f"δ = {least_in_words(share.delta or 0)}"
+            for share in shares
+        ]
+        return "; ".join(steps)
+    purposes = [
+        f"{100 * float(share):.1f} % for {purpose}"
+        for purpose, share in shares_in_words(shares).items()
+    ]
+    return f"{', '.join(purposes)} ({whole} in all; --format json lists the steps)"
+
+
+def render_changes(changes: Changes, screen: Screen) -> str:
+    """Return what changed between two releases as text."""
+    table = changes.table()
+    parts: list[RenderableType | Grid] = [Text(table.title, style="bold")]
+    if table.rows:
+        parts.append(Grid(table.columns, table.rows, text=(0, 1)))
+    return screen.render([*parts, *map(Text, table.notes)])
+
+
+def render_vote(vote: Vote, screen: Screen) -> str:
+    """Return a vote as text: its answer, how it was made, and the guarantee."""
+    answer = vote.text
+    if not vote.abstained:
+        answer = f"    {answer}"
+    lines = (answer, *vote.remarks, vote.guarantee, *words.charged(vote.charged))
+    return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])

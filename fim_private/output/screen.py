@@ -1,0 +1,177 @@
+"""What a screen can show: tables that fit it, and words for letters that it lacks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.box import ASCII, ROUNDED
+from rich.cells import cell_len
+from rich.console import Console, JustifyMethod, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+# What stands for no figure.
+_NONE = ("", "–", "-")
+# What stands for letters and signs on a screen without them.
+_WORDS = {
+    "ε": "epsilon",
+    "δ": "delta",
+    "μ": "mu",
+    "ρ": "rho",
+    "²": "^2",
+    "–": "-",
+    "−": "-",
+    "±": "+-",
+    "→": "->",
+    "…": "...",
+    "×": "x",
+    "≤": "<=",
+    "≥": ">=",
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table that a screen will lay out. Columns, and rows, are named by their places.
+
+    Attributes:
+        columns: The headings.
+        rows: The cells of each row.
+        text: The columns that stand to the left; numbers stand to the right.
+        whole: The columns that are never wrapped.
+        styles: The style of each row; none by default.
+        ends: The rows below which there is a line.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    text: Collection[int] = (0,)
+    whole: Collection[int] = ()
+    styles: Sequence[str] = ()
+    ends: Collection[int] = ()
+
+    def style(self, row: int) -> str:
+        """Return the style of a row."""
+        if self.styles:
+            return self.styles[row]
+        return ""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What the reader's screen can show; by default that of a file: every letter, but no colours.
+
+    Attributes:
+        colour: Whether it is a terminal, which has a width of its own.
+        ascii_only: Whether it has neither Greek letters nor box lines.
+        encoding: Which other letters it has then.
+        bare: Whether nothing may be coloured, bold or dim on a terminal.
+    """
+
+    colour: bool = False
+    ascii_only: bool = False
+    encoding: str = "ascii"
+    bare: bool = False
+
+    def render(self, parts: Iterable[RenderableType | Grid], *, plain_width: int = 120) -> str:
+        """Return parts as text. A table fits the terminal's width, or elsewhere plain_width.
+
+        A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with
+        no_wrap everywhere.
+        """
+        stream = io.StringIO()
+        styled = self.colour and not self.bare
+        console = Console(file=stream, force_terminal=styled, no_color=not styled)
+        if not self.colour:
+            console.width = plain_width
+        for part in parts:
+            for renderable in self._laid_out(part, console.width):
+                one_line = False
+                if isinstance(renderable, Text):
+                    one_line = not self.colour or bool(renderable.no_wrap)
+                console.print(renderable, soft_wrap=one_line)
+        return self.text(stream.getvalue())
+
+    def text(self, text: str) -> str:
+        """Return text with words, or else escapes, for what the screen cannot show."""
+        if not self.ascii_only:
+            return text
+        for character, word in _WORDS.items():
+            text = text.replace(character, word)
+        return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
+
+    def _laid_out(self, part: RenderableType | Grid, width: int) -> Iterator[RenderableType]:
+        """Yield a part as rich can print it; a table as its rows if it is too narrow for one."""
+        if isinstance(part, Text):
+            part = part.copy()
+            part.plain = self.text(part.plain)
+        if not isinstance(part, Grid):
+            yield part
+            return
+        columns = [self.text(column) for column in part.columns]
+        rows = [[self.text(cell) for cell in cells] for cells in part.rows]
+        widths = [
+            _width_range(cells, is_whole=place in part.whole)
+            for place, cells in enumerate(zip(columns, *rows, strict=True))
+        ]
+        room = width - 3 * len(columns) - 1  # a space on each side, and lines
+        if sum(least for least, _ in widths) > room:
+            yield from self._row_by_row(part, columns, rows)
+            return
+        table = Table(box=ROUNDED)
+        if self.ascii_only:
+            table.box = ASCII
+        for place, (column, fitted) in enumerate(zip(columns, _fitted(widths, room), strict=True)):
+            justify: JustifyMethod = "right"
+            if place in part.text:
+                justify = "left"
+            is_whole = place in part.whole
+            table.add_column(
+                column, justify=justify, overflow="fold", no_wrap=is_whole, width=fitted
+            )
+        for row, cells in enumerate(rows):
+            table.add_row(*map(Text, cells), style=part.style(row), end_section=row in part.ends)
+        yield table
+
+    def _row_by_row(
+        self, grid: Grid, columns: Sequence[str], rows: Sequence[Sequence[str]]
+    ) -> Iterator[RenderableType]:
+        """Yield each row as lines "title: cell". Cells without a figure are left out, and an empty
+        first cell is that of the row before.
+        """
+        titles = [" ".join(column.split()) for column in columns]
+        first = ""
+        for row, cells in enumerate(rows):
+            first = cells[0].strip() or first
+            yield Text(f"{titles[0]}: {first}", grid.style(row))
+            for title, cell in zip(titles[1:], cells[1:], strict=True):
+                if cell.strip() in _NONE:
+                    continue
+                line = Text(f"{title}: {cell.strip()}", grid.style(row))
+                if self.colour:
+                    yield Padding(line, (0, 0, 0, 2))
+                else:
+                    yield Text("  ").append_text(line)
+
+
+def _width_range(cells: Iterable[str], *, is_whole: bool) -> tuple[int, int]:
+    """Return how wide a column is: at least, with its longest word whole, and at most."""
+    lines = [line for cell in cells for line in cell.splitlines()]
+    widest = max(map(cell_len, lines), default=0)
+    if is_whole:
+        return widest, widest
+    return max((cell_len(word) for line in lines for word in line.split()), default=0), widest
+
+
+def _fitted(ranges: Sequence[tuple[int, int]], room: int) -> list[int] | list[None]:
+    """Return the width of each column. None of them has one if all are as wide as they can be."""
+    if sum(widest for _, widest in ranges) <= room:
+        return [None] * len(ranges)
+    widths = [least for least, _ in ranges]
+    for _ in range(room - sum(widths)):
+        lines = [widest / max(width, 1) for width, (_, widest) in zip(widths, ranges, strict=True)]
+        widths[lines.index(max(lines))] += 1  # to the column whose longest line takes most lines
+    return widths

@@ -72,10 +72,16 @@ def arrow_strings(values: Sequence[str]) -> pa.Array:
     lone surrogate.
     """
     encoded = [value.encode() for value in values]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)), out=offsets[1:])
+    offsets = offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
+
+
+def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each of some runs begins, and the last ends: (runs + 1,)."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
 
 
 def null_where(stand_for_none: pa.Array, values: pa.Array) -> pa.Array:

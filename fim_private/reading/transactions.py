@@ -23,7 +23,7 @@ from fim_private.reading.contribution_bounds import (
 )
 from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Segments, Times
-from fim_private.reading.values import arrow_of, null_mask, numpy_of, offsets_of
+from fim_private.reading.values import arrow_of, decoded, null_mask, numpy_of, offsets_of
 
 # So many blank rows keep a place. A file of a few megabytes may hold thousands of times as many.
 _BLANK_ROWS = 1 << 20
@@ -590,9 +590,7 @@ def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
     Which numbers are equal follows from the values of the keys alone. Their order does not, and
     nothing may depend on it. The list is emptied.
     """
-    keys = pa.chunked_array(
-        [part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts]
-    )
+    keys = pa.chunked_array([decoded(part) for part in parts])
     parts.clear()
     if pa.types.is_signed_integer(keys.type) and len(keys) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()

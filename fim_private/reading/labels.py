@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +22,7 @@ from fim_private.reading.values import (
     PRINTED_INTEGER,
     arrow_of,
     arrow_strings,
+    decoded,
     integer_or_text,
     integers_as_printed,
     is_missing,
@@ -46,18 +46,18 @@ _OBJECT_BYTES, _TABLE_ENTRY = 160, 16
 class Vocabulary:
     """The distinct item labels: code c is ``integers[c]``, or ``strings[c - len(integers)]``.
 
-    integers: (a,) int64, strictly ascending, of 18 digits at most. strings: (b,) Arrow string,
-    strictly ascending, and none an integer in print. So codes are canonical: the same baskets have
-    the same codes and, with one seed, the same release. It makes no difference whether a source has
-    39 as a number, as a text or as 39.0.
+    So codes are canonical: the same baskets have the same codes and, with one seed, the same
+    release. It makes no difference whether a source has 39 as a number, as a text or as 39.0.
+
+    integers: (a,), strictly ascending, of 18 digits at most. strings: (b,) Arrow string, strictly
+    ascending, and none an integer in print.
     """
 
     integers: NDArray[np.int64]
     strings: pa.Array
 
     def __repr__(self) -> str:
-        # The labels of data are somebody's purchases: they must not get into logs, notebooks and
-        # tracebacks.
+        # Labels are somebody's purchases: they must not get into logs, notebooks and tracebacks.
         return "<Vocabulary: labels, not shown>"
 
     def __len__(self) -> int:
@@ -65,9 +65,7 @@ class Vocabulary:
         return len(self.integers) + len(self.strings)
 
     def label(self, code: int) -> Item:
-        """Return the label of a code, 0 <= code < len(self): a Python int or str. Raises IndexError
-        beyond.
-        """
+        """Return the label of a code, 0 <= code < len(self). Raises IndexError beyond."""
         if code < len(self.integers):
             return int(self.integers[code])
         return str(self.strings[code - len(self.integers)].as_py())
@@ -86,10 +84,12 @@ class Vocabulary:
         return np.concatenate([other._places(arrow_of(self.integers)), other._places(self.strings)])
 
     def _places(self, labels: pa.Array) -> NDArray[np.int32]:
-        is_whole = pa.types.is_integer(labels.type)
-        found = pc.index_in(labels, value_set=arrow_of(self.integers) if is_whole else self.strings)
-        start = np.int32(0 if is_whole else len(self.integers))
-        return np.where(null_mask(found), np.int32(-1), numpy_of(found) + start).astype(np.int32)
+        """Return the code of each of some labels, all integers or all strings, or -1."""
+        same_kind, start = self.strings, len(self.integers)
+        if pa.types.is_integer(labels.type):
+            same_kind, start = arrow_of(self.integers), 0
+        place = pc.index_in(labels, value_set=same_kind)
+        return np.where(null_mask(place), -1, numpy_of(place) + start).astype(np.int32)
 
 
 def canonical_vocabulary(labels: pa.Array) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -124,21 +124,15 @@ def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int
 
 
 def item_of(label: Item) -> Item:
-    """Return the item that a label is: an integer of up to 18 digits, or a text that is none in
-    print.
-    """
-    found = integer_or_text(label)
-    assert isinstance(found, int | str)
-    return found
+    """Return the item of a label: an integer of up to 18 digits, or a text that prints as none."""
+    item = integer_or_text(label)
+    assert isinstance(item, int | str)
+    return item
 
 
 def in_label_order(items: Iterable[Item]) -> tuple[Item, ...]:
     """Return items in the order of a vocabulary's codes: whole numbers first."""
-
-    def place(item: Item) -> tuple[int, int, str]:
-        return (1, 0, item) if isinstance(item, str) else (0, item, "")
-
-    return tuple(sorted(items, key=place))
+    return tuple(sorted(items, key=lambda item: (isinstance(item, str), item)))
 
 
 def numbers(count: int) -> Vocabulary:
@@ -147,24 +141,27 @@ def numbers(count: int) -> Vocabulary:
 
 
 def folded(text: str) -> str | None:
-    """Return a text bare and in small letters, as Unicode folds them; None for what stands for
-    none, in any letters.
+    """Return a text bare and in small letters, as Unicode folds them; None if it stands for none.
+
+    Which texts stand for none does not depend on their letters' case here.
     """
     small = text.strip().casefold()
     return None if small in _MISSING else small
 
 
 class Labels:
-    """The labels of one source, to provisional codes, >= 0, a chunk at a time, and to the
-    vocabulary in the end.
+    """Makes provisional codes, >= 0, of the labels of one source, and the vocabulary in the end.
 
     A value that is an integer in print is that integer, whatever its type: 7, 7.0, "7" and "7.0".
-    All others go by their text. So the value alone decides what label it is, never other rows nor
-    the type of its column.
+    All others go by their text. So a value alone decides what label it is, never other rows nor the
+    type of its column.
 
-    where: what errors call the source. fold_case: whether they are `folded`. known: the code of
-    each label, if agreed on before; below count, or -1 for one that is left out. The vocabulary is
-    then `numbers`.
+    Attributes:
+        where: The name of the source in errors.
+        fold_case: Whether labels are `folded`.
+        known: The code of each label if codes were agreed on before; below count, or -1 to leave
+            the label out. The vocabulary is then `numbers`.
+        count: How many codes were agreed on.
     """
 
     def __init__(
@@ -185,14 +182,14 @@ class Labels:
     @property
     def nbytes(self) -> int:
         """About how many bytes the labels take that were collected so far."""
-        of_known = _TABLE_ENTRY * self._size if self._dictionaries else 0
-        return self._bytes + of_known + _OBJECT_BYTES * self._code_of_object.cache_info().currsize
+        table = _TABLE_ENTRY * self._size if self._dictionaries else 0
+        return self._bytes + table + _OBJECT_BYTES * self._code_of_object.cache_info().currsize
 
-    def encode(self, values: Any) -> Codes:
-        """Return the provisional code of each value: (n,) int32, -1 for a null.
+    def encode(self, values: pa.Array | Collection[object]) -> Codes:
+        """Return the provisional code of each value: (n,), -1 for a null.
 
-        values: (n,) Arrow array; or Python or numpy integers and strings. Raises DataError for what
-        cannot be a label.
+        Raises DataError for a value that cannot be a label. values: (n,) Arrow array; or Python or
+        numpy integers and strings.
         """
         if not isinstance(values, pa.Array):
             return self._of_objects(values)
@@ -200,32 +197,31 @@ class Labels:
             return np.full(len(values), -1, dtype=np.int32)
         if not pa.types.is_dictionary(values.type):
             values = _converted(values, pc.dictionary_encode, self._where)
-        codes, at = self._of_dictionary(values.dictionary), numpy_of(values.indices)
+        codes, place = self._of_dictionary(values.dictionary), numpy_of(values.indices)
         if values.indices.null_count:
-            at = np.where(null_mask(values.indices), np.int64(len(codes) - 1), at.astype(np.int64))
-        return np.take(codes, at)
+            place = np.where(null_mask(values.indices), len(codes) - 1, place.astype(np.int64))
+        return np.take(codes, place)
 
-    def encode_lists(self, values: Any) -> tuple[NDArray[np.int64], Codes]:
-        """Return the length of each list, (n,) int64, null as an empty one, and the provisional
-        codes of their values.
+    def encode_lists(
+        self, values: pa.Array | Collection[object]
+    ) -> tuple[NDArray[np.int64], Codes]:
+        """Return the length of each list, (n,), and the provisional codes of their values.
 
-        values: (n,) Arrow array of lists, or Python collections. Raises DataError for others.
+        A null is an empty list. values: (n,) Arrow array of lists, or Python collections. Raises
+        DataError for others.
         """
         if isinstance(values, pa.Array):
             sizes = pc.list_value_length(values)
-            return np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64), self.encode(
-                values.flatten()
-            )
+            lengths = np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64)
+            return lengths, self.encode(values.flatten())
         baskets = [_basket(value) for value in values]
-        return np.array([*map(len, baskets)], dtype=np.int64), self._of_objects(
-            [*chain.from_iterable(baskets)]
-        )
+        lengths = np.array([*map(len, baskets)], dtype=np.int64)
+        return lengths, self._of_objects([*chain.from_iterable(baskets)])
 
     def finish(self, chunks: Iterable[Codes]) -> tuple[Vocabulary, Codes]:
-        """Return the vocabulary of the labels that occur, and the final code of each provisional
-        one, (codes,) int32.
+        """Return the vocabulary of the labels that occur, and each provisional code's final one.
 
-        chunks: all provisional codes that were given, once. Others have the final code -1.
+        Labels that do not occur have the final code -1. chunks: all provisional codes of the rows.
         """
         if self._known is not None:
             return numbers(self._size), np.arange(self._size, dtype=np.int32)
@@ -235,9 +231,8 @@ class Labels:
         used = used[:-1]
         if not self._dictionaries:
             position = np.arange(self._size)
-            vocabulary, code = mixed_vocabulary(
-                [self._objects[place] for place in np.flatnonzero(used)]
-            )
+            objects = [self._objects[place] for place in np.flatnonzero(used)]
+            vocabulary, code = mixed_vocabulary(objects)
         else:
             dictionaries = self._dictionaries
             if len({labels.type for labels in dictionaries}) > 1:
@@ -253,20 +248,17 @@ class Labels:
         return vocabulary, final[position]
 
     def _of_dictionary(self, dictionary: pa.Array) -> Codes:
-        """Return the code of each label of a dictionary, and of a null as the last."""
-        # batches of a file often share one
+        """Return the code of each label of a dictionary, and -1 for a null as the last."""
+        # Batches of a file often share one.
         if self._previous is not None and dictionary.equals(self._previous[0]):
             return self._previous[1]
         labels = _plain_labels(dictionary, self._where, fold_case=self._fold_case)
+        codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
+        codes[np.append(null_mask(labels), True)] = -1
         if self._known is not None:
-            items = [None if label is None else item_of(label) for label in labels.to_pylist()]
-            codes = np.array(
-                [-1 if item is None else self._known[item] for item in [*items, None]],
-                dtype=np.int32,
-            )
+            for place in np.flatnonzero(codes >= 0).tolist():
+                codes[place] = self._known[item_of(labels[place].as_py())]
         else:
-            codes = np.arange(self._size, self._size + len(labels) + 1, dtype=np.int32)
-            codes[np.append(null_mask(labels), True)] = -1
             self._dictionaries.append(labels)
             self._size += len(labels)
             self._bytes += labels.nbytes
@@ -279,20 +271,22 @@ class Labels:
             values = [_python_label(value) for value in values]
         return np.fromiter(map(self._code_of_object, values), dtype=np.int32, count=len(values))
 
-    def _of_object(self, label: Any) -> int:
-        bare = folded(label) if self._fold_case and isinstance(label, str) else label
+    def _of_object(self, label: Item | None) -> int:
+        bare = label
+        if self._fold_case and isinstance(label, str):
+            bare = folded(label)
         if bare is None or is_missing(bare):
             return -1
         item = item_of(bare)
         if item != label:
             return self._code_of_object(item)
         try:
-            str(label).encode()
+            str(item).encode()
         except UnicodeEncodeError:
             raise DataError(
                 "the items hold text that is not valid Unicode; repair it before reading"
             ) from None
-        self._objects.append(label)
+        self._objects.append(item)
         self._size += 1
         return self._size - 1
 
@@ -305,8 +299,8 @@ def _python_label(value: object) -> Item | None:
     if isinstance(value, int | float | Decimal | np.integer | np.floating) and not isinstance(
         value, bool | np.timedelta64
     ):
-        found = integer_or_text(value)
-        return found if isinstance(found, int) else str(found)
+        number = integer_or_text(value)
+        return number if isinstance(number, int) else str(number)
     raise DataError(
         f"items must be numbers or strings, not {type(value).__name__}; convert them first"
     )
@@ -333,70 +327,62 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         whole = labels.cast(pa.int64())
         least, most = pc.min_max(whole).as_py().values()
-        is_short = least is None or (least > -LEAST_TEXT and most < LEAST_TEXT)
-        return whole if is_short else whole.cast(pa.string())
+        if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
+            return whole
+        return whole.cast(pa.string())
     if pa.types.is_null(kind):
         return labels.cast(pa.string())
-    found = present(as_texts(labels, where))
+    texts = present(as_texts(labels, where))
     if fold_case:
-        found = pa.array(
-            [None if text is None else folded(text) for text in found.to_pylist()], pa.string()
-        )
-    return integers_as_printed(found)
+        small = [text and folded(text) for text in texts.to_pylist()]
+        texts = pa.array(small, pa.string())
+    return integers_as_printed(texts)
 
 
 def as_printed(values: pa.Array, where: str = "the table") -> pa.Array:
-    """Return values as texts, as items print, (n,) Arrow string: bare, null for none, integers
-    without a point.
-    """
+    """Return values as items print, (n,) Arrow string: bare texts, integers without a point."""
     return integers_as_printed(present(as_texts(values, where)))
 
 
 def is_list_type(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is a list, of any or of one length."""
-    names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
-    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
+    views = (pa.ListViewType, pa.LargeListViewType)
+    return isinstance(kind, (pa.ListType, pa.LargeListType, pa.FixedSizeListType, *views))
 
 
 def is_text_type(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is one of texts or bytes."""
-    names = (
-        "string",
-        "large_string",
-        "string_view",
-        "binary",
-        "large_binary",
-        "binary_view",
-        "fixed_size_binary",
-    )
-    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
+    texts = (pa.string(), pa.large_string(), pa.string_view())
+    bytes_of_any_length = (pa.binary(), pa.large_binary(), pa.binary_view())
+    return kind in (*texts, *bytes_of_any_length) or pa.types.is_fixed_size_binary(kind)
 
 
-def _converted(values: pa.Array, convert: Any, where: str) -> pa.Array:
+def _converted(values: pa.Array, convert: Callable[[pa.Array], pa.Array], where: str) -> pa.Array:
     try:
         return convert(values)
     except pa.ArrowException:  # its own text may quote a value
-        named = f"{where} has items of type {shown_type(values.type)}"
-        raise DataError(f"{named}, which cannot be labels; make them strings or integers") from None
+        problem = "which cannot be labels; make them strings or integers"
+        kind = shown_type(values.type)
+        raise DataError(f"{where} has items of type {kind}, {problem}") from None
 
 
 def as_texts(values: pa.Array, where: str = "the table") -> pa.Array:
-    """Return labels as texts, (n,) Arrow string: whole floats without a point, NaN as null. Raises
-    DataError.
+    """Return labels as texts, (n,) Arrow string: whole floats without a point, NaN as null.
+
+    Raises DataError for values that are no texts.
     """
+    values = decoded(values)
     kind = values.type
-    if pa.types.is_dictionary(kind):
-        return as_texts(values.dictionary_decode(), where)
     if pa.types.is_float16(kind):
         return as_texts(values.cast(pa.float32()), where)
     if pa.types.is_floating(kind):
-        found = numpy_of(values)
-        whole = np.isfinite(found) & (np.abs(found) < 1e18) & (np.floor(found) == found)
-        integers = arrow_of(np.where(whole, found, 0).astype(np.int64)).cast(pa.string())
-        tokens = pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
-        return null_where(arrow_of(np.isnan(found) | null_mask(values)), tokens)
+        numbers = numpy_of(values)
+        whole = np.isfinite(numbers) & (np.abs(numbers) < 1e18) & (np.floor(numbers) == numbers)
+        integers = arrow_of(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
+        texts = pc.if_else(arrow_of(whole), integers, values.cast(pa.string()))
+        return null_where(arrow_of(np.isnan(numbers) | null_mask(values)), texts)
     if not is_text_type(kind):
-        return _converted(values, lambda given: given.cast(pa.string()), where)
+        return _converted(values, lambda labels: labels.cast(pa.string()), where)
     try:
         strings = values.cast(pa.string())
         strings.validate(full=True)

@@ -22,7 +22,13 @@ from fim_private.errors import DataError, parameter, unclear
 from fim_private.reading import columns, values
 from fim_private.reading.labels import as_texts
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm
-from fim_private.reading.values import arrow_of, arrow_strings, is_missing
+from fim_private.reading.values import (
+    arrow_of,
+    arrow_strings,
+    is_missing,
+    is_string_type,
+    value_type,
+)
 
 # How many lines, or cells, are looked at; of a line so many characters, and so many fields; of
 # rows, for a title.
@@ -806,7 +812,9 @@ def split_cells(cells: pa.Array, split: str) -> pa.Array:
     A space means any white space. Brackets around a cell, and quotes around an item, go; what is in
     quotes is not cut.
     """
-    encoded = cells if pa.types.is_dictionary(cells.type) else as_texts(cells).dictionary_encode()
+    encoded = cells
+    if not pa.types.is_dictionary(cells.type):
+        encoded = as_texts(cells).dictionary_encode()
     items = [
         items_of_cell(text, split)
         for text in as_texts(encoded.dictionary).fill_null("").to_pylist()
@@ -841,7 +849,7 @@ class FirstCells:
         """Look at more cells: (n,) Arrow array of any type. Raises DataError where they look like
         lists.
         """
-        if self._cells is not None and is_text(cells.type):
+        if self._cells is not None and is_string_type(value_type(cells.type)):
             texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).to_pylist()
             self._cells += [text for text in texts if text is not None and text.strip()]
             if len(self._cells) >= SAMPLE:
@@ -877,9 +885,3 @@ def _seems_to_split(delimiter: str, cells: Sequence[str]) -> bool:
         return False
     known = sum(alone.issuperset(items) for items in lists.values())
     return 2 * sum(cell in lists for cell in cells) >= len(cells) or 2 * known >= len(lists)
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a type is one of texts, also inside a dictionary."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -43,13 +43,16 @@ from fim_private.reading.values import (
     UNKNOWN_TEXTS,
     arrow_of,
     arrow_strings,
+    decoded,
     integers_as_printed,
+    is_string_type,
     null_mask,
     null_where,
     numpy_of,
     numpy_type,
     present,
     shown_type,
+    value_type,
 )
 from fim_private.reading.where import passing, tests_of, with_times_in
 
@@ -292,12 +295,11 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     others in UTC. Raises DataError for what is no time. Where a format says how texts are written,
     those that do not fit say no time.
     """
-    kind, name = values.type, f"column {times.column!r} of {source}"
-    if pa.types.is_dictionary(kind):
-        return days(values.dictionary_decode(), times, source)
+    values, name = decoded(values), f"column {times.column!r} of {source}"
+    kind = values.type
     if pa.types.is_integer(kind) and times.format is not None:  # such as 20260131
         return days(values.cast(pa.string()), times, source)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_string_type(kind):
         day = _days_of_texts(values, times, name)
     elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         day = _days_of_dates(values)
@@ -401,49 +403,51 @@ def keyed_rows(
     if roles.user is not None:
         batch = _by_rule(batch, roles, source)
     if roles.times is None:
-        yield _rows_of(batch, _keys(batch, roles), roles, encoder, source)
+        yield _rows_of(batch, roles, encoder, source)
         return
     is_read = pc.greater_equal(batch.column(SEGMENT), arrow_of(np.zeros(1, dtype=np.int32))[0])
     read, only_timed = batch.filter(is_read), batch.filter(pc.invert(is_read))
-    yield _rows_of(read, _keys(read, roles), roles, encoder, source)
+    yield _rows_of(read, roles, encoder, source)
     if len(only_timed):
         lengths = np.zeros(len(only_timed), dtype=np.int32)
-        yield KeyedRows(lengths, np.empty(0, dtype=np.int32), **_keys(only_timed, roles))
+        yield _keyed(only_timed, roles, lengths, np.empty(0, dtype=np.int32))
 
 
-def _keys(batch: pa.RecordBatch, roles: Roles) -> dict[str, pa.Array]:
-    """Return the users, baskets, segments and days of rows: those that there are."""
-    keys = {}
-    if roles.user is not None:
-        keys["users"] = by_value(batch.column(roles.user))
-    if roles.basket:
-        ids = [batch.column(name) for name in roles.basket]  # none of them is missing
-        keys["baskets"] = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
-    for key, name in (("segments", SEGMENT), ("days", DAY)):
-        if name in batch.schema.names:
-            keys[key] = batch.column(name)
-    return keys
-
-
-def _rows_of(
-    batch: pa.RecordBatch, keys: Mapping[str, pa.Array], roles: Roles, encoder: Encoder, source: str
-) -> KeyedRows:
+def _rows_of(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
+    """Return the rows of a batch, which are all to be read."""
     columns = batch.columns[: len(roles.values)]
     if roles.is_list:
         lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
-        return KeyedRows(*encoder.lists(lists), **keys)
+        return _keyed(batch, roles, *encoder.lists(lists))
     if roles.form is InputForm.LONG:
-        codes = encoder.codes(columns[0] if len(columns) == 1 else joint_items(columns))
-        return KeyedRows(np.ones(len(codes), dtype=np.int32), codes, **keys).merged()
+        items = columns[0] if len(columns) == 1 else joint_items(columns)
+        codes = encoder.codes(items)
+        return _keyed(batch, roles, np.ones(len(codes), dtype=np.int32), codes).merged()
     if encoder.columns is None:
         codes = np.column_stack([encoder.codes(column) for column in columns])
-        return KeyedRows(np.full(len(codes), len(columns), dtype=np.int32), codes.ravel(), **keys)
+        lengths = np.full(len(codes), len(columns), dtype=np.int32)
+        return _keyed(batch, roles, lengths, codes.ravel())
     cells = [
-        _presence(*named, source, roles.quantities)
-        for named in zip(columns, roles.values, strict=True)
+        _presence(column, name, source, roles.quantities)
+        for column, name in zip(columns, roles.values, strict=True)
     ]
     rows = rows_of_cells(np.column_stack(cells), encoder.columns)
-    return KeyedRows(rows.lengths, rows.codes, **keys)
+    return _keyed(batch, roles, rows.lengths, rows.codes)
+
+
+def _keyed(
+    batch: pa.RecordBatch, roles: Roles, lengths: NDArray[np.integer], codes: Codes
+) -> KeyedRows:
+    """Return the rows of a batch with their users, baskets, segments and days."""
+    users = None if roles.user is None else by_value(batch.column(roles.user))
+    baskets = None
+    if roles.basket:
+        ids = [batch.column(name) for name in roles.basket]  # none of them is missing
+        baskets = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
+    names = batch.schema.names
+    segments = batch.column(SEGMENT) if SEGMENT in names else None
+    day = batch.column(DAY) if DAY in names else None
+    return KeyedRows(lengths, codes, baskets, users, segments, day)
 
 
 def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
@@ -534,7 +538,7 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
     The texts of values name segments; those of True and False in any case. Raises DataError for a
     type that has no texts, and for times.
     """
-    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    kind = value_type(values.type)
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
         problem = "which names no segments; make it texts, dates or whole numbers"
         raise DataError(f"column {segments.column!r} has type {shown_type(kind)}, {problem}")
@@ -563,14 +567,13 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     is_id = suggests_a_column(name) or suggests_row_number(name)
     where = f"column {name!r} of {source}" if is_id else f"a column of {source}"
     counts = None if is_id else quantities
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = decoded(column)
     kind = column.type
     if pa.types.is_null(kind):
         return np.zeros(len(column), dtype=bool)
     if pa.types.is_boolean(kind):
         return numpy_of(column) & ~null_mask(column)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_string_type(kind):
         return _presence_of_texts(column, where, counts)
     if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
         raise DataError(

@@ -1,8 +1,7 @@
-"""How times are written in texts: ISO 8601, days with dots (31.1.2026), or a format that a caller
-gives.
+"""How times are written in texts: ISO 8601, days with dots (31.1.2026), or a caller's format.
 
-Each text is read by itself, by the same patterns in every engine. No language of a machine changes
-one.
+Each text is read by itself, by the same patterns in every engine. The language that a machine is
+set to makes no difference.
 """
 
 from __future__ import annotations
@@ -29,15 +28,14 @@ _ISO = re.compile(
 
 
 def is_written_as_iso(text: str) -> bool:
-    """Tell whether a text has the form of a date or a time of ISO 8601, also of a day that there is
-    not.
-    """
+    """Tell whether a text has the form of a date or time of ISO 8601: 2026-02-30 has it, too."""
     return _ISO.fullmatch(text) is not None
 
 
 def iso_moment(text: str) -> int | None:
-    """Return whole microseconds from 1970 to a date or a time of ISO 8601, UTC without an offset,
-    or None.
+    """Return whole microseconds from 1970 to a date or a time of ISO 8601, else None.
+
+    A time without an offset is in UTC.
     """
     if not is_written_as_iso(text):
         return None
@@ -50,18 +48,16 @@ def iso_moment(text: str) -> int | None:
 
 
 def moment_of(text: str, time_format: TimeFormat | None = None) -> int | None:
-    """Return whole microseconds from 1970 to the time that a text says, UTC without an offset, or
-    None.
+    """Return whole microseconds from 1970 to the time that a text says, else None.
 
     Without a format the text is in ISO 8601, or a day with dots: 31.1.2026, with a time or without.
     """
     if time_format is not None:
         return time_format.moment(text)
-    found = iso_moment(text)
-    if found is None and "." in text:
-        forms = (one.moment(text) for one in _days_with_dots())
-        found = next((moment for moment in forms if moment is not None), None)
-    return found
+    if "." not in text or is_written_as_iso(text):
+        return iso_moment(text)
+    moments = (days.moment(text) for days in _days_with_dots())
+    return next((moment for moment in moments if moment is not None), None)
 
 
 # -------------------- formats, a few directives of strptime
@@ -72,7 +68,7 @@ MONTHS = (
 )
 _SHORT_MONTHS = [name[:3] for name in MONTHS]
 _SPACE = "[ \t\u00a0\u202f]+"
-# Which part of a time each directive says, and how it is written.
+# The part of a time that each directive says, and how it is written.
 _PARTS: Mapping[str, tuple[str, str]] = {
     "Y": ("year", "[0-9]{4}"),
     "y": ("short year", "[0-9]{2}"),
@@ -88,8 +84,9 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     "p": ("half", "am|pm"),
 }
 _DIRECTIVES = " ".join(f"%{letter}" for letter in _PARTS)
-# Of each line one; the parts of the second are needed where a part of the first is there.
+# A format has one part of each of these tuples.
 _ONE_OF = (("year", "short year"), ("month", "short name", "name"), ("day",))
+# If it has a part of a first tuple it needs one of the second.
 _NEEDS = (
     (("half-day hour",), ("half",)),
     (("half",), ("half-day hour",)),
@@ -104,11 +101,10 @@ CENTURY_ENDS = 69  # 68 is 2068 and 69 is 1969, as for POSIX and Python
 
 @dataclass(frozen=True)
 class TimeFormat:
-    """How the texts of a column say times, such as %d/%m/%Y. Raises ParameterError for what no time
-    is read by.
+    """How the texts of a column say times, such as %d/%m/%Y.
 
-    or_iso: whether texts in ISO 8601 are times, too: where a source has dates of its own, which are
-    written so.
+    Raises ParameterError for a format that no time can be read by. or_iso: whether texts in ISO
+    8601 are times, too, because a source has dates of its own, which are written so.
     """
 
     text: str
@@ -121,12 +117,9 @@ class TimeFormat:
                 raise self._error("it needs a year, a month and a day, each once")
         if len({*parts}) < len(parts) or {"hour", "half-day hour"} <= {*parts}:
             raise self._error("it has a part twice")
-        for those, needed in _NEEDS:
-            if not {*those}.isdisjoint(parts) and {*needed}.isdisjoint(parts):
+        for dependent, needed in _NEEDS:
+            if not {*dependent}.isdisjoint(parts) and {*needed}.isdisjoint(parts):
                 raise self._error("it has a part without the one before it: %I and %p go together")
-
-    def __reduce__(self) -> tuple[type[TimeFormat], tuple[str, bool]]:
-        return type(self), (self.text, self.or_iso)
 
     def __str__(self) -> str:
         return self.text
@@ -140,22 +133,19 @@ class TimeFormat:
 
     @cached_property
     def _pieces(self) -> list[tuple[str, str]]:
-        """The parts of a time in order, each with its pattern; what stands between them has no
-        name.
-        """
-        found: list[tuple[str, str]] = []
-        for letter, space, other in _TOKEN.findall(self.text):
+        """The parts of a time in order, each with its pattern; the text between has no name."""
+        pieces: list[tuple[str, str]] = []
+        for letter, space, character in _TOKEN.findall(self.text):
             if letter in _PARTS:
-                found.append(_PARTS[letter])
+                pieces.append(_PARTS[letter])
             elif space:
-                found.append(("", _SPACE))
+                pieces.append(("", _SPACE))
             else:
-                character = letter or other
-                is_known = bool(other) or letter == "%"
-                if not is_known or character in _SPECIAL or character.isdigit():
+                literal = "%" if letter == "%" else character
+                if not literal or literal in _SPECIAL or literal.isdigit():
                     raise self._error("it has something else in it")
-                found.append(("", f"[{character.lower()}]"))
-        return found
+                pieces.append(("", f"[{literal.lower()}]"))
+        return pieces
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -164,96 +154,85 @@ class TimeFormat:
 
     @cached_property
     def pattern(self) -> str:
-        """The pattern of all of a text in small letters, with a group for each part."""
-        pieces = self._pieces
-        written = []
-        for place, (part, pattern) in enumerate(pieces):
-            beside = [*pieces[max(0, place - 1) : place], *pieces[place + 1 : place + 2]]
+        """The pattern of a whole text in small letters, with a group for each part."""
+        is_number = [False, *(piece.startswith("[0-9]") for _, piece in self._pieces), False]
+        pattern = ""
+        for place, (name, piece) in enumerate(self._pieces):
             # Beside other digits, as in %Y%m%d, a number has two.
-            if pattern == "[0-9]{1,2}" and any(other.startswith("[0-9]") for _, other in beside):
-                pattern = "[0-9]{2}"
-            written.append(f"({pattern})" if part else pattern)
-        return f"^{''.join(written)}$"
+            if piece == "[0-9]{1,2}" and (is_number[place] or is_number[place + 2]):
+                piece = "[0-9]{2}"
+            pattern += f"({piece})" if name else piece
+        return f"^{pattern}$"
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern)
 
     def moment(self, text: str) -> int | None:
-        """Return whole microseconds from 1970 to the time that a text says, or None where it does
-        not fit.
-        """
+        """Return whole microseconds from 1970 to the time that a text says, else None."""
+        moment = None
         match = self._compiled.fullmatch(text.lower())
-        found = (
-            None if match is None else _moment(dict(zip(self.parts, match.groups(), strict=True)))
-        )
-        return iso_moment(text) if found is None and self.or_iso else found
+        if match is not None:
+            moment = _moment(dict(zip(self.parts, match.groups(), strict=True)))
+        if moment is None and self.or_iso:
+            return iso_moment(text)
+        return moment
 
     def with_iso(self) -> TimeFormat:
-        """Return the format of a source that has dates of its own: texts in ISO 8601 are times,
-        too.
-        """
+        """Return the same format, by which texts in ISO 8601 are times, too."""
         return replace(self, or_iso=True)
 
 
-def _moment(said: Mapping[str, str]) -> int | None:
-    year = int(said.get("year", 0))
-    if "short year" in said:
-        short = int(said["short year"])
-        year = short + (1900 if short >= CENTURY_ENDS else 2000)
-    hour = int(said.get("hour", 0))
-    if "half" in said:
-        half_day = int(said["half-day hour"])
+def _moment(texts: Mapping[str, str]) -> int | None:
+    """Return whole microseconds from 1970 to a time, of the texts of its parts, else None."""
+    year = int(texts.get("year", 0))
+    if "short year" in texts:
+        short = int(texts["short year"])
+        century = 1900 if short >= CENTURY_ENDS else 2000
+        year = century + short
+    hour = int(texts.get("hour", 0))
+    if "half" in texts:
+        half_day = int(texts["half-day hour"])
         if not 1 <= half_day <= 12:
             return None
-        hour = half_day % 12 + (12 if said["half"] == "pm" else 0)
-    micros = int(said.get("fraction", "")[:6].ljust(6, "0"))
-    minute, second = int(said.get("minute", 0)), int(said.get("second", 0))
+        hour = half_day % 12
+        if texts["half"] == "pm":
+            hour += 12
+    minute, second = int(texts.get("minute", 0)), int(texts.get("second", 0))
+    micros = int(texts.get("fraction", "")[:6].ljust(6, "0"))
     try:
-        moment = datetime(year, _month(said), int(said["day"]), hour, minute, second, micros)
+        moment = datetime(year, _month(texts), int(texts["day"]), hour, minute, second, micros)
     except ValueError:
         return None
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def _month(said: Mapping[str, str]) -> int:
-    if "name" in said:
-        return MONTHS.index(said["name"]) + 1
-    if "short name" in said:
-        return _SHORT_MONTHS.index(said["short name"]) + 1
-    return int(said["month"])
+def _month(texts: Mapping[str, str]) -> int:
+    if "name" in texts:
+        return MONTHS.index(texts["name"]) + 1
+    if "short name" in texts:
+        return _SHORT_MONTHS.index(texts["short name"]) + 1
+    return int(texts["month"])
 
 
-def time_format_of(given: object) -> TimeFormat | None:
-    """Return what a caller gave as a format; None for None. Raises ParameterError."""
-    if given is None:
+def time_format_of(text: object) -> TimeFormat | None:
+    """Return a caller's format; None for None. Raises ParameterError."""
+    if text is None:
         return None
-    if not isinstance(given, str):
+    if not isinstance(text, str):
         name = parameter("time_format")
-        raise ParameterError(f"{name} must be text, such as '%d/%m/%Y', not {shown(given)}")
-    return TimeFormat(given.strip())
+        raise ParameterError(f"{name} must be text, such as '%d/%m/%Y', not {shown(text)}")
+    return TimeFormat(text.strip())
 
 
 # -------------------- which formats fit
 
-_CLOCKS = (
-    "",
-    *(" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p", " %I:%M%p"),
-    *(
-        "T%H:%M",
-        "T%H:%M:%S",
-        "T%H:%M:%S.%f",
-        ", %H:%M",
-        ", %H:%M:%S",
-        ", %I:%M %p",
-        ", %I:%M:%S %p",
-    ),
-)
+_SPACED = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p", " %I:%M%p")
+_JOINED = ("T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f")
+_CLOCKS = ("", *_SPACED, *_JOINED, ", %H:%M", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p")
 _MARKS = ("/", "-", ".", " ")
-_NAMED_DAYS = (
-    *("%d %b %Y", "%d-%b-%Y", "%d/%b/%Y", "%d. %b %Y", "%b %d, %Y", "%b %d %Y", "%Y %b %d"),
-    *("%Y-%b-%d", "%d%b%Y"),
-)
+_DAY_FIRST = ("%d %b %Y", "%d-%b-%Y", "%d/%b/%Y", "%d. %b %Y")
+_NAMED_DAYS = (*_DAY_FIRST, "%b %d, %Y", "%b %d %Y", "%Y %b %d", "%Y-%b-%d", "%d%b%Y")
 
 
 @cache
@@ -262,40 +241,35 @@ def _days_with_dots() -> list[TimeFormat]:
 
 
 @cache
-def _usual_formats() -> list[TimeFormat]:
+def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
+    """Return the usual formats, besides ISO 8601, by the marks that they have."""
     days = ["%Y%m%d"]
     for mark in _MARKS:
         for year in ("%Y", "%y"):
-            days += [mark.join(order) for order in (("%d", "%m", year), ("%m", "%d", year))]
+            days += [mark.join(("%d", "%m", year)), mark.join(("%m", "%d", year))]
         days.append(mark.join(("%Y", "%m", "%d")))
     for day in _NAMED_DAYS:
         longer = day.replace("%b", "%B")
         days += [day, longer]
         if not day.startswith("%Y"):  # with two digits a year comes last
             days += [day.replace("%Y", "%y"), longer.replace("%Y", "%y")]
-    return [TimeFormat(day + clock) for day in days for clock in _CLOCKS]
+    formats: dict[frozenset[str], list[TimeFormat]] = {}
+    for day in days:
+        for clock in _CLOCKS:
+            text = day + clock
+            formats.setdefault(_marks(text.replace("%", "")), []).append(TimeFormat(text))
+    return formats
 
 
 def _marks(text: str) -> frozenset[str]:
-    return frozenset(
-        character for character in text if not character.isalnum() and not character.isspace()
-    )
-
-
-@cache
-def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
-    found: dict[frozenset[str], list[TimeFormat]] = {}
-    for one in _usual_formats():
-        found.setdefault(_marks(one.text.replace("%", "")), []).append(one)
-    return found
+    return frozenset(re.findall(r"[^\w\s]|_", text))
 
 
 def usual_formats_of(text: str) -> list[TimeFormat]:
-    """Return the formats in which dates and times are usually written, besides ISO 8601, that fit a
-    text.
-    """
-    # Of hundreds only those with its marks are tried: each has a pattern to make first.
-    return [one for one in _usual_by_marks().get(_marks(text), []) if one.moment(text) is not None]
+    """Return the usual formats of dates and times, besides ISO 8601, that fit a text."""
+    # Only those with its marks are tried, not hundreds: each has a pattern to make first.
+    formats = _usual_by_marks().get(_marks(text), [])
+    return [usual for usual in formats if usual.moment(text) is not None]
 
 
 def seems_a_time(text: str) -> bool:

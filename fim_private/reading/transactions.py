@@ -1,10 +1,10 @@
-"""Transactions: the one in-memory form of purchases; how rows are put together to it; and the units
+"""Transactions: the one in-memory form of purchases, how it is assembled from rows, and the units
 of each segment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -23,20 +23,20 @@ from fim_private.reading.contribution_bounds import (
 )
 from fim_private.reading.labels import Codes, Labels, Vocabulary
 from fim_private.reading.options import Segments, Times
-from fim_private.reading.values import arrow_of, null_mask, numpy_of
+from fim_private.reading.values import arrow_of, decoded, null_mask, numpy_of, offsets_of
 
-# so many stay in their place; a file of a few megabytes may hold thousands of times as many
+# So many blank rows keep a place. A file of a few megabytes may hold thousands of times as many.
 _BLANK_ROWS = 1 << 20
-_KEYS = ("baskets", "users", "segments", "days")
 
 
 def canonical_baskets(
     lengths: NDArray[np.integer], codes: Codes
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return offsets and items as in `Transactions`: without nulls, an item repeated inside a
-    basket counts once.
+    """Return offsets and items as in `Transactions`: no nulls, and each item once in a basket.
 
-    lengths: (baskets,), how many entries each basket has. codes: of all of them, -1 for a null.
+    Args:
+        lengths: How many entries each basket has, (baskets,).
+        codes: The codes of all entries, -1 for a null.
     """
     key = np.repeat(np.arange(len(lengths), dtype=np.int64) << 32, lengths)
     is_item = codes >= 0
@@ -56,19 +56,25 @@ def canonical_baskets(
 class Transactions:
     """Privacy units, their baskets, and the items in them, as compressed sparse rows.
 
-    offsets: (baskets + 1,) int64; basket b holds ``items[offsets[b]:offsets[b + 1]]``. items:
-    (entries,) int32 codes into the vocabulary, strictly ascending inside a basket. unit_offsets:
-    (units + 1,) int64, the first basket of each unit; None when every basket is a unit of its own.
     An empty basket, or a user who has no other, counts as a unit.
-    missing_user, where, query, fold_case, time_format: with which it was read. read_as: as what;
-    rows: how many its table has.
-    blank: how many more baskets there are, without an item: a file may have any number of blank
-    lines. 0 for users.
-    segments: (baskets,) int32, in which segment of a public list each basket is (`members`); None
-    without such.
-    together: whether a user has an itemset if all of their baskets together do, not only if one of
-    them does.
-    days: the first and the last day of a basket, since 1970-01-01; None where times are not read.
+
+    Attributes:
+        offsets: (baskets + 1,); basket b holds ``items[offsets[b]:offsets[b + 1]]``.
+        items: (entries,) codes into the vocabulary, strictly ascending inside a basket.
+        vocabulary: The labels of the items.
+        unit_offsets: (units + 1,), the first basket of each unit; None if every basket is a unit.
+        missing_user: The rule for rows without a user that the purchases were read by.
+        blank: How many baskets without an item there are besides, such as blank lines. 0 for users.
+        segments: (baskets,), the place of each basket's segment in a public list, or None.
+        read_as: The form, dialect and columns that were read.
+        rows: How many rows the table has.
+        where: The condition that the rows were read by.
+        query: Whether a query chose the rows.
+        fold_case: Whether labels were read in small letters.
+        time_format: The format that times were read by.
+        together: Whether a user has an itemset if all of their baskets together hold it, and not
+            only if one of them does.
+        days: The first and the last day of a basket, since 1970-01-01; None without times.
     """
 
     offsets: NDArray[np.int64]
@@ -88,7 +94,8 @@ class Transactions:
     days: tuple[int, int] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        return f"<Transactions: purchases by {'user' if self.by_user else 'basket'}, not shown>"
+        unit = "user" if self.by_user else "basket"
+        return f"<Transactions: purchases by {unit}, not shown>"
 
     @property
     def by_user(self) -> bool:
@@ -108,26 +115,26 @@ class Transactions:
     @property
     def units(self) -> int:
         """How many privacy units there are: users, those without a basket included, or baskets."""
-        return self.baskets if self.unit_offsets is None else len(self.unit_offsets) - 1
+        if self.unit_offsets is None:
+            return self.baskets
+        return len(self.unit_offsets) - 1
 
     def restricted_to(self, catalogue: Vocabulary) -> Transactions:
-        """Return the same baskets with only the items that the catalogue lists, in either form,
-        coded by it.
-        """
+        """Return the same baskets with only the items of a catalogue, and with its codes."""
         return self.recoded(self.vocabulary.codes_in(catalogue), catalogue)
 
     def recoded(self, codes: Codes, vocabulary: Vocabulary) -> Transactions:
-        """Return the same baskets with the codes of another vocabulary: (items,) of each item, -1
-        to leave it out.
+        """Return the same baskets with the codes of another vocabulary.
+
+        codes: the new code of each item, (items,); -1 leaves it out.
         """
         offsets, items = canonical_baskets(np.diff(self.offsets), codes[self.items])
         return replace(self, offsets=offsets, items=items, vocabulary=vocabulary)
 
     def without(self, excluded: Vocabulary) -> Transactions:
-        """Return the same baskets without the items that are listed, in either form, coded by the
-        labels left.
-        """
-        return self._with((self.vocabulary.codes_in(excluded) < 0)[self.items]).of_occurring_items()
+        """Return the same baskets, and a vocabulary, without the items that another lists."""
+        stays = self.vocabulary.codes_in(excluded) < 0
+        return self._with(stays[self.items]).of_occurring_items()
 
     def of_length(self, min_basket: int) -> Transactions:
         """Return the same baskets, but those with fewer than min_basket items, >= 1, are empty."""
@@ -135,8 +142,9 @@ class Transactions:
         return self._with(np.repeat(lengths >= min_basket, lengths)).of_occurring_items()
 
     def united(self) -> Transactions:
-        """Return users whose baskets count together with one basket each, of all that a user ever
-        had; others as is.
+        """Return one basket for each user, of all their items, if a user's baskets count together.
+
+        Other purchases are returned as they are.
         """
         if not self.together:
             return self
@@ -152,56 +160,59 @@ class Transactions:
         )
 
     def of_occurring_items(self) -> Transactions:
-        """Return the same baskets with a vocabulary that has no label but theirs: what is left out
-        is forgotten.
-        """
+        """Return the same baskets with a vocabulary of no other labels than theirs."""
         occurs = np.bincount(self.items, minlength=len(self.vocabulary)) > 0
         if occurs.all():
             return self
-        code = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-        return replace(self, items=code[self.items], vocabulary=self.vocabulary.only(occurs))
+        items = _renumbered(occurs)[self.items]
+        return replace(self, items=items, vocabulary=self.vocabulary.only(occurs))
 
     def capped(
         self, most_items: int, most_baskets: int, digests: Mapping[int, bytes] | None = None
     ) -> Transactions:
-        """Return the first most_items items of each basket, in label order, and at most
-        most_baskets baskets of a user.
+        """Return the first items of each basket, in label order, and not all baskets of a user.
 
-        Baskets that do not count are empty then. digests: of each code's label, where the
-        vocabulary has it not. Each unit alone decides what of it counts: it supports at most
-        most_baskets * C(most_items, size) itemsets.
+        Baskets that do not count are empty then. Each unit alone decides which of its baskets and
+        items count: it supports at most most_baskets * C(most_items, size) itemsets.
+
+        Args:
+            most_items: How many items of a basket count.
+            most_baskets: How many baskets of a user count.
+            digests: The digest of each code's label, if the vocabulary does not have the labels.
         """
         if self.together:
             return self.united().capped(most_items, most_baskets, digests)
         cut = self._with(first_of_basket(self.offsets, most_items))
         if self.unit_offsets is None or not (np.diff(self.unit_offsets) > most_baskets).any():
             return cut
-        digests = LabelDigests(self.vocabulary.label) if digests is None else digests
+        if digests is None:
+            digests = LabelDigests(self.vocabulary.label)
         stay = drawn_baskets(cut.items, cut.offsets, self.unit_offsets, digests, most_baskets)
         return cut._with(np.repeat(stay, np.diff(cut.offsets)))
 
     def cut_to(self, count: int) -> Transactions:
-        """Return the same baskets with only the first count >= 1 distinct items of each unit, in
-        label order.
+        """Return the same baskets with the first count >= 1 items of each unit, in label order.
 
-        Each unit alone decides what of it counts: it supports at most C(count, size) itemsets.
+        Each unit alone decides which of its items count: it supports at most C(count, size)
+        itemsets.
         """
-        bounds = self.offsets if self.unit_offsets is None else self.offsets[self.unit_offsets]
-        is_short = (np.diff(bounds) <= count).all()
-        return self if is_short else self._with(first_of_unit(self.items, bounds, count))
+        bounds = self.offsets
+        if self.unit_offsets is not None:
+            bounds = bounds[self.unit_offsets]
+        return self._with(first_of_unit(self.items, bounds, count))
 
     def _with(self, stay: NDArray[np.bool_]) -> Transactions:
+        """Return the same baskets with some of their items: (entries,) bool."""
         if stay.all():
             return self
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(stay)])
-        return replace(self, offsets=ends[self.offsets], items=self.items[stay])
+        return replace(self, offsets=offsets_of(stay)[self.offsets], items=self.items[stay])
 
 
 def members(data: Transactions, segments: Segments) -> list[Transactions]:
     """Return the purchases of each segment: the units that count in it, with their baskets of it.
 
     A unit counts in the `segments.most` segments with most of its baskets; of equals the first in
-    the public list counts. The unit alone decides in which it counts, and with what.
+    the public list counts. The unit alone decides in which it counts, and with which baskets.
     """
     assert data.segments is not None
     unit = np.arange(data.units, dtype=np.int64)
@@ -219,8 +230,12 @@ def members(data: Transactions, segments: Segments) -> list[Transactions]:
 def _ranks(
     units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return which segment is a unit's first, 0, second, …: (pairs,), of pairs of a unit,
-    ascending, and a segment.
+    """Return which segment is a unit's first, 0, second, 1, and so on: (pairs,).
+
+    Args:
+        units: The unit of each pair of a unit and a segment, ascending.
+        numbers: The segment of each pair.
+        baskets: How many baskets the unit has in the segment.
     """
     order = np.lexsort((numbers, -baskets, units))
     ranks = np.empty(len(units), dtype=np.int64)
@@ -229,37 +244,40 @@ def _ranks(
 
 
 def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64]) -> Transactions:
-    """Return some baskets, ascending, of all units that have one of them, and no other units. unit:
-    of each basket.
+    """Return some baskets, ascending, and the units that have one of them.
+
+    unit: the unit of each basket of the data.
     """
     lengths = np.diff(data.offsets)[baskets]
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    offsets = offsets_of(lengths)
     entries = np.repeat(data.offsets[baskets] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    # also of no baskets a last bound
-    starts = np.flatnonzero(np.diff(unit[baskets], prepend=-1, append=-2))
-    bounds = None if data.unit_offsets is None else starts
-    found = replace(
+    unit_offsets = None
+    if data.unit_offsets is not None:  # the last bound is there even without baskets
+        unit_offsets = np.flatnonzero(np.diff(unit[baskets], prepend=-1, append=-2))
+    return replace(
         data,
         offsets=offsets,
         items=data.items[entries],
-        unit_offsets=bounds,
+        unit_offsets=unit_offsets,
         segments=None,
         rows=None,
-    )
-    return found.of_occurring_items()
+    ).of_occurring_items()
 
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """A chunk of rows: runs of items, each with the keys it belongs to, as long formats and columns
-    of lists give them.
+    """A chunk of rows: runs of items, and the keys of each run: its basket, user, segment and day.
 
-    lengths: (rows,) integer, how many items each row has. codes: (sum of lengths,) int32
-    provisional, -1 for a null.
-    baskets, users, segments: (rows,) Arrow arrays; None when each row is a basket, or there are no
-    such. A user may be
-    null: the row is nobody's, and its basket a unit of its own. segments: int32, no nulls, >= 0, or
-    with days -1 for a row that only has a day: of each row int32, no nulls, since 1970-01-01.
+    Long formats and columns of lists both give rows of this form. A key is None if no row has one.
+
+    Attributes:
+        lengths: How many items each row has, (rows,).
+        codes: The provisional codes of the items, (sum of lengths,), -1 for a null.
+        baskets: The id of each row's basket; None if each row is a basket of its own.
+        users: The user of each row. With null the row is nobody's, and its basket is a unit.
+        segments: The place of each row's segment, int32 without nulls, >= 0. With days it is -1
+            for a row that only has a day.
+        days: The day of each row since 1970-01-01, int32 without nulls.
     """
 
     lengths: NDArray[np.integer]
@@ -270,20 +288,28 @@ class KeyedRows:
     days: pa.Array | None = None
 
     @property
-    def keys(self) -> dict[str, pa.Array]:
-        """The keys that there are, by name."""
-        return {name: key for name in _KEYS if (key := getattr(self, name)) is not None}
+    def keys(self) -> list[pa.Array]:
+        """The keys that there are."""
+        keys = (self.baskets, self.users, self.segments, self.days)
+        return [key for key in keys if key is not None]
 
     def merged(self) -> KeyedRows:
-        """Return rows in which neighbours with equal keys are one; without keys as they are."""
+        """Return rows of one item each in which neighbours with equal keys are one."""
         if not self.keys:
             return self
-        starts = np.flatnonzero(_changes(self.keys.values()))
-        lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
-        return replace(
-            self,
-            lengths=lengths,
-            **{name: key.take(arrow_of(starts)) for name, key in self.keys.items()},
+        starts = np.flatnonzero(_changes(self.keys))
+        places = arrow_of(starts)
+
+        def of_first_rows(key: pa.Array | None) -> pa.Array | None:
+            return None if key is None else key.take(places)
+
+        return KeyedRows(
+            np.diff(starts, append=len(self.codes)).astype(np.int32),
+            self.codes,
+            of_first_rows(self.baskets),
+            of_first_rows(self.users),
+            of_first_rows(self.segments),
+            of_first_rows(self.days),
         )
 
     def without_nulls(self) -> KeyedRows:
@@ -292,11 +318,8 @@ class KeyedRows:
         if is_item.all():
             return self
         row = np.repeat(np.arange(len(self.lengths)), self.lengths)
-        return replace(
-            self,
-            codes=self.codes[is_item],
-            lengths=np.bincount(row[is_item], minlength=len(self.lengths)),
-        )
+        lengths = np.bincount(row[is_item], minlength=len(self.lengths))
+        return replace(self, codes=self.codes[is_item], lengths=lengths)
 
 
 def assemble(
@@ -306,98 +329,146 @@ def assemble(
     *,
     segmented: bool = True,
 ) -> Transactions:
-    """Read all chunks, all with the same kinds of keys, then build the transactions in the memory
-    that holds the codes.
+    """Read all chunks, then build the transactions in the memory that holds the codes.
 
-    labels encodes their items while they are read. Of rows that are units, blank ones above a
-    million are just counted.
-    times: which baskets stay, where rows have days. segmented: whether there is a release of each
-    segment, or period.
+    If rows are units, those without an item above a million are only counted.
+
+    Args:
+        chunks: The rows, all with the same kinds of keys.
+        labels: Encodes their items while they are read.
+        times: Which baskets stay, if rows have days.
+        segmented: Whether there is a release of each segment, or period.
     """
-    limit = memory.current()
-    buffer, lengths = _Growing(), _Growing()
-    parts: dict[str, list[pa.Array]] = {name: [] for name in _KEYS}
-    empty = blank = keys = 0
+    rows = _Collected()
     for chunk in chunks:
-        rows = chunk.without_nulls()
-        buffer.append(rows.codes)
-        sizes: NDArray[np.integer] = rows.lengths
-        empty += len(sizes) - int(np.count_nonzero(sizes))
-        if empty > _BLANK_ROWS and not rows.keys:
-            sizes = sizes[sizes > 0]
-            blank += len(rows.lengths) - len(sizes)
-        lengths.append(sizes)
-        for name, key in rows.keys.items():
-            parts[name].append(key)
-            # dictionaries are shared
-            own = (key.indices if pa.types.is_dictionary(key.type) else key).nbytes
-            keys += memory.KEYED_ROW * len(key) + memory.COPIES * own
-        limit.check(
-            memory.ENTRY * buffer.size
-            + memory.ROW * lengths.size
-            + keys
-            + memory.COPIES * labels.nbytes
-        )
-        # what a batch needed to be decoded would stay, scattered
-        pa.default_memory_pool().release_unused()
-    codes, sizes = buffer.array(), lengths.array()
-    segment = np.concatenate([*map(numpy_of, parts["segments"])]) if parts["segments"] else None
-    basket, user, days = None, None, None
-    if parts["baskets"] or parts["users"] or parts["days"]:
-        ids = parts["baskets"]
-        basket = _numbers(ids) if ids else np.arange(len(sizes), dtype=np.int32)
-        user = _units(parts["users"], basket) if parts["users"] else None
+        rows.add(chunk.without_nulls(), labels)
+    codes = rows.codes.array()
+    sizes: NDArray[np.integer] = rows.lengths.array()
+    segment = _joined(rows.segments) if rows.segments else None
+    basket, user = rows.baskets_and_users(len(sizes))
+    days = None
     if times is not None and basket is not None and segment is not None:
-        day = np.concatenate([*map(numpy_of, parts.pop("days"))])
-        stay, user, segment, day = _of_periods(times, basket, user, segment, day)
-        days = (int(day.min()), int(day.max())) if len(day) else None
+        stay, user, segment, day = _of_periods(times, basket, user, segment, _joined(rows.days))
         codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
-        segment = segment if segmented else None
-    vocabulary, final = labels.finish(
-        codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES)
-    )
+        if len(day):
+            days = int(day.min()), int(day.max())
+        if not segmented:
+            segment = None
+    parts = (codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
+    vocabulary, final = labels.finish(parts)
     unit_offsets = None
     if basket is not None:
         group, unit_offsets = _groups(basket, user, segment)
-        if segment is not None:  # of whose rows all have the same
-            of_row, segment = segment, np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
-            segment[group] = of_row
+        if segment is not None:  # all rows of a basket have the same
+            segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
+            segment_of[group] = segment
+            segment = segment_of
         sizes, final = _merge(codes, sizes, group, final)
-    found = Transactions(
-        *_in_place(codes, sizes, final), vocabulary, unit_offsets, blank=blank, segments=segment
+    offsets, items = _in_place(codes, sizes, final)
+    return Transactions(
+        offsets,
+        items,
+        vocabulary,
+        unit_offsets,
+        blank=rows.blank,
+        segments=segment,
+        days=days,
     )
-    return replace(found, days=days)
+
+
+class _Collected:
+    """The rows of all chunks, one after the other, held to the memory limit.
+
+    Attributes:
+        codes: The codes of all items.
+        lengths: How many items each row has.
+        blank: How many rows were left out of lengths: they have neither items nor keys.
+        baskets, users, segments, days: The keys of each chunk.
+    """
+
+    def __init__(self) -> None:
+        self.codes, self.lengths = _Growing(), _Growing()
+        self.baskets: list[pa.Array] = []
+        self.users: list[pa.Array] = []
+        self.segments: list[pa.Array] = []
+        self.days: list[pa.Array] = []
+        self.blank = self._empty = self._key_bytes = 0
+        self._limit = memory.current()
+
+    def add(self, rows: KeyedRows, labels: Labels) -> None:
+        """Add a chunk without nulls. Raises MemoryLimitError."""
+        self.codes.append(rows.codes)
+        lengths: NDArray[np.integer] = rows.lengths
+        self._empty += len(lengths) - int(np.count_nonzero(lengths))
+        if self._empty > _BLANK_ROWS and not rows.keys:
+            lengths = lengths[lengths > 0]
+            self.blank += len(rows.lengths) - len(lengths)
+        self.lengths.append(lengths)
+        self._add_key(self.baskets, rows.baskets)
+        self._add_key(self.users, rows.users)
+        self._add_key(self.segments, rows.segments)
+        self._add_key(self.days, rows.days)
+        self._limit.check(
+            memory.ENTRY * self.codes.size
+            + memory.ROW * self.lengths.size
+            + self._key_bytes
+            + memory.COPIES * labels.nbytes
+        )
+        # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
+        pa.default_memory_pool().release_unused()
+
+    def _add_key(self, keys: list[pa.Array], key: pa.Array | None) -> None:
+        if key is None:
+            return
+        keys.append(key)
+        stored = key.indices if pa.types.is_dictionary(key.type) else key  # dictionaries are shared
+        self._key_bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
+
+    def baskets_and_users(
+        self, rows: int
+    ) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+        """Return the number of each row's basket, and of its user; None where there is no key."""
+        if not self.baskets and not self.users and not self.days:
+            return None, None
+        basket = np.arange(rows, dtype=np.int32)
+        if self.baskets:
+            basket = _numbers(self.baskets)
+        return basket, _units(self.users, basket) if self.users else None
+
+
+def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
+    return np.concatenate([numpy_of(array) for array in arrays])
 
 
 def _in_place(
     codes: Codes, sizes: NDArray[np.integer], final: Codes
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return what `canonical_baskets` does, of some baskets at a time, where the codes were: they
-    are read before.
-    """
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
+    """Return what `canonical_baskets` does, some baskets at a time, in the memory of the codes."""
+    offsets = offsets_of(sizes)
     first = start = end = 0
     while first < len(sizes):
-        last = max(
-            first + 1, int(np.searchsorted(offsets, start + memory.ENTRIES, side="right")) - 1
-        )
+        last = int(np.searchsorted(offsets, start + memory.ENTRIES, side="right")) - 1
+        last = max(first + 1, last)
         stop = int(offsets[last])
         ends, items = canonical_baskets(sizes[first:last], final[codes[start:stop]])
         offsets[first + 1 : last + 1] = end + ends[1:]
         codes[end : end + len(items)] = items
         first, start, end = last, stop, end + len(items)
-    # A view has all of the codes in memory: worth it only if most of them are left.
-    return offsets, codes[:end] if end > len(codes) * 3 // 4 else codes[:end].copy()
+    items = codes[:end]
+    # A view keeps all of the codes in memory: that is worth it only if most of them are items.
+    if end <= len(codes) * 3 // 4:
+        items = items.copy()
+    return offsets, items
 
 
 class _Growing:
-    """An int32 array that grows at its end; large ones grow where they are, without a copy. size:
-    so much is filled.
+    """An int32 array that grows at its end; large ones grow where they are, without a copy.
+
+    size: how many entries are filled.
     """
 
     def __init__(self) -> None:
-        # Not yet memory, only addresses; and so large an allocation of its own grows by remapping.
+        # These are only addresses, not yet memory. So large an allocation grows by remapping.
         self._data = np.empty(1 << 24, dtype=np.int32)
         self.size = 0
 
@@ -408,24 +479,26 @@ class _Growing:
         self._data[start : self.size] = values
 
     def array(self) -> NDArray[np.int32]:
-        """Return what was appended: the last use."""
+        """Return all that was appended. Nothing can be appended afterwards."""
         self._data.resize(self.size, refcheck=False)
         return self._data
 
 
-def _changes(keys: Collection[pa.Array]) -> NDArray[np.bool_]:
-    """Return which entries differ from the one before in any key; the first does: (entries,) bool.
+def _changes(keys: Sequence[pa.Array]) -> NDArray[np.bool_]:
+    """Return which entries differ from the one before in any key, (entries,): the first does.
+
     Nulls are equal.
     """
-    changed: NDArray[np.bool_] = np.arange(len(next(iter(keys)))) == 0
+    changed: NDArray[np.bool_] = np.arange(len(keys[0])) == 0
     for key in keys:
-        if not pa.types.is_null(key.type):
-            values = key.indices if pa.types.is_dictionary(key.type) else key
-            differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
-            if values.null_count:  # whether a null differs from anything is null
-                null = null_mask(values)
-                differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
-            changed[1:] |= differs
+        if pa.types.is_null(key.type):
+            continue
+        values = key.indices if pa.types.is_dictionary(key.type) else key
+        differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
+        if values.null_count:  # whether a null differs from anything is null
+            null = null_mask(values)
+            differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
+        changed[1:] |= differs
     return changed
 
 
@@ -436,11 +509,11 @@ def _of_periods(
     segment: NDArray[np.int32],
     day: NDArray[np.int32],
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32] | None, NDArray[np.int32], NDArray[np.int32]]:
-    """Return which rows are read, and of those the user, the segment and the day. segment: -1 for
-    what is left out.
+    """Return which rows are read, and their users, segments and days.
 
     All rows of a basket have the day of the earliest: which that is follows from this basket's rows
-    alone, before any of them is left out. With `Times.per` a user is one of each stretch of time.
+    alone, before any of them is left out. With `Times.per` a user in each stretch of time is a user
+    of their own. segment: -1 for a row that is left out.
     """
     number = basket if user is None else _numbers_of_pairs(user, basket)
     earliest = np.full(int(number.max(initial=-1)) + 1, np.iinfo(np.int32).max, dtype=np.int32)
@@ -450,47 +523,52 @@ def _of_periods(
     stay = (segment >= 0) & (place >= 0)
     if user is not None and times.per is not None:
         user = _numbers_of_pairs(user, times.stretches(day) + (1 << 31))
-    of_what = place if times.parts is not None else segment
-    return stay, None if user is None else _occurring(user[stay]), of_what[stay], day[stay]
+    if user is not None:
+        user = _occurring(user[stay])
+    if times.parts is not None:
+        segment = place
+    return stay, user, segment[stay], day[stay]
 
 
 def _occurring(number: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return the same numbers without gaps, in their order: who is left out is no unit."""
-    occurs = np.bincount(number) > 0
-    return np.asarray((np.cumsum(occurs, dtype=np.int32) - np.int32(1))[number])
+    new = _renumbered(np.bincount(number) > 0)
+    return np.asarray(new[number])
+
+
+def _renumbered(occurs: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return the new number of each number that occurs, without gaps: (numbers,)."""
+    return np.cumsum(occurs, dtype=np.int32) - np.int32(1)
 
 
 def _groups(
     basket: NDArray[np.integer], user: NDArray[np.int32] | None, segment: NDArray[np.int32] | None
 ) -> tuple[NDArray[np.integer], NDArray[np.int64] | None]:
-    """Return the basket number of each row, and the first basket of each unit: of each user, then
-    of nobody.
+    """Return the basket number of each row, and the first basket of each unit: users, then nobody.
 
-    Numbers ascend where rows of a basket are together already: most files need no sort.
+    Numbers ascend if rows of a basket are together already: most files need no sort.
     """
     if user is None and segment is None:
         return basket, None
-    user = basket.astype(np.int32) if user is None else user
+    if user is None:
+        user = basket.astype(np.int32)
     if segment is not None:  # a basket is one in each segment
         basket = _numbers_of_pairs(basket, segment)
-    # A basket id is only good inside its user: one of another user's rows must not change this
-    # one's baskets. Numbered by appearance, a user's baskets are in the order of that user's own
-    # rows, whoever else is in the file.
+    # A basket id only holds for its user: another user's rows must not change this one's baskets.
+    # Numbered by appearance, a user's baskets are in the order of that user's own rows, whoever
+    # else is in the file.
     number = _numbers_of_pairs(user, basket)
     owner = np.empty(number.max(initial=-1) + 1, dtype=np.int32)
     owner[number] = user
     order = np.argsort(owner, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
-    return rank[number], np.concatenate(
-        [np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(owner))]
-    )
+    return rank[number], offsets_of(np.bincount(owner))
 
 
 def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int32]:
-    return _numbers_by_appearance(
-        pa.chunked_array([arrow_of((first.astype(np.int64) << 32) | second)])
-    )
+    pairs = (first.astype(np.int64) << 32) | second
+    return _numbers_by_appearance(pa.chunked_array([arrow_of(pairs)]))
 
 
 def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
@@ -499,33 +577,29 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
     if not nobody.any():
         return _numbers(users)
     unit = np.empty(len(nobody), dtype=np.int32)
-    unit[~nobody] = named = _numbers([part.drop_null() for part in users])
+    named = _numbers([part.drop_null() for part in users])
     users.clear()
+    unit[~nobody] = named
     unit[nobody] = named.max(initial=-1) + 1 + _numbers([arrow_of(basket[nobody])])
     return unit
 
 
 def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
     """Number distinct keys, no nulls: whole numbers that lie close by value, others by appearance.
-    Empties the list.
 
-    Which numbers are equal follows from the keys' values alone, their order does not, and nothing
-    may depend on it.
+    Which numbers are equal follows from the values of the keys alone. Their order does not, and
+    nothing may depend on it. The list is emptied.
     """
-    keys = pa.chunked_array(
-        [part.dictionary_decode() if pa.types.is_dictionary(part.type) else part for part in parts]
-    )
+    keys = pa.chunked_array([decoded(part) for part in parts])
     parts.clear()
     if pa.types.is_signed_integer(keys.type) and len(keys) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            place = (
-                np.concatenate([numpy_of(chunk) for chunk in keys.chunks]).astype(np.int64) - low
-            )
+            place = np.concatenate([*map(numpy_of, keys.chunks)]).astype(np.int64) - low
             occurs = np.zeros(high - low + 1, dtype=bool)
             occurs[place] = True
-            return np.asarray((np.cumsum(occurs, dtype=np.int32) - np.int32(1))[place])
+            return np.asarray(_renumbered(occurs)[place])
     return _numbers_by_appearance(keys)
 
 
@@ -541,20 +615,21 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
         # Not combine_chunks: of no chunks it makes an array by importing pandas.
         changed = [numpy_of(chunk) for chunk in pc.not_equal(keys[1:], keys[:-1]).chunks]
         return np.cumsum(np.concatenate([np.zeros(1, dtype=bool), *changed]), dtype=np.int32)
-    return np.concatenate([numpy_of(chunk.indices) for chunk in keys.dictionary_encode().chunks])
+    return _joined([chunk.indices for chunk in keys.dictionary_encode().chunks])
 
 
 def _merge(
     codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer], final: Codes
-) -> tuple[NDArray[np.int64], Codes]:
-    """Bring the rows of each basket together, in place. Return basket sizes, and what makes codes
-    final then.
+) -> tuple[NDArray[np.integer], Codes]:
+    """Bring the rows of each basket together, in place.
+
+    Returns the sizes of the baskets, and the final code of each code as it is then.
     """
+    if not len(sizes):
+        return sizes, final
     if (group[1:] >= group[:-1]).all():
         first = np.flatnonzero(np.diff(group, prepend=-1))
-        return np.add.reduceat(sizes, first, dtype=np.int64) if len(first) else sizes.astype(
-            np.int64
-        ), final
+        return np.add.reduceat(sizes, first, dtype=np.int64), final
     # Final codes before the sort: then one sort is enough for the order of baskets and inside them.
     key = np.empty(len(codes), dtype=np.int64)
     end = 0
@@ -565,6 +640,6 @@ def _merge(
         key[begin:end] <<= 32
         key[begin:end] |= final[codes[begin:end]]
     key.sort()
-    np.copyto(codes.view(np.uint32), key, casting="unsafe")  # of which the low half stays, the code
+    np.copyto(codes.view(np.uint32), key, casting="unsafe")  # the low half, which is the code
     bounds = np.arange(int(group.max()) + 2, dtype=np.int64) << 32
     return np.diff(np.searchsorted(key, bounds)), np.arange(len(final), dtype=np.int32)

@@ -1,8 +1,7 @@
-"""Values in Arrow: to numpy and back; which texts stand for none, or for true or false; names of
-types.
+"""Values in Arrow: to numpy and back; texts that stand for no value, for true or for false; types.
 
-pyarrow's own `to_numpy`, `pa.array` and `pa.scalar` import pandas, 0.3 s and 45 MB: so there are
-others here.
+pyarrow's own `to_numpy`, `pa.array`, `pa.scalar` and `fill_null` import pandas, which takes 0.3 s
+and 45 MB. So this module has its own.
 """
 
 from __future__ import annotations
@@ -21,8 +20,9 @@ _TYPE_WIDTH = 40
 
 
 def numpy_of(values: pa.Array) -> NDArray[Any]:
-    """Return numbers or booleans as numpy: (n,) of the same type, read-only. In the place of a null
-    is any value.
+    """Return numbers or booleans as numpy: (n,) of the same type, read-only.
+
+    A null may become any value.
     """
     data = values.buffers()[1]
     if data is None or not len(values):
@@ -38,8 +38,9 @@ def numpy_of(values: pa.Array) -> NDArray[Any]:
 
 
 def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
-    """Return the type that numpy has for a type of Arrow. pyarrow's own way imports pandas before
-    version 26.
+    """Return numpy's type for a type of Arrow.
+
+    pyarrow's own function imports pandas before version 26.
     """
     if pa.types.is_boolean(kind):
         return np.dtype(bool)
@@ -49,8 +50,8 @@ def numpy_type(kind: pa.DataType) -> np.dtype[Any]:
         return np.dtype(f"u{kind.bit_width // 8}")
     if pa.types.is_floating(kind):
         return np.dtype(f"f{kind.bit_width // 8}")
-    other: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
-    return other
+    dtype: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+    return dtype
 
 
 def null_mask(values: pa.Array) -> NDArray[np.bool_]:
@@ -68,106 +69,83 @@ def arrow_of(values: NDArray[Any]) -> pa.Array:
 
 
 def arrow_strings(values: Sequence[str]) -> pa.Array:
-    """Return Python strings as an Arrow array of strings: (n,). Raises UnicodeEncodeError for a
-    lone surrogate.
+    """Return Python strings as an Arrow array of strings: (n,).
+
+    Raises UnicodeEncodeError for a lone surrogate.
     """
     encoded = [value.encode() for value in values]
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)), out=offsets[1:])
+    offsets = offsets_of(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)))
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
 
 
+def offsets_of(lengths: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each of some runs begins, and the last ends: (runs + 1,)."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
 def null_where(stand_for_none: pa.Array, values: pa.Array) -> pa.Array:
     """Return values, (n,), with null where the others, (n,) Arrow bool, are true."""
+    if not stand_for_none.true_count:
+        return values
     return pc.if_else(stand_for_none, pa.nulls(1, values.type)[0], values)
+
+
+def is_string_type(kind: pa.DataType) -> bool:
+    """Tell whether Arrow stores values of a type as strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values, which may be stored in a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def decoded(values: pa.Array) -> pa.Array:
+    """Return values, which may be stored in a dictionary, without one."""
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 def number_text(value: float) -> str:
     """Return a number as text: a whole one without a point."""
-    return str(int(value)) if value.is_integer() and abs(value) < 1e18 else str(value)
+    is_whole = value.is_integer() and abs(value) < LEAST_TEXT
+    if is_whole:
+        return str(int(value))
+    return str(value)
 
 
 def shown_type(kind: object) -> str:
-    """Return the name of a type for an error message: short, and escaped, for a struct's fields
-    have names.
+    """Return the name of a type for an error message: short, and escaped.
+
+    The name of a struct has those of its fields in it.
     """
     name = str(kind)
-    return repr(name if len(name) <= _TYPE_WIDTH else name[: _TYPE_WIDTH - 1] + "…")[1:-1]
+    if len(name) > _TYPE_WIDTH:
+        name = name[: _TYPE_WIDTH - 1] + "…"
+    return repr(name)[1:-1]
 
 
 # What stands for no value: one rule for items, baskets and users, in every form of source, for one
-# value at a time. White space around a text means nothing, and a text that is then empty, or one of
+# value at a time. White space around a text means nothing. A text that is then empty, or one of
 # these, stands for none, as a null or NaN does: an export that writes NULL for customers it does
 # not know must not make one customer of them. They are what pandas.read_csv takes for missing (its
 # parameter na_values), and \N, which databases write.
-MISSING_TEXTS = frozenset(
-    (
-        *(
-            "",
-            "#N/A",
-            "#N/A N/A",
-            "#NA",
-            "-1.#IND",
-            "-1.#QNAN",
-            "-NaN",
-            "-nan",
-            "1.#IND",
-            "1.#QNAN",
-            "<NA>",
-            "N/A",
-        ),
-        *("NA", "NULL", "NaN", "None", "n/a", "nan", "null", "\\N"),
-    )
-)
+_NUMPY_NAN = ("-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "NaN", "nan")
+_NOT_AVAILABLE = ("#N/A", "#N/A N/A", "#NA", "<NA>", "N/A", "NA", "n/a")
+MISSING_TEXTS = frozenset(("", "NULL", "None", "null", "\\N", *_NUMPY_NAN, *_NOT_AVAILABLE))
 _LISTED = arrow_strings(sorted(MISSING_TEXTS))
 # bytes may be no text; ASCII's white space they can hold all the same
 _BLANK_ENDS = r"\A[\s\v]+|[\s\v]+\z"
 
-# What says in a text, in small letters, that a basket has an item, and that it does not. (Nothing
-# says that, too.)
-TRUE_TEXTS = (
-    *(
-        "1",
-        "1.0",
-        "true",
-        "t",
-        "yes",
-        "y",
-        "x",
-        "wahr",
-        "ja",
-        "j",
-        "vrai",
-        "oui",
-        "verdadero",
-        "si",
-        "sí",
-        "vero",
-    ),
-    *("sì", "verdadeiro", "sim", "waar", "sand", "sant", "tak", "prawda", "on"),
-)
-FALSE_TEXTS = (
-    *(
-        "0",
-        "0.0",
-        "false",
-        "f",
-        "no",
-        "n",
-        "falsch",
-        "nein",
-        "faux",
-        "non",
-        "falso",
-        "não",
-        "nao",
-        "onwaar",
-        "nee",
-    ),
-    *("falsk", "falskt", "nej", "nei", "nie", "fałsz", "off"),
-)
-# What says in a table of such texts that nobody knows. Elsewhere it may be an item.
+# Texts, in small letters, that say that a basket has an item, and that it does not. (Nothing also
+# says that it does not.)
+_YES = "1 1.0 true t yes y x wahr ja j vrai oui verdadero si sí vero sì verdadeiro sim waar sand"
+_NO = "0 0.0 false f no n falsch nein faux non falso não nao onwaar nee falsk falskt nej nei nie"
+TRUE_TEXTS = (*_YES.split(), "sant", "tak", "prawda", "on")
+FALSE_TEXTS = (*_NO.split(), "fałsz", "off")
+# In a table of such texts this says that nobody knows. Elsewhere it may be an item.
 UNKNOWN_TEXTS = ("?",)
 # A quantity in a text: a number with no sign before it but a plus. It is above 0 where a digit
 # before its exponent is.
@@ -175,10 +153,10 @@ QUANTITY = r"^\+?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?$"
 ABOVE_ZERO = r"^[^1-9eE]*[1-9]"
 
 
-# One rule for what is an integer: for users, baskets, items and segments, in every source, for one
-# value at a time. What is an integer in print is that integer: 7, 7.0, "7", " 7 " and "7.0". What
-# would lose something of its text is not, such as 007, +7, 1e3 and -0. Of 19 digits or more it is a
-# text, since 64 bits do not hold all of these.
+# One rule for integers: for users, baskets, items and segments, in every source, for one value at a
+# time. A value that is an integer in print is that integer: 7, 7.0, "7", " 7 " and "7.0". A text
+# that would lose something is none, such as 007, +7, 1e3 and -0. With 19 digits or more it is a
+# text, since 64 bits do not hold all such numbers.
 PRINTED_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"
 WITH_ZEROS = r"^(0|-?[1-9][0-9]{0,17})\.0+$"
 LEAST_TEXT = 10**18
@@ -186,16 +164,17 @@ _INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?")
 
 
 def integer_or_text(value: object) -> object:
-    """Return a Python value as what it is in print: texts bare, and what is an integer as int;
-    others as they are.
+    """Return a Python value as it prints: an integer as int, other numbers and texts as bare text.
 
-    Integers of 19 digits or more, and numbers that are no integers, become texts. A bool stays.
+    Integers of 19 digits or more become texts. A bool, and a value of another type, stays.
     """
     number = value.item() if isinstance(value, np.number) else value
     if isinstance(number, bool | np.bool_):
         return number
     if isinstance(number, float):
-        text = str(int(number)) if number.is_integer() else str(number)
+        text = str(number)
+        if number.is_integer():
+            text = str(int(number))
     elif isinstance(number, Decimal):
         text = format(number, "f")
     elif isinstance(number, int | str):
@@ -205,13 +184,13 @@ def integer_or_text(value: object) -> object:
     else:
         return number
     match = _INTEGER.fullmatch(text)
-    return text if match is None else int(match[1])
+    if match is None:
+        return text
+    return int(match[1])
 
 
 def integers_as_printed(texts: pa.Array) -> pa.Array:
-    """Return texts or bytes, (n,) Arrow and bare, with each integer in print written without a
-    point: 7 for 7.0.
-    """
+    """Return bare texts or bytes, (n,) Arrow, with integers written without a point: 7 for 7.0."""
     may_be = pc.match_substring(texts, ".0")
     if not may_be.true_count:
         return texts
@@ -225,9 +204,7 @@ def integers_as_printed(texts: pa.Array) -> pa.Array:
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a Python object stands for no value: None, NaN of any kind, pandas.NA, NaT, or
-    such a text.
-    """
+    """Tell whether a Python object stands for no value: None, any NaN, pandas.NA, NaT, a text."""
     if isinstance(value, str):
         return value.strip() in MISSING_TEXTS
     if isinstance(value, bytes):
@@ -242,28 +219,26 @@ def is_missing(value: object) -> bool:
 
 
 def present(values: pa.Array) -> pa.Array:
-    """Return values with null for each that stands for none, and texts without white space around
-    them.
+    """Return values with null for each that stands for none, and without white space around texts.
 
-    values: (n,) Arrow array of any type, but no view. The result has the same type, or that of a
-    dictionary's values; bytes of one length become bytes of any. Raises ArrowException for text
-    that is not UTF-8.
+    The result has the same type, or that of a dictionary's values; bytes of one length become bytes
+    of any. Raises ArrowException for text that is not UTF-8. values: (n,) Arrow array of any type
+    that is no view.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):
         distinct = present(values.dictionary)
-        is_same = distinct.equals(values.dictionary) and not distinct.null_count
-        return values if is_same else distinct.take(values.indices)
+        if distinct.equals(values.dictionary) and not distinct.null_count:
+            return values
+        return distinct.take(values.indices)
     if pa.types.is_floating(kind):
-        missing = pc.is_nan(values) if len(values) else values.is_null()
-        return null_where(missing, values) if missing.true_count else values
+        return null_where(pc.is_nan(values), values)
     if pa.types.is_fixed_size_binary(kind):
         return present(values.cast(pa.binary()))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         bare = pc.replace_substring_regex(values, _BLANK_ENDS, "")
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    elif is_string_type(kind):
         bare = pc.utf8_trim_whitespace(values)
     else:
         return values
-    missing = pc.is_in(bare, value_set=_LISTED.cast(kind))
-    return null_where(missing, bare) if missing.true_count else bare
+    return null_where(pc.is_in(bare, value_set=_LISTED.cast(kind)), bare)

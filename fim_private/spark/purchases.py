@@ -24,9 +24,10 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
 from fim_private.reading.labels import Item, Labels, Vocabulary, numbers
 from fim_private.reading.notations import FirstTexts
-from fim_private.reading.other_readings import SAMPLE, FirstCells, is_text
+from fim_private.reading.other_readings import SAMPLE, FirstCells
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
+from fim_private.reading.values import is_string_type, value_type
 from fim_private.spark.dataframes import RowReader, Table
 from fim_private.spark.retries import (
     CELLS,
@@ -319,7 +320,8 @@ def stored_purchases(
     """
     reader = table.reader
     reader.check(table.schema)
-    if reader.roles.may_hold_lists and is_text(table.schema.field(reader.roles.values[0]).type):
+    kind = value_type(table.schema.field(reader.roles.values[0]).type)
+    if reader.roles.may_hold_lists and is_string_type(kind):
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look_at_cells, reader), _LOOKED, ours=False).limit(1))
     if FirstTexts.of(reader.roles, reader.name).columns:

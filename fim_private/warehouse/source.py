@@ -92,7 +92,9 @@ class View:
         held = session.keep(held, "held")  # it is read twice
         totals = held.group_by("unit").aggregate(total=_.times.sum().cast("int64"))
         joined = held.inner_join(totals, "unit")
-        sizes = session.numbers(joined.select("times", "total").distinct(), times=[1], total=[1])
+        sizes = session.numbers(
+            joined.select("times", "total").distinct(), {"times": [1], "total": [1]}
+        )
         weights = weigh(sizes["times"], sizes["total"])
         # so that no database takes a root
         table = session.upload({**sizes, "weight": weights}, "weights")
@@ -248,14 +250,16 @@ class _DatabaseCounter:
     def most_work(self) -> int:
         each = self._view.entries.group_by("basket").aggregate(items=_.count())
         found = self._view.session.numbers(
-            each.group_by("items").aggregate(baskets=_.count()), items=[], baskets=[]
+            each.group_by("items").aggregate(baskets=_.count()), {"items": [], "baskets": []}
         )
         lengths = zip(found["items"].tolist(), found["baskets"].tolist(), strict=True)
         return sum(number * math.comb(length, self._size) for length, number in lengths)
 
     def top(self, ceiling: int | None, wanted: int | None) -> Top:
         by_support = self._listed.group_by("support").aggregate(number=_.count())
-        found = self._view.session.numbers(by_support, support=[self._view.units], number=[1])
+        found = self._view.session.numbers(
+            by_support, {"support": [self._view.units], "number": [1]}
+        )
         levels = sorted(
             zip(found["support"].tolist(), found["number"].tolist(), strict=True), reverse=True
         )
@@ -305,8 +309,8 @@ class _DatabaseCounter:
         return self._listed.filter(_.support.between(lowest, highest)).order_by(self._ranks[::-1])
 
     def _named(self, listed: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        dry: dict[str, list[int]] = {own: [place] for place, own in enumerate(self._ranks)}
-        found = self._view.session.numbers(listed, **dry, support=[self._view.units])
+        dry = {rank: [place] for place, rank in enumerate(self._ranks)}
+        found = self._view.session.numbers(listed, {**dry, "support": [self._view.units]})
         return self._order[np.column_stack([found[own] for own in self._ranks])], found["support"]
 
 

@@ -239,13 +239,17 @@ def itemset_spectrum(
     """
     counting = counter_for(transactions, size, min_support, effort, counter)
     names = LocalItems(transactions).named
-    return counted_spectrum(counting, partial(located, counting), names, min_support=min_support)
+    return counted_spectrum(counting, names, min_support=min_support)
 
 
 def counted_spectrum(
-    counter: Counter, locate: Locate, names: NameAll, *, min_support: int = 1
+    counter: Counter, names: NameAll, *, min_support: int = 1, locate: Locate | None = None
 ) -> SupportSpectrum:
-    """Return the lazy spectrum of what a counter counts, from min_support >= 1 on."""
+    """Return the lazy spectrum of what a counter counts, from min_support >= 1 on.
+
+    locate: finds itemsets; by the counter's own methods unless given.
+    """
+    locate = locate or partial(located, counter)
 
     def sample(
         wanted: Sequence[LevelDraws], randomness: Randomness
@@ -409,22 +413,36 @@ def candidates_of(
     return CatalogueItemsets(len(transactions.vocabulary), size, known, supported)
 
 
-def occurring_or_listed(
-    items: ItemSource, count: int, size: int, counter: Counter, locate: Locate, *, listed: bool
+def spectrum_of_items(
+    items: ItemSource,
+    count: int,
+    size: int,
+    counter: Counter,
+    *,
+    listed: bool,
+    locate: Locate | None = None,
 ) -> SupportSpectrum:
-    """Return the spectrum of what a counter counts among items: of what occurs, or, if listed, of
-    all itemsets.
+    """Return the spectrum of the itemsets of one size among some items.
+
+    Args:
+        items: The items; their codes are below count.
+        count: How many items there are.
+        size: How many items an itemset has, >= 1.
+        counter: Counts itemsets of that size, or pairs if it is 1.
+        listed: Whether the items are a catalogue, so that all their itemsets are candidates.
+        locate: Finds itemsets of 2 items or more faster than the counter's own methods.
     """
-    found = counted_spectrum(counter, locate, items.named)
+    if size == 1:
+        counter, locate = ItemCounter(counter, 1), None
+    occurring = counted_spectrum(counter, items.named, locate=locate)
     if not listed:
-        return found
+        return occurring
 
     def supported() -> NDArray[np.int64]:
         return counter.itemsets(1, max(1, int(counter.item_supports.max(initial=0))))[0]
 
-    return listed_spectrum(
-        found, CatalogueItemsets(count, size, partial(is_supported, items), supported), items.named
-    )
+    candidates = CatalogueItemsets(count, size, partial(is_supported, items), supported)
+    return listed_spectrum(occurring, candidates, items.named)
 
 
 def unsupported_itemsets(

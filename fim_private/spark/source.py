@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import (
     Candidates,
-    Counter,
-    ItemCounter,
     Shard,
     ShardCounter,
     Top,
@@ -591,12 +589,9 @@ class SparkSource:
         return replace(self, view=self.view.then(capped))
 
     def _spectrum(self, items: _SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
-        # Of single items the supports are all there is to know.
-        on_spark = SparkCounter(items.view, max(size, 2), self.effort)
-        counter: Counter = ItemCounter(on_spark, 1) if size == 1 else on_spark
-        find = partial(on_one_machine.located, counter) if size == 1 else on_spark.located
-        return on_one_machine.occurring_or_listed(
-            items, items.view.count, size, counter, find, listed=listed
+        counter = SparkCounter(items.view, max(size, 2), self.effort)
+        return on_one_machine.spectrum_of_items(
+            items, items.view.count, size, counter, listed=listed, locate=counter.located
         )
 
     def _text_digests(self) -> NDArray[np.uint8]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import ibis
@@ -22,32 +22,42 @@ from fim_private.reading.files import scheme_of
 from fim_private.reading.frames import may_be_query
 from fim_private.reading.options import Options
 
+if TYPE_CHECKING:
+    from ibis.backends import BaseBackend as Backend
+    from ibis.expr.types import Table
+
 
 @dataclass(frozen=True)
 class Session:
     """A database, and the temporary tables that one release makes in it.
 
-    queries: where they are noted, in that dialect, in a dry run, which sends none; None for a true
-    run.
+    Attributes:
+        name: What errors call the database or its table.
+        backend: Its connection in Ibis; None in a dry run without a database.
+        dialect: Its dialect of SQL.
+        queries: The queries of a dry run, which are noted here and not sent; None for a true run.
     """
 
     name: str
-    backend: Any
+    backend: Backend
     dialect: str
     queries: list[str] | None
     _kept: list[str] = field(default_factory=list)
 
-    def rows(self, expression: Any, dry: Mapping[str, Any]) -> pa.Table:
-        """Return what an expression gives. dry: columns that stand for it in a dry run."""
+    def rows(self, expression: Table, dry: Mapping[str, Sequence[int] | pa.Array]) -> pa.Table:
+        """Return the rows of an expression. dry: the columns to return in a dry run instead."""
         with database_errors(self.name):
             if self.queries is None:
                 return expression.to_pyarrow()
             self.queries.append(f"{ibis.to_sql(expression, dialect=self.dialect)};")
             return pa.table(dry)
 
-    def numbers(self, expression: Any, **dry: Any) -> dict[str, NDArray[np.int64]]:
-        """Return the columns of an expression of whole numbers, each (rows,). Raises DataError
-        beyond 64 bits.
+    def numbers(
+        self, expression: Table, dry: Mapping[str, Sequence[int]]
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the columns of an expression of whole numbers, each (rows,).
+
+        dry: as in `rows`. Raises DataError beyond 64 bits.
         """
         table = self.rows(expression, dry)
         try:
@@ -58,19 +68,15 @@ class Session:
         except (OverflowError, TypeError):
             raise DataError(f"{self.name}: a sum is beyond 64 bits") from None
 
-    def vector(self, expression: Any, cells: int, dry: int) -> NDArray[np.int64]:
-        """Return the values of an expression, by their places, its two columns: (cells,), 0 for a
-        place without one.
-        """
-        found = self.numbers(expression, place=range(cells), value=[dry] * cells)
+    def vector(self, expression: Table, cells: int, dry: int) -> NDArray[np.int64]:
+        """Return the column "value" in the order of the column "place": (cells,), 0 if missing."""
+        table = self.numbers(expression, {"place": range(cells), "value": [dry] * cells})
         vector = np.zeros(cells, dtype=np.int64)
-        vector[found["place"]] = found["value"]
+        vector[table["place"]] = table["value"]
         return vector
 
-    def keep(self, expression: Any, what: str) -> Any:
-        """Return what an expression gives as a temporary table, which lasts as long as the
-        session.
-        """
+    def keep(self, expression: Table, what: str) -> Table:
+        """Return an expression as a temporary table, which lasts as long as the session."""
         with database_errors(self.name):
             if self.queries is None:
                 self._kept.append(f"fim_{what}_{uuid4().hex[:8]}")
@@ -79,8 +85,8 @@ class Session:
             self.queries.append(f"CREATE TEMPORARY TABLE fim_{what} AS\n{query};")
             return ibis.table(expression.schema(), name=f"fim_{what}")
 
-    def upload(self, columns: Any, what: str) -> Any:
-        """Return a table, or columns of numpy, (rows,) each, as a temporary table."""
+    def upload(self, columns: pa.Table | Mapping[str, NDArray[np.int64]], what: str) -> Table:
+        """Return a table, or columns of (rows,) each, as a temporary table."""
         # As an expression: of data alone some versions leave a view behind, or fail.
         memory = ibis.memtable(pa.table(columns))
         if self.queries is None:
@@ -89,7 +95,7 @@ class Session:
         self.queries.append(f"-- fim_{what} is uploaded: {', '.join(memory.columns)}")
         return ibis.table(memory.schema(), name=f"fim_{what}")
 
-    def drop(self, table: Any) -> None:
+    def drop(self, table: Table) -> None:
         """Drop a temporary table that is not needed any more."""
         if self.queries is None:
             with database_errors(self.name):
@@ -97,25 +103,25 @@ class Session:
             self._kept.remove(table.op().name)
 
     def close(self) -> None:
-        """Drop all temporary tables, also after a failure; a connection that is lost has none."""
+        """Drop all temporary tables, even after a failure; a lost connection has none."""
         for name in reversed(self._kept):
             with suppress(Exception):
                 self._drop(name)
         self._kept.clear()
 
     def _drop(self, name: str) -> None:
-        # Not Ibis's drop_table: with some versions of sqlglot it names no table.
-        # of what is uploaded
-        kind = "VIEW" if self.dialect == "duckdb" and name.startswith("ibis_") else "TABLE"
+        # Not by Ibis's drop_table: with some versions of sqlglot it names no table.
+        is_uploaded = name.startswith("ibis_")
+        kind = "VIEW" if is_uploaded and self.dialect == "duckdb" else "TABLE"
         (command,) = sqlglot.transpile(f'DROP {kind} "{name}"', write=self.dialect)
         with _cursor(self.backend) as execute:
             execute(command)
 
 
-# Whether a name is a table that a database keeps itself: one row, true if it is, else false or
-# null. DuckDB lists the views of a database that it attached as tables, so only tables of its own
-# count. What read_parquet of Ibis makes is a view there: of files, and nothing is left out of them.
-# PostgreSQL may let a role see some rows of a table only.
+# Queries that tell whether a name is a table that the database keeps itself: one row, true if it
+# is, else false or null. DuckDB lists the views of an attached database as tables, so only its own
+# tables count. The read_parquet of Ibis makes a view there, which has all rows of the files.
+# PostgreSQL may let a role see only some rows of a table.
 _KEPT_TABLES = {
     "duckdb": """
         SELECT bool_and(plain) FROM (
@@ -138,65 +144,75 @@ _KEPT_TABLES = {
 }
 
 
-def is_query(data: Any, table: str | None, options: Options) -> bool:
-    """Tell whether a query may have chosen the rows of what a caller names, as `opened` takes it.
+def is_query(data: object, table: str | None, options: Options) -> bool:
+    """Tell whether a query may have chosen the rows of the data, which are as `opened` takes them.
 
-    It has not chosen those of Parquet, or of a table that a database keeps itself.
-    All else counts as a query.
+    No query has chosen those of Parquet, or of a table that a database keeps itself. Everything
+    else counts as a query.
     """
     if isinstance(data, ibis.Table):
         return not _is_kept(data)
     if isinstance(data, str | os.PathLike) and table is None and scheme_of(data) is None:
         return False
-    with connected(data, table, options.memory) as (_, _, found):
-        return not _is_kept(found)
+    with connected(data, table, options.memory) as (_, _, opened_table):
+        return not _is_kept(opened_table)
 
 
-def _is_kept(table: Any) -> bool:
+def _is_kept(table: Table) -> bool:
     operation = table.op()
-    if isinstance(operation, UnboundTable):  # in no database: of a dry run
+    if isinstance(operation, UnboundTable):  # of a dry run without a database
         return True
     if isinstance(operation, InMemoryTable):
         return not may_be_query(operation.data.obj)
     if not isinstance(operation, DatabaseTable):
         return False
-    asked = _KEPT_TABLES.get(operation.source.name)
-    if asked is None:
+    query = _KEPT_TABLES.get(operation.source.name)
+    if query is None:
         return False
-    place = operation.namespace
-    named = {"name": operation.name, "schema": place.database, "catalog": place.catalog}
-    literals = {key: "NULL" if value is None else _literal(value) for key, value in named.items()}
+    namespace = operation.namespace
+    query = query.format(
+        name=_literal(operation.name),
+        schema=_literal(namespace.database),
+        catalog=_literal(namespace.catalog),
+    )
     try:
         with _cursor(operation.source) as execute:
-            found = execute(asked.format(**literals)).fetchall()
-    except Exception:  # what is wrong with it, reading it will say
+            rows = execute(query).fetchall()
+    except Exception:  # reading the table will say what is wrong
         return False
-    return bool(found == [(True,)])
+    return bool(rows == [(True,)])
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _literal(text: str | None) -> str:
+    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
 
 
 @contextmanager
-def _cursor(backend: Any) -> Iterator[Callable[[str], Any]]:
-    """Yield what sends a command to a database, past Ibis."""
-    with backend.begin() if hasattr(backend, "begin") else nullcontext() as cursor:
-        yield backend.raw_sql if cursor is None else cursor.execute
+def _cursor(backend: Backend) -> Iterator[Callable[[str], Any]]:
+    """Yield a function that sends a command to a database without Ibis."""
+    if not hasattr(backend, "begin"):
+        yield backend.raw_sql
+        return
+    with backend.begin() as cursor:
+        yield cursor.execute
 
 
 @contextmanager
 def opened(
-    data: Any,
+    data: object,
     table: str | None,
     options: Options,
     queries: list[str] | None = None,
     dialect: str | None = None,
-) -> Iterator[tuple[Session, Any]]:
-    """Yield a session, and the table that a caller names; both last as long as this.
+) -> Iterator[tuple[Session, Table]]:
+    """Yield a session and the table that a caller names, as long as the context lasts.
 
-    data: a table of Ibis, or what `connected` takes. dialect: of queries, where a table of Ibis is
-    in no database.
+    Args:
+        data: A table of Ibis, or what `connected` takes.
+        table: The name of the table in a database.
+        options: How to read it.
+        queries: Where a dry run notes its queries; None for a true run.
+        dialect: That of the queries if the table of Ibis is in no database.
     """
     with ExitStack() as stack:
         if isinstance(data, ibis.Table):
@@ -204,11 +220,11 @@ def opened(
                 raise ParameterError(
                     f"leave out {parameter('table')}: the purchases are a table already"
                 )
-            name, found = "the table of Ibis", data
+            name, purchases = "the table of Ibis", data
             with database_errors(name):
-                backend: Any = None if dialect is not None else data.get_backend()
+                backend: Backend = data.get_backend() if dialect is None else None
         else:
-            name, backend, found = stack.enter_context(connected(data, table, options.memory))
+            name, backend, purchases = stack.enter_context(connected(data, table, options.memory))
         session = Session(name, backend, dialect or backend.name, queries)
         stack.callback(session.close)
-        yield session, found
+        yield session, purchases

@@ -13,6 +13,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, TypeVar
 
+from fim_private.dp.neighbors import Neighbors
+
 # Defaults that others need by name.
 SIZE = 2
 TOP = 1
@@ -21,7 +23,7 @@ TOP_REACHING, TOP_PICKED_REACHING = 1_000, 100
 MECHANISM = "auto"
 # What OpenDP, Tumult and PipelineDP mean by ε: it hides how many units there are. "replace-one" is
 # that of the paper.
-NEIGHBORS = "add-remove"
+NEIGHBORS = Neighbors.ADD_REMOVE.value
 EPSILON = 1.0
 DELTA = 1e-6
 MAX_RANK = 10_000  # the public cap on ranks, and on candidates
@@ -54,7 +56,7 @@ ReleaseFormat = StrEnum(
     "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
 )
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
-RELATIONS = ("replace-one", "add-remove")
+RELATIONS = tuple(relation.value for relation in Neighbors)
 UNITS = ("basket", "user")
 PERIODS = ("day", "week", "month", "quarter", "year")
 SPELLED = {"start": "from", "end": "to"}  # on the command line, where Python has those words itself

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from fim_private.dp.arguments import short
 from fim_private.dp.composition import of_units
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words, rounded_down
-from fim_private.dp.parameters import exact_neighbors, short
+from fim_private.dp.neighbors import exact_neighbors
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.periods import PERIODS_A_YEAR, Period, first_day, period_at
 

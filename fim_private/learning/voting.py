@@ -17,20 +17,13 @@ from numpy.typing import NDArray
 from fim_private import options
 from fim_private.counting.source import counter_for
 from fim_private.display import printable
+from fim_private.dp.arguments import check_function, whole_number
+from fim_private.dp.cautions import caution_of_chosen_units, cautions, cautions_of_units
 from fim_private.dp.charge import Charged, account_of
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, at_least
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, uniform_integers
-from fim_private.dp.parameters import (
-    Neighbors,
-    cautions,
-    cautions_of_units,
-    check_function,
-    chosen_units_show,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    whole_number,
-)
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
@@ -620,7 +613,7 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     if randomness.private:
         warn(cautions(cost), stacklevel=stacklevel)
         if replaces_one and chooses_units:
-            warn([chosen_units_show(public_unit)], stacklevel=stacklevel)
+            warn([caution_of_chosen_units(public_unit)], stacklevel=stacklevel)
     (read,) = read_parts(data, reading)
     purchases = scope.applied(read).united()
     scope = scope.read_from(read.read_as)

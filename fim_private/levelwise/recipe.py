@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.dp.bounds import least_integer
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import (
     Integers,
     Randomness,
@@ -20,7 +21,6 @@ from fim_private.dp.noise import (
     rounded_normal,
     rounded_normal_tail,
 )
-from fim_private.dp.parameters import Neighbors
 from fim_private.errors import ParameterError, parameter
 
 # Itemsets of one size: (n, size) int32 item numbers, ascending in a row.

@@ -14,16 +14,16 @@ from typing import Any, Self
 
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
-from fim_private.dp.charge import Charged, account_of
-from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import (
-    Neighbors,
+from fim_private.dp.cautions import (
+    caution_of_chosen_units,
     cautions,
     cautions_of_units,
-    chosen_units_show,
-    units_in_all,
+    least_units,
 )
+from fim_private.dp.charge import Charged, account_of
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.noise import Randomness
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown, warn
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
@@ -332,14 +332,17 @@ class Run:
         if private:
             warn(cautions(cost, rho=rho), stacklevel=stacklevel)
         if private and chosen and exchanged:
-            warn([chosen_units_show("user" if self.by_user else "basket")], stacklevel=stacklevel)
+            warn(
+                [caution_of_chosen_units("user" if self.by_user else "basket")],
+                stacklevel=stacklevel,
+            )
         with self.engine.opened(self.data, self.reading, scope, self.effort) as read:
             unit = "user" if read[0].source.by_user else "basket"
             charged = None if due is None else due(unit)
             if private and read[0].read_as is not None:
                 warn(read[0].read_as.cautions(), stacklevel=stacklevel)
             if private and exchanged and not chosen:
-                units = units_in_all([one.source.units for one in read], read[0].scope.max_segments)
+                units = least_units([one.source.units for one in read], read[0].scope.max_segments)
                 warn(cautions_of_units(cost, units, unit), stacklevel=stacklevel)
             yield read, charged
 
@@ -352,7 +355,7 @@ class Run:
         first = releases[0]
         each = [one.noisy_units for one in releases if one.noisy_units is not None]
         if self.randomness.private and each:
-            units = units_in_all(each, first.scope.max_segments)
+            units = least_units(each, first.scope.max_segments)
             warn(cautions_of_units(cost, units, first.privacy_unit, noisy=True), stacklevel=3)
 
     def release(

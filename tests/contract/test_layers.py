@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # one is one line.
 MAY_IMPORT = {
     "errors": "",
-    "options": "",
+    "options": "dp",
     "display": "",
     "whole_files": "errors",
     "periods": "errors",
@@ -174,7 +174,7 @@ def test_the_package_itself_imports_nothing_at_first() -> None:
     heavy = {"numpy", "pyarrow", "pandas", "polars", "scipy", "mlxtend"}
     assert heavy.isdisjoint(loaded), "`fim-private --help` must not wait for them"
     own = {name for name in loaded if name.startswith("fim_private")}
-    light = {"display", "errors", "options", "whole_files"}
+    light = {"display", "dp", "dp.neighbors", "errors", "options", "whole_files"}
     own = {name.removeprefix("fim_private").lstrip(".") for name in own}
     assert {name for name in own if name and room(name) != "cli"} == light
 

@@ -27,6 +27,7 @@ from fim_private.levelwise.recipe import (
     GaussianBudget,
     Itemsets,
     Recipe,
+    Sought,
     ThresholdRecipe,
     item_threshold,
     noisy_weights,
@@ -117,9 +118,9 @@ def best_bound(
     return min((min(bound, candidates) for bound in BOUNDS), key=error)
 
 
-# What lies so many σ of the first count above the last one sought is taken for found, if it is
-# `ahead` times as frequent as well. Units hold fewer of the others then, which are counted with
-# less noise.
+# A candidate this many σ of the first count above the last one sought is taken for found, if it is
+# `clear_ratio` times as frequent as well. Units then hold fewer of the others, so these are counted
+# with less noise.
 _CLEAR = 1.0
 
 
@@ -175,7 +176,7 @@ def counted_twice(
             order = np.argsort(-own, kind="stable")
             first, last = order[: count - 1], own[order[count - 1]]
             clear[rivals.start + first] = own[first] >= max(
-                last + _CLEAR * sqrt(variance), float(recipe.ahead) * last
+                last + _CLEAR * sqrt(variance), float(recipe.clear_ratio) * last
             )
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
@@ -531,21 +532,21 @@ def levelwise(
     """
     items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
     gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
-    if threshold:
-        threshold_recipe = ThresholdRecipe.of(
-            sizes, by_user=by_user, epsilon=budget.loss, neighbors=neighbors, listed=listed
-        )
-        return LevelwiseThreshold(tuple(sizes), count, gaussian, items_delta, threshold_recipe)
-    recipe = Recipe.of(
-        sizes,
-        count,
+    sought = Sought(
+        sizes=tuple(sizes),
+        count=count,
         union=union,
         by_user=by_user,
+        listed=listed,
         epsilon=budget.loss,
         neighbors=neighbors,
-        listed=listed,
     )
-    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all, known)
+    if threshold:
+        recipe = ThresholdRecipe.of(sought)
+        return LevelwiseThreshold(sought.sizes, count, gaussian, items_delta, recipe)
+    return Levelwise(
+        sought.sizes, count, union, gaussian, Recipe.of(sought), items_delta, keep_all, known
+    )
 
 
 # What levelwise takes to find an itemset is an estimate from its noise and the items of a typical

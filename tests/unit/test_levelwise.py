@@ -8,7 +8,6 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from itertools import chain, combinations
 from statistics import NormalDist
 from typing import Any

@@ -71,9 +71,9 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
         p = np.asarray(np.exp(logs), dtype=np.float64)
         precision = p * p / (variance + spread * p * p)
         aim = logs + np.clip((weights - p) / p, _LEAST_RATIO, _LARGEST_RATIO)
-        coefficients = np.linalg.solve(
-            x.T @ (x * precision[:, None]) + ridge, x.T @ (precision * aim)
-        )
+        information = x.T @ (x * precision[:, None]) + ridge
+        solution = np.linalg.solve(information, x.T @ (precision * aim))
+        coefficients = np.asarray(solution, dtype=np.float64)
         p = np.exp(_log_predictions(x, coefficients, noise))
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())

@@ -12,9 +12,10 @@ from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from fim_private.dp.arguments import positive_integer
 from fim_private.dp.cost import Exact
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import Neighbors, exact_neighbors, positive_integer
 from fim_private.errors import MissingExtraError, ParameterError, parameter
 from fim_private.mechanisms import Mechanism
 from fim_private.selecting import check_mechanism, choose_index, scaled

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.arguments import as_list, is_whole
+from fim_private.dp.cautions import cautions
 from fim_private.dp.charge import charge_list
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import as_list, cautions, is_whole
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.mechanisms.top_k import TopK

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 
+from fim_private.dp.arguments import positive_integer
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 
 Level = tuple[int, int]

@@ -36,7 +36,7 @@ from benchmarks.frame.bisection import least_between
 from benchmarks.frame.figure_style import COLOURS, MARKS
 from benchmarks.frame.study import Figure, Options, Results, Section, Study, Task, main
 from benchmarks.frame.tables import Cell, Table
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.spectrum import Level, SupportSpectrum
 
 EPSILON, DELTA = 1.0, 1e-6

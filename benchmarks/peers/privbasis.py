@@ -46,7 +46,8 @@ from benchmarks.peers.item_matrix import (
     supports_of_subsets,
 )
 from fim_private.dp.composition import zcdp_rho
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 
 # As in the paper: the shares of the stages.
 SHARES = (Fraction(1, 10), Fraction(4, 10), Fraction(5, 10))

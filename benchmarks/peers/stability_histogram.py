@@ -33,8 +33,9 @@ from benchmarks.frame.datasets import Source
 from benchmarks.peers.cut_baskets import Counted, Cut, counted, degree
 from benchmarks.peers.item_matrix import Int64, Released, item_matrix, nothing
 from fim_private.dp.composition import zcdp_rho
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 
 # Integer noise in bulk.
 

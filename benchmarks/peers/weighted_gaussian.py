@@ -39,7 +39,8 @@ from benchmarks.peers.item_matrix import (
 from benchmarks.peers.stability_histogram import opendp
 from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.dp.composition import zcdp_rho
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms import registry
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import union

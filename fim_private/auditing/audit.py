@@ -27,9 +27,11 @@ from fim_private.auditing.exact import (
     Pair,
     SharesOf,
 )
+from fim_private.dp.arguments import whole_number
 from fim_private.dp.bounds import least_integer
 from fim_private.dp.cost import Exact
-from fim_private.dp.parameters import Neighbors, exact_delta_or_zero, exact_epsilon, whole_number
+from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import LargeMargin, Mechanism, TightMargin, registry
 from fim_private.mechanisms.base import PublicParameters

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness, distinct_integers
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms import (
     Distance,
     LargeMargin,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.work import Effort, itemset_occurrences
-from fim_private.dp.parameters import positive_integer
+from fim_private.dp.arguments import positive_integer
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
 

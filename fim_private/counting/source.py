@@ -22,8 +22,8 @@ from fim_private.counting import portable
 from fim_private.counting.counter import CandidateSource, Counter, ItemCounter, Shard, ShardCounter
 from fim_private.counting.portable import PortableCounter
 from fim_private.counting.work import Effort
+from fim_private.dp.arguments import positive_integer
 from fim_private.dp.noise import Randomness, distinct_integers
-from fim_private.dp.parameters import positive_integer
 from fim_private.errors import ParameterError, WorkLimitError, parameter, shown
 from fim_private.reading.labels import Item, Vocabulary, in_label_order, numbers
 from fim_private.reading.transactions import Transactions

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.dp.parameters import check_function, positive_integer
+from fim_private.dp.arguments import check_function, positive_integer
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.options import MAX_WORK
 

@@ -1,7 +1,10 @@
 """Differential privacy itself: parameters, costs, composition, and exact randomness. Nothing here
 knows itemsets.
 
-parameters   Privacy parameters, checked and exact; what promises little; lists that a caller gives.
+neighbors    The neighbour relations: which pairs of data sets must be hard to tell apart.
+parameters   The privacy parameters epsilon, delta and rho, checked and exact.
+arguments    Checks of arguments that a caller gives: numbers, flags, functions, lists and tables.
+cautions     Warnings about guarantees that promise little.
 cost         What a mechanism costs, as exact numbers, and how they are written.
 charge       What a release is charged with before it is made, and the account that it is charged
              to.

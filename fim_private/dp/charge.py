@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from fim_private.dp.accountant import cost_of_units, zcdp_of_cost
+from fim_private.dp.arguments import short
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words, rounded_down
-from fim_private.dp.parameters import exact_neighbors, short
+from fim_private.dp.neighbors import exact_neighbors
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.periods import PERIODS_A_YEAR, Period, first_day, period_at
 

@@ -19,9 +19,11 @@ from itertools import accumulate, pairwise
 from typing import Literal, Unpack
 
 from fim_private import options
+from fim_private.dp.arguments import exact_number
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level
-from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, exact_number
+from fim_private.dp.parameters import exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, Pieces, begin, checked_bits, points, table, truths
 from fim_private.mechanisms.exponential import exponential_rate

@@ -18,19 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fim_private import options
+from fim_private.dp.arguments import as_array, exact_number, positive_integer, short, whole_number
 from fim_private.dp.bounds import exp_bounds, power_bounds
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_integer
-from fim_private.dp.parameters import (
-    Neighbors,
-    as_array,
-    exact_epsilon,
-    exact_neighbors,
-    exact_number,
-    positive_integer,
-    short,
-    whole_number,
-)
+from fim_private.dp.parameters import exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin, check_some
 

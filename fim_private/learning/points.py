@@ -16,21 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
+from fim_private.dp.arguments import as_list, as_rows, is_whole, whole_number
 from fim_private.dp.bounds import laplace_threshold
+from fim_private.dp.cautions import cautions
 from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, bernoulli_exp, choose_level, discrete_laplace_integer
-from fim_private.dp.parameters import (
-    Neighbors,
-    as_list,
-    as_rows,
-    cautions,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    is_whole,
-    whole_number,
-)
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum

@@ -11,18 +11,10 @@ from fractions import Fraction
 from typing import TypeVar, Unpack
 
 from fim_private import options
+from fim_private.dp.arguments import check_function, exact_number, flag, is_whole, positive_integer
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import (
-    EPSILON_RANGE,
-    Neighbors,
-    check_function,
-    exact_epsilon,
-    exact_neighbors,
-    exact_number,
-    flag,
-    is_whole,
-    positive_integer,
-)
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin
 from fim_private.mechanisms import PermuteAndFlip

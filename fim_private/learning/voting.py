@@ -18,18 +18,13 @@ from fim_private import options
 from fim_private.counting.source import LocalSource, counter_for
 from fim_private.display import printable
 from fim_private.dp.accountant import Choices, Step, StepComposition
+from fim_private.dp.arguments import check_function, whole_number
 from fim_private.dp.charge import Charged
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import PrivacyCost, at_least
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, uniform_integers
-from fim_private.dp.parameters import (
-    Neighbors,
-    check_function,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    whole_number,
-)
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects

@@ -17,7 +17,7 @@ from typing import Any
 from fim_private.dp.accountant import SUMS, Reach, sums_of
 from fim_private.dp.charge import Span
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1

@@ -25,13 +25,8 @@ from fim_private.dp.cost import (
     most_in_words,
     rounded_down,
 )
-from fim_private.dp.parameters import (
-    Neighbors,
-    exact_delta_or_zero,
-    exact_epsilon,
-    exact_neighbors,
-    exact_rho,
-)
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_rho
 from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.chain import (

@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import combinations, groupby
 from math import sqrt
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ from fim_private.levelwise.recipe import (
     GaussianBudget,
     Itemsets,
     Recipe,
+    Sought,
     ThresholdRecipe,
     item_threshold,
     noisy_weights,
@@ -46,14 +48,15 @@ from fim_private.levelwise.recipe import (
 
 # Squared norms that a count chooses from.
 BOUNDS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000)
-# Bins of the histogram grow by so much, and one below so many σ of its noise is taken for empty.
+# Each bin of the histogram is this much wider than the one before, and a bin below this many σ of
+# its noise is taken for empty.
 _BIN_GROWTH, EMPTY = 1.15, 2.0
-# The error that scaling causes is about so much of what it takes from the least itemset sought: the
-# part that differs from one itemset to another.
+# The error that scaling causes is about this much of the weight that the least itemset sought loses
+# by it: the part that differs from one itemset to another.
 _UNEVEN = 0.8
 
 
-def weighed(
+def noisy_counts(
     counts: CandidateSource,
     pool: CandidatePool,
     budget: GaussianBudget,
@@ -61,7 +64,7 @@ def weighed(
     bound: int,
     randomness: Randomness,
 ) -> tuple[Floats, float]:
-    """Return the noisy weight of each candidate, (K,), and the variance of the noise."""
+    """Return the noisy weight of each candidate, (K,), in units, and the variance of the noise."""
     variance = budget.variance(share, bound, len(pool))
     sums = counts.sums(pool.sets, clipped_weights(bound, len(pool), GRID))
     return noisy_weights(sums, variance, randomness), float(variance)
@@ -71,14 +74,14 @@ def weighed(
 class UnitHistogram:
     """About how many units have how many candidates.
 
-    candidates: (bins,). units: (bins,) noisy, >= 0.
+    candidates: (bins,) the middle of each bin. units: (bins,) noisy, >= 0.
     """
 
     candidates: Floats
     units: Floats
 
-    def left_weight(self, bound: int) -> float:
-        """Return the share of all weight that is left, above 0, if units are scaled to a norm.
+    def remaining_weight(self, bound: int) -> float:
+        """Return the share of all weight, above 0, that remains if units are scaled to a norm.
 
         bound: their squared norm.
         """
@@ -97,14 +100,14 @@ def unit_histogram(
     share: Fraction,
     randomness: Randomness,
 ) -> UnitHistogram:
-    """Measure how many candidates units hold, in public bins that grow: a unit is in one."""
+    """Return how many candidates units have, with noise, in public bins of growing width."""
     edges, edge = [1], 2
     while edge <= len(pool):
         edges.append(edge)
         edge = max(edge + 1, int(edge * _BIN_GROWTH))
     first = np.array(edges)
     units = np.add.reduceat(counts.units_with(pool.sets)[1:], first - 1)
-    variance = budget.variance(share, 1)
+    variance = budget.variance(share, 1)  # a unit is in one bin
     noisy = noisy_weights(units * GRID, variance, randomness)
     noisy[noisy < EMPTY * sqrt(variance)] = 0
     last = np.append(first[1:] - 1, len(pool))
@@ -114,34 +117,39 @@ def unit_histogram(
 def best_bound(
     histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float
 ) -> int:
-    """Return the squared norm for which noise and what scaling takes from the least one sought are
-    least together.
+    """Return the squared norm with the least error from noise and from scaling together.
 
-    candidates: how many, >= 1. least: the support of the least itemset that is sought, in units, >=
-    0.
+    Args:
+        histogram: How many candidates units have.
+        candidates: The number of candidates, >= 1.
+        budget: The budget of the run.
+        share: The share of the count.
+        least: The support of the least itemset that is sought, in units, >= 0.
     """
 
     def error(bound: int) -> float:
-        left = histogram.left_weight(bound)
-        noise = float(budget.variance(share, bound, candidates)) / left**2
-        return noise + (_UNEVEN * (1 - left) * least) ** 2
+        remaining = histogram.remaining_weight(bound)
+        noise = float(budget.variance(share, bound, candidates)) / remaining**2
+        return noise + (_UNEVEN * (1 - remaining) * least) ** 2
 
     return min((min(bound, candidates) for bound in BOUNDS), key=error)
 
 
-# What lies so many σ of the first count above the last one sought is taken for found, if it is
-# `ahead` times as frequent as well. Units hold fewer of the others then, which are counted with
-# less noise.
+# A candidate this many σ of the first count above the last one sought is taken for found, if it is
+# `clear_ratio` times as frequent as well. Units then hold fewer of the others, so these are counted
+# with less noise.
 _CLEAR = 1.0
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A pool after both counts: K candidates, all estimates in what the second count gave a unit.
+    """K candidates after both counts. All estimates are on the scale of the second count.
 
-    noise: (K,) σ of the noise in each. deviations: (K,) what each estimate leaves open, at most
-    that.
-    clear: (K,) those that were found by the first count.
+    Attributes:
+        pool: The candidates.
+        noise: (K,) σ of the noise in each, in units.
+        deviations: (K,) the standard deviation of each estimate, in units.
+        clear: (K,) whether the first count was enough to find it.
     """
 
     pool: CandidatePool
@@ -150,11 +158,12 @@ class Counted:
     clear: NDArray[np.bool_]
 
     def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
-        """Return the places of those found by the first count and, up to `count`, the highest
-        estimates; ascending.
+        """Return the places of the `count` best among each group of rivals, ascending.
+
+        The best are those that the first count found, then those of the highest estimates.
         """
-        first = replace(self.pool, estimates=np.where(self.clear, np.inf, self.pool.estimates))
-        return first.best(count, union=union)
+        clear_first = np.where(self.clear, np.inf, self.pool.estimates)
+        return replace(self.pool, estimates=clear_first).best(count, union=union)
 
 
 def counted_twice(
@@ -168,55 +177,61 @@ def counted_twice(
     union: bool,
     randomness: Randomness,
 ) -> Counted:
-    """Return the best candidates with their estimates after the second count. pool: at least one
-    candidate.
-    """
-    weights, variance = weighed(counts, pool, budget, recipe.first, recipe.first_bound, randomness)
+    """Return the best candidates of a pool, which is not empty, with their estimates."""
+    weights, variance = noisy_counts(
+        counts, pool, budget, recipe.first, recipe.first_bound, randomness
+    )
+    first_noise = sqrt(variance)
     ranked, deviations = pool.shrunken(weights, variance, levels)
     places = ranked.best(recipe.second_pool, union=union)
-    pool, deviations, noise = (
-        ranked.at(places),
-        deviations[places],
-        np.full(len(places), sqrt(variance)),
-    )
-    # those clearly above the last of the `count` that are sought
-    clear = np.zeros(len(pool), dtype=np.bool_)
-    for rivals in pool.rivals(union=union):
-        own = pool.estimates[rivals]
-        if len(own) > count:
-            order = np.argsort(-own, kind="stable")
-            first, last = order[: count - 1], own[order[count - 1]]
-            clear[rivals.start + first] = own[first] >= max(
-                last + _CLEAR * sqrt(variance), float(recipe.ahead) * last
-            )
+    pool, deviations = ranked.at(places), deviations[places]
+    clear = _clear(pool, first_noise, float(recipe.clear_ratio), count, union=union)
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
     histogram = unit_histogram(counts, contested, budget, recipe.histogram, randomness)
-    sought = count if union else count * len(pool.sets)
-    least = max(float(np.sort(pool.estimates)[::-1][min(sought, len(pool)) - 1]), 0.0)
+    sought = min(count if union else count * len(pool.sets), len(pool))
+    least = max(float(np.sort(pool.estimates)[::-1][sought - 1]), 0.0)
     bound = best_bound(histogram, len(contested), budget, recipe.second, least)
-    weights, variance = weighed(counts, contested, budget, recipe.second, bound, randomness)
-    # What was counted before is one more hint; at least the noise of that count, for its logarithm
-    # is taken.
-    before = np.maximum(contested.estimates, noise[again])
-    counted, left_open = contested.shrunken(weights, variance, levels, before)
-    # One scale for all: the second count took less from the weights of a unit.
-    scale = max(float(np.maximum(counted.estimates, 0).sum()) / float(before.sum()), 1.0)
-    estimates, deviations, noise = pool.estimates * scale, deviations * scale, noise * scale
-    estimates[again], deviations[again], noise[again] = counted.estimates, left_open, sqrt(variance)
+    weights, variance = noisy_counts(counts, contested, budget, recipe.second, bound, randomness)
+    # The first estimates are a feature of the second ones. Their logarithm is taken, so that each
+    # is at least the noise of the first count.
+    earlier = np.maximum(contested.estimates, first_noise)
+    second, second_deviations = contested.shrunken(weights, variance, levels, earlier)
+    # The second count took less from the weights of a unit: one scale brings the first to it.
+    scale = max(float(np.maximum(second.estimates, 0).sum()) / float(earlier.sum()), 1.0)
+    estimates, deviations = pool.estimates * scale, deviations * scale
+    noise = np.full(len(pool), first_noise) * scale
+    estimates[again], deviations[again] = second.estimates, second_deviations
+    noise[again] = sqrt(variance)
     return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
 
 
-# An itemset may be wrongly among those sought because of the noise of two that were counted, or
-# because one that is more frequent, one of its subsets or one of its items was lost before its
-# support was counted. So it is beyond doubt where its estimate lies above what was left out of the
-# second count by more than the noise of two counts explains, and above the support that a lost one
-# can have: at any step the weight up to which some did not go on, and what the noise there can
-# hide, times what a weight stands for in units, which is estimated. Measured (docs/privacy.md, "How
-# certain a release is"): of those beyond doubt 99.5 % or more were among the most frequent in each
-# of 72 requests, and of the doubtful 29 to 100 %.
+def _clear(
+    pool: CandidatePool, noise: float, ratio: float, count: int, *, union: bool
+) -> NDArray[np.bool_]:
+    """Return whether each candidate is clearly above the last of the `count` that are sought."""
+    clear = np.zeros(len(pool), dtype=np.bool_)
+    for rivals in pool.rivals(union=union):
+        estimates = pool.estimates[rivals]
+        if len(estimates) > count:
+            order = np.argsort(-estimates, kind="stable")
+            first, last = order[: count - 1], estimates[order[count - 1]]
+            least = max(last + _CLEAR * noise, ratio * last)
+            clear[rivals.start + first] = estimates[first] >= least
+    return clear
 
-# Normal noise is within so many σ with 95 % probability.
+
+# An itemset may be wrongly among those that are released for two reasons: the noise of two
+# itemsets that were counted; or one that is more frequent, or one of its subsets, was dropped
+# before its support was counted. So an itemset is beyond doubt if its estimate is above that of
+# each candidate that is not released, by more than the noise of two counts explains, and also above
+# the support that a dropped one can have. That is the weight up to which itemsets were dropped at
+# any step, plus what the noise there can hide, times the units for which a weight stands, which are
+# estimated. Measured (docs/privacy.md, "How certain a release is"): of the itemsets beyond doubt
+# 99.5 % or more were among the most frequent in each of 72 requests, and of the doubtful 29 to
+# 100 %.
+
+# Normal noise is within this many σ with 95 % probability.
 _WITHIN = 1.96
 
 
@@ -228,53 +243,60 @@ def doubtful(
     *,
     union: bool,
 ) -> NDArray[np.bool_]:
-    """Return for each of the itemsets chosen whether it may not be among the most frequent: (n,)
-    bool.
+    """Return for each of the chosen itemsets whether it may not be among the most frequent: (n,).
 
-    counted: all that were counted twice. chosen: the places of those that are released, ascending.
-    levels: what was found of each size. pool: what was counted first. union: whether all sizes were
-    ranked together, not each by itself.
+    Args:
+        counted: All candidates that were counted twice.
+        chosen: The places of those that are released, ascending.
+        levels: The levels that were found.
+        pool: The candidates of the first count.
+        union: Whether all sizes were ranked together, not each by itself.
     """
-    # By size the support that an itemset of it can have, about, that did not go on from its level.
-    went_on = {sets.shape[1]: len(sets) for sets in pool.sets}
-    lost: dict[int, float] = {}
-    for size, level in levels.items():
-        if (weight := level.best(went_on.get(size, len(level.sets))).lost) > -math.inf:
-            lost[size] = (weight + _WITHIN * level.deviation) * _units_of_weight(
-                size, counted.pool, levels
-            )
+    dropped = _dropped_supports(counted, levels, pool)
     estimates = counted.pool.estimates
-    left_out = estimates.copy()
-    left_out[chosen] = -math.inf
+    not_released = estimates.copy()
+    not_released[chosen] = -math.inf
     in_doubt = np.zeros(len(estimates), dtype=np.bool_)
-    for sets, own in counted.pool.parts:
-        rivals = slice(None) if union else own
-        its_noise = (
-            counted.noise[rivals][left_out[rivals].argmax()] if len(left_out[rivals]) else 0.0
+    for sets, places in counted.pool.by_size:
+        if not len(sets):
+            continue
+        rivals = slice(None) if union else places
+        runner_up = not_released[rivals].argmax()
+        between = _WITHIN * np.hypot(counted.noise[places], counted.noise[rivals][runner_up])
+        # A set was dropped with any of its subsets, but no larger one makes it less frequent.
+        hidden = [support for size, support in dropped.items() if union or size <= sets.shape[1]]
+        least = np.maximum(
+            not_released[rivals][runner_up] + between, max(hidden, default=-math.inf)
         )
-        between = _WITHIN * np.hypot(counted.noise[own], its_noise)
-        # A set was lost with any of its subsets, but no larger one makes it less frequent.
-        hidden = max(
-            (most for size, most in lost.items() if union or size <= sets.shape[1]),
-            default=-math.inf,
-        )
-        in_doubt[own] = estimates[own] <= np.maximum(
-            left_out[rivals].max(initial=-math.inf) + between, hidden
-        )
+        in_doubt[places] = estimates[places] <= least
     return in_doubt[chosen]
 
 
+def _dropped_supports(
+    counted: Counted, levels: WeightedBySize, pool: CandidatePool
+) -> dict[int, float]:
+    """Return by size about the largest support of an itemset that was dropped, where any was."""
+    went_on = {sets.shape[1]: len(sets) for sets in pool.sets}
+    supports = {}
+    for size, level in levels.items():
+        cutoff = level.best(went_on.get(size, len(level.sets))).cutoff
+        if cutoff > -math.inf:
+            units = _units_of_weight(size, counted.pool, levels)
+            supports[size] = (cutoff + _WITHIN * level.deviation) * units
+    return supports
+
+
 def _units_of_weight(size: int, pool: CandidatePool, levels: WeightedBySize) -> float:
-    """Return about how many units a weight of 1 stands for, at the level of a size: at least 1."""
-    for sets, part in pool.parts:
+    """Return for about how many units, at least 1, a weight of 1 stands at the level of a size."""
+    for sets, places in pool.by_size:
         if sets.shape[1] == size and len(sets):
-            weights = sum(math.exp(levels[size].logs[tuple(row)]) for row in sets.tolist())
-            return max(float(pool.estimates[part].sum()) / weights, 1.0)
-    # Not counted: a unit of n items holds C(n, size) sets, n being the squared root that scales its
-    # items. With f of these items found, their weights add up to f/√n, and those of their pairs to
-    # about f/√2.
-    found = max(float(levels[1].weights.sum()), levels[1].deviation)
-    items = max(math.sqrt(2) * levels[2].weighed / found, 1.0) ** 2
+            weights = sum(math.exp(log) for log in levels[size].logs_of(sets).tolist())
+            return max(float(pool.estimates[places].sum()) / weights, 1.0)
+    # Not counted. A unit of n items holds C(n, size) sets, and each of its items weighs 1/√n. If f
+    # of these items were found, their weights add up to f/√n, and those of their pairs to about
+    # f/√2. That gives n.
+    item_weight = max(float(levels[1].weights.sum()), levels[1].deviation)
+    items = max(math.sqrt(2) * levels[2].total_weight / item_weight, 1.0) ** 2
     return math.sqrt(choose(max(items, size), size))
 
 
@@ -283,17 +305,28 @@ def choose(n: float, size: int) -> float:
     return math.prod((n - i) / (i + 1) for i in range(size))
 
 
-# The share of δ for items that nobody listed: to them the threshold grows slowly, to the noise of
-# all else fast.
+# The share of δ for naming items that nobody listed. A smaller share raises their threshold only
+# slowly, but a larger one makes all other noise grow fast.
 ITEMS_DELTA = Fraction(1, 10)
-# An estimate below so many deviations does not stand out from 0: one of 0 does once in 20 to 44
-# times.
+# An estimate below this many deviations does not stand out from 0. An itemset of support 0 does
+# once in 20 to 44 times.
 STANDS_OUT = 2.0
-# Of the items that stand out the best fifty go on in any case: they are few pairs.
+# Of listed items the best fifty go on in any case: they make few pairs.
 _ALWAYS = 50
 
-# What a step is for, the sizes of the itemsets it is about, and its share of the run's μ².
-Step = tuple[str, tuple[int, ...], Fraction]
+
+class Step(NamedTuple):
+    """One use of the private data by a run.
+
+    Attributes:
+        purpose: What it is for, such as "items".
+        sizes: The sizes of the itemsets that it is about.
+        share: Its share of the run's μ².
+    """
+
+    purpose: str
+    sizes: tuple[int, ...]
+    share: Fraction
 
 
 def _named(
@@ -305,39 +338,47 @@ def _named(
 ) -> list[SelectedItemset]:
     """Return the itemsets of a pool with their true supports, the highest estimates first."""
     supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
-    names = items.named([codes[row].tolist() for own in pool.sets for row in own.tolist()])
+    names = items.named([codes[row].tolist() for sets in pool.sets for row in sets.tolist()])
+    doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
     order = np.argsort(-pool.estimates, kind="stable").tolist()
-    return [
-        SelectedItemset(names[i], int(supports[i]), None if in_doubt is None else bool(in_doubt[i]))
-        for i in order
-    ]
+    return [SelectedItemset(names[i], int(supports[i]), doubts[i]) for i in order]
 
 
 def _with_subsets(known: Sequence[Sequence[int]], codes: NDArray[np.int64]) -> dict[int, Itemsets]:
-    """Return by size known itemsets of codes, and all their subsets, by the places of their items
-    in the codes.
+    """Return by size the known itemsets and all of their subsets.
+
+    known: itemsets of codes. codes: (m,), whose places are the numbers of the items.
     """
-    place = {code: number for number, code in enumerate(codes.tolist())}
-    sets = {tuple(sorted(place[code] for code in itemset)) for itemset in known}
-    every = {
-        part for own in sets for size in range(1, len(own) + 1) for part in combinations(own, size)
+    numbers = {code: number for number, code in enumerate(codes.tolist())}
+    itemsets = {tuple(sorted(numbers[code] for code in itemset)) for itemset in known}
+    subsets = {
+        subset
+        for itemset in itemsets
+        for size in range(1, len(itemset) + 1)
+        for subset in combinations(itemset, size)
     }
-    ordered = sorted(every, key=lambda own: (len(own), own))
+    ordered = sorted(subsets, key=lambda subset: (len(subset), subset))
     return {size: np.array([*rows], dtype=np.int32) for size, rows in groupby(ordered, key=len)}
 
 
 def _level_steps(recipe: AnyRecipe) -> list[Step]:
-    return [("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
+    return [Step("candidates", (size,), share) for size, share in enumerate(recipe.levels, start=2)]
 
 
 @dataclass(frozen=True)
 class Levelwise:
-    """Up to `count` itemsets, of each of the sizes or with union of all together (docs/privacy.md,
-    Theorem 13).
+    """A run that finds the most frequent itemsets (docs/privacy.md, Theorem 13).
 
-    sizes: consecutive, >= 1. items_delta: of naming items; None where they are public. keep_all:
-    whether itemsets are named whose count does not stand out from the noise. known: public
-    itemsets, which are counted whatever their items weigh; of a catalogue with its items.
+    Attributes:
+        sizes: The sizes of the itemsets, consecutive, >= 1.
+        count: How many are sought, of each size or with union of all together.
+        union: Whether all sizes are ranked together.
+        budget: The budget of the run.
+        recipe: The shares of its steps, and the numbers of candidates.
+        items_delta: The δ for naming items. None stands for a public list of all items.
+        keep_all: Whether itemsets come out whose estimate does not stand out from 0.
+        known: Public itemsets, which are counted whatever their items weigh. If they come from a
+            catalogue, all of its items are public.
     """
 
     sizes: tuple[int, ...]
@@ -351,28 +392,31 @@ class Levelwise:
 
     @property
     def steps(self) -> list[Step]:
-        """All that it spends, as fractions of the run's share."""
+        """All uses of the private data, in their order."""
         recipe = self.recipe
-        counts = (
-            ("first count", recipe.first),
-            ("histogram", recipe.histogram),
-            ("second count", recipe.second),
-        )
-        own = [(purpose, self.sizes, share) for purpose, share in counts]
-        return [("items", (1,), recipe.items), *_level_steps(recipe), *own]
+        return [
+            Step("items", (1,), recipe.items),
+            *_level_steps(recipe),
+            Step("first count", self.sizes, recipe.first),
+            Step("histogram", self.sizes, recipe.histogram),
+            Step("second count", self.sizes, recipe.second),
+        ]
 
     def find(
         self, source: SupportSource, universe: Universe, randomness: Randomness
     ) -> list[SelectedItemset]:
-        """Return itemsets, the highest estimates first, fewer than `count` where too few were
-        found, or stand out.
+        """Return itemsets, the highest estimates first: fewer than `count` if too few stand out.
 
         universe: a catalogue where the items are public, otherwise unknown.
         """
-        known = () if self.known is None else self.known.itemsets
-        listed = 0 if self.known is None or self.items_delta is None else len(self.known.items)
-        items = source.items(self.known if listed and self.known is not None else universe)
-        of_known = {code for itemset in known for code in itemset}
+        known: Sequence[Sequence[int]] = ()
+        listed = 0
+        public: Universe | KnownItemsets = universe
+        if self.known is not None:
+            known = self.known.itemsets
+            if self.items_delta is not None:
+                listed, public = len(self.known.items), self.known
+        items = source.items(public)
         codes, found = found_items(
             items,
             self.budget,
@@ -380,21 +424,17 @@ class Levelwise:
             self.items_delta,
             randomness,
             listed=listed,
-            known=of_known,
+            known={code for itemset in known for code in itemset},
         )
-        stand_out = self.recipe.listed_stand_out
-        # Unlisted, all were named that stand out, and no others; where nothing but items is sought,
-        # all go on.
-        if self.items_delta is None and self.sizes[-1] > 1 and stand_out is not None:
-            plain = max(int((found.ranked >= stand_out * found.deviation).sum()), _ALWAYS)
-            codes, found = codes[:plain], found.first(plain)
-        counts, by_size = items.among(codes), _with_subsets(known, codes)
-        levels = found_levels(counts, found, self.budget, self.recipe, randomness, by_size)
-        pools = [
-            most + len(by_size.get(size, ()))
+        most = self._items_that_go_on(found)
+        codes, found = codes[:most], found.first(most)
+        counts, known_sets = items.among(codes), _with_subsets(known, codes)
+        levels = found_levels(counts, found, self.budget, self.recipe, randomness, known_sets)
+        pool_sizes = [
+            most + len(known_sets.get(size, ()))
             for size, most in zip(self.sizes, self.recipe.pool, strict=True)
         ]
-        first_pool = CandidatePool.of_levels(levels, self.sizes, pools)
+        first_pool = CandidatePool.of_levels(levels, self.sizes, pool_sizes)
         if not len(first_pool):
             return []
         counted = counted_twice(
@@ -409,26 +449,40 @@ class Levelwise:
         )
         places = counted.best(self.count, union=self.union)
         if not self.keep_all:
-            places = places[
-                counted.pool.estimates[places] >= STANDS_OUT * counted.deviations[places]
-            ]
+            least = STANDS_OUT * counted.deviations[places]
+            places = places[counted.pool.estimates[places] >= least]
         in_doubt = doubtful(counted, places, levels, first_pool, union=self.union)
         return _named(items, counts, codes, counted.pool.at(places), in_doubt)
 
+    def _items_that_go_on(self, found: WeightedItemsets) -> int:
+        """Return how many of the items found go on: of listed ones those that stand out.
 
-# With a threshold, after each count goes on what may have it, be that many or few. So the fewer
-# itemsets do, the fewer are counted, and the less they are scaled; and the noise of their supports
-# grows with their number. What goes on is estimated at no less than so many σ below the threshold:
-# items to the sets, and sets and items to the supports. And at so many σ at least, whatever the
-# threshold: what does not stand out from 0 is only more to count.
+        Items without a list are named only if they stand out. If only items are sought, all go on.
+        """
+        sigmas = self.recipe.listed_stand_out
+        if self.items_delta is not None or self.sizes[-1] == 1 or sigmas is None:
+            return len(found.sets)
+        return max(int((found.ranking >= sigmas * found.deviation).sum()), _ALWAYS)
+
+
+# With a threshold, all candidates that may reach it go on after each count, be they many or few.
+# The fewer they are, the less their weights are scaled, and the less noise their supports get. A
+# candidate goes on if its estimate is no further than this many σ below the threshold: an item to
+# the sets, and a set or an item to the supports. Its estimate must also be at least this many σ,
+# whatever the threshold: a candidate that does not stand out from 0 is only more to count.
 _ITEMS_REACH, _REACH, _STANDS_OUT = 2.0, 0.5, 1.5
 
 
 @dataclass(frozen=True)
 class LevelwiseThreshold:
-    """Up to `most` candidates for itemsets whose support reaches a threshold.
+    """A run that finds itemsets whose support may reach a threshold.
 
-    sizes, items_delta: as in Levelwise.
+    Attributes:
+        sizes: As in Levelwise.
+        most: How many itemsets come out at most.
+        budget: As in Levelwise.
+        items_delta: As in Levelwise.
+        recipe: The shares of its steps, and the numbers of candidates.
     """
 
     sizes: tuple[int, ...]
@@ -439,18 +493,18 @@ class LevelwiseThreshold:
 
     @property
     def steps(self) -> list[Step]:
-        """All that it spends, as fractions of the run's share."""
+        """All uses of the private data, in their order."""
         recipe = self.recipe
-        steps: list[Step] = [
-            ("items", (1,), recipe.items),
-            ("histogram", (1,), recipe.histogram),
-            ("item count", (1,), recipe.item_count),
+        steps = [
+            Step("items", (1,), recipe.items),
+            Step("histogram", (1,), recipe.histogram),
+            Step("item count", (1,), recipe.item_count),
             *_level_steps(recipe),
         ]
         sizes = self._sizes_of_sets
         if sizes:
-            steps.append(("histogram", sizes, recipe.histogram))
-            steps.append(("set count", sizes, recipe.set_count))
+            steps.append(Step("histogram", sizes, recipe.histogram))
+            steps.append(Step("set count", sizes, recipe.set_count))
         return steps
 
     @property
@@ -503,7 +557,7 @@ class LevelwiseThreshold:
         levels = found_levels(counts, items, self.budget, recipe, randomness)
         pool = CandidatePool.of_levels(levels, sizes, [recipe.survivors] * len(sizes))
         if not len(pool):
-            return CandidatePool((), np.empty(0))
+            return pool
         pool, deviation = self._counted(
             counts, pool, levels, recipe.set_count, threshold, randomness
         )
@@ -518,16 +572,24 @@ class LevelwiseThreshold:
         threshold: int,
         randomness: Randomness,
     ) -> tuple[CandidatePool, float]:
-        """Return a pool with estimates, in units, and σ of the noise.
+        """Return a pool with estimates, in units, and σ of the noise in each.
 
-        The weights suit the pool; what scaling takes from them is made up for.
+        The estimates make up for the weight that scaling takes from units.
         """
         histogram = unit_histogram(counts, pool, self.budget, self.recipe.histogram, randomness)
         bound = best_bound(histogram, len(pool), self.budget, share, threshold)
-        weights, variance = weighed(counts, pool, self.budget, share, bound, randomness)
-        left = histogram.left_weight(bound)
-        estimated, _ = pool.shrunken(weights / left, variance / left**2, levels)
-        return estimated, sqrt(variance) / left
+        weights, variance = noisy_counts(counts, pool, self.budget, share, bound, randomness)
+        remaining = histogram.remaining_weight(bound)
+        estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
+        return estimated, sqrt(variance) / remaining
+
+
+def _likely(
+    pool: CandidatePool, threshold: int, deviation: float, reach: float
+) -> NDArray[np.intp]:
+    """Return the places of the candidates at most `reach` deviations below the threshold."""
+    least = max(threshold - reach * deviation, _STANDS_OUT * deviation)
+    return np.flatnonzero(pool.estimates >= least)
 
 
 def levelwise(
@@ -544,54 +606,68 @@ def levelwise(
     threshold: bool = False,
     known: KnownItemsets | None = None,
 ) -> Levelwise | LevelwiseThreshold:
-    """Return the run that spends `part`, a share of a budget (Theorem 13); of a threshold if asked.
+    """Return the run that spends a share of a budget (docs/privacy.md, Theorem 13).
 
-    by_user: whether units are users, not baskets. listed: whether all items are public. Otherwise a
-    share of delta goes to naming them. The rest of the budget makes μ: the run has that share of
-    μ², and supports the rest. Raises ParameterError for a budget out of range.
+    Raises ParameterError for a budget out of range, and for a size above LARGEST_SIZE.
+
+    Args:
+        sizes: The sizes of the itemsets, consecutive, >= 1.
+        count: How many are sought; with a threshold, how many come out at most.
+        budget: The budget of the release. Without a list of items, a share of its δ is spent on
+            naming them; what remains of it makes μ.
+        neighbors: The neighbour relation.
+        listed: Whether all items are public.
+        by_user: Whether the units are users, not baskets.
+        part: The share of μ² that the run spends, the others being for supports.
+        union: As in Levelwise.
+        keep_all: As in Levelwise.
+        threshold: Whether the itemsets are sought that reach a threshold.
+        known: As in Levelwise.
     """
     items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
     gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
-    if threshold:
-        threshold_recipe = ThresholdRecipe.of(
-            sizes, by_user=by_user, epsilon=budget.loss, neighbors=neighbors, listed=listed
-        )
-        return LevelwiseThreshold(tuple(sizes), count, gaussian, items_delta, threshold_recipe)
-    recipe = Recipe.of(
-        sizes,
-        count,
+    sought = Sought(
+        sizes=tuple(sizes),
+        count=count,
         union=union,
         by_user=by_user,
+        listed=listed,
         epsilon=budget.loss,
         neighbors=neighbors,
-        listed=listed,
     )
-    return Levelwise(tuple(sizes), count, union, gaussian, recipe, items_delta, keep_all, known)
+    if threshold:
+        recipe = ThresholdRecipe.of(sought)
+        return LevelwiseThreshold(sought.sizes, count, gaussian, items_delta, recipe)
+    return Levelwise(
+        sought.sizes, count, union, gaussian, Recipe.of(sought), items_delta, keep_all, known
+    )
 
 
-# What levelwise takes to find an itemset is an estimate from its noise and the items of a typical
-# unit, all of whose weights are taken to be equal: what they are scaled to depends on how many
-# candidates the unit has. The constants were chosen on four data sets and checked on three others
-# (sizes 1 to 3, 10 to 100 itemsets, ε of 0.1 to 1): the support from which on 95 % were found lay
-# within a factor of 1.5 of the estimate in 93 % of 74 cases, and in 87 % of 61.
+# The needs of a run are estimated from its noise and the items of a typical unit, all of whose
+# weights are taken to be equal: how much they are scaled depends on how many candidates the unit
+# has. The constants were chosen on four data sets and checked on three others (sizes 1 to 3, 10 to
+# 100 itemsets, ε of 0.1 to 1): the support from which on 95 % were found lay within a factor of 1.5
+# of the estimate in 93 % of 74 cases, and in 87 % of 61.
 
-# About so much of a typical unit's items goes on to the sets: the frequent ones. Of users fewer
+# The share of a typical unit's items that go on to the sets, as they are frequent. Of users fewer
 # items go on in all. (On three shops, 95 % of the pairs that 200 to 300 users had were found under
 # add-remove; this says 181.)
 _FREQUENT, _FREQUENT_OF_USER = 0.5, 0.25
-# An item of a frequent itemset is in so many times the units of the itemset, or more.
+# An item of a frequent itemset is in this many times the units of the itemset, or more.
 _ITEM_PER_SET = 1.5
-# The pairs are taken to be those of so many items.
+# The pairs are taken to be those of this many items.
 _FOUND_ITEMS = 500
 
 
 @dataclass(frozen=True)
 class LevelNeeds:
-    """What a run of levelwise takes to find an itemset of its largest size, in units.
+    """The support that a run of levelwise needs to find an itemset of its largest size, in units.
 
-    item_support: of each of its items. margin: how far apart two itemsets must be for the second
-    count to tell them apart. steps: the support that each step takes: so far above the noise that
-    would displace it.
+    Attributes:
+        item_support: The support that each of its items needs.
+        margin: How far apart the supports of two itemsets must be for the second count to tell
+            which is higher.
+        steps: The support that each step needs, to stand out from the noise that would displace it.
     """
 
     item_support: float
@@ -600,62 +676,56 @@ class LevelNeeds:
 
     @classmethod
     def of(cls, run: Levelwise, typical_basket: float, confidence: float) -> LevelNeeds:
-        """Return the needs of a run as it is carried out, of items that nobody listed.
+        """Return the needs of a run whose items nobody listed.
 
-        typical_basket: the items of a typical unit, >= 1. confidence: of each step by itself, in
-        (0, 1).
+        typical_basket: the number of items of a typical unit, >= 1. confidence: with which each
+        step by itself succeeds, in (0, 1).
         """
         assert run.items_delta is not None
         budget, recipe, sizes = run.budget, run.recipe, run.sizes
         sigmas = max(_quantile(1 - confidence), 0.0)
         # How many items of a typical unit go on, and how many candidates it has then.
         own_items = min(typical_basket, recipe.own_items)
-        share = _FREQUENT_OF_USER if recipe.own_items < OWN_ITEMS else _FREQUENT
-        frequent = max(share * own_items, sizes[-1])
+        frequent_share = _FREQUENT_OF_USER if recipe.own_items < OWN_ITEMS else _FREQUENT
+        frequent = max(frequent_share * own_items, sizes[-1])
         own_candidates = sum(choose(frequent, size) for size in sizes)
         # (T + zσ) times the root of a unit's items, which scale it.
         variance = budget.variance(recipe.items, 1)
         threshold = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
         item_support = (threshold + sigmas * sqrt(variance)) * sqrt(own_items)
-        steps = {"items": item_support / (1 if sizes[-1] == 1 else _ITEM_PER_SET)}
-        for size, spent in enumerate(recipe.levels, start=2):
-            candidates = (
-                math.comb(min(_FOUND_ITEMS, recipe.most_items), 2)
-                if size == 2
-                else recipe.most_closed
-            )
+        steps = {"items": item_support}
+        if sizes[-1] > 1:
+            steps["items"] = item_support / _ITEM_PER_SET
+        for size, share in enumerate(recipe.levels, start=2):
+            candidates = recipe.most_closed
+            if size == 2:
+                candidates = math.comb(min(_FOUND_ITEMS, recipe.most_items), 2)
             go_on = recipe.pool[sizes.index(size)] if size in sizes else recipe.survivors
-            noise = sqrt(budget.variance(spent, 1) * choose(frequent, size))
+            noise = sqrt(budget.variance(share, 1) * choose(frequent, size))
             steps[f"candidates of size {size}"] = (_quantile(go_on / candidates) + sigmas) * noise
-        pool, again = sum(recipe.pool), recipe.second_pool * (1 if run.union else len(sizes))
-        # scaled by more, noise counts for more
+        pool = sum(recipe.pool)
+        second_pool = recipe.second_pool if run.union else recipe.second_pool * len(sizes)
+        # Where weights are scaled by more than the norm, noise counts for more.
         bound = max(recipe.first_bound, min(own_candidates, pool))
         noise = sqrt(
             budget.variance(recipe.first, recipe.first_bound, pool) * bound / recipe.first_bound
         )
-        steps["first count"] = (_quantile(again / pool) + sigmas) * noise
+        steps["first count"] = (_quantile(second_pool / pool) + sigmas) * noise
         # Where weights are not scaled, the norm is what a typical unit has.
-        noise = sqrt(budget.variance(recipe.second, 1) * max(min(own_candidates, again), 2.0))
-        steps["second count"] = (sigmas + (0 if run.keep_all else STANDS_OUT)) * noise
+        noise = sqrt(budget.variance(recipe.second, 1) * max(min(own_candidates, second_pool), 2.0))
+        standing_out = 0 if run.keep_all else STANDS_OUT
+        steps["second count"] = (sigmas + standing_out) * noise
         return cls(item_support, math.ceil(sqrt(2) * sigmas * noise), steps)
 
     @property
     def limit(self) -> str:
-        """The step that takes most."""
+        """The step that needs the highest support."""
         return max(self.steps, key=self.steps.__getitem__)
 
     @property
     def support(self) -> int:
-        """The support of an itemset that is found, whatever the step, in units."""
+        """The support with which an itemset passes every step, in units."""
         return math.ceil(max(self.steps.values()))
-
-
-def _likely(
-    pool: CandidatePool, threshold: int, deviation: float, reach: float
-) -> NDArray[np.intp]:
-    """Return the places of the candidates at most `reach` deviations below the threshold."""
-    least = max(threshold - reach * deviation, _STANDS_OUT * deviation)
-    return np.flatnonzero(pool.estimates >= least)
 
 
 def _quantile(above: float) -> float:

@@ -9,15 +9,11 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from fim_private.dp.arguments import positive_integer
 from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import (
-    Neighbors,
-    exact_delta,
-    exact_epsilon,
-    exact_neighbors,
-    positive_integer,
-)
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
+from fim_private.dp.arguments import positive_integer
 from fim_private.dp.bounds import (
     Bounds,
     exp_bounds,
@@ -32,8 +33,9 @@ from fim_private.dp.bounds import (
     power_bounds,
     precisions,
 )
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer, geometric
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, positive_integer
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.mechanisms.base import (
     ABSTAIN,
     MOST_CANDIDATES,

@@ -23,8 +23,9 @@ from fim_private.dp.bounds import (
     laplace_threshold,
     precisions,
 )
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, UniformReal, discrete_laplace_integer
-from fim_private.dp.parameters import Neighbors, exact_delta, exact_epsilon, exact_neighbors
+from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.base import (
     MOST_CANDIDATES,

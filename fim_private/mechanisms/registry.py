@@ -8,6 +8,7 @@ from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter, shown
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class MechanismSpec(NamedTuple):
         # which takes longer to import than all that the command line reads here
         from fractions import Fraction
 
-        of_composed = Fraction(15 if neighbors == "replace-one" else 10, 100)
+        of_composed = Fraction(15 if neighbors == Neighbors.REPLACE_ONE else 10, 100)
         return of_composed if self.composed else Fraction(1, 3)
 
     @property

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from fim_private.dp.arguments import positive_integer
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import positive_integer
 from fim_private.mechanisms.base import Mechanism, Selection
 from fim_private.mechanisms.exponential import Exponential, LimitedDomain, exponential_rate
 from fim_private.mechanisms.margins import SELECTION_RATE, LargeMargin, TightMargin

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from fim_private.dp.parameters import flag
+from fim_private.dp.arguments import flag
 from fim_private.errors import DataError, ParameterError, parameter, shown, warn
 from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
 from fim_private.reading.labels import Item, Vocabulary

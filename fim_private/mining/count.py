@@ -6,9 +6,10 @@ import os
 from dataclasses import replace
 from typing import Any, Unpack
 
+from fim_private.dp.arguments import flag
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
-from fim_private.dp.parameters import Neighbors, exact_neighbors, flag
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.errors import ParameterError, parameter
 from fim_private.mining.given import given_itemsets
 from fim_private.options import EPSILON

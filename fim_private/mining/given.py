@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fim_private.dp.parameters import is_whole
+from fim_private.dp.arguments import is_whole
 from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter
 from fim_private.mining.catalogue import itemsets_of
 from fim_private.reading.columns import Roles, suggests_a_column

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
 from fim_private.dp.accountant import cost_of_segments
+from fim_private.dp.arguments import flag
 from fim_private.dp.cost import ZcdpCost
-from fim_private.dp.parameters import flag
 from fim_private.errors import ParameterError, PrivacyWarning, parameter
 from fim_private.mining.catalogue import (
     earlier_release,

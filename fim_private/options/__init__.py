@@ -9,6 +9,8 @@ privacy      The budget, the ledger that it is charged to, and the audit.
 outputs      What commands write, and in which form.
 """
 
+from fim_private.dp.neighbors import Neighbors
+
 # Defaults.
 SIZE = 2
 TOP = 1
@@ -18,7 +20,7 @@ TOP_REACHING, TOP_PICKED_REACHING = 1_000, 100
 MECHANISM = "auto"
 # What OpenDP, Tumult and PipelineDP mean by ε: it hides how many units there are. "replace-one" is
 # that of the paper.
-NEIGHBORS = "add-remove"
+NEIGHBORS = Neighbors.ADD_REMOVE.value
 EPSILON = 1.0
 DELTA = 1e-6
 MAX_RANK = 10_000  # the public cap on ranks, and on candidates
@@ -32,7 +34,7 @@ AUDIT_MECHANISM = "large-margin"
 AUDIT_TRIALS, AUDIT_SEED = 200, 0
 
 # Values that can be chosen.
-RELATIONS = ("replace-one", "add-remove")
+RELATIONS = tuple(relation.value for relation in Neighbors)
 UNITS = ("basket", "user")
 
 # Options that the command line names otherwise, because Python has these words itself.

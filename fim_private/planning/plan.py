@@ -18,10 +18,17 @@ from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.display import Table
-from fim_private.dp import parameters as checked
+from fim_private.dp.arguments import (
+    exact_fraction,
+    exact_number,
+    flag,
+    public_integer,
+    whole_number,
+)
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, least_in_words
-from fim_private.dp.parameters import Neighbors, flag, public_integer, whole_number
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.parameters import exact_delta, exact_delta_or_zero, exact_epsilon
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, LevelwiseThreshold
 from fim_private.levelwise.recipe import GRID, item_threshold
@@ -353,8 +360,8 @@ class Plan:
         self, spec: MechanismSpec, selections: list[PublicParameters]
     ) -> tuple[TopK | Levelwise | LevelwiseThreshold, int | None]:
         """Return the first run of a release, and the half-width of its supports if it has any."""
-        epsilon = checked.exact_epsilon(self.epsilon)
-        delta = checked.exact_delta_or_zero(self.delta)
+        epsilon = exact_epsilon(self.epsilon)
+        delta = exact_delta_or_zero(self.delta)
         top = selections[0].top
         if top == len(selections) == 1 and not self.supports and not spec.composed:
             # A single selection has all of the budget.
@@ -602,7 +609,7 @@ def typical_items(name: str, items: float, *, least: int) -> float:
     """Return how many different items a user has bought. Raises ParameterError unless it is `least`
     to 1,000,000.
     """
-    number = checked.exact_number(items)
+    number = exact_number(items)
     if number is not None and least <= number <= _LARGEST_ITEMS:
         return float(number)
     what = f"a number of items from {least} to {_LARGEST_ITEMS:,}"
@@ -920,7 +927,7 @@ def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
     if units is None:
         what = "about how many customers there are"
         raise ParameterError(f"{parameter('user_items')} needs {parameter('units')}: {what}")
-    checked.exact_delta(asked["delta"])
+    exact_delta(asked["delta"])
     if listed is not None:
         listed = whole_number("universe_size", listed, least=2, most=10_000_000)
     wanted = {name: asked[name] for name in ("size", "union", "epsilon", "delta")}
@@ -989,11 +996,11 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     top, basket, relation = (
         asked["top"],
         asked["typical_basket"],
-        checked.exact_neighbors(asked["neighbors"]).value,
+        exact_neighbors(asked["neighbors"]).value,
     )
     if user_items is not None:
         return _plan_customers(user_items, asked)
-    sizes, delta = parse_sizes(asked["size"]), checked.exact_delta_or_zero(asked["delta"])
+    sizes, delta = parse_sizes(asked["size"]), exact_delta_or_zero(asked["delta"])
     union = flag("union", asked["union"])
     if top is None:
         top = (
@@ -1014,10 +1021,10 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
         union=union,
         supports=supports,
         typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
-        epsilon=float(Exact(checked.exact_epsilon(asked["epsilon"]))),
+        epsilon=float(Exact(exact_epsilon(asked["epsilon"]))),
         delta=float(Exact(delta)),
         neighbors=relation,
-        confidence=float(checked.exact_fraction("confidence", asked["confidence"])),
+        confidence=float(exact_fraction("confidence", asked["confidence"])),
         **_public(asked, sizes[-1]),
     )
     give = f"{parameter('universe_size')}, how many it has"

@@ -11,7 +11,7 @@ from typing import Any
 from fim_private.display import printable
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import Exact, least_in_words, most_in_words, one_in_words, rounded_up
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words

@@ -12,6 +12,7 @@ from typing import Any
 from fim_private.display import printable
 from fim_private.dp.charge import UNITS
 from fim_private.errors import DataError, ParameterError, shown
+from fim_private.options import RELATIONS
 from fim_private.periods import KINDS, Period
 from fim_private.reading.labels import Item
 from fim_private.release.forms import (
@@ -34,7 +35,7 @@ _FIELDS: Keys = {
 }
 # The texts that a field can have, where not every text will do.
 _CHOICES: Mapping[str, Sequence[str]] = {
-    "neighbors": ("add-remove", "replace-one"),
+    "neighbors": RELATIONS,
     "privacy_unit": UNITS,
     "together": ("user",),
     "per": KINDS,

@@ -8,7 +8,7 @@ from fim_private.display import MARK, in_braces, printable
 from fim_private.dp.charge import Charged, Left
 from fim_private.dp.composition import growth_bound
 from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_words, rounded_up
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
 

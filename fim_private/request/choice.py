@@ -11,7 +11,7 @@ from math import log
 
 from fim_private import options as defaults
 from fim_private.counting.source import Catalogue
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.request.groups import Promise, PublicFacts, Target
 

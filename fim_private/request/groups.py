@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fim_private import options as defaults
 from fim_private.counting.source import UNKNOWN, Catalogue, KnownItemsets, Universe
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.request.supports import MinSupport
 
 

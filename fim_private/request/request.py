@@ -20,16 +20,10 @@ from fim_private.counting.source import (
     Universe,
     UnknownUniverse,
 )
+from fim_private.dp.arguments import exact_fraction, flag, public_integer, whole_number
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import at_least
-from fim_private.dp.parameters import (
-    Neighbors,
-    exact_fraction,
-    exact_neighbors,
-    flag,
-    public_integer,
-    whole_number,
-)
+from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from fim_private.dp.arguments import exact_number, positive_integer
 from fim_private.dp.bounds import laplace_tail_bounds, least_integer, precisions
 from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, discrete_gaussian, discrete_laplace, rounded_normal
 from fim_private.dp.noise import rounded_normal_half_width as normal_half_width
-from fim_private.dp.parameters import exact_number, positive_integer
 from fim_private.errors import ParameterError, parameter, shown
 
 # One privacy unit moves each of k supports by at most 1, under both neighbour relations: together

@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from fim_private.counting import Effort
-from fim_private.dp.charge import Charged, account_of
-from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.noise import Randomness
-from fim_private.dp.parameters import (
-    Neighbors,
+from fim_private.dp.arguments import public_integer
+from fim_private.dp.cautions import (
+    caution_of_chosen_units,
     cautions,
     cautions_of_units,
-    chosen_units_show,
-    public_integer,
-    units_in_all,
+    least_units,
 )
+from fim_private.dp.charge import Charged, account_of
+from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.neighbors import Neighbors
+from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.options import MAX_WORK
 from fim_private.reading.databases import check_query
@@ -154,7 +154,7 @@ class Run:
         warn(cautions(spending.cost, rho=spending.rho), stacklevel=stacklevel)
         exchanges = spending.neighbors == Neighbors.REPLACE_ONE
         if exchanges and scope.chooses_units(self.where):
-            warn([chosen_units_show(self.unit)], stacklevel=stacklevel)
+            warn([caution_of_chosen_units(self.unit)], stacklevel=stacklevel)
 
     def _warn_after_reading(
         self,
@@ -172,7 +172,7 @@ class Run:
         exchanges = spending.neighbors == Neighbors.REPLACE_ONE
         if exchanges and not scope.chooses_units(self.where):
             numbers = [segment.source.units for segment in opened]
-            units = units_in_all(numbers, opened[0].scope.max_segments)
+            units = least_units(numbers, opened[0].scope.max_segments)
             warn(cautions_of_units(spending.cost, units, unit), stacklevel=stacklevel)
 
     def release(
@@ -218,7 +218,7 @@ class Run:
         cost: of all releases. noisy_units: about how many units each release says there are.
         """
         if self.randomness.private and noisy_units:
-            units = units_in_all(noisy_units, scope.max_segments)
+            units = least_units(noisy_units, scope.max_segments)
             warn(cautions_of_units(cost, units, unit, noisy=True), stacklevel=3)
 
 

@@ -14,7 +14,7 @@ from patience import PATIENCE
 from fim_private import options
 from fim_private.cli.parsing import registry_names
 from fim_private.dp.charge import UNITS
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.ledger.chain import Composition
 from fim_private.mechanisms.registry import MECHANISMS, single
 from fim_private.options.declaration import options_of

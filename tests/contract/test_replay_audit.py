@@ -36,7 +36,7 @@ from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.noise import Randomness, least_exceeding
 from fim_private.levelwise import discovery, levelwise
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import WeightedItemsets, nothing
+from fim_private.levelwise.discovery import WeightedItemsets, empty_level
 from fim_private.levelwise.recipe import (
     OWN_ITEMS,
     OWN_ITEMS_OF_USER,
@@ -726,7 +726,7 @@ def pairs_that_occur(patch: Patch) -> None:
         items = len(levels[1].sets)
         cells = items * (items - 1) // 2
         if not cells:
-            return nothing(2)
+            return empty_level(2)
         sums = counts.pair_level_sums(GRID)
         found = np.flatnonzero(sums)
         variance = budget.variance(recipe.levels[0], 1, cells)

@@ -55,7 +55,7 @@ def counted_of(pool: CandidatePool, deviation: float) -> Counted:
 
 
 def levels(
-    items: float, pair: float, *, deviation: float = 0.0, weighed: float = 0.0
+    items: float, pair: float, *, deviation: float = 0.0, total_weight: float = 0.0
 ) -> dict[int, WeightedItemsets]:
     """Nine items and the pairs of the first with all others. Items and pairs up to these weights
     were lost.
@@ -65,8 +65,10 @@ def levels(
         sets(*((0, n) for n in range(1, 9)), size=2),
     )
     return {
-        1: WeightedItemsets(nine, np.array([1000.0] * 9), deviation, lost=items),
-        2: WeightedItemsets(eight, np.array([100.0] * 7 + [50.0]), deviation, weighed, lost=pair),
+        1: WeightedItemsets(nine, np.array([1000.0] * 9), deviation, cutoff=items),
+        2: WeightedItemsets(
+            eight, np.array([100.0] * 7 + [50.0]), deviation, total_weight, cutoff=pair
+        ),
     }
 
 
@@ -177,7 +179,7 @@ def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
     assert marks(more, everything, found) == [False] * 8
     noisier = {size: replace(level, deviation=10.0) for size, level in found.items()}
     assert marks(more, everything, noisier) == [False] * 7 + [True]
-    nothing_lost = {size: replace(level, lost=-math.inf) for size, level in noisier.items()}
+    nothing_lost = {size: replace(level, cutoff=-math.inf) for size, level in noisier.items()}
     assert marks(counted, everything, nothing_lost) == [False] * 8
 
 

@@ -16,7 +16,7 @@ import fim_private as fim
 from fim_private.counting.source import KnownItemsets, LocalSource
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import found_items
-from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, item_threshold
+from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, Sought, item_threshold
 from fim_private.reading.labels import mixed_vocabulary
 
 BUDGET: dict[str, Any] = {"size": 2, "epsilon": 1.0, "delta": 1e-6}
@@ -43,15 +43,16 @@ def test_each_known_itemset_has_its_support_in_a_release() -> None:
 
 def test_an_item_that_is_not_known_still_needs_the_threshold() -> None:
     """And one that is known needs none, whoever has it."""
-    recipe = Recipe.of(
-        (2,),
-        5,
+    sought = Sought(
+        sizes=(2,),
+        count=5,
         union=False,
         by_user=False,
         epsilon=BUDGET["epsilon"],
         neighbors="add-remove",
         listed=False,
     )
+    recipe = Recipe.of(sought)
     budget = GaussianBudget(BUDGET["epsilon"], "add-remove")
     delta = BUDGET["delta"]
     rows = [("a", "b", "c")] * 4 + [("z", "y")]

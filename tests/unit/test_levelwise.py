@@ -8,7 +8,6 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from itertools import chain, combinations
 from statistics import NormalDist
 from typing import Any
@@ -39,6 +38,7 @@ from fim_private.levelwise.recipe import (
     LARGEST_SIZE,
     GaussianBudget,
     Recipe,
+    Sought,
     closed_sets,
     item_threshold,
     most_of_size,
@@ -58,9 +58,6 @@ RELATIONS = ["replace-one", "add-remove"]
 some_sizes = st.tuples(st.integers(1, LARGEST_SIZE), st.integers(0, 6)).map(
     lambda drawn: tuple(range(drawn[0], min(drawn[0] + drawn[1], LARGEST_SIZE) + 1))
 )
-
-
-RECIPES = {"baskets": partial(Recipe.of, by_user=False), "users": partial(Recipe.of, by_user=True)}
 
 
 @given(
@@ -85,13 +82,16 @@ def test_the_parts_of_a_recipe_are_the_whole(
     neighbors: str,
     listed: bool,
 ) -> None:
-    given: dict[str, Any] = {
-        "union": union,
-        "epsilon": Fraction(epsilon),
-        "neighbors": neighbors,
-        "listed": listed,
-    }
-    recipe = RECIPES[units](sizes, count, **given)
+    sought = Sought(
+        sizes=sizes,
+        count=count,
+        union=union,
+        by_user=units == "users",
+        listed=listed,
+        epsilon=Fraction(epsilon),
+        neighbors=neighbors,
+    )
+    recipe = Recipe.of(sought)
     parts = [recipe.items, *recipe.levels, recipe.first, recipe.histogram, recipe.second]
     assert sum(parts) == 1
     assert all(part > 0 for part in parts)

@@ -20,7 +20,7 @@ from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, PrivacyCost
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.levelwise.recipe import ThresholdRecipe
+from fim_private.levelwise.recipe import Sought, ThresholdRecipe
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
@@ -426,9 +426,16 @@ def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_ste
         [False, True],
     )
     for sizes, epsilon, neighbors, listed in asked:
-        recipe = ThresholdRecipe.of(
-            sizes, by_user=True, epsilon=Fraction(epsilon), neighbors=neighbors, listed=listed
+        sought = Sought(
+            sizes=sizes,
+            count=1,
+            union=True,
+            by_user=True,
+            epsilon=Fraction(epsilon),
+            neighbors=neighbors,
+            listed=listed,
         )
+        recipe = ThresholdRecipe.of(sought)
         parts = [
             recipe.items,
             recipe.item_count,

@@ -15,16 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fim_private.dp.arguments import flag, positive_integer
 from fim_private.dp.cost import Exact, PrivacyCost, at_least, at_most, rounded_down
-from fim_private.dp.parameters import (
-    exact_delta,
-    exact_delta_or_zero,
-    exact_epsilon,
-    exact_neighbors,
-    exact_rho,
-    flag,
-    positive_integer,
-)
+from fim_private.dp.neighbors import exact_neighbors
+from fim_private.dp.parameters import exact_delta, exact_delta_or_zero, exact_epsilon, exact_rho
 from fim_private.errors import ParameterError, shown
 
 

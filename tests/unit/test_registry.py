@@ -20,7 +20,7 @@ from fim_private import mechanisms
 from fim_private.auditing.audit import audit, auditable
 from fim_private.cli.parsing import registry_words
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.parameters import Neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters

@@ -4,6 +4,7 @@ errors.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -28,6 +29,7 @@ from fim_private.options.outputs import (
     PageOption,
     PageOutput,
     PlanFigure,
+    ReleaseFormat,
     ReleaseOutput,
     TextFormat,
     TextOutput,
@@ -304,7 +306,6 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     --user, for each user.
     """
     from fim_private.mining.mine import mine as mine_release
-    from fim_private.mining.mine import queries
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
 
@@ -320,10 +321,9 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         for name, file in (("output", output), ("report", report)):
             if file is not None:
                 raise ParameterError(
-                    f"leave out {parameter(name)}: a dry run prints queries, and releases nothing"
+                    f"leave out {parameter(name)}: a dry run prints a plan, and releases nothing"
                 )
-        with writing.destination(None) as write:
-            write.send("\n\n".join(queries(data, **_given(asked))) + "\n")
+        _show_plan(data, _given(asked), form[0])
         return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
@@ -350,6 +350,33 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         writing.tell_empty(nothing_came_out(release, partial(retyped, context)), output)
         if fail_if_empty:
             raise typer.Exit(NOTHING_CAME_OUT)
+
+
+def _show_plan(data: str, asked: dict[str, Any], form: ReleaseFormat) -> None:
+    """Print what `mine` would do: the plan, and the queries that a database would get."""
+    from fim_private.mining.mine import planned, queries
+    from fim_private.output.plans import render_plan
+    from fim_private.output.screen import Screen
+    from fim_private.run.engines import SQL
+
+    if form not in (ReleaseFormat.TABLE, ReleaseFormat.JSON):
+        raise ParameterError(
+            f"{parameter('format')} must be table or json for a dry run, not {form}"
+        )
+    prepared = planned(data, **asked)
+    statements = queries(data, **asked) if prepared.run.engine.name == SQL else []
+    with writing.destination(None) as write:
+        if form is ReleaseFormat.JSON:
+            plan = prepared.plan.to_dict()
+            if statements:
+                plan["queries"] = statements
+            write.json(json.dumps(plan, ensure_ascii=False))
+        elif statements:  # a script that a database can run: the plan is a comment
+            comment = render_plan(prepared, Screen()).rstrip().splitlines()
+            lines = "\n".join(f"-- {line}".rstrip() for line in comment)
+            write.send("\n\n".join([lines, *statements]) + "\n")
+        else:
+            write.send(render_plan(prepared, writing.screen_for(None)))
 
 
 def _check_report(report: Path | None, title: str | None, output: Path | None) -> None:

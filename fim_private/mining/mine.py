@@ -122,7 +122,7 @@ def mine(
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class Prepared:
     """All that is decided before purchases are read.
 
     Attributes:
@@ -144,7 +144,7 @@ class _Prepared:
 
 def _prepared(
     data: Any, by: Any, segments: Any, max_segments: Any, periods: Any, options: MineOptions
-) -> _Prepared:
+) -> Prepared:
     """Check all options of `mine`, and plan. Lists of items are read, purchases are not."""
     asked = filled("mine", MineOptions, options) | {"periods": periods}
     run = Run(data, asked, segments_of(by, segments, max_segments))
@@ -176,7 +176,7 @@ def _prepared(
     if times is not None and times.each:  # each period is an entry of its own
         spending = replace(spending, entry_cost=plan.cost, entry_zcdp=plan.zcdp)
     stated_zcdp = None if whole.budget.rho is None else zcdp
-    return _Prepared(run, scope, request, plan, spending, stated_zcdp)
+    return Prepared(run, scope, request, plan, spending, stated_zcdp)
 
 
 def planned(
@@ -187,11 +187,11 @@ def planned(
     max_segments: int | None = None,
     periods: Any = None,
     **options: Unpack[MineOptions],
-) -> Plan:
-    """Return the plan that `mine` would carry out: its steps, their noise and their cost.
+) -> Prepared:
+    """Return what `mine` would do: the plan, with its steps, their noise and their cost.
 
     It takes what `mine` takes. Nothing is read but lists of items, nothing is charged, and nothing
-    is released. With segments or periods it is the plan for each of them.
+    is released. With segments or periods the plan is that of each of them.
     """
     options |= {"ledger": None, "dataset": None}
     if options.get("items_are_public"):
@@ -199,7 +199,7 @@ def planned(
             f"leave out {parameter('items_are_public')}: it reads the purchases, and a plan does "
             f"not"
         )
-    return _prepared(data, by, segments, max_segments, periods, options).plan
+    return _prepared(data, by, segments, max_segments, periods, options)
 
 
 def queries(data: Any, *, dialect: str | None = None, **options: Any) -> list[str]:

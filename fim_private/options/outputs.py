@@ -133,8 +133,8 @@ class DryRunOption(TypedDict, total=False):
         bool,
         Option(
             WRITTEN,
-            "With --engine sql: print the queries that would be sent. Nothing is charged, and "
-            "nothing is released.",
+            "Print the plan: each step with its noise and its cost; with --engine sql also the "
+            "queries. No purchases are read, nothing is charged, and nothing is released.",
             default=False,
         ),
     ]

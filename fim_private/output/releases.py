@@ -26,7 +26,7 @@ from fim_private.request.supports import NoiseKind
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
 # The names of noise on supports that is not rounded normal.
-_NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
+NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
 # Writes a request with some parameters changed.
 Spelled = Callable[[Mapping[str, object]], str] | None
 
@@ -219,7 +219,7 @@ def _remarks(release: Release) -> Iterator[str]:
         yield f"The budget was split: {_split(release.shares)}."
     unit = release.privacy_unit
     if release.noise is not None:
-        near, kind = release.noise.half_width, _NOISE.get(release.noise.kind, "rounded normal")
+        near, kind = release.noise.half_width, NOISE.get(release.noise.kind, "rounded normal")
         yield (
             f"Each support is within {near:,} {unit}s of the truth with 95 % probability "
             f"({kind} noise)."

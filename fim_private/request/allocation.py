@@ -106,7 +106,9 @@ def plan_of_given(
             count_share = _NOTHING
         uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
         steps = _steps_by_mu_squared(uses, budget.normal(_NOTHING))
-        plan = Plan(steps, budget, StepComposition.GAUSSIAN, joint_noise=joint_noise, given=given)
+        plan = Plan(
+            steps, budget, StepComposition.GAUSSIAN, joint_noise=joint_noise, most_supports=given
+        )
         plans.append(_with_rho_of_supports(plan))
     return min(plans, key=lambda plan: plan.half_width(given))
 
@@ -127,14 +129,14 @@ def _basic_count(
     noise = SupportNoise.for_budget(budget.epsilon * (1 - count_share), delta, given)
     assert noise.cost is not None
     supports = replace(supports, delta=noise.cost.delta)
-    plan = Plan((supports, *others), budget, StepComposition.BASIC, given=given)
+    plan = Plan((supports, *others), budget, StepComposition.BASIC, most_supports=given)
     return _with_rho_of_supports(plan)
 
 
 def _with_rho_of_supports(plan: Plan) -> Plan:
     """Return a plan for given itemsets with the ρ of its noise, which is known exactly."""
     supports, *others = plan.steps
-    noise = plan.noise(plan.given)
+    noise = plan.noise(plan.most_supports)
     assert noise is not None
     return replace(plan, steps=(replace(supports, noise_rho=noise.rho), *others))
 
@@ -216,6 +218,7 @@ def _by_basic_composition(request: Request, selections: Sequence[PublicParameter
         left_out=LeftOut.NONE if request.target.keep_all else LeftOut.UNCLEAR,
         min_support=request.target.min_support,
         most=request.target.top,
+        most_supports=request.target.most_supports,
     )
 
 
@@ -269,6 +272,7 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
         left_out=LeftOut.NONE if request.target.keep_all else LeftOut.UNCLEAR,
         min_support=request.target.min_support,
         most=request.target.top,
+        most_supports=request.target.most_supports,
     )
 
 
@@ -339,4 +343,5 @@ def _by_gaussian_composition(request: Request) -> Plan:
         left_out=left_out,
         min_support=target.min_support,
         most=target.top,
+        most_supports=target.most_supports,
     )

@@ -14,7 +14,7 @@ from fractions import Fraction
 from fim_private.counting.source import Universe, UnknownUniverse
 from fim_private.dp.accountant import Step, StepComposition, cost_of_steps, zcdp_of_steps
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.top_k import TopK, shortfall
 from fim_private.request.supports import MinSupport, SupportNoise
@@ -123,7 +123,7 @@ class Plan:
         left_out: Which of the itemsets found are not released.
         min_support: The least support; None if the most frequent itemsets are sought.
         most: How many itemsets are looked at for a least support.
-        given: How many itemsets were given to be counted.
+        most_supports: How many supports are released at most.
     """
 
     steps: tuple[Step, ...]
@@ -135,7 +135,7 @@ class Plan:
     left_out: LeftOut = LeftOut.NONE
     min_support: MinSupport | None = None
     most: int | None = None
-    given: int = 0
+    most_supports: int = 0
 
     @property
     def cost(self) -> PrivacyCost:
@@ -168,6 +168,31 @@ class Plan:
         """
         noise = self.noise(count)
         return 0 if noise is None else noise.half_width
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values: what `mine --dry-run --format json` prints."""
+        return {
+            "epsilon": float(self.cost.epsilon),
+            "delta": float(self.cost.delta),
+            "names_delta": float(Exact(self.names_delta)),
+            "composition": str(self.composition),
+            "zcdp": {"rho": float(self.zcdp.rho), "delta": float(self.zcdp.delta)},
+            "steps": [
+                {**step.to_dict(), "half_width": self.half_width_of(step)} for step in self.steps
+            ],
+        }
+
+    def half_width_of(self, step: Step) -> int | None:
+        """Return how far off a number of this step is with 95 % probability, in units.
+
+        Supports are taken to be as many as there can be; with fewer they are nearer. Returns None
+        for a step that releases no number.
+        """
+        if step.purpose == "supports":
+            return self.half_width(max(self.most_supports, 1))
+        if step.purpose == "count":
+            return noise_of(step, 1).half_width
+        return None
 
     @property
     def top_k_runs(self) -> list[TopK]:

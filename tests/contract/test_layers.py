@@ -52,8 +52,7 @@ MAY_IMPORT = {
     "mining": "errors options periods dp reading spark request release run",
     "planning": "errors options display dp spectrum mechanisms levelwise request",
     "output": "errors options whole_files display dp reading mechanisms request release planning "
-    "auditing ledger "
-    "learning",
+    "mining auditing ledger learning",
     "learning": (
         "errors options display dp spectrum reading counting mechanisms selecting request release "
         "run"

@@ -357,14 +357,13 @@ def _show_plan(data: str, asked: dict[str, Any], form: ReleaseFormat) -> None:
     from fim_private.mining.mine import planned, queries
     from fim_private.output.plans import render_plan
     from fim_private.output.screen import Screen
-    from fim_private.run.engines import SQL
 
     if form not in (ReleaseFormat.TABLE, ReleaseFormat.JSON):
         raise ParameterError(
             f"{parameter('format')} must be table or json for a dry run, not {form}"
         )
     prepared = planned(data, **asked)
-    statements = queries(data, **asked) if prepared.run.engine.name == SQL else []
+    statements = queries(data, **asked) if prepared.sends_queries else []
     with writing.destination(None) as write:
         if form is ReleaseFormat.JSON:
             plan = prepared.plan.to_dict()

@@ -141,6 +141,11 @@ class Prepared:
     spending: Spending
     stated_zcdp: ZcdpCost | None
 
+    @property
+    def sends_queries(self) -> bool:
+        """Whether the purchases are counted in a database."""
+        return self.run.engine.name == SQL
+
 
 def _prepared(
     data: Any, by: Any, segments: Any, max_segments: Any, periods: Any, options: MineOptions

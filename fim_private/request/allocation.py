@@ -1,7 +1,7 @@
 """How the budget of a request is split into the steps of a plan.
 
 The steps follow basic composition, or composition in zero-concentrated differential privacy (zCDP)
-if all of them allow it: whichever needs the smaller margin and noise on supports together
+if all of them allow it. The smaller sum of the margin and of the noise on supports decides
 (docs/privacy.md, Theorem 8). Levelwise has normal noise only, which is composed without loss
 (Theorem 13). A budget that is given as ρ is composed in zCDP, or as μ² = 2ρ (Theorem 16).
 """

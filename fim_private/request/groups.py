@@ -80,7 +80,7 @@ class PublicFacts:
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised to whom.
+    """The promise: who is protected, and how well.
 
     Attributes:
         budget: The budget of the whole release.

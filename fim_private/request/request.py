@@ -62,7 +62,7 @@ class Request:
     Attributes:
         target: Which itemsets are sought.
         public: What is known of the data by everybody.
-        promise: What is promised to whom, and the budget.
+        promise: Who is protected, under which relation and budget.
         mechanism: What selects itemsets.
         reason: Why this mechanism, if the choice was left to "auto"; else None.
         supports_share: The share of the budget for noisy supports; None if none are released.

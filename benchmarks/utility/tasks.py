@@ -53,7 +53,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.mining.mine import mine
 from fim_private.request.allocation import checked_plan, plan_of
 from fim_private.request.groups import Promise, PublicFacts, Target
-from fim_private.request.plan import Plan
+from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind
 from fim_private.run import outcome
@@ -245,7 +245,7 @@ def _request(asked: Asked, mechanism: str, count: int) -> Request:
 
 
 def _picks(
-    plan: Plan, levels: Levels, count: int, trials: int, seed: int
+    plan: ReleasePlan, levels: Levels, count: int, trials: int, seed: int
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the supports selected in each trial, and for a single one what is known exactly."""
     [selection] = plan.selections
@@ -290,7 +290,7 @@ def _simulated(
 
 
 def _noise(
-    plan: Plan, released: NDArray[np.int64], count: int, rng: np.random.Generator
+    plan: ReleasePlan, released: NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return the noise of each trial's supports, which depends on how many were released, (trials,
     k).

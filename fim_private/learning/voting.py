@@ -36,7 +36,7 @@ from fim_private.reading.transactions import Transactions
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA
 from fim_private.release.words import NOT_INDEPENDENCE, braces
-from fim_private.request.plan import Plan
+from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import Scope
 from fim_private.request.supports import exact_share
 from fim_private.run.charging import Spending
@@ -539,13 +539,13 @@ class _Election:
         return cls(question, named, blocks, votes, progress, mechanism, neighbors)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> ReleasePlan:
         """The plan of the vote: one choice, whose odds change by e^ε at most."""
         cost = self.mechanism.cost
         budget = PrivacyBudget(Fraction(cost.epsilon), Fraction(cost.delta))
         choice = Choices(1, Fraction(cost.epsilon), bounded_range=True)
         step = Step("vote", (), Fraction(1), cost.epsilon, cost.delta, choices=choice)
-        return Plan((step,), budget, StepComposition.BASIC)
+        return ReleasePlan((step,), budget, StepComposition.BASIC)
 
     @property
     def recorded(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from fim_private.reading.options import segments_of
 from fim_private.release.release import Release, SegmentedRelease
 from fim_private.request.allocation import checked_plan
 from fim_private.request.itemsets import GivenItemsets, KnownFrom, supports_of
-from fim_private.request.plan import Plan
+from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request, recorded_request, request_of
 from fim_private.request.scope import Scope
 from fim_private.run import outcome
@@ -137,7 +137,7 @@ class Prepared:
     run: Run
     scope: Scope
     request: Request
-    plan: Plan
+    plan: ReleasePlan
     spending: Spending
     stated_zcdp: ZcdpCost | None
 
@@ -247,7 +247,7 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     return known, KnownFrom(len(known.itemsets), source)
 
 
-def _release(run: Run, request: Request, plan: Plan, opened: Opened) -> Release:
+def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> Release:
     """Count, select, name, and add noise, in that order; the plan decided all of it beforehand."""
     target, public, least = request.target, request.public, request.target.min_support
     source, scope, randomness = opened.source, opened.scope, run.randomness

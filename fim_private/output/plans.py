@@ -12,7 +12,7 @@ from fim_private.mining.mine import Prepared
 from fim_private.output.releases import NOISE
 from fim_private.output.screen import Grid, Screen
 from fim_private.release import words
-from fim_private.request.plan import Plan, noise_of, step_in_words
+from fim_private.request.plan import ReleasePlan, noise_of, step_in_words
 
 # The steps of levelwise, one by one.
 _NAMES = {
@@ -37,7 +37,7 @@ def render_plan(prepared: Prepared, screen: Screen) -> str:
     )
 
 
-def _row(plan: Plan, step: Step, unit: str) -> tuple[str, ...]:
+def _row(plan: ReleasePlan, step: Step, unit: str) -> tuple[str, ...]:
     half_width = plan.half_width_of(step)
     return (
         _NAMES.get(step.purpose, step_in_words(step)).format(*step.sizes),
@@ -60,7 +60,7 @@ def _spent_in_words(step: Step) -> str:
     return spent
 
 
-def _noise_in_words(plan: Plan, step: Step) -> str:
+def _noise_in_words(plan: ReleasePlan, step: Step) -> str:
     """Return the noise of a step, or the choices that it makes."""
     if step.choices is not None:
         epsilon = least_in_words(step.choices.epsilon)

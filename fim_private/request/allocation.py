@@ -23,7 +23,7 @@ from fim_private.levelwise.levelwise import levelwise
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
-from fim_private.request.plan import LeftOut, Plan, Selection, noise_of
+from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
 from fim_private.request.request import COUNT_SHARE, Request
 from fim_private.request.supports import SupportNoise
 
@@ -36,7 +36,7 @@ _WIDEST = 1 << 56
 _Use = tuple[str, tuple[int, ...], Fraction]
 
 
-def checked_plan(request: Request) -> Plan:
+def checked_plan(request: Request) -> ReleasePlan:
     """Return the plan of a request; ParameterError if supports had noise beyond 64 bits."""
     plan = plan_of(request)
     if plan.half_width(request.target.most_supports) >= _WIDEST:
@@ -48,7 +48,7 @@ def checked_plan(request: Request) -> Plan:
     return plan
 
 
-def plan_of(request: Request, selections: Sequence[PublicParameters] | None = None) -> Plan:
+def plan_of(request: Request, selections: Sequence[PublicParameters] | None = None) -> ReleasePlan:
     """Return the plan of a request.
 
     supports_share and count_share of the budget go to these steps, the rest in equal parts to the
@@ -73,7 +73,7 @@ def plan_of(request: Request, selections: Sequence[PublicParameters] | None = No
     concentrated = _by_zcdp_composition(request, selections)
     most_supports = request.target.top * len(selections)
 
-    def needed(plan: Plan) -> float:
+    def needed(plan: ReleasePlan) -> float:
         return max(run.margin for run in plan.top_k_runs) + plan.half_width(most_supports)
 
     return concentrated if needed(concentrated) < needed(basic) else basic
@@ -86,7 +86,7 @@ def plan_of_given(
     *,
     with_count: bool,
     joint_noise: bool,
-) -> Plan:
+) -> ReleasePlan:
     """Return the plan that counts given itemsets: of those that add up either way the narrower.
 
     Args:
@@ -106,7 +106,7 @@ def plan_of_given(
             count_share = _NOTHING
         uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
         steps = _steps_by_mu_squared(uses, budget.normal(_NOTHING))
-        plan = Plan(
+        plan = ReleasePlan(
             steps, budget, StepComposition.GAUSSIAN, joint_noise=joint_noise, most_supports=given
         )
         plans.append(_with_rho_of_supports(plan))
@@ -120,7 +120,7 @@ def _basic_count(
     count_share: Fraction,
     *,
     joint_noise: bool,
-) -> Plan:
+) -> ReleasePlan:
     """Return the plan that counts given itemsets, and adds up (ε, δ)."""
     assert budget.epsilon is not None
     uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
@@ -129,11 +129,11 @@ def _basic_count(
     noise = SupportNoise.for_budget(budget.epsilon * (1 - count_share), delta, given)
     assert noise.cost is not None
     supports = replace(supports, delta=noise.cost.delta)
-    plan = Plan((supports, *others), budget, StepComposition.BASIC, most_supports=given)
+    plan = ReleasePlan((supports, *others), budget, StepComposition.BASIC, most_supports=given)
     return _with_rho_of_supports(plan)
 
 
-def _with_rho_of_supports(plan: Plan) -> Plan:
+def _with_rho_of_supports(plan: ReleasePlan) -> ReleasePlan:
     """Return a plan for given itemsets with the ρ of its noise, which is known exactly."""
     supports, *others = plan.steps
     noise = plan.noise(plan.most_supports)
@@ -178,7 +178,7 @@ def _uses_of(request: Request, selections: Sequence[PublicParameters] = ()) -> l
     return uses
 
 
-def _by_basic_composition(request: Request, selections: Sequence[PublicParameters]) -> Plan:
+def _by_basic_composition(request: Request, selections: Sequence[PublicParameters]) -> ReleasePlan:
     """Split (ε, δ) by basic composition. δ is spent only where it is needed."""
     epsilon, delta = request.budget.epsilon, request.budget.delta
     assert epsilon is not None
@@ -209,7 +209,7 @@ def _by_basic_composition(request: Request, selections: Sequence[PublicParameter
     for step in others:
         of_supports = step.purpose == "supports"
         spent.append(replace(step, delta=Exact(supports_delta if of_supports else _NOTHING)))
-    return Plan(
+    return ReleasePlan(
         tuple(spent),
         request.budget,
         StepComposition.BASIC,
@@ -236,7 +236,7 @@ def _delta_for_supports(request: Request, count: int) -> Fraction:
     return delta if normal_width < laplace_width else _NOTHING
 
 
-def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters]) -> Plan:
+def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters]) -> ReleasePlan:
     """Split the budget in zCDP (docs/privacy.md, Theorems 8 and 16).
 
     A share of δ is for abstaining, if that needs any; the rest converts ρ into ε.
@@ -262,7 +262,7 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
     chosen = [
         replace(step, choices=_choices_of(run)) for step, run in zip(selecting, runs, strict=True)
     ]
-    return Plan(
+    return ReleasePlan(
         (*chosen, *others),
         budget,
         StepComposition.ZCDP,
@@ -303,7 +303,7 @@ def _selections_of(
     )
 
 
-def _by_gaussian_composition(request: Request) -> Plan:
+def _by_gaussian_composition(request: Request) -> ReleasePlan:
     """Split the budget in Gaussian differential privacy (docs/privacy.md, Theorem 13).
 
     One run of levelwise is for all sizes.
@@ -333,7 +333,7 @@ def _by_gaussian_composition(request: Request) -> Plan:
         left_out = LeftOut.UNCLEAR
     if target.keep_all:
         left_out = LeftOut.NONE
-    return Plan(
+    return ReleasePlan(
         _steps_by_mu_squared([*uses, *_uses_of(request)], run.budget.mu_squared),
         request.budget,
         StepComposition.GAUSSIAN,

@@ -109,7 +109,7 @@ class LeftOut(StrEnum):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReleasePlan:
     """What a release will do with the purchases, in order.
 
     Attributes:

@@ -13,7 +13,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.reading.labels import Item
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import Itemset, subsets_of
-from fim_private.request.plan import LeftOut, Plan, Selection, noise_of
+from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
 from fim_private.request.supports import (
     CONFIDENCE,
     SUPPORT_CONFIDENCE,
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def select(
-    plan: Plan, source: SupportSource, randomness: Randomness, threshold: int | None = None
+    plan: ReleasePlan, source: SupportSource, randomness: Randomness, threshold: int | None = None
 ) -> list[SelectedItemset]:
     """Return the itemsets that the selections of a plan select, in order, with true supports.
 
@@ -91,7 +91,7 @@ def _selected_one_by_one(
 
 
 def unit_count(
-    plan: Plan, source: SupportSource, randomness: Randomness, *, public: bool
+    plan: ReleasePlan, source: SupportSource, randomness: Randomness, *, public: bool
 ) -> UnitCount | None:
     """Return how many units there are: exactly if that is public, else with noise.
 
@@ -109,7 +109,7 @@ def unit_count(
 
 
 def publish(
-    plan: Plan,
+    plan: ReleasePlan,
     selected: Sequence[SelectedItemset],
     randomness: Randomness,
     units: UnitCount | None = None,
@@ -163,7 +163,7 @@ def publish(
 
 
 def _without_supports(
-    plan: Plan,
+    plan: ReleasePlan,
     step: Step | None,
     selected: Sequence[SelectedItemset],
     randomness: Randomness,
@@ -179,7 +179,7 @@ def _without_supports(
 
 
 def _ranked(
-    plan: Plan,
+    plan: ReleasePlan,
     named: Sequence[SelectedItemset],
     estimates: Sequence[Itemset],
     noise: SupportNoise,
@@ -283,7 +283,7 @@ def _are_sure(
 
 
 def _outcome(
-    plan: Plan,
+    plan: ReleasePlan,
     found: Sequence[Itemset],
     estimates: Sequence[Itemset],
     selected: Sequence[SelectedItemset],

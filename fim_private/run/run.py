@@ -25,7 +25,7 @@ from fim_private.options import MAX_WORK
 from fim_private.reading.databases import check_query
 from fim_private.reading.options import Options, Segments, reading_of
 from fim_private.release.release import Release
-from fim_private.request.plan import Plan
+from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import (
     Scope,
     checked_together,
@@ -178,7 +178,7 @@ class Run:
     def release(
         self,
         opened: Opened,
-        plan: Plan,
+        plan: ReleasePlan,
         published: Outcome,
         *,
         mechanism: str,

@@ -29,7 +29,7 @@ from fim_private.levelwise.recipe import item_threshold
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.request.allocation import plan_of
-from fim_private.request.plan import Plan
+from fim_private.request.plan import ReleasePlan
 
 GRID = laws.GRID
 ITEMS = ("a", "b", "c")
@@ -81,7 +81,7 @@ class Ask:
         )
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> ReleasePlan:
         return plan_of(
             request_for(
                 "levelwise",

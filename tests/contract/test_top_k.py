@@ -25,7 +25,7 @@ from fim_private.mechanisms.registry import single
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.allocation import plan_of
-from fim_private.request.plan import Plan
+from fim_private.request.plan import ReleasePlan
 from fim_private.spectrum import SupportSpectrum
 
 ONE = Fraction(1)
@@ -47,7 +47,7 @@ def test_the_unnamed_outcome_ends_the_picks() -> None:
     assert [pick.level for pick in picks] == [500, 400, 0]
 
 
-def planned(mechanism: str, **more: Any) -> Plan:
+def planned(mechanism: str, **more: Any) -> ReleasePlan:
     public = mechanism in ("exponential", "permute-and-flip", "max-of-laplaces")
     universe: Universe = (
         Catalogue(read_transactions([[*range(40)]]).vocabulary) if public else UnknownUniverse()

@@ -104,7 +104,7 @@ class Ask:
         """To how many items a basket is cut."""
         return min(self.max_basket or 3, self.universe if isinstance(self.universe, int) else 3)
 
-    def allocation(self, neighbors: oracles.Neighbors) -> plans.Plan:
+    def allocation(self, neighbors: oracles.Neighbors) -> plans.ReleasePlan:
         return allocated(request_of(by_user=False, **self.options(neighbors)))
 
     def options(self, neighbors: oracles.Neighbors) -> dict[str, Any]:
@@ -254,7 +254,7 @@ GIVEN_RHO = [
 ]
 
 
-def plan_of(allocation: plans.Plan, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
+def plan_of(allocation: plans.ReleasePlan, ask: Ask, neighbors: oracles.Neighbors) -> Plan:
     """What the allocation says, read from its public parameters."""
 
     def picks(mechanism: Any, sizes: tuple[int, ...], count: int, known: bool) -> Picks:

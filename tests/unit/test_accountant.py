@@ -15,7 +15,7 @@ from fim_private.dp.composition import PrivacyBudget, gdp_epsilon, zcdp_epsilon
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.errors import ParameterError
 from fim_private.request.allocation import plan_of, plan_of_given
-from fim_private.request.plan import Plan
+from fim_private.request.plan import ReleasePlan
 
 MILLIONTH = Fraction(1, 10**6)
 BUDGETS: list[dict[str, Any]] = [
@@ -36,7 +36,7 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 
-def certified_epsilon(plan: Plan) -> list[Fraction]:
+def certified_epsilon(plan: ReleasePlan) -> list[Fraction]:
     """Every ε that holds at the δ of the plan, by the steps alone."""
     steps, cost = plan.steps, plan.cost
     spare = (cost.delta - plan.names_delta) / (1 - plan.names_delta)

@@ -46,7 +46,7 @@ from fim_private.levelwise.recipe import (
 )
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.allocation import plan_of
-from fim_private.request.plan import Plan
+from fim_private.request.plan import ReleasePlan
 from fim_private.run.outcome import select
 
 ONE = Fraction(1)
@@ -541,7 +541,7 @@ def test_the_noise_of_all_steps_costs_what_was_allowed(
 # -------------------- supports
 
 
-def planned(**options: Any) -> Plan:
+def planned(**options: Any) -> ReleasePlan:
     asked = {
         "neighbors": "add-remove",
         "sizes": (2,),

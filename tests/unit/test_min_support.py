@@ -25,7 +25,7 @@ from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
-from fim_private.request.plan import Plan, noise_of
+from fim_private.request.plan import ReleasePlan, noise_of
 from fim_private.request.supports import (
     CONFIDENCE,
     UNITS_CONFIDENCE,
@@ -152,9 +152,11 @@ def released(
     return publish(plan_with(budget, least), selected, Randomness.seeded(seed), units).itemsets
 
 
-def plan_with(step: Step, least: MinSupport, *, joint_noise: bool = False) -> Plan:
+def plan_with(step: Step, least: MinSupport, *, joint_noise: bool = False) -> ReleasePlan:
     budget = PrivacyBudget(Fraction(1), Fraction(0))
-    return Plan((step,), budget, StepComposition.BASIC, joint_noise=joint_noise, min_support=least)
+    return ReleasePlan(
+        (step,), budget, StepComposition.BASIC, joint_noise=joint_noise, min_support=least
+    )
 
 
 # Of the noise of so many supports at a time, σ is about 60.

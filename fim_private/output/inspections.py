@@ -11,7 +11,7 @@ from fim_private.display import command_line, in_braces, item_name, printable
 from fim_private.errors import Marked
 from fim_private.options import option_name
 from fim_private.output.screen import Grid, Screen
-from fim_private.planning.plan import usual_list_gain
+from fim_private.planning.forecast import usual_list_gain
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 
 

@@ -12,7 +12,8 @@ from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.options import option_name
 from fim_private.output.screen import Grid, Screen
 from fim_private.planning import plan as planning
-from fim_private.planning.plan import CustomerPlan, Plan, PlannedMechanism, percent
+from fim_private.planning.forecast import NOTES, CustomerPlan
+from fim_private.planning.plan import Plan, PlannedMechanism, percent
 
 if TYPE_CHECKING:
     from fim_private.auditing.audit import AuditReport, Finding
@@ -44,7 +45,7 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     title = Text(plan.title, style="bold")
     if isinstance(plan, CustomerPlan):
         columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
-        notes = [Text(note, style="dim") for note in planning.NOTES]
+        notes = [Text(note, style="dim") for note in NOTES]
         return screen.render([title, Grid(columns, plan.rows, whole=range(3)), *notes])
     planned, not_planned = [], []
     for mechanism in plan.mechanisms:

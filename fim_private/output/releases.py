@@ -15,7 +15,7 @@ from fim_private.learning.voting import Vote
 from fim_private.options import option_name
 from fim_private.output.screen import Grid, Screen
 from fim_private.planning.advice import LARGEST_EPSILON
-from fim_private.planning.plan import list_gain
+from fim_private.planning.forecast import list_gain
 from fim_private.release import words
 from fim_private.release.changes import Changes
 from fim_private.release.release import Release, SegmentedRelease

@@ -1,8 +1,6 @@
-"""Planning: what each mechanism needs in order to succeed, from public parameters alone. No data is
-read here.
+"""Planning, from public parameters alone: what mechanisms need, and what to ask. It reads no data.
 
-plan    A plan: what each mechanism needs, and which to take; of users, what share of the true top
-        is found.
-advice  What to ask instead where too little came out: a line of the planner, by what a request then
-        needs.
+plan      What each mechanism needs to find itemsets, and which to take.
+forecast  What share of the most frequent itemsets of users comes out, and what a list brings.
+advice    What to ask instead if too little came out.
 """

@@ -1,53 +1,48 @@
-"""A plan: what each mechanism needs to find itemsets, and which to take; of users, what share of
-the top is found.
-"""
+"""A plan: what each mechanism needs to find itemsets, and which to take."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from itertools import count, islice, takewhile
-from statistics import NormalDist
 from typing import Any, Unpack, overload
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.display import Table
 from fim_private.dp.arguments import (
     exact_fraction,
-    exact_number,
     flag,
     public_integer,
     whole_number,
 )
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact, least_in_words
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.parameters import exact_delta, exact_delta_or_zero, exact_epsilon
+from fim_private.dp.neighbors import exact_neighbors
+from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon
 from fim_private.errors import Marked, ParameterError, parameter, shown
 from fim_private.levelwise.levelwise import LevelNeeds, Levelwise, LevelwiseThreshold
-from fim_private.levelwise.recipe import GRID, item_threshold
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.needs import Prospects, prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import PlannedUsers, PlanOptions
+from fim_private.planning.forecast import (
+    CustomerPlan,
+    list_gain,
+    of_users,
+    plan_customers,
+    typical_items,
+)
 from fim_private.request.allocation import plan_of
 from fim_private.request.groups import Promise, PublicFacts, Target
-from fim_private.request.plan import Selection
 from fim_private.request.request import (
     Request,
     listed,
     parse_sizes,
-    request_of,
     wants_supports,
 )
 from fim_private.spectrum import candidate_itemsets
@@ -472,488 +467,6 @@ def percent(value: float) -> str:
     return f"{value:,.0f} %"
 
 
-# A plan for users is an estimate from public numbers, no bound. Two things lose an itemset: its
-# items do not go on to the sets, since their weight is too low (a normal distribution function of
-# its logarithm), and others overtake it by noise in the second count. The noise and the threshold
-# are those of the run that `mine` would carry out. How strong items and itemsets are in a shop was
-# measured on seven public data sets, and is interpolated by how many different items a user has
-# bought. Of pairs, at k = 10, 50 and 100 and ε = 1, it was within 11 points of the share measured
-# on all seven. It is rougher for other sizes and fewer than ten itemsets, and with each data set
-# left out in turn it was 16 to 28 points off in the mean, and 45 to 72 for the three of few or
-# coarse items.
-
-# where nothing else is asked: most data sets measured have about as many items
-USUAL_ITEMS, USUAL_TOP = 30.0, 50
-# on how many are listed selections depend by the logarithm alone
-_LISTED_ITEMS, _LARGEST_ITEMS = 10_000, 1_000_000
-_PICKED = frozenset({"exponential", "limited-domain"})
-
-# Fitted to what `mine`, and a model of it, found in the shops whole and in halves of their users:
-# how many different items a mean user has; then, in natural logarithms, the weight of the items of
-# the top 50 pairs, per user ("reach"); the spread of these weights; how they fall with the number
-# wanted; how far apart the top pairs are in support, per user ("hold"); how that falls; and the
-# share of users with the 1st, 10th and 100th item, and pair.
-_SHOPS = (
-    # Dunnhumby's sample of few items, 9,010 users of 217 items; Groceries by member, 3,898; Valued
-    # Shoppers, 9,999
-    (
-        5.4,
-        -4.061,
-        0.714,
-        -0.456,
-        -6.751,
-        0.218,
-        *map(math.log, (0.1128, 0.0648, 0.0206, 0.0085, 0.0039, 0.0020)),
-    ),
-    (
-        8.9,
-        -2.513,
-        0.260,
-        -0.007,
-        -3.805,
-        -0.026,
-        *map(math.log, (0.4582, 0.1855, 0.0154, 0.0552, 0.0308, 0.0118)),
-    ),
-    (
-        25.9,
-        -4.181,
-        0.150,
-        0.120,
-        -4.260,
-        0.214,
-        *map(math.log, (0.3530, 0.1195, 0.0365, 0.0916, 0.0406, 0.0166)),
-    ),
-    # Ta-Feng, 13,858; Online Retail, 4,372; Complete Journey by product type and by product, 2,469
-    (
-        36.4,
-        -4.703,
-        0.339,
-        -0.080,
-        -5.946,
-        0.432,
-        *map(math.log, (0.3247, 0.0776, 0.0312, 0.0363, 0.0206, 0.0073)),
-    ),
-    (
-        61.2,
-        -4.174,
-        0.150,
-        0.017,
-        -5.671,
-        0.183,
-        *map(math.log, (0.2029, 0.1338, 0.0739, 0.0716, 0.0581, 0.0393)),
-    ),
-    (
-        175.9,
-        -2.625,
-        0.234,
-        0.292,
-        -3.476,
-        0.215,
-        *map(math.log, (0.8967, 0.6351, 0.3690, 0.5751, 0.4435, 0.2791)),
-    ),
-    (
-        351.4,
-        -3.610,
-        0.437,
-        0.117,
-        -3.999,
-        0.390,
-        *map(math.log, (0.7250, 0.3860, 0.1608, 0.2394, 0.1673, 0.0757)),
-    ),
-)
-
-
-# Of few different items each has a large share of the users: an average item has at least items /
-# different items, and an average pair its square. On 0/1 tables of 12 to 497 columns (three data
-# sets, 600 and 3,000 users) this, with the true mean number of items, was 15 points off in the
-# mean; 20 without it, and 25 with 30 items for a mean user.
-_PAIR_HOLD = 0.5
-# An itemset is sure in half of the runs where the first leads the last of those asked for by so
-# much: the logarithm of their difference over the noise, times their ratio less 1. Fitted to the
-# same shops, whole and in halves.
-_LEAD_OF_SURE, _SPREAD_OF_SURE = 2.4, 0.8
-_RANKS = 20  # so many ranks stand for all
-
-
-def _shop(items: float, among: int | None = None) -> list[float]:
-    of_shops, *columns = zip(*_SHOPS, strict=True)
-    shop = [float(np.interp(math.log(items), np.log(of_shops), column)) for column in columns]
-    if among is not None:
-        average_share = min(items / among, 1.0)
-        reach, spread, reach_decay, hold, hold_decay, *shares = shop
-        reach = max(reach, math.log(average_share))
-        hold = max(hold, math.log(_PAIR_HOLD * average_share**2))
-        of_items = [max(share, math.log(average_share)) for share in shares[:3]]
-        of_pairs = [max(share, 2 * math.log(average_share)) for share in shares[3:]]
-        return [reach, spread, reach_decay, hold, hold_decay, *of_items, *of_pairs]
-    return shop
-
-
-# What is added to reach, hold and reach_decay: for items, sizes from 1 on together, and sets of
-# three; of larger ones hold is added once more for each item.
-_SHIFTS = {
-    "items": (-0.084, 1.821, 0.366),
-    "together": (-0.038, 1.182, 0.304),
-    "pairs": (0.0, 0.0, 0.0),
-    "larger": (0.226, -0.893, -0.357),
-}
-# Listed items go on from so many σ; powers of noise over hold, of levelwise and of selections; and
-# their scale.
-_LISTED_SIGMAS, _POWER, _PICKS_POWER, _PICKS_SCALE = 2.555, 1.038, 0.95, -0.715
-# Of selections, without and with a list: the logarithm of support over need at which half are
-# found, and its spread.
-_PICKS_HALF = {False: (-0.108, 0.224), True: (-0.769, 0.599)}
-
-
-def typical_items(name: str, items: float, *, least: int) -> float:
-    """Return how many different items a user has bought. Raises ParameterError unless it is `least`
-    to 1,000,000.
-    """
-    number = exact_number(items)
-    if number is not None and least <= number <= _LARGEST_ITEMS:
-        return float(number)
-    what = f"a number of items from {least} to {_LARGEST_ITEMS:,}"
-    raise ParameterError(f"{parameter(name)} must be {what}, not {shown(items)}")
-
-
-def with_list(request: Request, items: int | None = None) -> Request:
-    """Return the same request with a public list of that size, if the mechanism is left to
-    "auto".
-    """
-    target, budget = request.target, request.budget
-    return of_users(
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        rho=budget.rho,
-        neighbors=request.promise.neighbors,
-        by_user=request.promise.by_user,
-        size=target.sizes,
-        top=target.top,
-        union=target.union,
-        keep_all=target.keep_all,
-        mechanism="auto" if request.reason is not None else request.mechanism.name,
-        supports=request.supports_share is not None,
-        supports_share=request.supports_share,
-        catalogue=range(_LISTED_ITEMS if items is None else items),
-    )
-
-
-def of_users(*, by_user: bool = True, supports: bool = True, **options: Any) -> Request:
-    """Return a request, checked: of users and with supports unless asked otherwise."""
-    return request_of(by_user=by_user, supports=supports, **options)
-
-
-def expected_found(
-    request: Request, units: int, items: float, among: int | None = None
-) -> float | None:
-    """Return the share of the true top that is found, in [0, 1], as an estimate: the mean of the
-    sizes asked for.
-
-    items: of a mean user. among: how many different items there are, where that is public. Returns
-    None for mechanisms that "auto" does not choose, and with min_support or max_basket.
-    """
-    target = request.target
-    if target.min_support is not None or request.public.max_basket is not None:
-        return None
-    shares: list[float] = []
-    plan = plan_of(request)
-    shop = _shop(items, among)
-    for selection in plan.selections:
-        if isinstance(selection.run, Levelwise):
-            groups = [selection.sizes]
-            if not target.union:
-                groups = [(size,) for size in selection.sizes]
-            half_width = 0
-            if not target.keep_all:
-                half_width = plan.half_width(target.most_supports)
-            for sizes in groups:
-                shares.append(_found_by_levels(selection.run, sizes, units, shop, half_width))
-        elif isinstance(selection.run, TopK) and request.mechanism.name in _PICKED:
-            shares.append(_found_by_selections(selection, selection.run, request, units, shop))
-        else:
-            return None
-    return sum(shares) / len(shares)
-
-
-def _found_by_levels(
-    run: Levelwise, sizes: tuple[int, ...], users: int, shop: Sequence[float], half_width: int
-) -> float:
-    (reach, spread, reach_decay, hold, hold_decay, *shares), shifts = shop, _shifts(sizes)
-    budget, recipe, units, wanted = (
-        run.budget,
-        run.recipe,
-        math.log(users),
-        math.log(run.count / 50),
-    )
-    variance = budget.variance(recipe.items, 1)
-    need = _LISTED_SIGMAS * math.sqrt(variance)
-    if run.items_delta is not None:
-        need = item_threshold(variance, run.items_delta, recipe.own_items) / GRID
-    weight = units + reach + shifts[0] - (reach_decay + shifts[2]) * wanted
-    noise = math.log(budget.variance(recipe.second, 1)) / 2
-    ahead = _ahead(_POWER * (noise - (units + hold + shifts[1] - hold_decay * wanted)))
-    found = NormalDist().cdf((weight - math.log(need)) / spread) * ahead
-    of_ranks = shares[:3] if sizes[0] == 1 else shares[3:]
-    ranks = np.geomspace(1, run.count, _RANKS)
-    supports = users * np.exp(np.interp(np.log10(ranks), (0, 1, 2), of_ranks))
-    return found * _share_that_comes_out(ranks, supports, noise, half_width)
-
-
-def _share_that_comes_out(
-    ranks: NDArray[np.float64], supports: NDArray[np.float64], log_noise: float, half_width: int
-) -> float:
-    """Return the share of the itemsets found that come out.
-
-    If none is sure to be among those asked for, those whose interval reaches 0 do not.
-    ranks, supports: of the itemsets asked for. log_noise: the logarithm of the deviation of the
-    second count.
-    half_width: of the interval of a support, in units, or 0 if none is left out.
-    """
-    first, last = float(supports[0]), float(supports[-1])
-    if not half_width or first <= last:
-        return 1.0
-    lead = math.log(first - last) - log_noise + math.log(first / last - 1)
-    none_is_sure = NormalDist().cdf((_LEAD_OF_SURE - lead) / _SPREAD_OF_SURE)
-    noise = NormalDist(0, half_width / NormalDist().inv_cdf(0.975))
-    above_zero = [noise.cdf(support - half_width) for support in supports]
-    share_above = float(np.average(above_zero, weights=np.gradient(ranks)))
-    return 1 - none_is_sure * (1 - share_above)
-
-
-def _found_by_selections(
-    selection: Selection,
-    run: TopK,
-    request: Request,
-    users: int,
-    shop: Sequence[float],
-) -> float:
-    _, _, _, hold, hold_decay, *shares = shop
-    sizes, units, listed = selection.sizes, math.log(users), request.public.lists_items
-    need = prospects(run.mechanism, 0.5, selection.candidates if listed else None).support
-    if need is None:
-        return 0.0
-    half, spread = _PICKS_HALF[listed]
-    of_ranks = shares[:3] if sizes[0] == 1 else shares[3:]
-    support = units + float(np.interp(math.log10(run.count), (0, 1, 2), of_ranks))
-    rate = exponential_rate(run.mechanism.epsilon, request.promise.neighbors)
-    noise = _PICKS_SCALE - math.log(rate)
-    ahead = _ahead(
-        _PICKS_POWER
-        * (noise - (units + hold + _shifts(sizes)[1] - hold_decay * math.log(run.count / 50)))
-    )
-    return NormalDist().cdf((support - math.log(need) - half) / spread) * ahead
-
-
-# the share that is not overtaken, from the logarithm of noise over hold
-def _ahead(log: float) -> float:
-    return math.exp(-math.exp(min(log, 50.0)))
-
-
-def _shifts(sizes: tuple[int, ...]) -> tuple[float, float, float]:
-    if sizes[0] == 1:
-        return _SHIFTS["items" if len(sizes) == 1 else "together"]
-    if sizes[-1] == 2:
-        return _SHIFTS["pairs"]
-    reach, hold, decay = _SHIFTS["larger"]
-    return reach, hold * (sizes[0] - 2 or 1), decay
-
-
-# A forecast that is farther from what came out, as a share of what was asked for, is not printed
-# below it.
-_CONTRADICTION = 0.1
-
-
-def list_gain(
-    request: Request,
-    *,
-    units: int | None = None,
-    user_items: float = USUAL_ITEMS,
-    among: int | None = None,
-    came_out: float | None = None,
-) -> Marked | None:
-    """Return what a list of all items would bring users, in a sentence with its parameters marked.
-
-    units: the number of users, if it is public or was released. user_items: the different items of
-    a mean user, >= 1.
-    among: how many different items there are, where that is known. came_out: of a release, the
-    share that came out of the itemsets that were asked for. Returns None with a list, or where all
-    came out and the forecast without a list is lower than that.
-    """
-    if request.public.lists_items:
-        return None
-    listed, without = None, None
-    if units is not None and units >= 1:
-        # A request may not go with a list, or a share of the budget be out of range.
-        with suppress(ParameterError):
-            listed = expected_found(with_list(request, among), units, user_items, among)
-            without = expected_found(request, units, user_items, among)
-    gain = "A public product list finds more"
-    if listed is not None and without is not None:
-        is_contradicted = came_out is not None and abs(came_out - without) > _CONTRADICTION
-        if is_contradicted and came_out == 1:
-            return None
-        if not is_contradicted:
-            gain = _gain_in_words(request, listed, without)
-    return Marked(
-        f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
-    )
-
-
-def _gain_in_words(request: Request, listed: float, without: float) -> str:
-    first, second = (f"{100 * share:.0f} %" for share in (listed, without))
-    if listed <= without or first == second:
-        return "A public product list would hardly change what you find here"
-    what = most_frequent(request.target.top, request.target.sizes, union=request.target.union)
-    return (
-        f"With a list of your products you would find about {first} of the {what}, without it "
-        f"about {second}"
-    )
-
-
-def usual_list_gain(
-    units: int, *, user_items: float = USUAL_ITEMS, among: int | None = None
-) -> Marked | None:
-    """Return what a list would bring users where nothing was asked for yet: the 50 most frequent
-    pairs, by default.
-
-    units, user_items, among: as in `list_gain`.
-    """
-    request = of_users(
-        mechanism="levelwise",
-        top=USUAL_TOP,
-        epsilon=options.EPSILON,
-        delta=options.DELTA,
-        neighbors=options.NEIGHBORS,
-    )
-    return list_gain(request, units=units, user_items=user_items, among=among)
-
-
-def most_frequent(top: int, sizes: Sequence[int], *, union: bool) -> str:
-    """Return which itemsets are asked for, in words: "50 most frequent pairs"."""
-    if len(sizes) > 1:
-        each = "" if union else " of each size"
-        return f"{top:,} most frequent itemsets of {sizes[0]} to {sizes[-1]} items{each}"
-    one, several = {1: ("item", "items"), 2: ("pair", "pairs")}.get(
-        sizes[0], ("itemset", "itemsets")
-    )
-    of_size = f" of {sizes[0]} items" if sizes[0] > 2 else ""
-    return (
-        f"most frequent {one}{of_size}"
-        if top == 1
-        else (f"{top:,} most frequent {several}{of_size}")
-    )
-
-
-NOTES = (
-    "These are estimates from public numbers alone: no data was read.",
-    (
-        "On the shops that they come from they were at most about 10 points off, for the top 10 "
-        "pairs or more."
-    ),
-    (
-        "Take them as a rough guide: on other shops they were often 20 points off, and sometimes "
-        "far "
-        "more."
-    ),
-)
-
-
-@dataclass(frozen=True, repr=False)
-class CustomerPlan:
-    """What share of the true top is found where customers are protected, with noisy supports.
-
-    expected_found: the estimated share that is found, in [0, 1], by neighbour relation and by "no
-    list" or "list".
-    user_items: different items that a user has bought in all, on average. universe_size: of the
-    list, if given.
-    """
-
-    units: int
-    user_items: float
-    top: int
-    sizes: tuple[int, ...]
-    union: bool
-    epsilon: float
-    delta: float
-    universe_size: int | None
-    expected_found: dict[str, dict[str, float]]
-
-    @property
-    def title(self) -> str:
-        """What was asked, in words."""
-        return (
-            f"Expected share of the {most_frequent(self.top, self.sizes, union=self.union)} that "
-            f"is found, "
-            f"among {self.units:,} customers of {self.user_items:g} different items "
-            f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, with supports)"
-        )
-
-    @property
-    def rows(self) -> list[tuple[str, ...]]:
-        """The neighbour relation, and the shares without a list and with one, in words."""
-        found = self.expected_found.items()
-        return [
-            (relation, *(f"{100 * share:.0f} %" for share in shares.values()))
-            for relation, shares in found
-        ]
-
-    def _table(self) -> Table:
-        columns = ("neighbours", "without a product list", "with one")
-        return Table(self.title, columns, self.rows, numbers=frozenset({1, 2}), notes=NOTES)
-
-    def __repr__(self) -> str:
-        return f"Plan: {self._table().text()}"
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: one key per field."""
-        return asdict(self) | {"sizes": list(self.sizes)}
-
-
-def _plan_customers(user_items: float, asked: dict[str, Any]) -> CustomerPlan:
-    usual = {"confidence": options.CONFIDENCE}
-    for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
-        if asked[name] != usual.get(name):
-            raise ParameterError(
-                f"{parameter(name)} has no use with {parameter('user_items')}: leave it out"
-            )
-    units, listed, top = (
-        asked["units"],
-        asked["universe_size"],
-        USUAL_TOP if asked["top"] is None else asked["top"],
-    )
-    if units is None:
-        what = "about how many customers there are"
-        raise ParameterError(f"{parameter('user_items')} needs {parameter('units')}: {what}")
-    exact_delta(asked["delta"])
-    if listed is not None:
-        listed = whole_number("universe_size", listed, least=2, most=10_000_000)
-    wanted = {name: asked[name] for name in ("size", "union", "epsilon", "delta")}
-    found: dict[str, dict[str, float]] = {}
-    for relation in (Neighbors.ADD_REMOVE.value, Neighbors.REPLACE_ONE.value):
-        request = of_users(neighbors=relation, top=top, **wanted)
-        items = typical_items("user_items", user_items, least=request.target.sizes[-1])
-        units = public_integer("units", units)
-        requests = {"no list": request, "list": with_list(request, listed)}
-        shares = {name: expected_found(one, units, items, listed) for name, one in requests.items()}
-        found[relation] = {
-            name: round(share, 4) for name, share in shares.items() if share is not None
-        }
-    budget = float(Exact(asked["epsilon"])), float(Exact(asked["delta"]))
-    return CustomerPlan(
-        units,
-        items,
-        request.target.top,
-        request.target.sizes,
-        request.target.union,
-        *budget,
-        listed,
-        found,
-    )
-
-
 @overload
 def plan(*, user_items: None = None, **asked: Unpack[PlanOptions]) -> Plan: ...
 
@@ -999,7 +512,7 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
         exact_neighbors(asked["neighbors"]).value,
     )
     if user_items is not None:
-        return _plan_customers(user_items, asked)
+        return plan_customers(user_items, asked)
     sizes, delta = parse_sizes(asked["size"]), exact_delta_or_zero(asked["delta"])
     union = flag("union", asked["union"])
     if top is None:

@@ -27,7 +27,8 @@ from fim_private.output.inspections import render_inspection
 from fim_private.output.mechanisms import render_plan
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
-from fim_private.planning.plan import list_gain, of_users, plan, usual_list_gain
+from fim_private.planning.forecast import list_gain, of_users, usual_list_gain
+from fim_private.planning.plan import plan
 from fim_private.release.page import page
 
 PRODUCTS = pd.DataFrame(

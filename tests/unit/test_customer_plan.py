@@ -21,7 +21,7 @@ from fim_private.counting import itemset_spectrum, list_itemsets
 from fim_private.errors import ParameterError
 from fim_private.output.mechanisms import render_plan
 from fim_private.output.screen import Screen
-from fim_private.planning.plan import CustomerPlan
+from fim_private.planning.forecast import CustomerPlan
 from fim_private.reading.transactions import Transactions
 
 RELATIONS = ("add-remove", "replace-one")

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+# Plain values by name, as JSON has them.
+JsonObject = dict[str, Any]
+
 # What JSON leaves as it is, and a terminal acts on: DEL, C1 controls, and marks that turn the
 # direction of text.
 _UNSEEN = re.compile("[\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]")

@@ -40,7 +40,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     ParameterError for what does not go together, and DataError for a list that cannot be read.
     Warns of a release that was not private.
     """
-    asked, catalogue = run.asked, run.asked["catalogue"]
+    asked, catalogue = run.values, run.values["catalogue"]
     names = ("catalogue_item", "catalogue_label", "catalogue_query")
     named = {name: asked[name] for name in names if asked[name] is not None}
     if flag("items_are_public", asked["items_are_public"]):

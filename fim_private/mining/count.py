@@ -23,7 +23,6 @@ from fim_private.request.groups import Promise
 from fim_private.request.itemsets import supports_of
 from fim_private.run import outcome
 from fim_private.run.charging import Spending
-from fim_private.run.outcome import Outcome, estimated, released
 from fim_private.run.run import Run
 
 
@@ -90,10 +89,15 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
     with run.charged(spending, scope) as ((opened,), charged):
         source = opened.source
         units = outcome.unit_count(plan, source, run.randomness, public=promise.units_are_public)
-        noisy, units = released(
-            supports_of(given, source), noise, run.randomness, units, source.units
+        measurement = outcome.measured(
+            given.itemsets,
+            supports_of(given, source),
+            noise,
+            run.randomness,
+            units,
+            source.units,
         )
-    published = Outcome(tuple(estimated(given.itemsets, noisy, noise, units)), noise, units)
+    published = outcome.Outcome(tuple(measurement.estimates()), noise, measurement.units)
     release = run.release(
         opened, plan, published, mechanism=GIVEN, sizes=given.sizes, neighbors=neighbors
     )

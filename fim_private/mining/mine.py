@@ -232,7 +232,7 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     """Return the itemsets that are known, None where an earlier release has none, and where they
     come from.
     """
-    given = run.asked["known"]
+    given = run.values["known"]
     release = earlier_release(given)
     if release is not None:
         warn_of_seed(run, release, "known")
@@ -240,7 +240,7 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
         given = list(
             dict.fromkeys(itemset for segment in releases for itemset in itemsets_of(segment))
         )
-    source = file_name(run.asked["known"])
+    source = file_name(run.values["known"])
     if release is not None and not given:
         return None, KnownFrom(0, source)
     known = given_itemsets(given, name="known", fold_case=run.choices.fold_case)

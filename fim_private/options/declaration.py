@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Any, TypeVar, get_args
 
+# The options of a call, by name: each value has the type that its declaration says.
+OptionValues = dict[str, Any]
+
 # Headings under which help shows options.
 ASKED = "What to release"
 BUDGET = "Privacy"
@@ -99,7 +102,7 @@ def refuse_unknown(function: str, names: Iterable[str]) -> None:
         raise TypeError(message)
 
 
-def filled(function: str, kind: type, given: Mapping[str, object]) -> dict[str, Any]:
+def filled(function: str, kind: type, given: Mapping[str, object]) -> OptionValues:
     """Return all options of a function of the library: those given, and the defaults of the others.
 
     Raises TypeError for options that it does not have.

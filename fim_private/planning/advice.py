@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count, product
@@ -28,6 +28,9 @@ from fim_private.request.allocation import plan_of
 from fim_private.request.choice import AUTO
 from fim_private.request.plan import LeftOut, Selection
 from fim_private.request.request import Request, usual_top
+
+# Parameters of `mine` that are to differ, by name.
+Changes = dict[str, Any]
 
 # How many items units have is private. These are guesses, on which levelwise alone depends.
 _ITEMS_OF_BASKET, _ITEMS_OF_USER = 8.0, 30.0
@@ -88,7 +91,7 @@ class Advice:
 
     Attributes:
         changes: The parameters of `mine` that differ.
-        asked: What was asked for.
+        request: What was asked for.
         changed: What is to be asked for instead.
         units: How many units there are, if that is public.
         came_out: How many itemsets came out.
@@ -97,8 +100,8 @@ class Advice:
         likely: Whether an itemset will probably come out.
     """
 
-    changes: Mapping[str, Any]
-    asked: Request
+    changes: Changes
+    request: Request
     changed: Request
     units: int | None
     came_out: int
@@ -127,7 +130,7 @@ class Advice:
 
     @property
     def _unit(self) -> str:
-        return "user" if self.asked.promise.by_user else "basket"
+        return "user" if self.request.promise.by_user else "basket"
 
     def _takes(self) -> str:
         """Return the support that an itemset then needs, in a sentence."""
@@ -139,7 +142,7 @@ class Advice:
         about = "about " if self.changed.mechanism.composed else ""
         have = f"{self._unit}s have" if self.need > 1 else f"{self._unit} has"
         subject, compared = "An itemset", ""
-        if self.changed.target.sizes == (1,) and self.asked.target.sizes != (1,):
+        if self.changed.target.sizes == (1,) and self.request.target.sizes != (1,):
             subject = "An item"
         elif self.before is not None:
             compared = f", not {self.before:,}"
@@ -160,16 +163,17 @@ class Advice:
     def _gives_up(self) -> str:
         """Return what the changed request gives less of, and promises less, in sentences."""
         less = []
-        if self.changed.target.sizes != self.asked.target.sizes:
+        if self.changed.target.sizes != self.request.target.sizes:
             less.append("single items only")
         top = self.changed.target.top
-        if top != self.asked.target.top:
-            less.append("one itemset" if top == 1 else f"{top:,} itemsets")
-        if self.changed.supports_share is None and self.asked.supports_share is not None:
+        if top != self.request.target.top:
+            itemsets = "one itemset" if top == 1 else f"{top:,} itemsets"
+            less.append(itemsets)
+        if self.changed.supports_share is None and self.request.supports_share is not None:
             less.append("no supports")
         gives = f" It gives less: {', '.join(less)}." if less else ""
         factor = rounded_up(self.changed.budget.loss, 3)
-        earlier = rounded_up(self.asked.budget.loss, 3)
+        earlier = rounded_up(self.request.budget.loss, 3)
         if factor != earlier:
             return f"It promises less: a factor of e^{factor}, not e^{earlier}.{gives}"
         return f"It promises as much.{gives}"
@@ -197,10 +201,10 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         return None
     before = needed_support(request)
 
-    def price(changes: Mapping[str, Any]) -> float:
+    def price(changes: Changes) -> float:
         return _price(request, changes)
 
-    def attempt(changes: Mapping[str, Any]) -> Advice | None:
+    def attempt(changes: Changes) -> Advice | None:
         """Return the changed request as advice, or None if it is not valid or needs no less."""
         changed = _with(request, changes)
         if changed is None:
@@ -214,7 +218,7 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         likely = need <= _enough(changed, request, units, before, came_out / total)
         return Advice(changes, request, changed, units, came_out, before, need, likely)
 
-    def is_likely(changes: Mapping[str, Any]) -> bool:
+    def is_likely(changes: Changes) -> bool:
         attempted = attempt(changes)
         return attempted is not None and attempted.likely
 
@@ -223,24 +227,31 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
     for changes in sorted(_changes(request, came_out, before), key=price):
         if best is not None and price(changes) >= price(best.changes):
             break
-        budgets = _budgets(request)
+        attempts = [{**changes, **budget} for budget in _budgets(request)]
         if not changes:
-            budgets = budgets[1:]  # without any change it is the same request
-        if not budgets:
+            attempts = attempts[1:]  # without any change it is the same request
+        if not attempts:
             continue
-        attempts = [{**changes, **budget} for budget in budgets]
         attempted = attempt(attempts[-1])
         if attempted is not None and attempted.likely:
             # The least budget that would probably do: with a larger one an itemset needs no more.
             least = bisect_left(attempts, True, hi=len(attempts) - 1, key=is_likely)
             attempted = attempt(attempts[least])
-        if attempted is None:
-            continue
-        if attempted.likely and (best is None or price(attempted.changes) < price(best.changes)):
-            best = attempted
-        if nearest is None or attempted.need < nearest.need:
+            best = _cheaper(best, attempted, price)
+        if attempted is not None and (nearest is None or attempted.need < nearest.need):
             nearest = attempted
     return _best_of(best, nearest, units, came_out)
+
+
+def _cheaper(
+    best: Advice | None, attempted: Advice | None, price: Callable[[Changes], float]
+) -> Advice | None:
+    """Return the cheaper of two, if the second one is likely to do."""
+    if attempted is None or not attempted.likely:
+        return best
+    if best is None or price(attempted.changes) < price(best.changes):
+        return attempted
+    return best
 
 
 def _best_of(
@@ -256,7 +267,7 @@ def _best_of(
     return nearest
 
 
-def _price(request: Request, changes: Mapping[str, Any]) -> float:
+def _price(request: Request, changes: Changes) -> float:
     """Return what changes of a request give up, in doublings of ε."""
     price = _CHANGE * len(changes)
     if "size" in changes:
@@ -270,7 +281,7 @@ def _price(request: Request, changes: Mapping[str, Any]) -> float:
     return price + _FEWER * math.log10(top / changes.get("top", top))
 
 
-def _changed_budget(request: Request, changes: Mapping[str, Any]) -> PrivacyBudget:
+def _changed_budget(request: Request, changes: Changes) -> PrivacyBudget:
     """Return the budget of a request with changes of epsilon or rho."""
     budget = request.budget
     return replace(
@@ -280,7 +291,7 @@ def _changed_budget(request: Request, changes: Mapping[str, Any]) -> PrivacyBudg
     )
 
 
-def _budgets(request: Request) -> list[dict[str, Any]]:
+def _budgets(request: Request) -> list[Changes]:
     """Return changes of the budget, ascending: none, then 1, 2 and 5 of each power of ten.
 
     The last is the largest ε that is advised.
@@ -288,7 +299,7 @@ def _budgets(request: Request) -> list[dict[str, Any]]:
     budget = request.budget
     name, current = ("epsilon", budget.epsilon) if budget.rho is None else ("rho", budget.rho)
     assert current is not None
-    budgets: list[dict[str, Any]] = [{}]
+    budgets: list[Changes] = [{}]
     if budget.loss >= LARGEST_EPSILON:
         return budgets
     powers = (Fraction(10) ** exponent for exponent in count(math.floor(math.log10(current))))
@@ -329,7 +340,7 @@ def _enough(
     return min(limits, default=math.inf)
 
 
-def _changes(request: Request, came_out: int, before: int | None) -> Iterator[dict[str, Any]]:
+def _changes(request: Request, came_out: int, before: int | None) -> Iterator[Changes]:
     """Yield all changes of a request except its budget. If something came out, none gives less."""
     target = request.target
     mechanisms = _other_mechanisms(request, came_out, before)
@@ -349,10 +360,10 @@ def _changes(request: Request, came_out: int, before: int | None) -> Iterator[di
         yield changes | _follow_from(changes, request)
 
 
-def _follow_from(changes: Mapping[str, Any], request: Request) -> dict[str, Any]:
+def _follow_from(changes: Changes, request: Request) -> Changes:
     """Return the changes of a request that others make necessary."""
     target, has_supports = request.target, request.supports_share is not None
-    following: dict[str, Any] = {}
+    following: Changes = {}
     if "size" in changes and target.union:
         following["union"] = False
     drops_supports = changes.get("supports") is False
@@ -377,7 +388,7 @@ def _other_mechanisms(request: Request, came_out: int, before: int | None) -> li
     return [AUTO]
 
 
-def _with(request: Request, changes: Mapping[str, Any]) -> Request | None:
+def _with(request: Request, changes: Changes) -> Request | None:
     """Return the request with changes, or None if these do not go together."""
     target = replace(request.target, top=changes.get("top", request.target.top))
     if "size" in changes:

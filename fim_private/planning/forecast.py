@@ -14,17 +14,17 @@ turn it was 16 to 28 points off in the mean, and 45 to 72 for the three of few o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
-from fim_private.display import Table
+from fim_private.display import JsonObject, Table
 from fim_private.dp.arguments import exact_number, public_integer, whole_number
 from fim_private.dp.cost import Exact, least_in_words
 from fim_private.dp.neighbors import Neighbors
@@ -35,6 +35,8 @@ from fim_private.levelwise.recipe import GRID, item_threshold
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.needs import prospects
 from fim_private.mechanisms.top_k import TopK
+from fim_private.options.declaration import OptionValues
+from fim_private.options.requests import RequestOptions
 from fim_private.request.allocation import plan_of
 from fim_private.request.plan import Selection
 from fim_private.request.request import Request, request_of
@@ -157,7 +159,8 @@ _SHIFTS = {
 def _shifts(sizes: Sequence[int]) -> tuple[float, float, float]:
     """Return what is added to reach, hold and reach_decay for itemsets of these sizes."""
     if sizes[0] == 1:
-        return _SHIFTS["items" if len(sizes) == 1 else "together"]
+        kind = "items" if len(sizes) == 1 else "together"
+        return _SHIFTS[kind]
     if sizes[-1] == 2:
         return _SHIFTS["pairs"]
     reach, hold, reach_decay = _SHIFTS["larger"]
@@ -179,11 +182,13 @@ def typical_items(name: str, items: float, *, least: int) -> float:
     number = exact_number(items)
     if number is not None and least <= number <= _LARGEST_ITEMS:
         return float(number)
-    what = f"a number of items from {least} to {_LARGEST_ITEMS:,}"
-    raise ParameterError(f"{parameter(name)} must be {what}, not {shown(items)}")
+    raise ParameterError(
+        f"{parameter(name)} must be a number of items from {least} to {_LARGEST_ITEMS:,}, not "
+        f"{shown(items)}"
+    )
 
 
-def with_list(request: Request, items: int | None = None) -> Request:
+def with_list(request: Request, items: int = _LISTED_ITEMS) -> Request:
     """Return the same request with a public list of that size, if the mechanism is left to
     "auto".
     """
@@ -201,13 +206,14 @@ def with_list(request: Request, items: int | None = None) -> Request:
         mechanism="auto" if request.reason is not None else request.mechanism.name,
         supports=request.supports_share is not None,
         supports_share=request.supports_share,
-        catalogue=range(_LISTED_ITEMS if items is None else items),
+        catalogue=range(items),
     )
 
 
-def of_users(*, by_user: bool = True, supports: bool = True, **options: Any) -> Request:
+def of_users(*, by_user: bool = True, **options: Unpack[RequestOptions]) -> Request:
     """Return a request, checked: of users and with supports unless asked otherwise."""
-    return request_of(by_user=by_user, supports=supports, **options)
+    options.setdefault("supports", True)
+    return request_of(by_user=by_user, **options)
 
 
 def expected_found(
@@ -261,10 +267,12 @@ def _found_by_levels(
     items_go_on = NormalDist().cdf((weight - math.log(need)) / shop.spread)
     log_noise = math.log(budget.variance(recipe.second, 1)) / 2
     log_hold = log_users + shop.hold - shop.hold_decay * log_top
-    found = items_go_on * _not_overtaken(_POWER * (log_noise - log_hold))
+    share_found = items_go_on * _not_overtaken(_POWER * (log_noise - log_hold))
     ranks = np.geomspace(1, run.count, _RANKS)
     log_shares = np.interp(np.log10(ranks), (0, 1, 2), shop.top_shares(sizes))
-    return found * _share_that_comes_out(ranks, users * np.exp(log_shares), log_noise, half_width)
+    return share_found * _share_that_comes_out(
+        ranks, users * np.exp(log_shares), log_noise, half_width
+    )
 
 
 def _share_that_comes_out(
@@ -364,7 +372,9 @@ def _with_and_without_list(
     """Return the shares that are found with a list and without; None if either is not known."""
     # A request may not go with a list, or a share of the budget be out of range.
     with suppress(ParameterError):
-        listed = expected_found(with_list(request, among), units, user_items, among)
+        listed = expected_found(
+            with_list(request, among or _LISTED_ITEMS), units, user_items, among
+        )
         without = expected_found(request, units, user_items, among)
         if listed is not None and without is not None:
             return listed, without
@@ -375,9 +385,10 @@ def _gain_in_words(request: Request, listed: float, without: float) -> str:
     first, second = (f"{100 * share:.0f} %" for share in (listed, without))
     if listed <= without or first == second:
         return "A public product list would hardly change what you find here"
-    what = most_frequent(request.target.top, request.target.sizes, union=request.target.union)
+    target = request.target
+    top = most_frequent(target.top, target.sizes, union=target.union)
     return (
-        f"With a list of your products you would find about {first} of the {what}, without it "
+        f"With a list of your products you would find about {first} of the {top}, without it "
         f"about {second}"
     )
 
@@ -474,41 +485,41 @@ class CustomerPlan:
     def _repr_html_(self) -> str:
         return self._table().html()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values: one key per field."""
         return asdict(self) | {"sizes": list(self.sizes)}
 
 
-def plan_customers(user_items: float, asked: Mapping[str, Any]) -> CustomerPlan:
-    """Return the forecast for users. asked: all options of `plan`."""
+def plan_customers(user_items: float, values: OptionValues) -> CustomerPlan:
+    """Return the forecast for users. values: all options of `plan`."""
     usual = {"confidence": options.CONFIDENCE}
     for name in ("max_basket", "max_baskets", "max_rank", "typical_basket", "confidence"):
-        if asked[name] != usual.get(name):
+        if values[name] != usual.get(name):
             raise ParameterError(
                 f"{parameter(name)} has no use with {parameter('user_items')}: leave it out"
             )
-    if asked["units"] is None:
+    if values["units"] is None:
         raise ParameterError(
             f"{parameter('user_items')} needs {parameter('units')}: about how many customers "
             f"there are"
         )
-    exact_delta(asked["delta"])
-    universe_size = asked["universe_size"]
+    exact_delta(values["delta"])
+    universe_size = values["universe_size"]
     if universe_size is not None:
         universe_size = whole_number("universe_size", universe_size, least=2, most=10_000_000)
     expected: dict[str, dict[str, float]] = {}
     for relation in (Neighbors.ADD_REMOVE, Neighbors.REPLACE_ONE):
         request = of_users(
             neighbors=relation.value,
-            top=USUAL_TOP if asked["top"] is None else asked["top"],
-            size=asked["size"],
-            union=asked["union"],
-            epsilon=asked["epsilon"],
-            delta=asked["delta"],
+            top=USUAL_TOP if values["top"] is None else values["top"],
+            size=values["size"],
+            union=values["union"],
+            epsilon=values["epsilon"],
+            delta=values["delta"],
         )
         items = typical_items("user_items", user_items, least=request.target.sizes[-1])
-        units = public_integer("units", asked["units"])
-        requests = {"no list": request, "list": with_list(request, universe_size)}
+        units = public_integer("units", values["units"])
+        requests = {"no list": request, "list": with_list(request, universe_size or _LISTED_ITEMS)}
         shares = {
             name: expected_found(one_request, units, items, universe_size)
             for name, one_request in requests.items()
@@ -522,8 +533,8 @@ def plan_customers(user_items: float, asked: Mapping[str, Any]) -> CustomerPlan:
         top=request.target.top,
         sizes=request.target.sizes,
         union=request.target.union,
-        epsilon=float(Exact(asked["epsilon"])),
-        delta=float(Exact(asked["delta"])),
+        epsilon=float(Exact(values["epsilon"])),
+        delta=float(Exact(values["delta"])),
         universe_size=universe_size,
         expected_found=expected,
     )

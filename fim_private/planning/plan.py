@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import count, islice, takewhile
+from itertools import islice
 from typing import Any, Unpack, overload
 
 from fim_private import options
-from fim_private.display import Table
+from fim_private.display import JsonObject, Table
 from fim_private.dp.arguments import (
     exact_fraction,
     flag,
@@ -28,7 +28,7 @@ from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.needs import Prospects, prospects
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap, UniverseNeed
 from fim_private.mechanisms.top_k import TopK
-from fim_private.options.declaration import filled, takes
+from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.planning.forecast import (
     CustomerPlan,
@@ -86,7 +86,7 @@ class PlannedMechanism:
     needs: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values, one key per field."""
         return asdict(self) | {"needs": list(self.needs), "missing": list(self.missing)}
 
@@ -143,11 +143,12 @@ class Plan:
         """Return the figures of a mechanism by its name, or of the one recommended for so many
         itemsets.
         """
-        return (
-            self.best(key)
-            if isinstance(key, int)
-            else {one.name: one for one in reversed(self.mechanisms)}[key]
-        )
+        if isinstance(key, int):
+            return self.best(key)
+        for mechanism in self.mechanisms:
+            if mechanism.name == key:
+                return mechanism
+        raise KeyError(key)
 
     def best(self, top: int) -> PlannedMechanism:
         """Return the figures of the one recommended for that many, one of `tops`: of those that can
@@ -157,14 +158,17 @@ class Plan:
         the order.
         """
 
-        def price(one: PlannedMechanism) -> tuple[bool, bool, float, int]:
-            figures = [one.required_support, one.required_margin]
-            if top == 1 and one.step is None:
-                figures.append(one.required_margin_tied)
-            most = max(math.inf if figure is None else figure for figure in figures)
-            return bool(one.missing), one.feasible is False, most, len(one.needs)
+        def price(mechanism: PlannedMechanism) -> tuple[bool, bool, float, int]:
+            figures = [mechanism.required_support, mechanism.required_margin]
+            if top == 1 and mechanism.step is None:
+                figures.append(mechanism.required_margin_tied)
+            most = math.inf
+            if None not in figures:
+                most = max(figure for figure in figures if figure is not None)
+            is_short = mechanism.feasible is False
+            return bool(mechanism.missing), is_short, most, len(mechanism.needs)
 
-        return min((one for one in self.mechanisms if one.top == top), key=price)
+        return min((planned for planned in self.mechanisms if planned.top == top), key=price)
 
     @cached_property
     def reason(self) -> str:
@@ -177,13 +181,14 @@ class Plan:
     @property
     def title(self) -> str:
         """What was asked, in words."""
-        what = "an itemset" if self.tops == (1,) else "one of many itemsets"
-        among = "" if self.units is None else f" among {of_units(self.units)}"
-        baskets = (
-            "" if self.typical_basket is None else (f", baskets of {self.typical_basket:g} items")
-        )
+        itemset = "an itemset" if self.tops == (1,) else "one of many itemsets"
+        among, baskets = "", ""
+        if self.units is not None:
+            among = f" among {of_units(self.units)}"
+        if self.typical_basket is not None:
+            baskets = f", baskets of {self.typical_basket:g} items"
         return (
-            f"What it takes to find {what} of {self.size}{among} with "
+            f"What it takes to find {itemset} of {self.size}{among} with "
             f"{percent(100 * self.confidence)} probability "
             f"(ε = {least_in_words(self.epsilon)}, δ = {least_in_words(self.delta)}, "
             f"{self.neighbors}{baskets})"
@@ -196,13 +201,17 @@ class Plan:
         """
         if self.universe_size is not None or self.typical_basket is None or not self.delta:
             return None
-        names = ("size", "epsilon", "delta", "neighbors", "union", "supports")
-        asked = of_users(
+        request = of_users(
             mechanism="levelwise",
             top=self.tops[-1],
-            **{name: getattr(self, name) for name in names},
+            size=self.size,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighbors=self.neighbors,
+            union=self.union,
+            supports=self.supports,
         )
-        return list_gain(asked, units=self.units, user_items=self.typical_basket)
+        return list_gain(request, units=self.units, user_items=self.typical_basket)
 
     def _table(self) -> Table:
         """Of one itemset all mechanisms, the recommended one first; of many the one recommended for
@@ -212,20 +221,24 @@ class Plan:
         if self.tops == (1,):
             rows = sorted(
                 self.mechanisms,
-                key=lambda one: (one.name != self.recommended, one.required_support is None),
+                key=lambda row: (row.name != self.recommended, row.required_support is None),
             )
         columns = {
-            "top": [f"{one.top:,}" if self.tops != (1,) else "" for one in rows],
-            "mechanism": [one.name for one in rows],
-            "support needed": [or_dash(one.required_support) for one in rows],
-            "margin needed": [or_dash(one.required_margin) for one in rows],
-            "lacks": [", ".join(one.missing) for one in rows],
+            "mechanism": [row.name for row in rows],
+            "support needed": [or_dash(row.required_support) for row in rows],
+            "margin needed": [or_dash(row.required_margin) for row in rows],
+            "lacks": [", ".join(row.missing) for row in rows],
         }
+        if self.tops != (1,):
+            columns = {"top": [f"{row.top:,}" for row in rows], **columns}
         filled = {name: cells for name, cells in columns.items() if any(cells)}
         numbers = frozenset(
             place for place, name in enumerate(filled) if name not in ("mechanism", "lacks")
         )
-        notes = [self.reason, *([] if self.list_gain is None else [str(self.list_gain)])]
+        notes = [self.reason]
+        gain = self.list_gain
+        if gain is not None:
+            notes.append(str(gain))
         return Table(
             self.title,
             [*filled],
@@ -241,20 +254,13 @@ class Plan:
     def _repr_html_(self) -> str:
         return self._table().html()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: one key per parameter, mechanisms (a list of dictionaries),
-        recommended and reason.
-        """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        values |= {"recommended": self.recommended, "reason": self.reason}
-        lists = {
-            name: list(values[name])
-            for name in ("top", "recommended")
-            if isinstance(values[name], tuple)
-        }
-        return (
-            values | lists | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
-        )
+    def to_dict(self) -> JsonObject:
+        """Return plain values: one key per parameter, the mechanisms, recommended and reason."""
+        values = asdict(self) | {"recommended": self.recommended, "reason": self.reason}
+        for name in ("top", "recommended"):
+            if isinstance(values[name], tuple):
+                values[name] = list(values[name])
+        return values | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
 
     def to_pandas(self) -> Any:
         """Return a pandas.DataFrame, one row per top and mechanism, columns as in
@@ -386,14 +392,9 @@ class Plan:
         spec = registry.spec_named(best.name)
         if best.feasible is False:
             changes = [f"at least {support} units, all of them with the itemset"]
-            doubled = (self.epsilon * 2**times for times in count(1))
-            advised = takewhile(lambda epsilon: epsilon <= _LARGEST_ADVISED, doubled)
-            enough = (
-                each for each in advised if replace(self, epsilon=each)._planned(spec, 1).feasible
-            )
-            changes += [
-                f"a larger epsilon: {least_in_words(each)} would do" for each in islice(enough, 1)
-            ]
+            enough = self._epsilon_enough(spec)
+            if enough is not None:
+                changes.append(f"a larger epsilon: {least_in_words(enough)} would do")
             return (
                 f"No mechanism will do: {of_units(self.units)} are too few to find anything with "
                 f"{chance} probability. "
@@ -403,37 +404,46 @@ class Plan:
         needed = of_units(best.required_support)
         if best.required_share is not None:
             needed = f"{support} of {of_units(self.units)} ({percent(best.required_share)})"
-        found = (
+        reason = (
             f"{best.name}: {spec.description}. An itemset of {self.size} is found with "
-            f"{chance} probability "
+            f"{chance} probability once {needed} have it"
         )
-        found += f"once {needed} have it"
         if best.required_margin is not None:
-            found += f" and it leads the others by {best.required_margin:,}"
+            reason += f" and it leads the others by {best.required_margin:,}"
         if best.required_margin_tied is None and best.step is None:
-            found += ". If several lead together, none is found"
-        return f"{found}."
+            reason += ". If several lead together, none is found"
+        return f"{reason}."
+
+    def _epsilon_enough(self, spec: MechanismSpec) -> float | None:
+        """Return the least doubling of ε with which a mechanism will do, if it may be advised."""
+        epsilon = 2 * self.epsilon
+        while epsilon <= _LARGEST_ADVISED:
+            if replace(self, epsilon=epsilon)._planned(spec, 1).feasible:
+                return epsilon
+            epsilon *= 2
+        return None
 
     def _reasons(self, best: Sequence[PlannedMechanism]) -> Iterator[str]:
         chance = percent(100 * self.confidence)
-        for name in dict.fromkeys(one.name for one in best):
-            own = [one for one in best if one.name == name]
-            tops = _enumerated([f"{one.top:,}" for one in own])
-            if any(one.required_support is None for one in own):
+        for name in dict.fromkeys(planned.name for planned in best):
+            same = [planned for planned in best if planned.name == name]
+            tops = _enumerated([f"{planned.top:,}" for planned in same])
+            if any(planned.required_support is None for planned in same):
                 yield (
                     f"For the top {tops} no mechanism succeeds with {chance} probability: ask "
                     f"for less confidence."
                 )
                 continue
-            supports = [f"{one.required_support:,}" for one in own]
+            supports = [f"{planned.required_support:,}" for planned in same]
             needed = _enumerated(supports) if len({*supports}) > 1 else supports[0]
             yield (
                 f"For the top {tops} take {name}: {registry.spec_named(name).description}. "
                 f"An itemset is found with {chance} probability once {needed} units have it."
             )
-            if few := [f"{one.top:,}" for one in own if one.feasible is False]:
+            too_few = [f"{planned.top:,}" for planned in same if planned.feasible is False]
+            if too_few:
                 yield (
-                    f"But {of_units(self.units)} are too few for the top {_enumerated(few)}: "
+                    f"But {of_units(self.units)} are too few for the top {_enumerated(too_few)}: "
                     f"no mechanism will do."
                 )
 
@@ -503,62 +513,71 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     >>> found.recommended, found.best(1).required_support
     ('limited-domain', 25)
     """
-    asked = filled("plan", PlanOptions, asked)
-    if asked["epsilon"] is None:
-        asked["epsilon"] = options.EPSILON
-    top, basket, relation = (
-        asked["top"],
-        asked["typical_basket"],
-        exact_neighbors(asked["neighbors"]).value,
-    )
+    values = filled("plan", PlanOptions, asked)
+    if values["epsilon"] is None:
+        values["epsilon"] = options.EPSILON
+    neighbors = exact_neighbors(values["neighbors"]).value
     if user_items is not None:
-        return plan_customers(user_items, asked)
-    sizes, delta = parse_sizes(asked["size"]), exact_delta_or_zero(asked["delta"])
-    union = flag("union", asked["union"])
-    if top is None:
-        top = (
-            options.PLANNED_TOPS
-            if union or asked["supports"] or basket is not None or len(sizes) > 1
-            else 1
-        )
-    wanted = [*islice(listed(top), _MOST_TOPS + 1)]
-    tops = tuple(sorted({whole_number("top", each, least=1, most=_LARGEST_TOP) for each in wanted}))
-    if not tops:
-        raise ParameterError(f"{parameter('top')} must hold at least one number")
-    if len(wanted) > _MOST_TOPS:
-        raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
-    supports = flag("supports", wants_supports(asked["supports"], max(tops)))
-    found = Plan(
-        size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
-        top=tops if isinstance(top, Iterable) else tops[0],
-        union=union,
-        supports=supports,
-        typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
-        epsilon=float(Exact(exact_epsilon(asked["epsilon"]))),
-        delta=float(Exact(delta)),
-        neighbors=relation,
-        confidence=float(exact_fraction("confidence", asked["confidence"])),
-        **_public(asked, sizes[-1]),
-    )
-    give = f"{parameter('universe_size')}, how many it has"
-    registry.check_delta(delta, None, listed=found.universe_size is not None, give=give)
+        return plan_customers(user_items, values)
+    sizes, delta = parse_sizes(values["size"]), exact_delta_or_zero(values["delta"])
+    union = flag("union", values["union"])
     if union and len(sizes) == 1:
         raise ParameterError(
             f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
         )
-    assert found.mechanisms  # raises for what cannot be planned
-    return found
+    basket = values["typical_basket"]
+    top = values["top"]
+    if top is None:
+        seeks_many = union or values["supports"] or basket is not None or len(sizes) > 1
+        top = options.PLANNED_TOPS if seeks_many else 1
+    tops = _tops(top)
+    planned = Plan(
+        size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
+        top=tops if isinstance(top, Iterable) else tops[0],
+        union=union,
+        supports=flag("supports", wants_supports(values["supports"], max(tops))),
+        typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
+        epsilon=float(Exact(exact_epsilon(values["epsilon"]))),
+        delta=float(Exact(delta)),
+        neighbors=neighbors,
+        confidence=float(exact_fraction("confidence", values["confidence"])),
+        units=_number("units", values),
+        universe_size=_number("universe_size", values),
+        max_basket=_number("max_basket", values),
+        max_baskets=_number("max_baskets", values),
+        max_rank=_number("max_rank", values),
+    )
+    _check_public(planned, sizes[-1])
+    how_to_list = f"{parameter('universe_size')}, how many it has"
+    has_list = planned.universe_size is not None
+    registry.check_delta(delta, None, listed=has_list, give=how_to_list)
+    assert planned.mechanisms  # raises for what cannot be planned
+    return planned
 
 
-def _public(asked: dict[str, Any], size: int) -> dict[str, int | None]:
-    names = ("units", "universe_size", "max_basket", "max_baskets", "max_rank")
-    public = {
-        name: None if asked[name] is None else public_integer(name, asked[name]) for name in names
-    }
-    _, items, most, baskets, rank = public.values()
-    if rank is not None and rank > _LARGEST_RANK:
+def _tops(top: object) -> tuple[int, ...]:
+    """Return the numbers of itemsets that are planned for, ascending."""
+    numbers = [*islice(listed(top), _MOST_TOPS + 1)]
+    tops = {whole_number("top", number, least=1, most=_LARGEST_TOP) for number in numbers}
+    if not tops:
+        raise ParameterError(f"{parameter('top')} must hold at least one number")
+    if len(numbers) > _MOST_TOPS:
+        raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
+    return tuple(sorted(tops))
+
+
+def _number(name: str, values: OptionValues) -> int | None:
+    """Return a public number of those that were given; None if it was not."""
+    value = values[name]
+    return None if value is None else public_integer(name, value)
+
+
+def _check_public(planned: Plan, size: int) -> None:
+    """Raise ParameterError for public numbers that do not go together. size: the largest."""
+    most = planned.max_basket
+    if planned.max_rank is not None and planned.max_rank > _LARGEST_RANK:
         raise ParameterError(f"{parameter('max_rank')} must be at most 1e30 to be planned for")
-    if baskets is not None and most is None:
+    if planned.max_baskets is not None and most is None:
         raise ParameterError(
             f"{parameter('max_baskets')} goes with {parameter('max_basket')}: how many baskets "
             f"of a unit count at most"
@@ -567,17 +586,20 @@ def _public(asked: dict[str, Any], size: int) -> dict[str, int | None]:
         raise ParameterError(
             f"{parameter('max_basket')} must be at least the size {shown(size)}, not {shown(most)}"
         )
-    for number in (items, most):
+    for number in (planned.universe_size, most):
         if number is not None:
             candidate_itemsets(number, size, "universe_size")
-    return public
 
 
-def plan_grid(epsilons: Sequence[float], **parameters: Any) -> tuple[Plan, ...]:
+def plan_grid(epsilons: Sequence[float], **parameters: Unpack[PlanOptions]) -> tuple[Plan, ...]:
     """Return one plan for each of one or more epsilons, in order."""
     if not len(epsilons):
         raise ParameterError(f"{parameter('epsilons')} must hold at least one")
-    return tuple(plan(epsilon=epsilon, **parameters) for epsilon in epsilons)
+    plans = []
+    for epsilon in epsilons:
+        parameters["epsilon"] = epsilon
+        plans.append(plan(**parameters))
+    return tuple(plans)
 
 
 def run_needs(

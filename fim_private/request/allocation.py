@@ -40,12 +40,16 @@ def checked_plan(request: Request) -> ReleasePlan:
     """Return the plan of a request; ParameterError if supports had noise beyond 64 bits."""
     plan = plan_of(request)
     if plan.half_width(request.target.most_supports) >= _WIDEST:
-        budget = parameter("epsilon" if request.budget.rho is None else "rho")
         raise ParameterError(
             f"{parameter('supports_share')} leaves next to nothing for supports; raise it, or "
-            f"{budget}"
+            f"{_budget_name(request.budget)}"
         )
     return plan
+
+
+def _budget_name(budget: PrivacyBudget) -> str:
+    name = "epsilon" if budget.rho is None else "rho"
+    return parameter(name)
 
 
 def plan_of(request: Request, selections: Sequence[PublicParameters] | None = None) -> ReleasePlan:
@@ -82,7 +86,7 @@ def plan_of(request: Request, selections: Sequence[PublicParameters] | None = No
 def plan_of_given(
     budget: PrivacyBudget,
     sizes: tuple[int, ...],
-    given: int,
+    number: int,
     *,
     with_count: bool,
     joint_noise: bool,
@@ -92,14 +96,14 @@ def plan_of_given(
     Args:
         budget: The budget of the whole plan.
         sizes: The sizes of the itemsets.
-        given: How many itemsets there are, >= 1.
+        number: How many itemsets there are, >= 1.
         with_count: Whether the number of units is a step of its own.
         joint_noise: Whether normal noise gives the number of units with the supports.
     """
     count_share = COUNT_SHARE if with_count else _NOTHING
     plans = []
     if budget.epsilon is not None:
-        plans.append(_basic_count(budget, sizes, given, count_share, joint_noise=joint_noise))
+        plans.append(_basic_count(budget, sizes, number, count_share, joint_noise=joint_noise))
     has_use_for_normal = with_count or joint_noise
     if budget.epsilon is None or (budget.delta and has_use_for_normal):
         if joint_noise:
@@ -107,16 +111,16 @@ def plan_of_given(
         uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
         steps = _steps_by_mu_squared(uses, budget.normal(_NOTHING))
         plan = ReleasePlan(
-            steps, budget, StepComposition.GAUSSIAN, joint_noise=joint_noise, most_supports=given
+            steps, budget, StepComposition.GAUSSIAN, joint_noise=joint_noise, most_supports=number
         )
         plans.append(_with_rho_of_supports(plan))
-    return min(plans, key=lambda plan: plan.half_width(given))
+    return min(plans, key=lambda plan: plan.half_width(number))
 
 
 def _basic_count(
     budget: PrivacyBudget,
     sizes: tuple[int, ...],
-    given: int,
+    number: int,
     count_share: Fraction,
     *,
     joint_noise: bool,
@@ -124,21 +128,21 @@ def _basic_count(
     """Return the plan that counts given itemsets, and adds up (ε, δ)."""
     assert budget.epsilon is not None
     uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
-    supports, *others = _steps_by_epsilon(uses, budget.epsilon)
+    supports, *count = _steps_by_epsilon(uses, budget.epsilon)
     delta = None if joint_noise else budget.delta or None
-    noise = SupportNoise.for_budget(budget.epsilon * (1 - count_share), delta, given)
+    noise = SupportNoise.for_budget(budget.epsilon * (1 - count_share), delta, number)
     assert noise.cost is not None
     supports = replace(supports, delta=noise.cost.delta)
-    plan = ReleasePlan((supports, *others), budget, StepComposition.BASIC, most_supports=given)
+    plan = ReleasePlan((supports, *count), budget, StepComposition.BASIC, most_supports=number)
     return _with_rho_of_supports(plan)
 
 
 def _with_rho_of_supports(plan: ReleasePlan) -> ReleasePlan:
     """Return a plan for given itemsets with the ρ of its noise, which is known exactly."""
-    supports, *others = plan.steps
+    supports, *count = plan.steps
     noise = plan.noise(plan.most_supports)
     assert noise is not None
-    return replace(plan, steps=(replace(supports, noise_rho=noise.rho), *others))
+    return replace(plan, steps=(replace(supports, noise_rho=noise.rho), *count))
 
 
 def _steps_by_epsilon(uses: Sequence[_Use], epsilon: Fraction) -> tuple[Step, ...]:
@@ -188,7 +192,7 @@ def _by_basic_composition(request: Request, selections: Sequence[PublicParameter
         request = request.without_count_step()
     steps = _steps_by_epsilon(_uses_of(request, selections), epsilon)
     delta_each = (delta - supports_delta) / len(selections)
-    selecting, others = steps[: len(selections)], steps[len(selections) :]
+    selecting, counting = steps[: len(selections)], steps[len(selections) :]
     runs = [
         TopK.by_basic_composition(
             partial(registry.build, request.mechanism, public=public),
@@ -198,17 +202,13 @@ def _by_basic_composition(request: Request, selections: Sequence[PublicParameter
         )
         for public, step in zip(selections, selecting, strict=True)
     ]
-    spent = [
-        replace(
-            step,
-            delta=Exact(delta_each if run.mechanism.cost.delta else _NOTHING),
-            choices=_choices_of(run),
-        )
-        for step, run in zip(selecting, runs, strict=True)
-    ]
-    for step in others:
-        of_supports = step.purpose == "supports"
-        spent.append(replace(step, delta=Exact(supports_delta if of_supports else _NOTHING)))
+    spent = []
+    for step, run in zip(selecting, runs, strict=True):
+        delta_spent = delta_each if run.mechanism.cost.delta else _NOTHING
+        spent.append(replace(step, delta=Exact(delta_spent), choices=_choices_of(run)))
+    for step in counting:
+        delta_spent = supports_delta if step.purpose == "supports" else _NOTHING
+        spent.append(replace(step, delta=Exact(delta_spent)))
     return ReleasePlan(
         tuple(spent),
         request.budget,
@@ -248,7 +248,7 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
     whole = registry.build(request.mechanism, budget.loss, budget.delta, selections[0])
     names_delta = budget.naming(_NAMES_SHARE) if whole.cost.delta else _NOTHING
     steps = _steps_by_rho(_uses_of(request, selections), budget.concentrated(names_delta))
-    selecting, others = steps[: len(selections)], steps[len(selections) :]
+    selecting, counting = steps[: len(selections)], steps[len(selections) :]
     _check_rho_of_choices(selecting[0], selections, budget)
     runs = [
         TopK.by_zcdp_composition(
@@ -263,7 +263,7 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
         replace(step, choices=_choices_of(run)) for step, run in zip(selecting, runs, strict=True)
     ]
     return ReleasePlan(
-        (*chosen, *others),
+        (*chosen, *counting),
         budget,
         StepComposition.ZCDP,
         _selections_of(request, selections, runs),
@@ -283,9 +283,9 @@ def _check_rho_of_choices(
     least_epsilon = Fraction(repr(EPSILON_RANGE[0]))
     most = max(public.top for public in selections)
     if 2 * (step.rho or 0) / most < least_epsilon**2:
-        name = parameter("epsilon" if budget.rho is None else "rho")
         raise ParameterError(
-            f"{name} leaves next to nothing for each itemset; raise it, or ask for fewer"
+            f"{_budget_name(budget)} leaves next to nothing for each itemset; raise it, or ask for "
+            f"fewer"
         )
 
 

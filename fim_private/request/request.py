@@ -28,7 +28,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
-from fim_private.options.declaration import filled
+from fim_private.options.declaration import OptionValues, filled
 from fim_private.options.requests import RequestOptions
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.reading.purchases import read_catalogue
@@ -239,30 +239,30 @@ def request_of(
         where: The condition that chooses rows.
         **options: As of `mine`.
     """
-    asked = filled("request_of", RequestOptions, options)
+    values = filled("request_of", RequestOptions, options)
     scope = scope or Scope()
-    target = _target_of(asked)
+    target = _target_of(values)
     promise = Promise(
         PrivacyBudget.of(
-            asked["epsilon"], asked["delta"], asked["rho"], otherwise=defaults.EPSILON
+            values["epsilon"], values["delta"], values["rho"], otherwise=defaults.EPSILON
         ),
-        exact_neighbors(asked["neighbors"]),
+        exact_neighbors(values["neighbors"]),
         by_user,
         scope.chooses_units(where),
     )
     public = PublicFacts(
-        _universe(asked["catalogue"], asked["universe_size"], scope),
-        _cap("max_rank", asked["max_rank"]),
-        _cap("max_basket", asked["max_basket"]),
-        _cap("max_baskets", asked["max_baskets"]),
+        _universe(values["catalogue"], values["universe_size"], scope),
+        _cap("max_rank", values["max_rank"]),
+        _cap("max_basket", values["max_basket"]),
+        _cap("max_baskets", values["max_baskets"]),
     )
     spec, reason = _mechanism_of(
-        asked["mechanism"], target, public, promise, has_known=asked["known"] is not None
+        values["mechanism"], target, public, promise, has_known=values["known"] is not None
     )
     _check_caps(spec, public, scope, by_user=by_user)
-    if asked["known"] is not None:
-        target = replace(target, known=_known(asked["known"], spec, public, scope, target))
-    if asked["top"] is None:
+    if values["known"] is not None:
+        target = replace(target, known=_known(values["known"], spec, public, scope, target))
+    if values["top"] is None:
         has_threshold = target.min_support is not None
         target = replace(target, top=usual_top(spec, has_threshold=has_threshold))
     if target.min_support is not None:
@@ -270,22 +270,22 @@ def request_of(
         needs_count = target.count or target.min_support.share is not None
         target = replace(target, union=len(target.sizes) > 1, count=needs_count)
     request = Request(target, public, promise, spec, reason)
-    return _with_shares(request, _releases_supports(asked, target), asked["supports_share"])
+    return _with_shares(request, _releases_supports(values, target), values["supports_share"])
 
 
-def _target_of(asked: dict[str, Any]) -> Target:
-    """Return which itemsets are sought. asked: all options of a request.
+def _target_of(values: OptionValues) -> Target:
+    """Return which itemsets are sought. values: all options of a request.
 
     `top` is the usual one unless it is given, and `known` is None: both need the mechanism.
     """
-    sizes = parse_sizes(asked["size"])
+    sizes = parse_sizes(values["size"])
     for name in ("rules", "min_support"):
-        if asked["supports"] is False and asked[name]:
+        if values["supports"] is False and values[name]:
             raise ParameterError(
                 f"{parameter(name)} needs {parameter('supports')}: do not leave them out"
             )
-    union, keep_all = flag("union", asked["union"]), flag("keep_all", asked["keep_all"])
-    count, rules = flag("count", asked["count"]), flag("rules", asked["rules"])
+    union, keep_all = flag("union", values["union"]), flag("keep_all", values["keep_all"])
+    count, rules = flag("count", values["count"]), flag("rules", values["rules"])
     if rules and sizes[-1] == 1:
         raise ParameterError(
             f"{parameter('rules')} needs itemsets of two items or more: raise {parameter('size')}"
@@ -294,18 +294,18 @@ def _target_of(asked: dict[str, Any]) -> Target:
         raise ParameterError(
             f"{parameter('union')} goes with several sizes: whether all of them are ranked together"
         )
-    least = None if asked["min_support"] is None else MinSupport.of(asked["min_support"])
+    least = None if values["min_support"] is None else MinSupport.of(values["min_support"])
     top = defaults.TOP
-    if asked["top"] is not None:
-        top = whole_number("top", asked["top"], least=1, most=_LARGEST_TOP)
+    if values["top"] is not None:
+        top = whole_number("top", values["top"], least=1, most=_LARGEST_TOP)
     return Target(sizes, top, union, least, rules=rules, keep_all=keep_all, count=count or rules)
 
 
-def _releases_supports(asked: dict[str, Any], target: Target) -> bool:
+def _releases_supports(values: OptionValues, target: Target) -> bool:
     """Return whether supports are released."""
-    has_known = asked["known"] is not None
-    wanted = wants_supports(asked["supports"], asked["top"], known=has_known)
-    return flag("supports", wanted) or target.rules or target.min_support is not None
+    has_known = values["known"] is not None
+    supports = wants_supports(values["supports"], values["top"], known=has_known)
+    return flag("supports", supports) or target.rules or target.min_support is not None
 
 
 def wants_supports(supports: bool | None, top: object, *, known: bool = False) -> bool:
@@ -330,12 +330,11 @@ def _mechanism_of(
 ) -> tuple[MechanismSpec, str | None]:
     """Return the mechanism, and why it was chosen if the choice was left to "auto"."""
     is_automatic = isinstance(mechanism, str) and mechanism == AUTO
-    named = None if is_automatic else registry.spec_named(mechanism, AUTO)
-    registry.check_delta(
-        promise.budget.delta, None if named is None else named.name, listed=public.lists_items
-    )
-    if named is not None:
-        return named, None
+    if not is_automatic:
+        spec = registry.spec_named(mechanism, AUTO)
+        registry.check_delta(promise.budget.delta, spec.name, listed=public.lists_items)
+        return spec, None
+    registry.check_delta(promise.budget.delta, None, listed=public.lists_items)
     choice = automatic_choice(target, public, promise, has_known=has_known)
     return registry.spec_named(choice.name), choice.reason
 
@@ -400,8 +399,9 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     if len(sizes) > _MOST_SIZES:
         raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
-        is_short = max(sizes, default=0) < 10**9
-        raise _no_sizes(str(list(sizes)) if is_short else "so large")
+        if max(sizes, default=0) >= 10**9:
+            raise _no_sizes("so large")
+        raise _no_sizes(str(list(sizes)))
     return sizes
 
 
@@ -418,10 +418,10 @@ def _range_in(text: str) -> range:
     return range(first, last + 1)
 
 
-def _no_sizes(given: str) -> ParameterError:
+def _no_sizes(size: str) -> ParameterError:
     return ParameterError(
         f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not "
-        f"{given}"
+        f"{size}"
     )
 
 
@@ -438,36 +438,42 @@ def _cap(name: str, value: int | None) -> int | None:
 
 def _check_caps(spec: MechanismSpec, public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another."""
+    if public.max_rank is not None:
+        _check_max_rank(spec, public)
+    specs = registry.MECHANISMS.values()
+    cap, baskets_cap = parameter("max_basket"), parameter("max_baskets")
+    if public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
+        users = [known.name for known in specs if known.basket_cap is not BasketCap.NONE]
+        raise ParameterError(f"leave out {cap}: only {' and '.join(users)} use it")
     if public.max_baskets is not None and scope.unites:
         raise ParameterError(
-            f"leave out {parameter('max_baskets')}: with {parameter('together')} {USER} all of a "
-            f"user's baskets are one; or give {parameter('together')} {BASKET}"
+            f"leave out {baskets_cap}: with {parameter('together')} {USER} all of a user's baskets "
+            f"are one; or give {parameter('together')} {BASKET}"
         )
     counts_baskets = by_user and not scope.unites
-    specs = registry.MECHANISMS.values()
-    rank, basket, baskets = map(parameter, ("max_rank", "max_basket", "max_baskets"))
-    if public.max_rank is not None and spec.rank_cap is RankCap.NONE:
-        names = ", ".join(other.name for other in specs if other.rank_cap is not RankCap.NONE)
-        raise ParameterError(f"leave out {rank}: only {names} use it")
-    if public.max_rank is not None and spec.rank_cap is RankCap.SEARCH and public.lists_items:
-        raise ParameterError(f"leave out {rank}: with a catalogue {spec.name} searches all of it")
-    if public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        names = " and ".join(
-            other.name for other in specs if other.basket_cap is not BasketCap.NONE
-        )
-        raise ParameterError(f"leave out {basket}: only {names} use it")
     if public.max_baskets is not None and (public.max_basket is None or not counts_baskets):
         raise ParameterError(
-            f"{baskets} goes with {basket} and {parameter('user')}: how many baskets of a user "
+            f"{baskets_cap} goes with {cap} and {parameter('user')}: how many baskets of a user "
             f"count at most"
         )
     if public.max_basket is not None and counts_baskets and public.max_baskets is None:
         raise ParameterError(
-            f"{baskets} is needed with {basket} to protect users: how many of their baskets count"
+            f"{baskets_cap} is needed with {cap} to protect users: how many of their baskets count"
         )
 
 
-def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Universe:
+def _check_max_rank(spec: MechanismSpec, public: PublicFacts) -> None:
+    """Raise ParameterError if the mechanism has no use for a cap on ranks."""
+    cap = parameter("max_rank")
+    if spec.rank_cap is RankCap.NONE:
+        specs = registry.MECHANISMS.values()
+        users = [known.name for known in specs if known.rank_cap is not RankCap.NONE]
+        raise ParameterError(f"leave out {cap}: only {', '.join(users)} use it")
+    if spec.rank_cap is RankCap.SEARCH and public.lists_items:
+        raise ParameterError(f"leave out {cap}: with a catalogue {spec.name} searches all of it")
+
+
+def _universe(catalogue: object, universe_size: int | None, scope: Scope) -> Universe:
     """Return the public universe, without the items that are left out."""
     if catalogue is None:
         if universe_size is None:
@@ -477,8 +483,9 @@ def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Univer
         raise ParameterError(
             f"give a catalogue or {parameter('universe_size')}, not both: a catalogue has its size"
         )
-    vocabulary = catalogue
-    if not isinstance(catalogue, Vocabulary):
+    if isinstance(catalogue, Vocabulary):
+        vocabulary = catalogue
+    else:
         vocabulary = read_catalogue(catalogue, fold_case=scope.fold_case)
     excluded = scope.excluded
     if excluded is not None:
@@ -489,7 +496,7 @@ def _universe(catalogue: Any, universe_size: int | None, scope: Scope) -> Univer
 
 
 def _known(
-    given: GivenItemsets, spec: MechanismSpec, public: PublicFacts, scope: Scope, target: Target
+    itemsets: GivenItemsets, spec: MechanismSpec, public: PublicFacts, scope: Scope, target: Target
 ) -> KnownItemsets:
     """Return the known itemsets that can be counted.
 
@@ -504,10 +511,11 @@ def _known(
         raise ParameterError(
             f"{parameter('known')} goes with {parameter('mechanism')} levelwise, not {spec.name}"
         )
-    code_of, vocabulary = _codes_that_count(given.vocabulary, public.universe, scope)
-    itemsets = [itemset for itemset in given.codes if all(code_of[item] >= 0 for item in itemset)]
+    code_of, vocabulary = _codes_that_count(itemsets.vocabulary, public.universe, scope)
     counted: dict[tuple[int, ...], None] = {}
-    for itemset in itemsets:
+    for itemset in itemsets.codes:
+        if any(code_of[item] < 0 for item in itemset):
+            continue
         if len(itemset) <= target.sizes[-1]:
             counted[itemset] = None
         else:  # of larger ones the items are known
@@ -539,24 +547,15 @@ def recorded_request(request: Request, scope: Scope) -> dict[str, object]:
 
     The relation, ε and δ are recorded with the charge itself.
     """
-    target, public = request.target, request.public
-    universe, least = public.universe, target.min_support
-    catalogue = None
-    # How many items the data has is no public choice.
-    if isinstance(universe, Catalogue) and not scope.items_are_public:
-        catalogue = len(universe.items)
-    sizes = target.sizes
-    recorded = {
+    target, public, universe = request.target, request.public, request.public.universe
+    sizes, least = target.sizes, target.min_support
+    recorded: dict[str, object] = {
         "size": sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
         "top": target.top,
         "union": target.union,
-        "min_support": None if least is None else least.count or least.share,
-        "known": None if target.known is None else len(target.known.itemsets),
         "rules": target.rules,
         "keep_all": target.keep_all,
         "count": target.count,
-        "catalogue": catalogue,
-        "universe_size": universe.count if isinstance(universe, SizedUniverse) else None,
         "max_rank": public.max_rank,
         "max_basket": public.max_basket,
         "max_baskets": public.max_baskets,
@@ -565,8 +564,16 @@ def recorded_request(request: Request, scope: Scope) -> dict[str, object]:
         "count_share": request.count_share,
         "rho": request.budget.rho,
     }
-    return {
-        name: at_least(value) if isinstance(value, Fraction) else value
-        for name, value in recorded.items()
-        if value
-    }
+    if least is not None:
+        recorded["min_support"] = least.count or least.share
+    if target.known is not None:
+        recorded["known"] = len(target.known.itemsets)
+    if isinstance(universe, SizedUniverse):
+        recorded["universe_size"] = universe.count
+    # How many items the data has is no public choice.
+    if isinstance(universe, Catalogue) and not scope.items_are_public:
+        recorded["catalogue"] = len(universe.items)
+    for name, value in recorded.items():
+        if isinstance(value, Fraction):
+            recorded[name] = at_least(value)
+    return {name: value for name, value in recorded.items() if value}

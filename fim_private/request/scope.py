@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from fim_private.display import item_name, printable
 from fim_private.dp.charge import Span
 from fim_private.errors import ParameterError, parameter, shown
+from fim_private.options.declaration import OptionValues
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
 from fim_private.reading.options import Options
@@ -141,20 +142,28 @@ class Scope:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; what was not asked for has no key."""
-        is_of_segments = self.segment is not None or self.max_segments > 1
+        catalogue, known_from, max_segments, together = None, None, None, None
+        if self.catalogue is not None:
+            catalogue = self.catalogue.to_dict()
+        if self.known_from is not None:
+            known_from = self.known_from.to_dict()
+        if self.segment is not None or self.max_segments > 1:
+            max_segments = self.max_segments
+        if self.unites:
+            together = self.together
         values = {
             "basket": [*self.basket],
             "item": [*self.item],
             "split": self.split,
             "fold_case": self.fold_case,
-            "catalogue": None if self.catalogue is None else self.catalogue.to_dict(),
-            "known_from": None if self.known_from is None else self.known_from.to_dict(),
+            "catalogue": catalogue,
+            "known_from": known_from,
             "exclude": [*self.exclude],
             "min_basket": self.min_basket,
-            "together": self.together if self.unites else None,
+            "together": together,
             "by": self.by,
             "segment": self.segment,
-            "max_segments": self.max_segments if is_of_segments else None,
+            "max_segments": max_segments,
             "query": self.query,
             "time": self.time,
             "time_format": self.time_format,
@@ -316,8 +325,8 @@ def read_by(data: object, reading: Options) -> ReadBy:
     return ReadBy(where, reading.from_query, reading.fold_case, time_format)
 
 
-def counts_users(data: object, asked: Mapping[str, Any]) -> bool:
-    """Tell from public choices whether the units will be users. asked: all options of a call."""
+def counts_users(data: object, values: OptionValues) -> bool:
+    """Tell from public choices whether the units will be users. values: all options of a call."""
     if isinstance(data, Transactions):
         return data.by_user
-    return reads_users(data, asked["user"], asked["input_format"], asked["basket"])
+    return reads_users(data, values["user"], values["input_format"], values["basket"])

@@ -105,6 +105,102 @@ def unit_count(
     return UnitCount.noisy(source.units, noise_of(step, 1), randomness)
 
 
+# -------------------- measuring
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Noisy supports of k itemsets.
+
+    Attributes:
+        itemsets: (k,) itemsets, all different.
+        noisy: (k,) noisy supports, in steps of the noise's grid.
+        noise: The noise on each of them.
+        units: The number of units; None if it is not released.
+    """
+
+    itemsets: Sequence[Items]
+    noisy: Sequence[int]
+    noise: SupportNoise
+    units: UnitCount | None
+
+    def at(self, places: Sequence[int]) -> Measurement:
+        """Return the measurement of the itemsets at these places."""
+        itemsets = [self.itemsets[place] for place in places]
+        noisy = [self.noisy[place] for place in places]
+        return replace(self, itemsets=itemsets, noisy=noisy)
+
+    def estimates(self) -> list[Itemset]:
+        """Return the itemsets with the supports and 95 % intervals that follow: (k,)."""
+        supports = self._consistent(self.noise.reach(CONFIDENCE))
+        rows = zip(
+            self.itemsets,
+            supports.estimates,
+            supports.lower,
+            supports.upper,
+            self._share_intervals(),
+            strict=True,
+        )
+        return [
+            Itemset(items, support, (lower, upper), share_interval=share_interval)
+            for items, support, lower, upper, share_interval in rows
+        ]
+
+    def are_sure(self, estimates: Sequence[Itemset], least: MinSupport) -> list[bool]:
+        """Return for each itemset whether its true support certainly reaches a least support.
+
+        estimates: what `estimates` returns.
+        """
+        share = least.share
+        if share is not None and self.noise.of_units is not None:
+            intervals = [estimate.share_interval for estimate in estimates]
+            return [interval is not None and interval[0] >= share for interval in intervals]
+        lowest = self._consistent(self.noise.reach(least.confidence(self.units))).lower
+        return [least.is_certain(low, self.units) for low in lowest]
+
+    def _consistent(self, reach: int) -> noisy_supports.NoisySupports:
+        return noisy_supports.consistent(self.itemsets, self.noisy, reach, self.noise.steps)
+
+    def _share_intervals(self) -> Sequence[tuple[float, float] | None]:
+        """Return a 95 % interval of each share of a noisy number of units; None of an exact one."""
+        units, noise = self.units, self.noise
+        if units is not None and noise.of_units is not None:
+            extremes = noisy_supports.extremes(self.itemsets, self.noisy)
+            return [noise.share_interval(units.number, low, high) for low, high in extremes]
+        if units is not None and units.noise is not None:
+            wider = self._consistent(noise.within(SUPPORT_CONFIDENCE))
+            bounds = zip(wider.lower, wider.upper, strict=True)
+            return [units.share_interval(low, high) for low, high in bounds]
+        return [None] * len(self.itemsets)
+
+
+def measured(
+    itemsets: Sequence[Items],
+    supports: Sequence[int],
+    noise: SupportNoise,
+    randomness: Randomness,
+    units: UnitCount | None,
+    true_units: int,
+) -> Measurement:
+    """Return itemsets with noise on their supports, and the number of units.
+
+    Args:
+        itemsets: (k,) itemsets, all different.
+        supports: (k,) their true supports, in units.
+        noise: The noise on each of them.
+        randomness: What it is drawn from.
+        units: The number of units, unless joint noise gives it with the supports.
+        true_units: The true number of units.
+    """
+    if noise.of_units is None:
+        noisy = noisy_supports.release(supports, noise, randomness=randomness)
+        return Measurement(itemsets, noisy, noise, units)
+    noisy, number = noisy_supports.release_with_units(
+        supports, true_units, noise, randomness=randomness
+    )
+    return Measurement(itemsets, noisy, noise, UnitCount(max(number, 0), noise.number))
+
+
 # -------------------- publishing
 
 
@@ -143,23 +239,42 @@ def publish(
         return _without_supports(plan, step, selected, randomness, units, true_units)
     itemsets = [itemset.items or () for itemset in named]
     supports = [itemset.support for itemset in named]
-    subsets = subsets_of(itemsets) if with_subsets else []
-    counted = {frozenset(items) for items in (*itemsets, *subsets)}
-    others = [*subsets, *(items for items in known if frozenset(items) not in counted)]
-    if count_supports is not None and others:
-        itemsets += others
-        supports += count_supports(others)
+    if count_supports is not None:
+        more = _counted_besides(itemsets, known, with_subsets=with_subsets)
+        itemsets += more
+        supports += count_supports(more) if more else []
     # It is public by now how many itemsets came out, so the noise is for these alone.
     noise = noise_of(step, len(supports), joint=plan.joint_noise)
-    noisy, units = released(supports, noise, randomness, units, true_units)
-    if plan.min_support is None:
-        estimates = estimated(itemsets, noisy, noise, units)
-        found = _ranked(plan, named, estimates, noise)
-    else:
-        estimates, found = _reaching(
-            plan.min_support, itemsets, noisy, noise, units, len(named), with_subsets=with_subsets
+    measurement = measured(itemsets, supports, noise, randomness, units, true_units)
+    if plan.min_support is not None:
+        measurement, reaching = _reaching(
+            plan.min_support, measurement, len(named), with_subsets=with_subsets
         )
-    return _outcome(plan, found, estimates, selected, noise, units, known, with_subsets)
+        estimates = measurement.estimates()
+        sure = measurement.are_sure(estimates, plan.min_support)
+        candidates = [
+            replace(estimates[place], doubtful=not sure[place]) for place in range(reaching)
+        ]
+    else:
+        estimates = measurement.estimates()
+        candidates = _ranked(plan, named, estimates, noise)
+    clear = _clear_ones(plan, candidates)
+    unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
+    return _with_others(
+        Outcome((*clear, *unnamed), noise, measurement.units),
+        estimates,
+        known,
+        with_subsets=with_subsets,
+    )
+
+
+def _counted_besides(
+    itemsets: Sequence[Items], known: Sequence[Items], *, with_subsets: bool
+) -> list[Items]:
+    """Return the itemsets that are counted besides those selected: subsets and known ones."""
+    subsets = subsets_of(itemsets) if with_subsets else []
+    counted = {frozenset(items) for items in (*itemsets, *subsets)}
+    return [*subsets, *(items for items in known if frozenset(items) not in counted)]
 
 
 def _without_supports(
@@ -228,155 +343,51 @@ def _interval(itemset: Itemset) -> tuple[int, int]:
 
 
 def _reaching(
-    least: MinSupport,
-    itemsets: Sequence[Items],
-    noisy: Sequence[int],
-    noise: SupportNoise,
-    units: UnitCount | None,
-    selected: int,
-    *,
-    with_subsets: bool,
-) -> tuple[list[Itemset], list[Itemset]]:
-    """Return estimates, and those of the itemsets selected that reach a least support.
+    least: MinSupport, measurement: Measurement, selected: int, *, with_subsets: bool
+) -> tuple[Measurement, int]:
+    """Return the measurement of what is needed for a least support, and how many reach it.
 
-    The noisy supports decide as they were drawn, before inclusion changes them. Of the others only
-    subsets are needed.
+    First come the itemsets that reach it. The noisy supports decide as they were drawn, before
+    inclusion changes them. The others follow if subsets are needed.
 
     Args:
         least: The least support.
-        itemsets: (k,) itemsets; the first of them were selected.
-        noisy: (k,) noisy supports, in steps of the noise's grid.
-        noise: Their noise.
-        units: The number of units, if it is released.
-        selected: How many of the itemsets were selected.
+        measurement: All noisy supports; the first of them are of itemsets selected.
+        selected: How many itemsets were selected.
         with_subsets: Whether subsets are released too.
     """
-    threshold = least.threshold(units) * noise.steps
+    noisy = measurement.noisy
+    threshold = least.threshold(measurement.units) * measurement.noise.steps
     reaching = [place for place in range(selected) if noisy[place] >= threshold]
-    order = list(reaching)
+    places = list(reaching)
     if with_subsets:
-        order += sorted({*range(len(noisy))}.difference(reaching))
-    itemsets = [itemsets[place] for place in order]
-    noisy = [noisy[place] for place in order]
-    estimates = estimated(itemsets, noisy, noise, units)
-    sure = _are_sure(least, estimates, itemsets, noisy, noise, units)
-    found = [replace(estimates[place], doubtful=not sure[place]) for place in range(len(reaching))]
-    return estimates, found
+        places += sorted({*range(len(noisy))}.difference(reaching))
+    return measurement.at(places), len(reaching)
 
 
-def _are_sure(
-    least: MinSupport,
-    estimates: Sequence[Itemset],
-    itemsets: Sequence[Items],
-    noisy: Sequence[int],
-    noise: SupportNoise,
-    units: UnitCount | None,
-) -> list[bool]:
-    """Return for each itemset whether its true support certainly reaches a least support."""
-    share = least.share
-    if share is not None and noise.of_units is not None:
-        intervals = [estimate.share_interval for estimate in estimates]
-        return [interval is not None and interval[0] >= share for interval in intervals]
-    reach = noise.reach(least.confidence(units))
-    lowest = noisy_supports.consistent(itemsets, noisy, reach, noise.steps).lower
-    return [least.is_certain(low, units) for low in lowest]
+def _clear_ones(plan: ReleasePlan, candidates: Sequence[Itemset]) -> list[Itemset]:
+    """Return the itemsets without those that the plan leaves out, the most frequent first."""
+    leaves_out = plan.left_out is LeftOut.UNCLEAR
+    if plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
+        leaves_out = all(itemset.doubtful for itemset in candidates)
+    itemsets = list(candidates)
+    if leaves_out:
+        itemsets = [itemset for itemset in candidates if _interval(itemset)[0] > 0]
+    return sorted(itemsets, key=lambda itemset: -(itemset.support or 0))
 
 
-def _outcome(
-    plan: ReleasePlan,
-    found: Sequence[Itemset],
-    estimates: Sequence[Itemset],
-    selected: Sequence[SelectedItemset],
-    noise: SupportNoise,
-    units: UnitCount | None,
-    known: Sequence[Items],
-    with_subsets: bool,
+def _with_others(
+    outcome: Outcome, estimates: Sequence[Itemset], known: Sequence[Items], *, with_subsets: bool
 ) -> Outcome:
-    """Return the outcome: without the itemsets that the plan leaves out, and in order."""
-    itemsets = list(found)
-    none_is_sure = all(itemset.doubtful for itemset in found)
-    if plan.left_out is LeftOut.UNCLEAR or (
-        plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE and none_is_sure
-    ):
-        itemsets = [itemset for itemset in found if _interval(itemset)[0] > 0]
-    itemsets.sort(key=lambda itemset: -(itemset.support or 0))
-    unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
-    named = [itemset.items or () for itemset in itemsets]
+    """Return an outcome with the subsets of its itemsets, and with the known itemsets."""
+    named = [itemset.items for itemset in outcome.itemsets if itemset.items is not None]
     subsets = {*subsets_of(named)} if with_subsets else set()
     shown = {frozenset(items) for items in (*named, *subsets)}
     other_known = {frozenset(items) for items in known} - shown
-    return Outcome(
-        (*itemsets, *unnamed),
-        noise,
-        units,
-        tuple(estimate for estimate in estimates if estimate.items in subsets),
-        tuple(estimate for estimate in estimates if frozenset(estimate.items or ()) in other_known),
+    return replace(
+        outcome,
+        subsets=tuple(itemset for itemset in estimates if itemset.items in subsets),
+        known=tuple(
+            itemset for itemset in estimates if frozenset(itemset.items or ()) in other_known
+        ),
     )
-
-
-# -------------------- noise and intervals
-
-
-def released(
-    supports: Sequence[int],
-    noise: SupportNoise,
-    randomness: Randomness,
-    units: UnitCount | None,
-    true_units: int,
-) -> tuple[Sequence[int], UnitCount | None]:
-    """Return supports with noise, in steps of its grid, and the number of units.
-
-    That is the one given, unless joint noise gives it with the supports.
-    """
-    if noise.of_units is None:
-        return noisy_supports.release(supports, noise, randomness=randomness), units
-    noisy, number = noisy_supports.release_with_units(
-        supports, true_units, noise, randomness=randomness
-    )
-    return noisy, UnitCount(max(number, 0), noise.number)
-
-
-def estimated(
-    itemsets: Sequence[Items],
-    noisy: Sequence[int],
-    noise: SupportNoise,
-    units: UnitCount | None,
-) -> list[Itemset]:
-    """Return itemsets with the supports and 95 % intervals that their noisy supports give.
-
-    Args:
-        itemsets: (k,) itemsets, all different.
-        noisy: (k,) noisy supports from `released`.
-        noise: Their noise.
-        units: The number of units, if it is released.
-    """
-    supports = noisy_supports.consistent(itemsets, noisy, noise.reach(CONFIDENCE), noise.steps)
-    share_intervals = _share_intervals(itemsets, noisy, noise, units)
-    return [
-        Itemset(items, support, (lower, upper), share_interval=share_interval)
-        for items, support, lower, upper, share_interval in zip(
-            itemsets,
-            supports.estimates,
-            supports.lower,
-            supports.upper,
-            share_intervals,
-            strict=True,
-        )
-    ]
-
-
-def _share_intervals(
-    itemsets: Sequence[Items],
-    noisy: Sequence[int],
-    noise: SupportNoise,
-    units: UnitCount | None,
-) -> Sequence[tuple[float, float] | None]:
-    """Return a 95 % interval of each share of a noisy number of units; None of an exact number."""
-    if units is not None and noise.of_units is not None:
-        extremes = noisy_supports.extremes(itemsets, noisy)
-        return [noise.share_interval(units.number, low, high) for low, high in extremes]
-    if units is not None and units.noise is not None:
-        wider = noisy_supports.consistent(itemsets, noisy, noise.within(SUPPORT_CONFIDENCE))
-        bounds = zip(wider.lower, wider.upper, strict=True)
-        return [units.share_interval(low, high) for low, high in bounds]
-    return [None] * len(itemsets)

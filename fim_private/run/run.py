@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -22,6 +22,7 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.options import MAX_WORK
+from fim_private.options.declaration import OptionValues
 from fim_private.reading.databases import check_query
 from fim_private.reading.options import Options, Segments, reading_of
 from fim_private.release.release import Release
@@ -43,7 +44,7 @@ class Run:
 
     Attributes:
         data: The purchases, as the caller gave them.
-        asked: All options of the call.
+        values: All options of the call.
         engine: What opens and counts the purchases.
         effort: How much work counting may be, and who is told of its progress.
         randomness: What noise is drawn from.
@@ -53,30 +54,28 @@ class Run:
         choices: The public choices by which rows are read.
     """
 
-    def __init__(
-        self, data: Any, asked: Mapping[str, Any], segments: Segments | None = None
-    ) -> None:
+    def __init__(self, data: Any, values: OptionValues, segments: Segments | None = None) -> None:
         """Check all that can be checked before anything is read."""
         dry = data if isinstance(data, DryRun) else None
         self.data = data if dry is None else dry.data
-        self.asked = asked
+        self.values = values
         self.engine = Engine.of(
-            self.data, asked.get("engine"), asked.get("spark_conf"), asked.get("table"), dry
+            self.data, values.get("engine"), values.get("spark_conf"), values.get("table"), dry
         )
         if self.engine.name == SQL:
-            _check_options_of_sql(asked)
-        self.effort = _effort_of(asked)
-        self.randomness = Randomness.of_seed(asked["seed"])
+            _check_options_of_sql(values)
+        self.effort = _effort_of(values)
+        self.randomness = Randomness.of_seed(values["seed"])
         # The date is taken before reading, so that it cannot depend on the data.
         self.date = datetime.date.today() if self.randomness.private else None
         self.account = account_of(
-            asked["ledger"], asked["dataset"], private=self.randomness.private
+            values["ledger"], values["dataset"], private=self.randomness.private
         )
-        reading = reading_of(asked, segments)
-        self.by_user = counts_users(self.data, asked)
-        _check_times(reading, asked["neighbors"])
+        reading = reading_of(values, segments)
+        self.by_user = counts_users(self.data, values)
+        _check_times(reading, values["neighbors"])
         if self.engine.name == LOCAL:
-            check_query(self.data, asked["query"])
+            check_query(self.data, values["query"])
         from_query = self.engine.reads_query(self.data, reading)
         self.reading = replace(reading, from_query=from_query)
         self.choices = read_by(self.data, self.reading)
@@ -99,8 +98,8 @@ class Run:
             rules: Whether association rules are to be made.
             by: The column of segments.
         """
-        together = checked_together(self.asked["together"], by_user=self.by_user, rules=rules)
-        least = self.asked["min_basket"]
+        together = checked_together(self.values["together"], by_user=self.by_user, rules=rules)
+        least = self.values["min_basket"]
         scope = Scope(
             min_basket=None if least is None else public_integer("min_basket", least),
             exclude=excluded_items(exclude, fold_case=self.choices.fold_case),
@@ -134,7 +133,7 @@ class Run:
         """
         charge = pending_charge(  # refused here if the budget is spent: nothing was read as yet
             self.account,
-            self.asked["dataset"],
+            self.values["dataset"],
             spending,
             self.data,
             self.reading,
@@ -222,23 +221,23 @@ class Run:
             warn(cautions_of_units(cost, units, unit, noisy=True), stacklevel=3)
 
 
-def _check_options_of_sql(asked: Mapping[str, Any]) -> None:
-    if asked.get("max_basket") is not None:
+def _check_options_of_sql(values: OptionValues) -> None:
+    if values.get("max_basket") is not None:
         raise ParameterError(
             f"leave out {parameter('max_basket')}: {parameter('engine')} {SQL} does not cut baskets"
         )
-    if asked["query"] is not None:
+    if values["query"] is not None:
         raise ParameterError(
             f"leave out {parameter('query')}: make a view, and name it with "
             f"{parameter('table')}; it counts as a query"
         )
 
 
-def _effort_of(asked: Mapping[str, Any]) -> Effort:
-    max_work = asked.get("max_work", MAX_WORK)
-    if asked["progress"] is None:
+def _effort_of(values: OptionValues) -> Effort:
+    max_work = values.get("max_work", MAX_WORK)
+    if values["progress"] is None:
         return Effort(max_work=max_work)
-    return Effort(max_work=max_work, progress=asked["progress"])
+    return Effort(max_work=max_work, progress=values["progress"])
 
 
 def _check_times(reading: Options, neighbors: object) -> None:

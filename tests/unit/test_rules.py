@@ -41,7 +41,7 @@ from fim_private.release.rules import (
 )
 from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
-from fim_private.run.outcome import estimated, released
+from fim_private.run.outcome import measured
 
 SHOP = (
     [["bread", "butter", "jam"]] * 300
@@ -139,9 +139,10 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
             if noisy_units and not moving
             else UnitCount(UNITS)
         )
-        noisy, count = released([*TRUE.values()], made, randomness, before, UNITS)
+        measurement = measured(sets, [*TRUE.values()], made, randomness, before, UNITS)
+        count = measurement.units
         assert count is not None
-        known = {frozenset(one.items or ()): one for one in estimated(sets, noisy, made, count)}
+        known = {frozenset(one.items or ()): one for one in measurement.estimates()}
         rules = association_rules(ITEMSETS, known, made, count)
         for place in range(len(rules)):
             sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])

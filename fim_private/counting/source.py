@@ -329,16 +329,23 @@ def list_itemsets(
 def located(
     counter: Counter, places: Sequence[Places], spectrum: SupportSpectrum
 ) -> list[list[list[int]]]:
-    """Return the codes at some places of levels; see `Locate`. Of many, the highest levels are
-    listed in one scan.
+    """Return the codes of the itemsets at some places of levels; see `Locate`."""
+    return located_down_to(counter, places, lowest_listed(places, spectrum))
+
+
+def located_down_to(
+    counter: Counter | ShardCounter, places: Sequence[Places], lowest: int | None
+) -> list[list[list[int]]]:
+    """Return the codes of the itemsets at some places of levels, which descend.
+
+    lowest: Itemsets of this support or more are listed in one scan; None to locate one by one.
     """
-    lowest = lowest_listed(places, spectrum)
     listed: dict[int, list[list[int]]] = {}
-    if lowest is not None:
-        codes, found = counter.itemsets(lowest, places[0][0])
-        listed = {
-            support: codes[found == support].tolist() for support, _ in places if support >= lowest
-        }
+    highest, least = places[0][0], places[-1][0]
+    if lowest is not None and lowest <= highest:
+        codes, supports = counter.itemsets(max(lowest, least), highest)
+        levels = {support for support, _ in places if support >= lowest}
+        listed = {support: codes[supports == support].tolist() for support in levels}
     return [
         [
             listed[support][index] if support in listed else counter.locate(support, index)

@@ -1,8 +1,8 @@
-"""The source on Spark: purchases that stay where they are; each task has whole units, so what they
-count is added up.
+"""The source on Spark: the purchases stay there, and each task counts whole units, so that the
+counts of all tasks can be added.
 
-Itemsets are counted by shards of ranks, each by the kernel of one machine in a task of its own.
-Functions inside of others travel to the tasks, and so name nothing that holds a DataFrame.
+Itemsets are counted in shards of ranks, each by the kernel of one machine in a task of its own.
+Inner functions travel to the tasks, so they refer to nothing that holds a DataFrame.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
-from itertools import accumulate, groupby
+from itertools import groupby
 from operator import itemgetter, methodcaller
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import (
     Candidates,
+    CandidateSource,
     Shard,
     ShardCounter,
     Top,
@@ -60,22 +62,29 @@ from fim_private.spark.purchases import (
 )
 from fim_private.spark.retries import CHECK, Cells, Checksum, changed, summed, total, verify
 from fim_private.spark.tasks import Batches, collected, persisted, rows_of, run, spark_call
-from fim_private.spectrum import SupportSpectrum
+from fim_private.spectrum import Level, SupportSpectrum
 
-Step = Callable[[Transactions], Transactions]  # looks at one unit at a time
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Step = Callable[[Transactions], Transactions]  # changes each unit by itself
 
 
 @dataclass(frozen=True)
 class View:
-    """Purchases that Spark keeps, and what is made of them before they are counted: cut, capped or
-    restricted.
+    """Purchases that Spark keeps, and how they are cut, capped or recoded before they are counted.
 
-    frame: pieces, with codes below stored_count. stored: their check cells when they were stored,
-    by this checksum.
-    steps: one after the other, on what one task has. count: codes are below it after them.
+    Attributes:
+        frame: The purchases as pieces.
+        stored_count: The codes of items in the pieces are below it.
+        by_user: Whether a unit is a user.
+        checksum: Makes the check cells.
+        stored: The check cells of the pieces when they were stored.
+        count: The codes of items after all steps are below it.
+        steps: What is done to the purchases of each task, in order.
     """
 
-    frame: Any
+    frame: DataFrame
     stored_count: int
     by_user: bool
     checksum: Checksum
@@ -83,57 +92,55 @@ class View:
     count: int
     steps: tuple[Step, ...] = ()
 
-    def then(self, step: Step, count: int | None = None) -> View:
-        """Return these with one more step. count: codes are below it from then on; as before unless
-        given.
-        """
-        return replace(
-            self, steps=(*self.steps, step), count=self.count if count is None else count
-        )
+    def then(self, step: Step) -> View:
+        """Return the view with one more step."""
+        return replace(self, steps=(*self.steps, step))
 
     @property
     def _opened(self) -> Callable[[Batches], Iterator[tuple[Transactions, Cells]]]:
-        """What yields the purchases of the pieces of a task, some units at a time, and their check
-        cells.
-        """
+        """A function that yields a task's purchases, some units at a time, with check cells."""
         count, by_user, steps, checksum = self.stored_count, self.by_user, self.steps, self.checksum
 
         def opened(batches: Batches) -> Iterator[tuple[Transactions, Cells]]:
             for group in grouped_pieces(batches):
                 purchases = joined(group, count, by_user=by_user)
-                yield (
-                    reduce(lambda data, step: step(data), steps, purchases),
-                    checksum.of_pieces(group),
-                )
+                for step in steps:
+                    purchases = step(purchases)
+                yield purchases, checksum.of_pieces(group)
 
         return opened
 
     def run(
-        self, task: Callable[[Transactions], Batches], mark: Callable[[Cells], Batches], schema: Any
-    ) -> Any:
-        """Return what a task makes of some units at a time, and mark of their cells, which the
-        caller verifies.
+        self,
+        task: Callable[[Transactions], Batches],
+        mark: Callable[[Cells], Batches],
+        schema: pa.Schema,
+    ) -> DataFrame:
+        """Return the rows of a task for some units at a time, and before them those of mark.
+
+        mark: returns rows with check cells, which the caller verifies.
         """
         opened = self._opened
 
-        def made(batches: Batches) -> Batches:
-            for data, cells in opened(batches):
+        def marked(batches: Batches) -> Batches:
+            for purchases, cells in opened(batches):
                 yield from mark(cells)
-                yield from task(data)
+                yield from task(purchases)
 
-        return run(self.frame, made, schema)
+        return run(self.frame, marked, schema)
 
     def summed(
         self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int
     ) -> NDArray[np.int64]:
-        """Return the sum of what a function makes of some units at a time, (cells,) int64;
-        DataError where changed.
+        """Return the sum of a function's vectors for some units at a time: (cells,) int64.
+
+        Raises DataError if the purchases have changed.
         """
         opened = self._opened
 
         def added(batches: Batches) -> tuple[NDArray[np.int64], Cells]:
             vectors, checks = zip(
-                *((vector(data), cells) for data, cells in opened(batches)), strict=True
+                *((vector(purchases), cells) for purchases, cells in opened(batches)), strict=True
             )
             return reduce(np.add, vectors), reduce(np.add, checks)
 
@@ -149,8 +156,12 @@ class View:
 
 @dataclass(frozen=True)
 class _SparkItems:
-    """The items of purchases that Spark keeps; see `ItemSource`. max_work: steps that each task may
-    take.
+    """The items of purchases that Spark keeps; see `ItemSource`.
+
+    Attributes:
+        view: The purchases.
+        labels: Returns the labels of codes.
+        max_work: How many steps each task may take.
     """
 
     view: View
@@ -158,10 +169,10 @@ class _SparkItems:
     max_work: int
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.summed(None, self.view.count, "sums", weights)
+        return self.summed(lambda items: items.sums(weights), self.view.count)
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
-        return self.summed(None, self.view.count, "level_sums", scale, most)
+        return self.summed(lambda items: items.level_sums(scale, most), self.view.count)
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         labels = self.labels(sorted({code for codes in itemsets for code in codes}))
@@ -171,21 +182,13 @@ class _SparkItems:
         return _SparkCandidates(self, np.asarray(codes))
 
     def summed(
-        self, codes: NDArray[np.integer] | None, cells: int, method: str, *given: object
+        self, vector: Callable[[on_one_machine.LocalItems], NDArray[np.int64]], cells: int
     ) -> NDArray[np.int64]:
-        """Sum what a method of a source of items has of each task's units; with codes, of
-        candidates among these.
-        """
+        """Return the sum of a function's vectors for the items of each task: (cells,)."""
         effort = Effort(threads=1, max_work=self.max_work)
-
-        def counted(data: Transactions) -> NDArray[np.int64]:
-            items = on_one_machine.LocalItems(data, effort)
-            found: NDArray[np.int64] = getattr(
-                items if codes is None else items.among(codes), method
-            )(*given)
-            return found
-
-        return self.view.summed(counted, cells)
+        return self.view.summed(
+            lambda purchases: vector(on_one_machine.LocalItems(purchases, effort)), cells
+        )
 
 
 @dataclass(frozen=True)
@@ -196,20 +199,25 @@ class _SparkCandidates:
     codes: NDArray[np.integer]
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
-        return self.items.summed(
-            self.codes, math.comb(len(self.codes), 2), "pair_level_sums", scale
+        return self._summed(
+            lambda counts: counts.pair_level_sums(scale), math.comb(len(self.codes), 2)
         )
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        return self.items.summed(self.codes, len(sets), "level_sums", sets, scale)
+        return self._summed(lambda counts: counts.level_sums(sets, scale), len(sets))
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.items.summed(self.codes, len(weights) - 1, "sums", candidates, weights)
+        return self._summed(lambda counts: counts.sums(candidates, weights), len(weights) - 1)
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        return self.items.summed(
-            self.codes, sum(map(len, candidates)) + 1, "units_with", candidates
-        )
+        cells = sum(map(len, candidates)) + 1
+        return self._summed(lambda counts: counts.units_with(candidates), cells)
+
+    def _summed(
+        self, vector: Callable[[CandidateSource], NDArray[np.int64]], cells: int
+    ) -> NDArray[np.int64]:
+        codes = self.codes
+        return self.items.summed(lambda items: vector(items.among(codes)), cells)
 
 
 _SHARD = "shard"
@@ -221,43 +229,63 @@ def projected(
 ) -> Batches:
     """Yield the pieces that each shard needs of the purchases of some units, with ranks for codes.
 
-    rank_of: (codes,) int32, the rank of each code, -1 for none. bounds: (shards + 1,), the first
-    rank of each shard, and the end of the last. size: items per itemset: of fewer a basket has
-    none.
+    Args:
+        rank_of: The rank of each code, (codes,) int32, -1 for none.
+        bounds: The first rank of each shard, and the end of the last, (shards + 1,).
+        size: Items per itemset. A basket with fewer has none.
+        data: The purchases.
     """
     ranks = rank_of[data.items]
     row = np.repeat(np.arange(data.stored, dtype=np.int64), np.diff(data.offsets))[ranks >= 0]
     row, ranks = sorted_in_rows(row, ranks[ranks >= 0])
     starts = np.searchsorted(row, np.arange(data.stored))
     shard = np.searchsorted(bounds, ranks, side="right") - 1
-    # Of each row and shard the last entry: with what stands before it in the row it is what the
-    # shard needs.
-    last = np.flatnonzero(
-        np.append((row[1:] != row[:-1]) | (shard[1:] != shard[:-1]), True)[: len(row)]
-    )
+    # A shard needs the entries of a row up to the last one of the shard.
+    is_last = np.append((row[1:] != row[:-1]) | (shard[1:] != shard[:-1]), True)
+    last = np.flatnonzero(is_last[: len(row)])
     last = last[last - starts[row[last]] + 1 >= size]
+    if not len(last):
+        return
     last = last[np.argsort(shard[last], kind="stable")]
-    for own in np.split(last, np.flatnonzero(np.diff(shard[last])) + 1) if len(last) else []:
-        begins = starts[row[own]]
-        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own - begins + 1)])
+    for ends in np.split(last, np.flatnonzero(np.diff(shard[last])) + 1):
+        begins = starts[row[ends]]
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(ends - begins + 1)])
         unit_offsets = None
         if data.unit_offsets is not None:
-            unit = np.searchsorted(data.unit_offsets, row[own], side="right")
+            unit = np.searchsorted(data.unit_offsets, row[ends], side="right")
             unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
         entries = ranks[spread(begins, np.diff(offsets))]
         needed = Transactions(offsets, entries, numbers(int(bounds[-1])), unit_offsets)
-        yield from pieces(needed, [(_SHARD, int(shard[own[0]]))])
+        yield from pieces(needed, [(_SHARD, int(shard[ends[0]]))])
 
 
-# What is asked of each shard, by its number and a counter of its itemsets.
-_Question = Callable[[int, ShardCounter], Any]
-# JSON, for numbers may be of any size
+def _shard_bounds(supports: NDArray[np.int64], shards: int) -> NDArray[np.int64]:
+    """Return the first rank of each shard, and the end of the last: about equal work in each."""
+    # A rank takes more work the more entries of frequent items stand before it in rows.
+    work = np.cumsum(supports * np.cumsum(supports).astype(np.float64))
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], shards + 1)[1:-1]) + 1
+    return np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
+
+
+# Asks a shard, which is given by its number and a counter of its itemsets. The answer travels as
+# JSON, since its numbers may be of any size.
+_Answer = Any
+_Question = Callable[[int, ShardCounter], _Answer]
 _ANSWERS = pa.schema([("shard", pa.int64()), ("answer", pa.string())])
 
-# The top comes first among the most frequent items alone: the support that the wanted-th itemset
-# has there is a floor for all, and a second round needs only the items that have as much. The first
-# is among at least so many items, of so many times as many itemsets as are wanted.
+# The first round counts only the most frequent items: the support that the wanted-th itemset has
+# there is a floor for all, so a second round needs only the items with as much support. The first
+# round has at least so many items, with so many times more itemsets than are wanted.
 _FIRST_ITEMS, _FIRST_ITEMSETS, _MORE_ITEMS = 64, 4, 4
+
+
+def _support_at(levels: Sequence[Level], rank: int) -> int:
+    """Return the support of the rank-th itemset of descending levels; 0 if there are fewer."""
+    for support, multiplicity in levels:
+        rank -= multiplicity
+        if rank <= 0:
+            return support
+    return 0
 
 
 @dataclass(frozen=True)
@@ -297,11 +325,11 @@ class SparkCounter:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th;
         see `Counter`.
         """
-        ranks = len(self._supports)
         if ceiling is None:  # no itemset has more support than its least frequent item
             ceiling = highest_support(self._supports, self._size) + 1
         if ceiling <= 1:
             return Top([], 1)
+        ranks = len(self._supports)
         if wanted is None:
             self._effort.refuse_infeasible(self._size, self.most_work)
             return self._round(ranks, ceiling, 1, None)
@@ -314,36 +342,24 @@ class SparkCounter:
             work += top.work
             if work > self._effort.max_work:
                 raise self._effort.over_limit(self._size)
-            # Each shard has a floor of its own, and what all of them have got to is far below what
-            # is wanted of all.
-            counts = accumulate(count for _, count in top.levels)
-            found = next(
-                (
-                    level[0]
-                    for level, count in zip(top.levels, counts, strict=True)
-                    if count >= wanted
-                ),
-                None,
-            )
-            needed = at_least(found or top.floor, self._supports)
+            # Each shard stops at a floor of its own, far below the wanted-th itemset of all shards.
+            reached = _support_at(top.levels, wanted)
+            needed = at_least(reached or top.floor, self._supports)
             if needed <= high:
-                return Top(
-                    [level for level in top.levels if level[0] >= (found or 1)],
-                    found or top.floor,
-                    work,
-                )
-            floor = found or 1
-            high = needed if found else min(needed, _MORE_ITEMS * high)
+                levels = [level for level in top.levels if level[0] >= reached]
+                return Top(levels, reached or top.floor, work)
+            floor = max(reached, 1)
+            high = needed if reached else min(needed, _MORE_ITEMS * high)
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order; see
         `Counter.locate`.
         """
-        return self._found([(support, [index])], None)[0][0]
+        return self._located([(support, [index])], None)[0][0]
 
     def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
         """Return the codes of the itemsets at some places of levels; see `Locate`."""
-        return self._found(places, on_one_machine.lowest_listed(places, spectrum))
+        return self._located(places, on_one_machine.lowest_listed(places, spectrum))
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
@@ -353,84 +369,66 @@ class SparkCounter:
         if high < self._size:
             return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
 
-        def listing(number: int, counter: ShardCounter) -> Any:
-            return [found.tolist() for found in counter.itemsets(lowest, highest)]
+        def listing(number: int, counter: ShardCounter) -> _Answer:
+            ranks, supports = counter.itemsets(lowest, highest)
+            return ranks.tolist(), supports.tolist()
 
         with self._shards(high) as ask:
-            listed = ask(listing)
-        ranks, supports = (
-            np.array(
-                [one for shard in sorted(listed) for one in listed[shard][place]], dtype=np.int64
-            )
-            for place in (0, 1)
-        )
+            listed = [answer for _, answer in sorted(ask(listing).items())]
+        ranks = np.array([row for rows, _ in listed for row in rows], dtype=np.int64)
+        supports = np.array([support for _, column in listed for support in column], dtype=np.int64)
         return self._order[ranks.reshape(-1, self._size)], supports
 
     def _round(self, high: int, ceiling: int, floor: int, wanted: int | None) -> Top:
         if high < self._size:
             return Top([], floor)
 
-        def counting(number: int, counter: ShardCounter) -> Any:
+        def counting(number: int, counter: ShardCounter) -> _Answer:
             top = counter.descend(ceiling, floor, wanted)
-            return top.floor, top.levels, top.work
+            return top.levels, top.floor, top.work
 
         with self._shards(high) as ask:
-            tops = ask(counting).values()
-        least = max([floor, *(own_floor for own_floor, _, _ in tops)])
-        levels = Tally[int]()
-        for _, own, _ in tops:
-            levels.update({support: count for support, count in own if support >= least})
-        return Top(sorted(levels.items(), reverse=True), least, sum(work for _, _, work in tops))
+            tops = [Top(*answer) for answer in ask(counting).values()]
+        least = max([floor, *(top.floor for top in tops)])
+        counts = Tally[int]()
+        for top in tops:
+            counts.update({support: count for support, count in top.levels if support >= least})
+        return Top(sorted(counts.items(), reverse=True), least, sum(top.work for top in tops))
 
-    def _found(self, places: Sequence[Places], listed: int | None) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels, descending. listed: as of
-        lowest_listed.
+    def _located(self, places: Sequence[Places], lowest: int | None) -> list[list[list[int]]]:
+        """Return the codes of the itemsets at some places of levels, which descend.
+
+        lowest: Itemsets of this support or more are listed; None to locate one by one.
         """
         supports = [support for support, _ in places]
-        # Of each shard the support, the place in the shard's level, and that in the whole level, of
-        # each itemset.
-        wanted: dict[int, list[tuple[int, int, int]]] = {}
+        # The index in the shard of each itemset that a shard is to locate, by the support and the
+        # index in the whole level.
+        wanted: dict[int, dict[tuple[int, int], int]] = {}
 
-        def counting(number: int, counter: ShardCounter) -> Any:
-            return [
-                one
-                for one in counter.descend(supports[0] + 1, supports[-1], None).levels
-                if one[0] in supports
-            ]
+        def counting(number: int, counter: ShardCounter) -> _Answer:
+            levels = counter.descend(supports[0] + 1, supports[-1], None).levels
+            return [level for level in levels if level[0] in supports]
 
-        def locating(number: int, counter: ShardCounter) -> Any:
-            own = [support for support, _, _ in wanted[number]]
-            known: dict[int, list[list[int]]] = {}
-            if listed is not None and max(own) >= listed:
-                ranks, found = counter.itemsets(max(listed, min(own)), max(own))
-                known = {
-                    support: ranks[found == support].tolist()
-                    for support in own
-                    if support >= listed
-                }
-            return [
-                (
-                    support,
-                    index,
-                    known[support][place] if support in known else counter.locate(support, place),
-                )
-                for support, place, index in wanted[number]
-            ]
+        def locating(number: int, counter: ShardCounter) -> _Answer:
+            own_places = [(support, [place]) for (support, _), place in wanted[number].items()]
+            return on_one_machine.located_down_to(counter, own_places, lowest)
 
         with self._shards(at_least(min(supports), self._supports), stored=True) as ask:
-            levels = {shard: dict(own) for shard, own in ask(counting).items()}
+            levels = {shard: dict(level) for shard, level in sorted(ask(counting).items())}
             for support, indices in places:
                 before = 0
-                for shard in sorted(levels):
-                    own = levels[shard].get(support, 0)
+                for shard, counts in levels.items():
+                    after = before + counts.get(support, 0)
                     for index in indices:
-                        if before <= index < before + own:
-                            wanted.setdefault(shard, []).append((support, index - before, index))
-                    before += own
-            found = ask(locating, sorted(wanted))
-        ranks = {(support, index): own for shard in found.values() for support, index, own in shard}
+                        if before <= index < after:
+                            wanted.setdefault(shard, {})[support, index] = index - before
+                    before = after
+            answers = ask(locating, sorted(wanted))
+        ranks: dict[tuple[int, int], list[int]] = {}
+        for shard, located in answers.items():
+            ranks |= zip(wanted[shard], (itemset for (itemset,) in located), strict=True)
         return [
-            [[int(self._order[rank]) for rank in ranks[support, index]] for index in indices]
+            [self._order[ranks[support, index]].tolist() for index in indices]
             for support, indices in places
         ]
 
@@ -438,17 +436,14 @@ class SparkCounter:
     def _shards(
         self, high: int, *, stored: bool = False
     ) -> Iterator[Callable[..., dict[int, Any]]]:
-        """Yield what asks each shard of the ranks below high, or some. stored: whether Spark keeps
-        their baskets.
+        """Yield a function that asks each shard of the ranks below high, or some of them.
+
+        stored: whether Spark keeps the shards, since they are asked several times.
         """
         view, supports = self._view, self._supports[:high]
-        entries = np.cumsum(supports)
-        # Of about equal work: what stands before a rank is the longer the more frequent items there
-        # are.
-        count = min(tasks_for(view.frame, int(entries[-1])), len(supports))
-        work = np.cumsum(supports * entries.astype(np.float64))
-        cuts = np.searchsorted(work, np.linspace(0, work[-1], count + 1)[1:-1]) + 1
-        bounds = np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
+        bounds = _shard_bounds(
+            supports, min(tasks_for(view.frame, int(supports.sum())), len(supports))
+        )
         count = len(bounds) - 1
         rank_of = ranks_of(self._order[:high], len(self.item_supports))
 
@@ -457,48 +452,49 @@ class SparkCounter:
 
         frame = view.run(partial(projected, rank_of, bounds, self._size), marks, _PROJECTED)
         with spark_call():
-            # From 4.1 on each shard has a task of its own; before, some have several, and some
-            # tasks none.
-            spread = getattr(frame, "repartitionById", frame.repartition)
-            frame = spread(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
+            # From 4.1 on each shard has a task of its own; before, a task may have none or several.
+            repartition = getattr(frame, "repartitionById", frame.repartition)
+            frame = repartition(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
         by_user, cells, size = view.by_user, view.stored, self._size
         effort = Effort(threads=1, max_work=self._effort.max_work)
 
-        def counter_of(number: int, rows: list[pa.RecordBatch]) -> ShardCounter:
+        def counter_of(number: int, rows: Sequence[pa.RecordBatch]) -> ShardCounter:
             verify(total(row.column(CHECK)[0].as_py() for row in rows), cells)
             low, high = bounds[number : number + 2].tolist()
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
             return on_one_machine.shard_counter(shard, size, effort)
 
-        with persisted(frame) if stored else nullcontext(frame) as asked:
-            yield partial(self._ask, asked, count, counter_of)
+        with persisted(frame) if stored else nullcontext(frame) as shards:
+            yield partial(self._ask, shards, range(count), counter_of)
 
     def _ask(
         self,
-        frame: Any,
-        count: int,
-        counter_of: Any,
+        frame: DataFrame,
+        shards: Sequence[int],
+        counter_of: Callable[[int, Sequence[pa.RecordBatch]], ShardCounter],
         question: _Question,
         some: Sequence[int] | None = None,
-    ) -> dict[int, Any]:
-        """Return what each shard, or some, answers. Raises DataError unless each of them answered
-        once.
+    ) -> dict[int, _Answer]:
+        """Return the answer of each shard, or of some.
+
+        Raises DataError unless each of them answered once.
         """
 
         def answered(batches: Batches) -> Batches:
             rows = (
-                (own, batch.slice(r, 1))
+                (shard, batch.slice(place, 1))
                 for batch in batches
-                for r, own in enumerate(batch[_SHARD].to_pylist())
+                for place, shard in enumerate(batch[_SHARD].to_pylist())
             )
-            # the pieces of a shard are neighbours
+            # The pieces of a shard are neighbours.
             for number, group in groupby(rows, key=itemgetter(0)):
                 answer = question(number, counter_of(number, [row for _, row in group]))
                 yield rows_of(_ANSWERS, [(number, json.dumps(answer))])
 
-        asked = frame if some is None else frame.where(frame[_SHARD].isin(some))
-        rows = collected(run(asked, answered, _ANSWERS)).to_pylist()
-        if sorted(row["shard"] for row in rows) != [*(range(count) if some is None else some)]:
+        if some is not None:
+            shards, frame = some, frame.where(frame[_SHARD].isin(some))
+        rows = collected(run(frame, answered, _ANSWERS)).to_pylist()
+        if sorted(row["shard"] for row in rows) != [*shards]:
             raise changed()
         return {row["shard"]: json.loads(row["answer"]) for row in rows}
 
@@ -526,17 +522,17 @@ class SparkSource:
         *,
         together: bool = False,
     ) -> SparkSource:
-        """Return the source of a segment, of all where there are none. together: whether a user's
-        baskets count so.
+        """Return the source of a segment, or of all purchases if there are no segments.
+
+        together: whether the baskets of a user count as one.
         """
-        frame = (
-            stored.frame.where(stored.frame[SEGMENT] == segment)
-            if len(stored.cells) > 1
-            else stored.frame
-        )
+        frame = stored.frame
+        if len(stored.cells) > 1:
+            frame = frame.where(frame[SEGMENT] == segment)
         count, cells = len(stored.items.digests), stored.cells[segment]
         view = View(frame, count, stored.by_user, stored.checksum, cells, count)
-        view = view.then(partial(replace, together=True)) if together else view
+        if together:
+            view = view.then(partial(replace, together=True))
         return cls(view, stored.items, int(cells[0]), missing_user, effort)
 
     @property
@@ -545,17 +541,23 @@ class SparkSource:
         return self.view.by_user
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
-        """Return the lazy spectrum of the itemsets of that size, or of several; see
-        `SupportSource.spectrum`.
+        """Return the lazy spectrum of the itemsets of one size or several.
+
+        See `SupportSource.spectrum`.
         """
         items = self.items(universe)
         view = items.view.then(methodcaller("united"))
         if isinstance(universe, SizedUniverse):
             view = view.then(methodcaller("cut_to", universe.count))
         items, listed = replace(items, view=view), isinstance(universe, Catalogue)
-        return on_one_machine.spectrum_of_sizes(
-            size, lambda one: self._spectrum(items, one, listed=listed)
-        )
+
+        def of_size(size: int) -> SupportSpectrum:
+            counter = SparkCounter(view, max(size, 2), self.effort)
+            return on_one_machine.spectrum_of_items(
+                items, view.count, size, counter, listed=listed, locate=counter.located
+            )
+
+        return on_one_machine.spectrum_of_sizes(size, of_size)
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
@@ -563,18 +565,13 @@ class SparkSource:
             return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
         listed = on_one_machine.ListedFirst.of(universe, self.items_named.digests.codes_in)
 
-        def labels(wanted: Sequence[int]) -> dict[int, Item]:
-            own = {
-                int(listed.others[code - len(listed.listed)])
-                for code in wanted
-                if code >= len(listed.listed)
-            }
-            named = self.items_named.labels([*own])
-            return {code: listed.label(code, named.__getitem__) for code in wanted}
+        def labels(codes: Sequence[int]) -> dict[int, Item]:
+            behind = [code - len(listed.listed) for code in codes if code >= len(listed.listed)]
+            own_labels = self.items_named.labels(listed.others[behind].tolist())
+            return {code: listed.label(code, own_labels.__getitem__) for code in codes}
 
-        view = self.view.then(
-            methodcaller("recoded", listed.codes, numbers(listed.total)), listed.total
-        )
+        view = self.view.then(methodcaller("recoded", listed.codes, numbers(listed.total)))
+        view = replace(view, count=listed.total)
         return _SparkItems(view, labels, self.effort.max_work)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
@@ -588,37 +585,21 @@ class SparkSource:
 
         return replace(self, view=self.view.then(capped))
 
-    def _spectrum(self, items: _SparkItems, size: int, *, listed: bool) -> SupportSpectrum:
-        counter = SparkCounter(items.view, max(size, 2), self.effort)
-        return on_one_machine.spectrum_of_items(
-            items, items.view.count, size, counter, listed=listed, locate=counter.located
-        )
-
     def _text_digests(self) -> NDArray[np.uint8]:
-        """Return the digest of each code's text, (codes, 16), by which the items of users are
-        capped.
-        """
+        """Return the digest of each code's text, (codes, 16), by which users' items are capped."""
 
-        def made(batches: Batches) -> Batches:
+        def digested(batches: Batches) -> Batches:
             for batch in batches:
-                labels = zip(
-                    batch.column("number").to_pylist(),
-                    batch.column("text").to_pylist(),
-                    strict=True,
-                )
-                of_text = pa.array(
-                    [text_digest(t if number is None else str(number)) for number, t in labels],
-                    pa.binary(),
-                )
-                yield pa.RecordBatch.from_arrays([batch.column("digest"), of_text], schema=_DIGESTS)
+                texts = pc.coalesce(batch["text"], batch["number"].cast(pa.string()))
+                of_text = pa.array(map(text_digest, texts.to_pylist()), pa.binary())
+                yield pa.RecordBatch.from_arrays([batch["digest"], of_text], schema=_DIGESTS)
 
-        table = collected(run(self.items_named.frame, made, _DIGESTS)).sort_by("digest")
+        table = collected(run(self.items_named.frame, digested, _DIGESTS)).sort_by("digest")
         digests = self.items_named.digests.digests
         order = np.argsort(digests, kind="stable")
         if not np.array_equal(table.column("digest").to_numpy(), digests[order]):
             raise changed()
-        found = np.empty((len(digests), 16), dtype=np.uint8)
-        found[order] = np.frombuffer(
-            b"".join(table.column("of_text").to_pylist()), dtype=np.uint8
-        ).reshape(-1, 16)
-        return found
+        of_texts = np.empty((len(digests), 16), dtype=np.uint8)
+        joined_bytes = b"".join(table.column("of_text").to_pylist())
+        of_texts[order] = np.frombuffer(joined_bytes, dtype=np.uint8).reshape(-1, 16)
+        return of_texts

@@ -1,4 +1,4 @@
-"""Tasks of Spark: functions of one partition, and errors of one line, which quote no rows."""
+"""Tasks of Spark: functions of one partition, and errors of one line that quote no rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -19,6 +19,9 @@ from fim_private.errors import (
     WorkLimitError,
     parameter,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _PACKAGES = {"pyspark", "py4j", "grpc"}
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -41,11 +44,10 @@ _CAUSES = {
 
 @contextmanager
 def spark_errors(what: str, then: str) -> Iterator[None]:
-    """Raise what Spark raises in this block as a DataError: "{what} ({its condition}): {then}", or
-    the known cause.
+    """Raise any error of Spark in this block as a DataError: "{what} ({condition}): {then}".
 
-    Spark's own words may quote rows: only the name of what went wrong is shown. pyspark's log and
-    warnings are off.
+    A known cause has its own words. Those of Spark may quote rows, so only the name of its error is
+    shown, and pyspark's log and warnings are off.
     """
     loggers = {}
     if find_spec("pyspark") is not None:
@@ -70,19 +72,17 @@ def spark_errors(what: str, then: str) -> Iterator[None]:
         if not gone and packages.isdisjoint(_PACKAGES):
             raise
         condition = error.getCondition() if hasattr(error, "getCondition") else None
-        found = condition or type(error).__name__, then
+        cause = condition or type(error).__name__, then
         if not gone:
-            found = next((cause for text, cause in _CAUSES.items() if text in str(error)), found)
+            cause = next((known for text, known in _CAUSES.items() if text in str(error)), cause)
     finally:
         for logger, disabled in loggers.items():
             logger.disabled = disabled
-    raise DataError(f"{what} ({found[0]}): {found[1]}")
+    raise DataError(f"{what} ({cause[0]}): {cause[1]}")
 
 
 def spark_call() -> AbstractContextManager[None]:
-    """Return what goes around each call to Spark: it raises DataError where Spark gives up, which
-    has logged why.
-    """
+    """Return a context for a call to Spark, which raises DataError if Spark gives up."""
     return spark_errors(
         "Spark gave up on these purchases",
         "the workers need fim_private and the same Python as here; the log of its session says "
@@ -92,8 +92,8 @@ def spark_call() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def persisted(frame: Any) -> Iterator[Any]:
-    """Let Spark keep a DataFrame for as long as this lasts."""
+def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+    """Let Spark keep a DataFrame as long as the context lasts."""
     with spark_call():
         frame = frame.persist()
     try:
@@ -104,19 +104,18 @@ def persisted(frame: Any) -> Iterator[Any]:
 
 
 Batches = Iterator[pa.RecordBatch]
-# Gets the batches of a partition, and yields batches of the columns that its schema names.
+# Takes the batches of a partition, and yields batches with the columns of a schema.
 Task = Callable[[Batches], Batches]
 
 FAILURE = "failure"
 _KINDS = {kind.__name__: kind for kind in (DataError, WorkLimitError, MemoryLimitError)}
 
 
-def run(frame: Any, task: Task, schema: pa.Schema, *, ours: bool = True) -> Any:
-    """Return a DataFrame of what a task makes of each partition of a DataFrame, with a column of
-    failures.
+def run(frame: DataFrame, task: Task, schema: pa.Schema, *, ours: bool = True) -> DataFrame:
+    """Return the batches of a task for each partition, as a DataFrame with a column of failures.
 
-    ours: whether it is of other tasks, whose failures are passed on; a caller's table may have a
-    column of that name.
+    ours: whether other tasks made the DataFrame, so that their failures are passed on; a caller's
+    table may have a column of the same name.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -125,19 +124,18 @@ def run(frame: Any, task: Task, schema: pa.Schema, *, ours: bool = True) -> Any:
         return frame.mapInArrow(_Guarded(task, full, ours), from_arrow_schema(full))
 
 
-def collected(frame: Any) -> pa.Table:
-    """Return all rows of a DataFrame. Raises the first failure among them, or DataError where Spark
-    gives up.
+def collected(frame: DataFrame) -> pa.Table:
+    """Return all rows of a DataFrame.
+
+    Raises the first failure among them, or DataError if Spark gives up.
     """
     with spark_call():
         table = frame.toArrow()
     return _without_failures(table)
 
 
-def _without_failures(rows: Any) -> Any:
-    """Return a table or a batch without its column of failures, if it has one, or raise the first
-    of them.
-    """
+def _without_failures(rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBatch:
+    """Return rows without a column of failures, or raise the first failure."""
     if FAILURE not in rows.schema.names:
         return rows
     for failure in rows.column(FAILURE).drop_null().to_pylist():
@@ -146,7 +144,7 @@ def _without_failures(rows: Any) -> Any:
     return rows.drop_columns([FAILURE])
 
 
-def rows_of(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+def rows_of(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> pa.RecordBatch:
     """Return rows as a batch."""
     return pa.RecordBatch.from_pylist(
         [dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema
@@ -155,11 +153,10 @@ def rows_of(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
 
 @dataclass(frozen=True)
 class _Guarded:
-    """A task that yields its error as a row: an exception would be tried again, and be logged with
-    a traceback.
+    """A task that yields its error as a row: Spark would retry and log an exception.
 
-    Anything that this package does not raise on purpose (a lost worker, no memory) is Spark's to
-    try again.
+    Spark may retry after any error that this package does not raise on purpose, such as a lost
+    worker or no memory.
     """
 
     _task: Task
@@ -168,7 +165,9 @@ class _Guarded:
 
     def __call__(self, batches: Batches) -> Batches:
         try:
-            for batch in self._task(map(_without_failures, batches) if self._ours else batches):
+            if self._ours:
+                batches = map(_without_failures, batches)
+            for batch in self._task(batches):
                 yield batch.append_column(FAILURE, pa.nulls(len(batch), pa.string())).cast(
                     self._schema
                 )

@@ -1,8 +1,8 @@
-"""What stands for no value, the day of a time, and which rows a condition lets pass, as expressions
-of a database.
+"""Expressions of a database for missing values, the day of a time, and the rows that a condition
+selects.
 
-A column is compared with a literal of its own kind, and is refused where one machine would go by
-what a text says.
+A column is compared only with a literal of its own kind. It is refused if one machine would compare
+what its texts say.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING
 
 import ibis
 
@@ -22,9 +22,12 @@ from fim_private.reading.times import CENTURY_ENDS, MONTHS, TimeFormat, iso_mome
 from fim_private.reading.values import MISSING_TEXTS
 from fim_private.reading.where import ColumnTest, Condition, Literal, regex_of, truth
 
+if TYPE_CHECKING:
+    from ibis.expr.types import Table, Value
+
 # White space as Arrow trims it, of Unicode and not only of ASCII, inside the brackets of a pattern.
 WHITE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-# Backslashes and dots are put in brackets: what else they need differs between databases.
+# Backslashes and dots are put in brackets, since databases differ in how they are escaped.
 _MISSING = "|".join(
     text.replace("\\", r"[\\]").replace(".", "[.]") for text in sorted(MISSING_TEXTS) if text
 )
@@ -37,44 +40,41 @@ _EQUAL = {"=": operator.eq, "<>": operator.ne}
 _SIGNS = _EQUAL | {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
-def present(column: Any) -> Any:
-    """Return a column with null for what stands for none, and texts without white space around
-    them.
-    """
+def present(column: Value) -> Value:
+    """Return a column with null for missing values, and texts without white space around them."""
     kind = column.type()
     if kind.is_string():
         return column.re_replace(_NOTHING, "").nullif("")
-    return column.isnan().ifelse(None, column) if kind.is_floating() else column
+    if kind.is_floating():
+        return column.isnan().ifelse(None, column)
+    return column
 
 
-def as_printed(column: Any) -> Any:
-    """Return a column with null for what stands for none, and texts that are integers in print as
-    these: 7 for 7.0.
-    """
+def as_printed(column: Value) -> Value:
+    """Return a column with null for missing values, and texts such as 7.0 as integers: 7."""
     if not column.type().is_string():
         return present(column)
-    # Not by a replacement with groups: how these are written differs between databases.
+    # Not by a replacement with groups, which databases write differently.
     whole = column.re_extract(_WITH_ZEROS, 1).nullif("")
     return ibis.coalesce(whole, present(column))
 
 
-def _asking_for_utc(name: str, *, zone_first: bool) -> Callable[[Any], Any]:
-    """Return what asks a database by a function of its own for a time as it is in UTC."""
-    zoned, text = ibis.dtype("timestamp('UTC')"), ibis.dtype("string")
-    kinds = (text, zoned) if zone_first else (zoned, text)
-    plain = ibis.dtype("timestamp")
+def _asking_for_utc(name: str, *, zone_first: bool) -> Callable[[Value], Value]:
+    """Return a function that calls the database's own function for a time in UTC."""
+    zoned, plain = ibis.dtype("timestamp('UTC')"), ibis.dtype("timestamp")
+    kinds = (ibis.dtype("string"), zoned) if zone_first else (zoned, ibis.dtype("string"))
 
-    def asked(first: Any, second: Any) -> Any: ...
+    def stub(first: Value, second: Value) -> Value: ...
 
-    asked = ibis.udf.scalar.builtin(name=name, signature=(kinds, plain))(asked)
+    in_zone = ibis.udf.scalar.builtin(name=name, signature=(kinds, plain))(stub)
     if zone_first:
-        return lambda time: asked("UTC", time)
-    return lambda time: asked(time, "UTC")
+        return lambda time: in_zone("UTC", time)
+    return lambda time: in_zone(time, "UTC")
 
 
-# A cast of a time with a zone follows the zone of the session, so UTC is asked for by name.
-# SQLite has no such zone: it reads a zone in a text, and knows UTC alone.
-_IN_UTC: dict[str, Callable[[Any], Any]] = {
+# A cast of a time with a zone uses the zone of the session, so UTC is asked for by name. SQLite has
+# no zone of a session: it reads zones in texts, and gives UTC.
+_IN_UTC: dict[str, Callable[[Value], Value]] = {
     "bigquery": _asking_for_utc("datetime", zone_first=False),
     "clickhouse": _asking_for_utc("toTimeZone", zone_first=False),
     "databricks": _asking_for_utc("convert_timezone", zone_first=True),
@@ -86,9 +86,10 @@ _IN_UTC: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def day(column: Any, times: Times, source: str, dialect: str) -> Any:
-    """Return the day of a time, as a date: as it stands, in UTC where it has a zone. Raises
-    DataError for a type.
+def day(column: Value, times: Times, source: str, dialect: str) -> Value:
+    """Return the day of a time as a date, in UTC if it has a zone.
+
+    Raises DataError for a column of another type.
     """
     kind = column.type()
     if times.format is not None and (kind.is_string() or kind.is_integer()):
@@ -117,22 +118,18 @@ def _check_zone(name: str, source: str, dialect: str) -> None:
         )
 
 
-# Times in texts are read by the patterns of one machine, and reckoned in whole numbers: what
-# databases themselves make of a text or a day that there is not differs.
+# Times in texts are read by the patterns of one machine, and computed in whole numbers: databases
+# differ in how they read a text, or a day that does not exist.
 
 
-def moment(column: Any, time_format: TimeFormat) -> Any:
-    """Return whole microseconds from 1970 to the times that texts, or whole numbers, say; null
-    where they do not.
-    """
+def moment(column: Value, time_format: TimeFormat) -> Value:
+    """Return the times in texts or whole numbers, in microseconds since 1970; null for others."""
     number, micros = _day_and_micros(column, time_format)
     return number * _DAY + micros
 
 
-def _day_and_micros(column: Any, time_format: TimeFormat) -> tuple[Any, Any]:
-    """Return the day from 1970 on that each text says, null where it says none; and microseconds of
-    that day.
-    """
+def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Value]:
+    """Return the day of each text, counted since 1970, null for none, and microseconds of it."""
     texts = present(column.cast("string")).lower()
     texts = texts.re_search(time_format.pattern).ifelse(texts, None)
     said = {
@@ -141,14 +138,9 @@ def _day_and_micros(column: Any, time_format: TimeFormat) -> tuple[Any, Any]:
     }
     year, month, number = _year(said), _month(said), said["day"].cast("int64")
     hour, is_hour = _hour(said)
-    minute, second = (_number(said, part) for part in ("minute", "second"))
-    is_time = (
-        (year >= 1)
-        & month.between(1, 12)
-        & (number >= 1)
-        & (number <= _length_of_month(year, month))
-        & is_hour
-    )
+    minute, second = _number(said, "minute"), _number(said, "second")
+    is_time = (year >= 1) & month.between(1, 12) & (number >= 1)
+    is_time = is_time & (number <= _length_of_month(year, month)) & is_hour
     is_time &= (minute <= 59) & (second <= 59)
     micros = ibis.literal(0, type="int64")
     if "fraction" in said:
@@ -157,18 +149,20 @@ def _day_and_micros(column: Any, time_format: TimeFormat) -> tuple[Any, Any]:
     return is_time.ifelse(_days(year, month, number), None), micros
 
 
-def _number(said: Mapping[str, Any], part: str) -> Any:
-    return said[part].cast("int64") if part in said else ibis.literal(0, type="int64")
+def _number(said: Mapping[str, Value], part: str) -> Value:
+    if part not in said:
+        return ibis.literal(0, type="int64")
+    return said[part].cast("int64")
 
 
-def _year(said: Mapping[str, Any]) -> Any:
+def _year(said: Mapping[str, Value]) -> Value:
     if "year" in said:
         return said["year"].cast("int64")
     short = said["short year"].cast("int64")
     return (short >= CENTURY_ENDS).ifelse(short + 1900, short + 2000)
 
 
-def _month(said: Mapping[str, Any]) -> Any:
+def _month(said: Mapping[str, Value]) -> Value:
     for part, length in (("name", None), ("short name", 3)):
         if part in said:
             names = ((said[part] == name[:length], place) for place, name in enumerate(MONTHS, 1))
@@ -176,8 +170,8 @@ def _month(said: Mapping[str, Any]) -> Any:
     return said["month"].cast("int64")
 
 
-def _hour(said: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the hour, and whether there is such an hour."""
+def _hour(said: Mapping[str, Value]) -> tuple[Value, Value]:
+    """Return the hour, and whether it exists."""
     if "half" not in said:
         hour = _number(said, "hour")
         return hour, hour <= 23
@@ -185,71 +179,79 @@ def _hour(said: Mapping[str, Any]) -> tuple[Any, Any]:
     return half_day % 12 + (said["half"] == "pm").ifelse(12, 0), half_day.between(1, 12)
 
 
-def _is_leap(year: Any) -> Any:
+def _is_leap(year: Value) -> Value:
     return ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
 
 
-def _length_of_month(year: Any, month: Any) -> Any:
+def _length_of_month(year: Value, month: Value) -> Value:
     of_february = _is_leap(year).ifelse(29, 28)
     return ibis.cases((month == 2, of_february), (month.isin([4, 6, 9, 11]), 30), else_=31)
 
 
-def _days(year: Any, month: Any, number: Any) -> Any:
+def _days(year: Value, month: Value, number: Value) -> Value:
     """Return the days from 1970 to a day of the calendar."""
-    # A year begins in March here, so that the day that some have more is its last.
+    # A year begins in March here, so that a leap day is its last.
     is_early = month <= 2
-    years, months = is_early.ifelse(year - 1, year), is_early.ifelse(month + 9, month - 3)
+    years = is_early.ifelse(year - 1, year)
+    months = is_early.ifelse(month + 9, month - 3)
     leaps = _whole(years, 4) - _whole(years, 100) + _whole(years, 400)
     return years * 365 + leaps + _whole(months * 153 + 2, 5) + number - 1 - _FROM_MARCH_OF_0
 
 
-def _whole(number: Any, divisor: int) -> Any:
+def _whole(number: Value, divisor: int) -> Value:
     return (number // divisor).cast("int64")
 
 
-def passing(condition: Condition, table: Any, source: str, dialect: str) -> Any:
-    """Return where a condition is true; null where it is neither true nor false. Raises DataError
-    for a wrong type.
+def passing(condition: Condition, table: Table, source: str, dialect: str) -> Value:
+    """Return where a condition is true; null where it is neither true nor false.
+
+    Raises DataError for a column that cannot be compared with its literal.
     """
 
-    def compared(test: ColumnTest, sign: str, literal: Literal) -> Any:
-        name = test.column
-        kind = table[name].type()
+    def compared(test: ColumnTest, sign: str, literal: Literal) -> Value:
+        column = table[test.column]
+        kind = column.type()
         if kind.is_timestamp() and kind.timezone is not None:
-            _check_zone(name, source, dialect)
-        found = _compared(present(table[name]), sign, literal, test)
-        if found is None:
-            kind = {bool: "true or false", str: "a text"}.get(type(literal), "a number")
+            _check_zone(test.column, source, dialect)
+        comparison = _compared(present(column), sign, literal, test)
+        if comparison is None:
+            literal_kind = {bool: "true or false", str: "a text"}.get(type(literal), "a number")
             raise DataError(
-                f"{parameter('where')} compares column {name!r} of {source} with {kind} by "
-                f"{sign}, and its type is "
-                f"{table[name].type()}. Make a view with the right type; texts go with =, <> and "
-                f"in only"
+                f"{parameter('where')} compares column {test.column!r} of {source} with "
+                f"{literal_kind} by {sign}, and its type is {kind}. Make a view with the right "
+                f"type; texts go with =, <> and in only"
             )
-        return found
+        return comparison
 
-    logic: Any = {"negate": operator.invert, "both": operator.and_, "either": operator.or_}
-    return truth(condition, compared, lambda name: present(table[name]).isnull(), **logic)
+    return truth(
+        condition,
+        compared,
+        lambda name: present(table[name]).isnull(),
+        negate=operator.invert,
+        both=operator.and_,
+        either=operator.or_,
+    )
 
 
-def _compared(column: Any, sign: str, literal: Literal, test: ColumnTest) -> Any:
-    """Return a comparison of a column with a literal; None if its type cannot be compared so."""
+def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> Value | None:
+    """Return a comparison of a column with a literal; None if their types do not go together."""
+    kind = column.type()
     if sign == "like":
         return _matched(column, str(literal), test.escape)
-    if isinstance(literal, bool):
-        can_compare = column.type().is_boolean() and sign in _EQUAL
-        return _EQUAL[sign](column, literal) if can_compare else None
-    if not isinstance(literal, str):
+    if isinstance(literal, int | Decimal) and not isinstance(literal, bool):
         return _with_number(column, sign, literal)
-    text = literal.strip()
-    micros = iso_moment(text)
-    if micros is not None:
-        return _with_time(column, sign, micros, test.time_format)
-    can_compare = column.type().is_string() and sign in _EQUAL
-    return _EQUAL[sign](column, text) if can_compare else None
+    if isinstance(literal, str):
+        literal = literal.strip()
+        micros = iso_moment(literal)
+        if micros is not None:
+            return _with_time(column, sign, micros, test.time_format)
+    is_same_kind = kind.is_boolean() if isinstance(literal, bool) else kind.is_string()
+    if not is_same_kind or sign not in _EQUAL:
+        return None
+    return _EQUAL[sign](column, literal)
 
 
-def _matched(column: Any, pattern: str, escape: str) -> Any:
+def _matched(column: Value, pattern: str, escape: str) -> Value | None:
     """Return whether a pattern matches texts, or the digits of whole numbers; None for others."""
     regex = regex_of(pattern.strip(), escape)
     kind = column.type()
@@ -258,8 +260,10 @@ def _matched(column: Any, pattern: str, escape: str) -> Any:
     return column.cast("string").re_search(regex)
 
 
-def _with_time(column: Any, sign: str, micros: int, time_format: TimeFormat | None) -> Any:
-    """Return a comparison of dates or times with microseconds from 1970; None for other types."""
+def _with_time(
+    column: Value, sign: str, micros: int, time_format: TimeFormat | None
+) -> Value | None:
+    """Return a comparison of dates or times with microseconds since 1970; None for others."""
     kind = column.type()
     if time_format is not None and (kind.is_string() or kind.is_integer()):
         return _SIGNS[sign](moment(column, time_format), micros)
@@ -273,7 +277,7 @@ def _with_time(column: Any, sign: str, micros: int, time_format: TimeFormat | No
     return _SIGNS[sign](column, ibis.literal(time))
 
 
-def _with_number(column: Any, sign: str, number: int | Decimal) -> Any:
+def _with_number(column: Value, sign: str, number: int | Decimal) -> Value | None:
     """Return a comparison of numbers with a number; None where a database could round it."""
     kind = column.type()
     if kind.is_integer():
@@ -289,7 +293,7 @@ def _with_number(column: Any, sign: str, number: int | Decimal) -> Any:
     return _SIGNS[sign](column, ibis.literal(exact, f"decimal(38, {decimals})"))
 
 
-def _with_whole_bound(column: Any, sign: str, number: int | Decimal) -> Any:
+def _with_whole_bound(column: Value, sign: str, number: int | Decimal) -> Value | None:
     """Return a comparison of whole numbers with the whole number next to a number."""
     low, high = math.floor(number), math.ceil(number)
     if abs(low) >= 2**62:

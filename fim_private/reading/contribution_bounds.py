@@ -1,6 +1,6 @@
 """Contribution bounds: where long baskets, users of many baskets and units of many items are cut.
 
-No step here looks at two units, so that the cut of one changes nothing about another.
+No step looks at two units, so a cut in one changes nothing about another.
 """
 
 from __future__ import annotations
@@ -13,20 +13,17 @@ from numpy.typing import NDArray
 
 
 def first_of_basket(offsets: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
-    """Return which entries are among the first count >= 0 items of their basket, in label order:
-    (entries,) bool.
-    """
+    """Return which entries are among the first count >= 0 items, by label, of their basket."""
     return np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) < count
 
 
 def first_of_unit(
     items: NDArray[np.int32], bounds: NDArray[np.int64], count: int
 ) -> NDArray[np.bool_]:
-    """Return which entries are one of the first count >= 1 distinct items of their unit, by label:
-    (entries,) bool.
+    """Return which entries are among the first count >= 1 distinct items, by label, of their unit.
 
-    bounds: (units + 1,) int64; unit u has the entries ``bounds[u]`` up to ``bounds[u + 1]``, of all
-    its baskets.
+    bounds: (units + 1,); unit u has the entries ``bounds[u]`` up to ``bounds[u + 1]``, of all its
+    baskets.
     """
     lengths = np.diff(bounds)
     is_long = lengths > count
@@ -49,13 +46,13 @@ def drawn_baskets(
     digests: Mapping[int, bytes],
     count: int,
 ) -> NDArray[np.bool_]:
-    """Return which baskets count where no unit may have more than count >= 1: (baskets,) bool.
+    """Return which baskets count if no unit may have more than count >= 1: (baskets,).
 
-    digests: of the label of each code. Of a unit with at most `count` baskets all count. If it has
-    more, equal baskets are one, and empty ones take no place. The first `count` of the others stay,
-    in an order by digests of their content, mixed with that of the whole unit. Otherwise all units
-    would lose the same itemsets. Neither ids nor the order of rows matter, because other units
-    could change these.
+    If a unit has at most `count` baskets all count. If it has more, equal baskets are one, and
+    empty ones take no place. The first `count` of the others stay, in an order by digests of their
+    content, mixed with that of the whole unit. Otherwise all units would lose the same itemsets.
+    Neither ids nor the order of rows matter, because other units could change these. digests: of
+    the label of each code.
     """
     counts = np.ones(len(offsets) - 1, dtype=bool)
     for unit in np.flatnonzero(np.diff(unit_offsets) > count).tolist():
@@ -65,8 +62,8 @@ def drawn_baskets(
             for basket in range(first, last)
         )
         distinct = {codes: basket for basket, codes in enumerate(contents, first) if codes}
-        # Sorted, for the order of codes is that of labels, and so depends on whether a label is a
-        # number or its text.
+        # They are sorted because the order of codes, which is that of labels, depends on whether a
+        # label is a number or its text.
         of_basket = {codes: _digest(sorted(digests[code] for code in codes)) for codes in distinct}
         of_unit = _digest(sorted(of_basket.values()))
         order = sorted(distinct, key=lambda codes: (_digest([of_unit, of_basket[codes]]), codes))
@@ -76,8 +73,9 @@ def drawn_baskets(
 
 
 class LabelDigests(dict[int, bytes]):
-    """The digest of each code's label, by its text: 39 and "39" have the same. Made when first
-    asked for.
+    """The digest of each code's label, by its text: 39 and "39" have the same.
+
+    Each is made when it is first needed.
     """
 
     def __init__(self, label: Callable[[int], object]) -> None:

@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import BinaryIO
 
 from fim_private.errors import MemoryLimitError, ParameterError, parameter, shown
 
-# How much is worked on at a time: what is in flight stays small beside what was read.
+# How much is worked on at a time: that stays small beside what was read.
 LONG_ROWS = 1 << 17  # rows of long formats
 LIST_ROWS = 1 << 14  # rows of lists of a few items
 ONE_HOT_CELLS = 1 << 24  # cells of a table or matrix with a column for each item
@@ -47,22 +47,21 @@ _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 @cache
 def _of_machine() -> int | None:
-    """Return how many bytes of memory there are, for this machine or its container; None where
-    nothing tells.
-    """
-    found = []
-    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    """Return how many bytes of memory this machine or its container has; None if nobody knows."""
+    sizes = []
+    with suppress(AttributeError, ValueError):  # Windows has no sysconf, and others no such name
+        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for group in _GROUPS:
         with suppress(OSError, ValueError):  # there is none, or it is "max"
-            found.append(int(Path(group).read_text(encoding="ascii")))
-    return min((size for size in found if size > 0), default=None)
+            sizes.append(int(Path(group).read_text(encoding="ascii")))
+    return min((size for size in sizes if size > 0), default=None)
 
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """most: how many bytes may be needed, >= 1; None for any number. given: whether a caller gave
-    it.
+    """The most memory that a read may take.
+
+    most: how many bytes may be needed, >= 1; None for any number. given: whether a caller said so.
     """
 
     most: int | None
@@ -71,30 +70,26 @@ class MemoryLimit:
 
     @classmethod
     def of(cls, size: int | str | None) -> MemoryLimit:
-        """Return a limit of a number of bytes, or of a size such as "1.5 GB" or "512MiB"; of None,
-        4/5 of the machine.
+        """Return a limit of some bytes, or of a size such as "1.5 GB" or "512MiB".
 
-        Raises ParameterError for what is no size.
+        None stands for 4/5 of the machine. Raises ParameterError for anything else.
         """
         if size is None:
-            found = _of_machine()
-            return cls(None if found is None else int(found * _SHARE), given=False)
-        match = (
-            _SIZE.fullmatch(str(size))
-            if isinstance(size, str | int) and not isinstance(size, bool)
-            else None
-        )
+            machine = _of_machine()
+            if machine is None:
+                return cls(None, given=False)
+            return cls(int(machine * _SHARE), given=False)
         most = 0
+        is_number_or_text = isinstance(size, str | int) and not isinstance(size, bool)
+        match = _SIZE.fullmatch(str(size)) if is_number_or_text else None
         if match is not None:
-            most = int(
-                Fraction(match[1])
-                * (1024 if match[3] else 1000) ** _POWERS.index((match[2] or "").lower())
-            )
+            base = 1024 if match[3] else 1000
+            power = _POWERS.index((match[2] or "").lower())
+            most = int(Fraction(match[1]) * base**power)
         if most < 1:
             raise ParameterError(
                 f"{parameter('max_memory')} must be a size such as '4GB' or '500MB', or a number "
-                f"of bytes, "
-                f"not {shown(size)}"
+                f"of bytes, not {shown(size)}"
             )
         return cls(most, given=True)
 
@@ -104,9 +99,8 @@ class MemoryLimit:
             whence = "" if self.given else ", four fifths of what this machine has"
             raise MemoryLimitError(
                 f"to read and count these data takes more than {parameter('max_memory')} = "
-                f"{_in_units(self.most)}"
-                f"{whence}: read fewer rows or columns ({parameter('where')}), or raise "
-                f"{parameter('max_memory')}"
+                f"{_in_units(self.most)}{whence}: read fewer rows or columns "
+                f"({parameter('where')}), or raise {parameter('max_memory')}"
             )
 
 
@@ -129,11 +123,12 @@ def current() -> MemoryLimit:
 
 
 def read_whole(stream: BinaryIO) -> bytes:
-    """Return all bytes of a small text, which becomes lines of Python. Raises MemoryLimitError
-    where it is large.
+    """Return all bytes of a small text, which becomes lines of Python.
+
+    Raises MemoryLimitError if it is large.
     """
     limit, content = current(), bytearray()
-    while block := stream.read(BLOCK_BYTES):
+    for block in iter(partial(stream.read, BLOCK_BYTES), b""):
         content += block
         limit.check(FIELDS_BYTE * len(content))
     return bytes(content)

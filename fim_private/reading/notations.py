@@ -9,9 +9,8 @@ row is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
@@ -26,7 +25,7 @@ from fim_private.reading.times import (
     moment_of,
     seems_a_time,
 )
-from fim_private.reading.values import present
+from fim_private.reading.values import decoded, present, value_type
 from fim_private.reading.where import (
     ColumnTest,
     Condition,
@@ -48,8 +47,12 @@ _LEAST_KNOWN = 2  # one in so many values must be of the kind that they are comp
 
 @dataclass(frozen=True)
 class Notation:
-    """How many values were looked at; how many fit, and how many others seem to mean the same in
-    another notation.
+    """How the values of a column are written.
+
+    Attributes:
+        looked_at: How many values were looked at.
+        fit: How many of them fit.
+        other: How many of the rest seem to mean the same kind of value in another notation.
     """
 
     looked_at: int
@@ -58,12 +61,10 @@ class Notation:
 
     @classmethod
     def of(cls, texts: Sequence[str], literal: Literal, time_format: TimeFormat | None) -> Notation:
-        """Return that of some texts, which are compared with a literal: a number, a time or a truth
-        value.
-        """
-        others = [text for text in texts if not _fits(text, literal, time_format)]
-        other = sum(_is_other_notation(text, literal) for text in others)
-        return cls(len(texts), len(texts) - len(others), other)
+        """Return that of texts that are compared with a number, a time or a truth value."""
+        unfit = [text for text in texts if not _fits(text, literal, time_format)]
+        in_other_notation = sum(_is_other_notation(text, literal) for text in unfit)
+        return cls(len(texts), len(texts) - len(unfit), in_other_notation)
 
     @property
     def is_mostly_other(self) -> bool:
@@ -82,14 +83,12 @@ class Notation:
 def _fits(text: str, literal: Literal, time_format: TimeFormat | None) -> bool:
     if meaning(text, literal, time_format) is not None:
         return True
-    # Of numbers 0 and 1 are truth values, and others are neither.
+    # The numbers 0 and 1 are truth values. Other numbers are none, in no notation.
     return isinstance(literal, bool) and meaning(text, 0) is not None
 
 
 def _is_other_notation(text: str, literal: Literal) -> bool:
-    """Tell whether a text that does not fit seems to be a number, a time or a truth value all the
-    same.
-    """
+    """Tell whether a text that does not fit seems to be such a value all the same."""
     if isinstance(literal, bool):
         return True
     has_digit = any(character.isdigit() for character in text)
@@ -101,42 +100,42 @@ def _is_other_notation(text: str, literal: Literal) -> bool:
 def refuse_other_notations(
     condition: Condition | None, first: Mapping[str, Sequence[str]], source: str
 ) -> None:
-    """Raise DataError where texts are compared with what they are not written as.
+    """Raise DataError if texts are compared with a literal that is written in another way.
 
     first: the first texts of columns, without those that stand for no value.
     """
     for test in tests_of(condition):
         for literal in test.literals:
-            todo = _problem(test, literal, first.get(test.column, ()))
-            if todo is not None:
-                raise other_notation(test, literal, source, todo)
+            problem = _problem(test, literal, first.get(test.column, ()))
+            if problem is not None:
+                raise other_notation(test, literal, source, problem)
 
 
-def other_notation(test: ColumnTest, literal: Literal, source: str, todo: str) -> DataError:
-    """Return the error for a column that is written in another notation. todo: what is so, and what
-    to do.
+def other_notation(test: ColumnTest, literal: Literal, source: str, problem: str) -> DataError:
+    """Return the error for a column that is written in another notation.
+
+    problem: a clause that says what is wrong, and what to do.
     """
-    is_time = isinstance(literal, str) and iso_moment(literal.strip()) is not None
-    given = "a date" if is_time else named_kind(literal)
+    kind = named_kind(literal)
+    if isinstance(literal, str) and iso_moment(literal.strip()) is not None:
+        kind = "a date"
     return DataError(
-        f"{parameter('where')} compares column {test.column!r} of {source} with {given}, {todo}"
+        f"{parameter('where')} compares column {test.column!r} of {source} with {kind}, {problem}"
     )
 
 
 def _problem(test: ColumnTest, literal: Literal, texts: Sequence[str]) -> str | None:
-    """Return what is wrong with a comparison, and what to do; None where nothing is."""
+    """Return what is wrong with a comparison, and what to do; None if nothing is."""
     if isinstance(literal, str) and iso_moment(literal.strip()) is None:
-        return (
-            _problem_of_text(literal.strip(), texts, test.time_format)
-            if test.sign in _ORDERED
-            else None
-        )
-    notation = Notation.of(texts, literal, test.time_format)
-    return what_to_do(literal, test.time_format) if notation.is_refused(test.sign) else None
+        if test.sign in _ORDERED:
+            return _problem_of_text(literal.strip(), texts, test.time_format)
+    elif Notation.of(texts, literal, test.time_format).is_refused(test.sign):
+        return what_to_do(literal, test.time_format)
+    return None
 
 
 def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
-    """Return what an error says of texts that are not written as a literal is, and what to do."""
+    """Return how an error describes texts in another notation than a literal, and what to do."""
     if isinstance(literal, bool):
         return "and its values are no truth values: compare it with one of its texts, such as 'yes'"
     if not isinstance(literal, str):
@@ -156,30 +155,35 @@ def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
 def _problem_of_text(
     literal: str, texts: Sequence[str], time_format: TimeFormat | None
 ) -> str | None:
-    """Return what is wrong with an order of texts that are numbers or times, or with a literal that
-    is one.
-    """
+    """Return what is wrong with an order of texts, which seem to be numbers or times; else None."""
     if meaning(literal, 0) is None and seems_a_time(literal):
         return "which is written in another way than 2026-01-31: write it so"
     if _MARKED_NUMBER.fullmatch(literal):
         return "which seems to be a number: write it without quotes, as 1.50"
-    numbers = sum(
-        meaning(text, 0) is not None or _MARKED_NUMBER.fullmatch(text) is not None for text in texts
-    )
-    if numbers and _LEAST_KNOWN * numbers >= len(texts):
+
+    def is_number(text: str) -> bool:
+        return meaning(text, 0) is not None or _MARKED_NUMBER.fullmatch(text) is not None
+
+    def is_time(text: str) -> bool:
+        return moment_of(text, time_format) is not None or seems_a_time(text)
+
+    if _are_mostly(texts, is_number):
         return "and its values are numbers: write the number without quotes"
-    times = sum(moment_of(text, time_format) is not None or seems_a_time(text) for text in texts)
-    if times and _LEAST_KNOWN * times >= len(texts):
+    if _are_mostly(texts, is_time):
         return "and its values are dates: write a whole date, as 2026-01-31"
     return None
 
 
+def _are_mostly(texts: Sequence[str], is_of_kind: Callable[[str], bool]) -> bool:
+    count = sum(map(is_of_kind, texts))
+    return count > 0 and _LEAST_KNOWN * count >= len(texts)
+
+
 @dataclass
 class FirstTexts:
-    """Looks at the first values of columns of texts, as they come, which conditions and times are
-    read by.
+    """Looks at the first texts of the columns that conditions and times are read by.
 
-    source: what errors call the table.
+    source: the name of the table in errors.
     """
 
     condition: Condition | None
@@ -202,26 +206,25 @@ class FirstTexts:
         return list(dict.fromkeys(named))
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield batches, and look at them. Raises DataError for what is written in another
-        notation.
-        """
+        """Yield batches, and look at them. Raises DataError for a column in another notation."""
+        names = self.columns
         for batch in batches:
-            self.see({name: batch.column(name) for name in ([] if self.is_done else self.columns)})
+            self.see({name: batch.column(name) for name in names})
             yield batch
         self.done()
 
-    def see(self, columns: Mapping[str, Any]) -> None:
+    def see(self, columns: Mapping[str, pa.Array]) -> None:
         """Look at more rows: (rows,) Arrow arrays of any type. Raises DataError."""
         if self.is_done:
             return
         for name, column in columns.items():
-            found = self._texts.setdefault(name, [])
-            found += _texts_of(column, SAMPLE - len(found))
-        if all(len(found) >= SAMPLE for found in self._texts.values()):
+            texts = self._texts.setdefault(name, [])
+            texts += _texts_of(column, SAMPLE - len(texts))
+        if all(len(texts) >= SAMPLE for texts in self._texts.values()):
             self.done()
 
     def done(self) -> None:
-        """Look at what has come. Raises DataError."""
+        """Check the texts that were seen. Raises DataError."""
         if self.is_done:
             return
         self.is_done = True
@@ -233,28 +236,24 @@ class FirstTexts:
                 raise other_format(self.times, self.source)
 
 
-def _texts_of(column: Any, most: int) -> list[str]:
-    """Return the first texts of a column, without those that stand for no value; none of another
-    type.
-    """
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+def _texts_of(column: pa.Array, most: int) -> list[str]:
+    """Return the first texts of a column that stand for a value; none if it is of another type."""
     if isinstance(column, pa.ExtensionArray):
-        return _texts_of(column.storage, most)
-    is_view = pa.types.is_string_view(kind)
-    found: list[str] = []
+        column = column.storage
+    kind = value_type(column.type)
+    if not is_text(kind) and not pa.types.is_string_view(kind):
+        return []
+    texts: list[str] = []
     for start in range(0, len(column), SAMPLE):
-        if len(found) >= most or not (is_text(kind) or is_view):
+        if len(texts) >= most:
             break
-        part = column.slice(start, SAMPLE)
-        part = part.dictionary_decode() if pa.types.is_dictionary(part.type) else part
-        found += present(part.cast(pa.large_string())).drop_null().to_pylist()
-    return found[:most]
+        values = decoded(column.slice(start, SAMPLE)).cast(pa.large_string())
+        texts += present(values).drop_null().to_pylist()
+    return texts[:most]
 
 
 def other_format(times: Times, source: str) -> DataError:
-    """Return the error for a column in which most texts do not fit the format: these are no missing
-    times.
-    """
+    """Return the error for a column in which most texts, which are no missing times, do not fit."""
     assert times.format is not None
     return DataError(
         f"column {times.column!r} of {source} is not written as {parameter('time_format')} "

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -44,24 +44,12 @@ from fim_private.reading.transactions import Transactions, members
 from fim_private.reading.values import arrow_strings, present
 
 _LOGGER = logging.getLogger(__name__)  # tells form and columns, nothing of the rows
-_HEADERS = {
-    *(
-        "item",
-        "items",
-        "item_id",
-        "itemid",
-        "product",
-        "products",
-        "product_id",
-        "productid",
-        "product_name",
-    ),
-    *("name", "label", "labels", "sku", "article", "stockcode", "stock_code"),
-}
+_NAMES = "item items item_id itemid product products product_id productid product_name name label"
+_HEADERS = {*_NAMES.split(), "labels", "sku", "article", "stockcode", "stock_code"}
 
 
 @takes(ReadingOptions)
-def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transactions:
+def read_transactions(source: object, **options: Unpack[ReadingOptions]) -> Transactions:
     """Read purchases from a file or from memory.
 
     source: one of these. A path, a folder or a pattern of files that are one table
@@ -92,14 +80,12 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
     ParameterError: options contradict each other, or the source has no columns for them.
     """
     reading = reading_of(filled("read_transactions", ReadingOptions, options))
-    (found,) = read_parts(source, replace(reading, from_query=is_query(source, reading)))
-    return found
+    (purchases,) = read_parts(source, replace(reading, from_query=is_query(source, reading)))
+    return purchases
 
 
-def is_query(source: Any, options: Options) -> bool:
-    """Tell whether a query, or what may be one, chose the rows of a source (docs/reading.md, "What
-    is a query").
-    """
+def is_query(source: object, options: Options) -> bool:
+    """Tell whether a query may have chosen a source's rows (docs/reading.md, "What is a query")."""
     if isinstance(source, Transactions):
         return source.query
     if isinstance(source, str | os.PathLike):
@@ -107,107 +93,108 @@ def is_query(source: Any, options: Options) -> bool:
     return frames.may_be_query(source)
 
 
-def read_parts(source: Any, options: Options) -> list[Transactions]:
-    """Read purchases as `read_transactions` does: those of each segment in turn, or, without
-    segments, all.
-    """
+def read_parts(source: object, options: Options) -> list[Transactions]:
+    """Read purchases as `read_transactions` does: those of each segment, or all."""
     check_query(source, options.query)
     if isinstance(source, Transactions):
-        options.dialect.refuse_for("what has been read already", DIALECT)
-        others = {"split": options.split is not None, "fold_case": options.fold_case}
-        if given := [
-            *dict(options.named()),
-            *(name for name, is_said in others.items() if is_said),
-        ]:
-            names = " and ".join(map(parameter, given))
-            raise ParameterError(f"leave out {names}: these purchases have been read already")
+        _refuse_reading_again(options)
         return [source]
     with held_to(options.memory):
-        found = _read(source, options)
-    if found.read_as is not None:
-        _LOGGER.info("Read as %s.", found.read_as)
-    found = replace(
-        found,
+        purchases = _read(source, options)
+    if purchases.read_as is not None:
+        _LOGGER.info("Read as %s.", purchases.read_as)
+    purchases = replace(
+        purchases,
         missing_user=options.missing_user,
         where=None if options.where is None else str(options.where),
         query=options.from_query,
         fold_case=options.fold_case,
         time_format=None if options.time_format is None else str(options.time_format),
     )
-    parts = [found] if options.parts is None else members(found, options.parts)
-    if options.user is not None and not found.by_user:
+    segments = [purchases]
+    if options.parts is not None:
+        segments = members(purchases, options.parts)
+        if options.user is None:
+            # Among segments a basket was a unit of its own, with its rows of each; in a segment it
+            # is a basket.
+            segments = [replace(segment, unit_offsets=None) for segment in segments]
+    if options.user is not None and not purchases.by_user:
         # A table without rows has no users to tell apart; the guarantee is for users all the same.
-        return [replace(part, unit_offsets=np.zeros(1, dtype=np.int64)) for part in parts]
-    # Among segments a basket was a unit of its own, with its rows of each; in a segment it is a
-    # basket.
-    return (
-        [replace(part, unit_offsets=None) for part in parts]
-        if options.parts and options.user is None
-        else parts
-    )
+        no_users = np.zeros(1, dtype=np.int64)
+        segments = [replace(segment, unit_offsets=no_users) for segment in segments]
+    return segments
 
 
-def can_be_read_again(source: Any) -> bool:
+def _refuse_reading_again(options: Options) -> None:
+    """Raise ParameterError if options say how to read purchases that have been read already."""
+    options.dialect.refuse_for("what has been read already", DIALECT)
+    names = list(dict.fromkeys(name for name, _ in options.named()))
+    if options.split is not None:
+        names.append("split")
+    if options.fold_case:
+        names.append("fold_case")
+    if names:
+        listed = " and ".join(map(parameter, names))
+        raise ParameterError(f"leave out {listed}: these purchases have been read already")
+
+
+def can_be_read_again(source: object) -> bool:
     """Tell whether a source can be read several times."""
     if isinstance(source, str | os.PathLike):
-        return scheme_of(source) is not None or (
-            str(source) != "-" and not expanded(source).is_fifo()
-        )
+        if scheme_of(source) is not None:
+            return True
+        return str(source) != "-" and not expanded(source).is_fifo()
     is_scan = frames.is_instance(source, "pyarrow.dataset", "Scanner")
     return not is_scan and not isinstance(source, Iterator | pa.RecordBatchReader)
 
 
 def reads_users(
-    source: Any, user: str | None, input_format: str | None, basket: Any = None
+    source: object, user: str | None, input_format: str | None, basket: object = None
 ) -> bool:
-    """Tell whether units will be users, from what is public: a column of users is named, or each
-    line is a user.
+    """Tell whether units will be users: a column of users is named, or each line is a user.
+
+    Only public things decide it.
     """
-    path = os.fsdecode(source) if isinstance(source, str | os.PathLike) else ""
-    is_spmf = (
-        input_format is None
-        and basket is None
-        and re.search(r"\.spmf(\.gz|\.bz2)?$", path, re.IGNORECASE)
-    )
-    return user is not None or input_format == InputForm.SPMF or bool(is_spmf)
+    if user is not None or input_format == InputForm.SPMF:
+        return True
+    if input_format is not None or basket is not None or not isinstance(source, str | os.PathLike):
+        return False
+    return re.search(r"\.spmf(\.gz|\.bz2)?$", os.fsdecode(source), re.IGNORECASE) is not None
 
 
-def _read(source: Any, options: Options) -> Transactions:
+def _read(source: object, options: Options) -> Transactions:
     if isinstance(source, str | os.PathLike):
         with file_errors(path_or_name(source)):
-            named = named_source(source, options)
-            return (
-                read_arrow(named, options)
-                if isinstance(named, ArrowSource)
-                else read_text(named, options)
-            )
+            file = named_source(source, options)
+            if isinstance(file, ArrowSource):
+                return read_arrow(file, options)
+            return read_text(file, options)
     try:
         return frames.read_object(source, options)
     except pa.ArrowException:  # its own text may quote a value
+        kind = type(source).__name__
         raise DataError(
-            f"the {type(source).__name__} cannot be read as baskets; convert it to strings first"
+            f"the {kind} cannot be read as baskets; convert it to strings first"
         ) from None
 
 
-def read_every_item(source: Any, options: Options) -> Vocabulary:
-    """Return all items of a source, whoever's they are and whatever the condition. They are no
-    public list by that.
-    """
+def read_every_item(source: object, options: Options) -> Vocabulary:
+    """Return all items of a source, of all its rows. That alone makes them no public list."""
     check_query(source, options.query)
-    if isinstance(source, Transactions) or not can_be_read_again(source):
-        was = "were read already" if isinstance(source, Transactions) else "can be read only once"
+    name, problem = parameter("items_are_public"), None
+    if isinstance(source, Transactions):
+        problem = "were read already"
+    elif not can_be_read_again(source):
+        problem = "can be read only once"
+    if problem is not None:
         raise ParameterError(
-            f"{parameter('items_are_public')} reads all items first, and these purchases {was}: "
-            f"give a file or a "
-            f"table, or list the items with {parameter('catalogue')}"
+            f"{name} reads all items first, and these purchases {problem}: "
+            f"give a file or a table, or list the items with {parameter('catalogue')}"
         )
-    found = _read(source, replace(options, every_item=True)).vocabulary
-    if not len(found):
-        raise DataError(
-            f"{parameter('items_are_public')} finds no items in the purchases; check "
-            f"what is read of them"
-        )
-    return found
+    items = _read(source, replace(options, every_item=True)).vocabulary
+    if not len(items):
+        raise DataError(f"{name} finds no items in the purchases; check what is read of them")
+    return items
 
 
 _ALONE = "give a list with the column of items alone"
@@ -215,8 +202,12 @@ _ALONE = "give a list with the column of items alone"
 
 @dataclass(frozen=True)
 class ListColumns:
-    """Which columns of a table are the items, None for the only one or one of such a name, and
-    their labels.
+    """The columns of a table that are a list of items.
+
+    Attributes:
+        item: The column of items; None for the only column, or the one of such a name.
+        label: The column of their labels, if there is one.
+        advice: What an error advises if the column of items is not clear.
     """
 
     item: str | None = None
@@ -232,7 +223,7 @@ class ItemList:
     labels: Mapping[Item, str] = field(default_factory=dict)
 
 
-def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
+def read_catalogue(source: object, *, fold_case: bool = False) -> Vocabulary:
     """Read the public list of items, from a file or from memory.
 
     source: a path, folder, pattern or address (``s3://...``) of text, Parquet or Arrow. Or an Arrow
@@ -246,16 +237,18 @@ def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
 
 
 def read_item_list(
-    source: Any, columns: ListColumns, *, query: str | None = None, fold_case: bool = False
+    source: object, columns: ListColumns, *, query: str | None = None, fold_case: bool = False
 ) -> ItemList:
     """Read the public list of items as read_catalogue does, with their labels if it has some.
 
-    Where columns or a query are given, source is any table that read_transactions reads.
+    If columns or a query are given, source is any table that read_transactions reads.
     """
+    is_table = columns.item is not None or query is not None
+    if is_table:
+        check_query(source, query, "catalogue_query")
     if isinstance(source, str | os.PathLike):
         with file_errors(path_or_name(source)):
-            if columns.item is not None or query is not None:
-                check_query(source, query, "catalogue_query")
+            if is_table:
                 # By its name a column tells at which delimiter a first line is cut.
                 options = Options(items=columns.item, query=query)
                 table = named_source(source, options, head=True)
@@ -265,13 +258,14 @@ def read_item_list(
             lists = [
                 _list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)
             ]
-            labels = dict.fromkeys(one.label(code) for one in lists for code in range(len(one)))
-            return ItemList(lists[0] if len(lists) == 1 else mixed_vocabulary([*labels])[0])
-    if query is not None:
-        check_query(source, query, "catalogue_query")
+            if len(lists) == 1:
+                return ItemList(lists[0])
+            labels = (items.label(code) for items in lists for code in range(len(items)))
+            return ItemList(mixed_vocabulary([*dict.fromkeys(labels)])[0])
     try:
-        wanted = [column for column in (columns.item, columns.label) if column is not None]
-        if (listed := frames.list_table(source, wanted)) is not None:
+        names = [column for column in (columns.item, columns.label) if column is not None]
+        listed = frames.list_table(source, names)
+        if listed is not None:
             return _list_of_table(listed, columns, fold_case=fold_case)
         if columns.item is not None:
             name = parameter("catalogue_item")
@@ -292,68 +286,99 @@ def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocab
     labels = Labels(file.name, fold_case=fold_case)
     rows = _rows(file)
     first = next(rows, [])
-    named = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
-    if len(first) > 1 and len(named) != 1:
+    headers = [place for place, name in enumerate(first) if name.strip().casefold() in _HEADERS]
+    if len(first) > 1 and len(headers) != 1:
         # The columns are not listed: without a line of names they would be somebody's purchases.
-        found = f"the catalogue {file.name} has several columns"
-        raise DataError(f"{found}, and none or several named like an item; {columns.advice}")
-    place = named[0] if named else 0
-    fields = [row[place] for row in (rows if named else chain([first], rows)) if len(row) > place]
+        raise DataError(
+            f"the catalogue {file.name} has several columns, and none or several named like an "
+            f"item; {columns.advice}"
+        )
+    place = 0
+    if headers:
+        place = headers[0]
+    else:
+        rows = chain([first], rows)
+    fields = [row[place] for row in rows if len(row) > place]
     return _finished(labels, [labels.encode(arrow_strings(fields))], file.name)[0]
 
 
 def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool) -> ItemList:
-    item, label, names = columns.item, columns.label, source.schema.names
-    if item is None:
-        candidates = (
-            names if len(names) == 1 else [name for name in names if name.casefold() in _HEADERS]
-        )
-        if len(candidates) != 1:
-            needed = f"the catalogue {source.name} must have one column, or one named item"
-            raise DataError(f"{needed}: {columns.advice}; it has {listing(source.columns())}")
-        item = candidates[0]
-    for option, name in (("catalogue_item", item), ("catalogue_label", label)):
-        if name is not None and names.count(name) != 1:
-            # Those of a text are not listed: they may be a line of somebody's purchases.
-            there = "" if source.is_text else f"; it has {listing(source.columns())}"
-            many = "more than one" if name in names else "no"
-            raise DataError(
-                f"the catalogue {source.name} has {many} column {name!r}: name another with "
-                f"{parameter(option)}{there}"
-            )
-    roles = Roles(InputForm.LONG, (item,) if label is None else (item, label))
+    item, label = columns.item or _item_column(source, columns.advice), columns.label
+    _check_column(source, "catalogue_item", item)
+    names = [item]
+    if label is not None:
+        _check_column(source, "catalogue_label", label)
+        names.append(label)
     labels = Labels(f"column {item!r} of {source.name}", fold_case=fold_case)
     codes: list[Codes] = []
     texts: list[str | None] = []
-    for batch in source.batches(roles.wanted):
+    for batch in source.batches(Roles(InputForm.LONG, tuple(names)).wanted):
         codes.append(labels.encode(plain(batch.column(item))))
         if label is not None:
             texts += present(as_texts(plain(batch.column(label)))).to_pylist()
     vocabulary, final = _finished(labels, codes, source.name)
-    first: dict[Item, str] = {}
+    label_of: dict[Item, str] = {}
     for code, text in zip(np.concatenate(codes).tolist(), texts, strict=False):
         if code >= 0 and text is not None:
-            first.setdefault(vocabulary.label(int(final[code])), text)
-    return ItemList(vocabulary, first)
+            label_of.setdefault(vocabulary.label(int(final[code])), text)
+    return ItemList(vocabulary, label_of)
 
 
-def _list_of_values(values: Any, *, fold_case: bool) -> Vocabulary:
+def _item_column(source: ArrowSource, advice: str) -> str:
+    """Return the only column, or the only one named like an item. Raises DataError."""
+    names: list[str] = source.schema.names
+    if len(names) > 1:
+        names = [name for name in names if name.casefold() in _HEADERS]
+    if len(names) != 1:
+        raise DataError(
+            f"the catalogue {source.name} must have one column, or one named item: {advice}; "
+            f"it has {listing(source.columns())}"
+        )
+    return names[0]
+
+
+def _check_column(source: ArrowSource, option: str, name: str) -> None:
+    """Raise DataError if a table does not have a column of this name, or has several."""
+    count = source.schema.names.count(name)
+    if count == 1:
+        return
+    number = "more than one" if count else "no"
+    problem = (
+        f"the catalogue {source.name} has {number} column {name!r}: name another with "
+        f"{parameter(option)}"
+    )
+    if not source.is_text:  # the columns of a text may be a line of somebody's purchases
+        problem += f"; it has {listing(source.columns())}"
+    raise DataError(problem)
+
+
+def _list_of_values(values: object, *, fold_case: bool) -> Vocabulary:
     """Read an Arrow array of labels, a series, or any iterable of int and str."""
     labels = Labels("the catalogue", fold_case=fold_case)
-    if frames.is_series(values) and (array := frames.as_arrow(values)) is not None:
+    array = frames.as_arrow(values) if frames.is_series(values) else None
+    if array is not None:
         values = array
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        chunks = getattr(values, "chunks", [values])
+    if isinstance(values, pa.ChunkedArray):
+        chunks = values.chunks
+    elif isinstance(values, pa.Array):
+        chunks = [values]
     else:
-        try:
-            iterator: Iterator[Any] = iter(None if isinstance(values, bytes) else values)  # type: ignore[arg-type]
-        except TypeError:  # also of an array of no dimensions, which claims to be iterable
-            kind = type(values).__name__
-            raise DataError(
-                f"a list of items must be a path or a collection of items, not {kind}"
-            ) from None
-        chunks = [list(iterator)]
+        chunks = [_listed(values)]
     return _finished(labels, [labels.encode(chunk) for chunk in chunks], "the catalogue")[0]
+
+
+def _listed(values: object) -> list[object]:
+    """Return the values of a collection. Raises DataError for anything else."""
+    kind = type(values).__name__
+    if isinstance(values, bytes):
+        values = None
+    try:
+        iterator = iter(values)  # type: ignore[call-overload]
+    except TypeError:  # also of an array of no dimensions, which claims to be iterable
+        raise DataError(
+            f"a list of items must be a path or a collection of items, not {kind}"
+        ) from None
+    return list(iterator)
 
 
 def _finished(labels: Labels, codes: list[Codes], name: str) -> tuple[Vocabulary, Codes]:

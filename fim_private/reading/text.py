@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby, islice, takewhile
 from json import JSONDecoder
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -73,22 +73,26 @@ def _encoding_of(start: bytes, named: str | None) -> str:
 
 
 def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
-    part = b""  # a pipe may give a byte at a time
-    while len(part) < _LONGEST_MARK and (more := stream.read(memory.BLOCK_BYTES)):
-        part += more
-    encoding = _encoding_of(part[:_LONGEST_MARK], encoding)
+    """Yield a text in UTF-8, without a byte order mark. A text in UTF-8 is not checked."""
+    pieces = iter(partial(stream.read, memory.BLOCK_BYTES), b"")
+    start = b""
+    for piece in pieces:  # a pipe may give a byte at a time
+        start += piece
+        if len(start) >= _LONGEST_MARK:
+            break
+    encoding = _encoding_of(start[:_LONGEST_MARK], encoding)
     if encoding == "utf-8-sig":
-        part = part.removeprefix(codecs.BOM_UTF8)
-    decoder = None if encoding in _UTF8 else codecs.getincrementaldecoder(encoding)()
+        start = start.removeprefix(codecs.BOM_UTF8)
+    whole = chain([start], pieces)
+    if encoding in _UTF8:
+        yield from whole
+        return
     try:
-        while part:
-            yield part if decoder is None else decoder.decode(part).encode()
-            part = stream.read(memory.BLOCK_BYTES)
-        if decoder is not None:
-            yield decoder.decode(b"", final=True).encode()
+        for text in codecs.iterdecode(whole, encoding):
+            yield text.encode()
     except UnicodeError:
         problem = f"is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
-        # The option that does not fit: whoever guessed it knows that the guess was wrong.
+        # The option does not fit: whoever guessed it knows now that the guess was wrong.
         raise unclear(f"{name} {problem}", {"encoding": encoding}) from None
 
 
@@ -102,19 +106,19 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
     carry, returns, is_empty = bytearray(), b"", True
     limit = memory.current()
     with file.open() as stream:
-        for given in _utf8(stream, encoding, file.name):
-            part = returns + given
-            is_empty = is_empty and not part
+        for piece in _utf8(stream, encoding, file.name):
+            block = returns + piece
+            is_empty = is_empty and not block
             # Two carriage returns may belong to a line feed that comes behind them.
-            returns = b"\r" * min(2, len(part) - len(part.rstrip(b"\r")))
-            part = part.removesuffix(returns)
-            if b"\r" in part:  # a hundred times as fast as the search for the pattern
-                part = _LINE_END.sub(b"\n", part)
-            cut = part.rfind(b"\n") + 1
+            returns = b"\r" * min(2, len(block) - len(block.rstrip(b"\r")))
+            block = block.removesuffix(returns)
+            if b"\r" in block:  # a hundred times as fast as the search for the pattern
+                block = _LINE_END.sub(b"\n", block)
+            cut = block.rfind(b"\n") + 1
             if cut:
-                yield bytes(carry) + part[:cut]
+                yield bytes(carry) + block[:cut]
                 carry.clear()
-            carry += part[cut:]
+            carry += block[cut:]
             if len(carry) > memory.BLOCK_BYTES:
                 limit.check(memory.LINE_BYTE * len(carry))
                 if len(carry) > _LONGEST_LINE:
@@ -127,13 +131,14 @@ def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, No
         raise empty(file.name)
 
 
-def without_lines(parts: Iterator[bytes], number: int) -> Iterator[bytes]:
+def without_lines(text: Iterable[bytes], number: int) -> Iterator[bytes]:
     """Yield blocks of lines without the first `number` lines."""
-    for block in parts:
-        rest = block.split(b"\n", number)[number:] if number else [block]
-        number = 0 if rest else number - block.count(b"\n")
-        if rest and rest[0]:
-            yield rest[0]
+    for block in text:
+        skipped = min(number, block.count(b"\n"))
+        number -= skipped
+        rest_of_block = block.split(b"\n", skipped)[skipped]
+        if rest_of_block:
+            yield rest_of_block
 
 
 def first_lines(block: bytes) -> list[str]:
@@ -141,16 +146,17 @@ def first_lines(block: bytes) -> list[str]:
     return [line.decode("utf-8", "replace") for line in block.split(b"\n", SAMPLE)[:SAMPLE]]
 
 
-def _without_nul(name: str, part: bytes) -> bytes:
-    if b"\0" in part:
+def _without_nul(name: str, block: bytes) -> bytes:
+    """Return a block. Raises DataError if it has a NUL."""
+    if b"\0" in block:
         problem = f"it is damaged, or say its {parameter('encoding')}, such as utf-16"
         raise damaged_line(f"{name} has a byte that no text has (NUL): {problem}")
-    return part
+    return block
 
 
-def _check_utf8(part: bytes, name: str) -> None:
+def _check_utf8(block: bytes, name: str) -> None:
     try:
-        part.decode()
+        block.decode()
     except UnicodeDecodeError:
         raise not_utf8(name) from None
 
@@ -261,20 +267,20 @@ def _delimiter_of_lines(file: File, options: Options, form: InputForm) -> str:
 def _start_of(text: Iterator[bytes]) -> bytes:
     """Return the first blocks of a text: as many as a look at its first lines takes."""
     start = b""
-    while start.count(b"\n") < _FEW_LINES and len(start) < _MUCH:
-        block = next(text, b"")
-        if not block:
-            break
+    for block in text:
         start += block
+        if start.count(b"\n") >= _FEW_LINES or len(start) >= _MUCH:
+            break
     return start
 
 
 def _lists(
-    parts: Iterator[bytes], delimiter: str, labels: Labels, *, is_quoted: bool
+    text: Iterator[bytes], delimiter: str, labels: Labels, *, is_quoted: bool
 ) -> Iterator[KeyedRows]:
+    """Yield the baskets of lines that a delimiter cuts."""
     cut = fields_of(delimiter)
     separators = _WHITE_SPACE if delimiter == " " else delimiter.encode() + b"\n"
-    for block in parts:
+    for block in text:
         if is_quoted and b'"' in block:
             # Each line by itself: a quote left open must not reach into somebody else's basket.
             yield _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
@@ -282,19 +288,19 @@ def _lists(
             yield _tokens(block, separators, labels)
 
 
-def _split_lines(parts: Iterator[bytes], split: str, labels: Labels) -> Iterator[KeyedRows]:
-    for block in parts:
+def _split_lines(text: Iterator[bytes], split: str, labels: Labels) -> Iterator[KeyedRows]:
+    """Yield the baskets of lines that are lists, perhaps in quotes or brackets."""
+    for block in text:
         lines = block.decode().split("\n")[:-1]
         yield _rows_of_lists([items_of_line(line, split) for line in lines], labels)
 
 
 def _rows_of_lists(
-    baskets: Sequence[Sequence[str]], labels: Labels, users: Any = None
+    baskets: Sequence[Sequence[str]], labels: Labels, users: pa.Array | None = None
 ) -> KeyedRows:
     lengths = np.fromiter(map(len, baskets), dtype=np.int64, count=len(baskets))
-    return KeyedRows(
-        lengths, labels.encode(arrow_strings([*chain.from_iterable(baskets)])), users=users
-    )
+    codes = labels.encode(arrow_strings([*chain.from_iterable(baskets)]))
+    return KeyedRows(lengths, codes, users=users)
 
 
 def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
@@ -306,10 +312,9 @@ def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
     # are; the separator is cut off once per distinct token.
     table = bytes(byte in separators for byte in range(256))
     ends = np.flatnonzero(np.frombuffer(block.translate(table), dtype=bool)) + 1
-    offsets = np.concatenate([np.zeros(1, dtype=np.int32), ends.astype(np.int32)])
-    tokens = pa.Array.from_buffers(
-        pa.binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-    )
+    offsets = np.append(0, ends).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    tokens = pa.Array.from_buffers(pa.binary(), len(ends), buffers)
     encoded = tokens.dictionary_encode()
     line_ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[ends - 1] == ord("\n")) + 1
     distinct = pc.binary_slice(encoded.dictionary, 0, -1)
@@ -317,16 +322,16 @@ def _tokens(block: bytes, separators: bytes, labels: Labels) -> KeyedRows:
     return KeyedRows(np.diff(line_ends, prepend=0), codes)
 
 
-def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
-    """Yield the baskets of SPMF's sequences, under the number of their line: what one user bought.
+def _sequences(text: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
+    """Yield the baskets of SPMF's sequences. The user of each is the number of its line.
 
     A basket ends in -1, the line in -2; a blank line is nobody. Lines that begin with %, # or @ are
-    comments, or name an item (``@ITEM=7=apple``): before all users, since what one line means may
-    not depend on where it stands.
+    comments, or name an item (``@ITEM=7=apple``). Names stand before all users, since the meaning
+    of a line may not depend on where it stands.
     """
     names: dict[str, str] = {}
     line_number = 0
-    for block in parts:
+    for block in text:
         users: list[int] = []
         baskets: list[list[str]] = []
         for line in block.decode().split("\n")[:-1]:
@@ -342,11 +347,11 @@ def _sequences(parts: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
             elif line.strip():
                 line_number += 1
                 runs = groupby(takewhile("-2".__ne__, line.split()), "-1".__ne__)
-                found = [
+                of_user = [
                     [names.get(code, code) for code in run] for is_basket, run in runs if is_basket
-                ] or [[]]
-                baskets += found
-                users += [line_number] * len(found)
+                ]
+                baskets += of_user or [[]]
+                users += [line_number] * max(1, len(of_user))
         yield _rows_of_lists(baskets, labels, arrow_of(np.array(users, dtype=np.int64)))
 
 
@@ -361,6 +366,7 @@ _NESTED = (
     "is nested deeper than one list of items a line: write a list of texts or numbers, or "
     "one item a line"
 )
+_Object = dict[str, object]
 _LIST = pa.list_(pa.string())
 _DECODED = JSONDecoder(
     parse_int=str, parse_float=lambda literal: number_text(float(literal)), parse_constant=str
@@ -412,9 +418,10 @@ def json_source(file: File, options: Options) -> ArrowSource:
     is_only_list = options.items is None and options.item is None
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        was_read = [first] if is_pipe else []
         text = lines if is_pipe else blocks(file, dialect.encoding)
         with closing(text):
-            for block in chain([first] if is_pipe else [], text):
+            for block in chain(was_read, text):
                 objects = _objects(block, name)
                 if is_only_list and wanted.items is not None:
                     _refuse_other_lists(objects, wanted.items, name)
@@ -427,10 +434,10 @@ def json_source(file: File, options: Options) -> ArrowSource:
     return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used))
 
 
-def _schema(objects: Sequence[dict[str, Any]], options: Options) -> pa.Schema:
+def _schema(objects: Sequence[_Object], options: Options) -> pa.Schema:
     """Return the columns of objects, each of the kind of its first value that is not null."""
     kinds: dict[str, pa.DataType | None] = {}
-    for key, value in chain.from_iterable(fields.items() for fields in objects):
+    for key, value in _fields(objects):
         if kinds.setdefault(key) is None and value is not None:
             kinds[key] = _kind(value)
     for key, kind in kinds.items():
@@ -439,9 +446,13 @@ def _schema(objects: Sequence[dict[str, Any]], options: Options) -> pa.Schema:
     return pa.schema([*kinds.items()])
 
 
-def _refuse_other_lists(objects: Sequence[dict[str, Any]], items: str, name: str) -> None:
+def _fields(objects: Sequence[_Object]) -> Iterator[tuple[str, object]]:
+    return chain.from_iterable(fields.items() for fields in objects)
+
+
+def _refuse_other_lists(objects: Sequence[_Object], items: str, name: str) -> None:
     """Raise DataError if another column than that of the items has a list."""
-    for key, value in chain.from_iterable(fields.items() for fields in objects):
+    for key, value in _fields(objects):
         if key != items and isinstance(value, list):
             raise DataError(
                 f"{name} has several columns of lists: name that of the items with "
@@ -449,7 +460,7 @@ def _refuse_other_lists(objects: Sequence[dict[str, Any]], items: str, name: str
             )
 
 
-def _objects(block: bytes, name: str) -> list[dict[str, Any]]:
+def _objects(block: bytes, name: str) -> list[_Object]:
     """Return the objects in the lines of a block. Raises DataError for anything else."""
     memory.current().check(memory.FIELDS_BYTE * len(block))
     try:
@@ -475,7 +486,7 @@ def _kind(value: object) -> pa.DataType:
     return pa.struct([]) if isinstance(value, dict) else pa.string()
 
 
-def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Array:
+def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
     values = [fields.get(field.name) for fields in objects]
     if any(value is not None and _kind(value) != field.type for value in values):
         raise DataError(
@@ -484,7 +495,10 @@ def _column(objects: list[dict[str, Any]], field: pa.Field, name: str) -> pa.Arr
         )
     try:
         if field.type == _LIST:
-            values = [value and [_text(item, name) for item in value] for value in values]
+            values = [
+                [_text(item, name) for item in value] if isinstance(value, list) else None
+                for value in values
+            ]
         else:
             values = [_text(value, name) for value in values]
         return pa.array(values, field.type)
@@ -511,10 +525,18 @@ _MOST_COLUMNS = 100_000  # each column takes a while in each block of rows
 
 
 class _Header(NamedTuple):
-    # the names of the columns as they are; numbers, from 1 on, where no line names them
+    """How the columns of a text are named and cut.
+
+    Attributes:
+        raw: Their names as they are, or numbers, from 1 on, if no line names them.
+        delimiter: The character that cuts them.
+        lines_before: How many lines stand before that of the names, or before the rows.
+        named: Whether a line names them.
+    """
+
     raw: tuple[str, ...]
     delimiter: str
-    lines_before: int  # that stand before that of the names, or before the rows
+    lines_before: int
     named: bool
 
 
@@ -530,8 +552,8 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
             return file, encoding
     limit, content = memory.current(), bytearray()
     with file.open() as stream:
-        for part in _utf8(stream, encoding, file.name):
-            content += part
+        for piece in _utf8(stream, encoding, file.name):
+            content += piece
             limit.check(2 * len(content))
     if not content:
         raise empty(file.name)
@@ -564,7 +586,7 @@ def text_table(
     if not head:
         _check_utf8(block, file.name)
     start = block.decode("utf-8", "replace")
-    header = _header_of(io.StringIO(start, newline=""), file, options, named)
+    header = _header_of(start, file, options, named)
     if len(header.raw) > _MOST_COLUMNS:
         raise DataError(
             f"{file.name} has more than {_MOST_COLUMNS:,} columns; write it with one row per item"
@@ -580,12 +602,10 @@ def text_table(
     place_of = {name: place for place, name in reversed([*enumerate(names)])}
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        _refuse_damage(text, header, file.name)
+        _refuse_damage(text, header)
         places = [place_of[name] for name in wanted.names]
-        if form is InputForm.WIDE:
-            yield from _padded(text, header, places, wanted, file.name)
-        else:
-            yield from _parsed(text, header, places, wanted, file.name)
+        read = _padded if form is InputForm.WIDE else _parsed
+        yield from read(text, header, places, wanted)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
@@ -635,16 +655,15 @@ def _check_columns(
     raise DataError(f"{file_name} {problem} column {wrong!r}{advice}")
 
 
-def _header_of(
-    start: Iterable[str], file: File, options: Options, columns: Collection[str]
-) -> _Header:
+def _header_of(start: str, file: File, options: Options, columns: Collection[str]) -> _Header:
     """Return the line of names, or the numbers of columns, cut so that it has the named columns.
 
-    Raises DataError if several delimiters would do, ParameterError if none can be told.
+    Raises DataError if several delimiters would do, ParameterError if none can be told. start: the
+    first lines of the text.
     """
     dialect = options.dialect
     lines_before, delimiter = dialect.skipped, dialect.delimiter
-    lines = islice(start, lines_before, None)
+    lines = islice(io.StringIO(start, newline=""), lines_before, None)
     line = next(lines, "")
     separator = SEPARATOR_LINE.fullmatch(line)
     if separator is not None:
@@ -704,39 +723,43 @@ def _widest(headers: Sequence[_Header], columns: Collection[str], file_name: str
     return widest[0]  # that of the suffix, if it is among them
 
 
-def _refuse_damage(text: File, header: _Header, name: str) -> None:
-    # A NUL, and (as csv.Error) quotes that do not belong together, which Arrow takes as they come:
-    # an open quote would make one field of the rows behind it.
+def _refuse_damage(text: File, header: _Header) -> None:
+    """Raise DataError for a NUL, and csv.Error for quotes that do not belong together.
+
+    Arrow takes such quotes as they come: an open one would make one field of the rows behind it.
+    """
     ends = [header.delimiter.encode(), b"\r", b"\n"]
     quotes = balance = 0
     last = b"\n"
     with text.native() as stream:
-        while part := _without_nul(name, stream.read(memory.BLOCK_BYTES)):
-            quotes += part.count(b'"')
-            # Those that open a field, and those that close one: a quote beside a delimiter inside
+        for block in iter(partial(stream.read, memory.BLOCK_BYTES), b""):
+            quotes += _without_nul(text.name, block).count(b'"')
+            # Quotes that open a field, and those that close one: a quote beside a delimiter inside
             # of a field is both.
-            part = last + part
-            balance += sum(part.count(end + b'"') - part.count(b'"' + end) for end in ends)
-            last = part[-1:]
+            block = last + block
+            balance += sum(block.count(end + b'"') - block.count(b'"' + end) for end in ends)
+            last = block[-1:]
     balance -= last == b'"'
     if quotes % 2 or balance:
-        for _ in _rows(
-            text, header, re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')
-        ):
+        spaced = re.compile(rf'"[ \t]+(?=[{re.escape(header.delimiter)}\r\n]|$)')
+        for _ in _rows(text, header, spaced):
             pass
 
 
 def _rows(
     text: File, header: _Header, spaced: re.Pattern[str] | None = None
 ) -> Iterator[list[str]]:
+    """Yield the fields of each row, that of the names first.
+
+    spaced: matches a quote and the white space behind it, which is taken off.
+    """
     limit, size = memory.current(), 0
 
     def bounded(lines: io.TextIOBase) -> Iterator[str]:
         nonlocal size
-        # A piece at a time: a line may be as long as the file, and to a reader of CSV its end is a
-        # line's end.
+        # A piece at a time: a line may be as long as the file, and a reader of CSV ends it at \r.
         line = ""
-        while piece := lines.readline(memory.BLOCK_BYTES):
+        for piece in iter(partial(lines.readline, memory.BLOCK_BYTES), ""):
             line += piece
             size += len(piece)
             limit.check(memory.FIELDS_BYTE * size)
@@ -747,9 +770,10 @@ def _rows(
             yield line
 
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
-        lines = islice(bounded(stream), header.lines_before, None)
-        cut = lines if spaced is None else (spaced.sub('"', line) for line in lines)
-        for row in csv.reader(cut, delimiter=header.delimiter, strict=True):
+        lines: Iterator[str] = islice(bounded(stream), header.lines_before, None)
+        if spaced is not None:
+            lines = map(partial(spaced.sub, '"'), lines)
+        for row in csv.reader(lines, delimiter=header.delimiter, strict=True):
             size = 0
             yield row
 
@@ -760,8 +784,8 @@ def damage_of(file: File, options: Options, form: InputForm) -> str | None:
     It is None if every line can be read. options: those with which the text was refused.
     """
     number = 1
-    with closing(blocks(file, options.dialect.encoding)) as parts:
-        for block in parts:
+    with closing(blocks(file, options.dialect.encoding)) as text:
+        for block in text:
             for line in block.split(b"\n")[:-1]:
                 if b"\0" in line:
                     return f"line {number} has a NUL"
@@ -777,11 +801,10 @@ def _damaged_row(file: File, options: Options, form: InputForm) -> str | None:
     """Return which row of a table in a text has other fields than its first, or a stray quote."""
     text, encoding = _opened(file, options.dialect.encoding)
     start = _first_block(file, text, encoding).decode("utf-8", "replace")
-    wanted = {name for _, name in options.named()}
-    header = _header_of(io.StringIO(start, newline=""), file, options, wanted)
-    named = len(header.raw)
-    is_one_hot = form is InputForm.ONE_HOT
-    items = [(place, name) for place, name in enumerate(header.raw) if name.strip() not in wanted]
+    named = {name for _, name in options.named()}
+    header = _header_of(start, file, options, named)
+    width = len(header.raw)
+    items = [(place, name) for place, name in enumerate(header.raw) if name.strip() not in named]
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
         lines = islice(stream, header.lines_before, None)
         reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
@@ -789,12 +812,14 @@ def _damaged_row(file: File, options: Options, form: InputForm) -> str | None:
         is_data = not header.named
         try:
             for row in filter(None, reader):
-                is_short = len(row) < named and form is not InputForm.WIDE
-                if is_short or len(row) > named:
+                is_short = len(row) < width and form is not InputForm.WIDE
+                if is_short or len(row) > width:
                     fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
-                    return f"line {number} has {fields}, and the first line {named:,}"
-                if is_one_hot and is_data and (cell := _no_presence(row, items)) is not None:
-                    return f"line {number} has {cell}"
+                    return f"line {number} has {fields}, and the first line {width:,}"
+                if form is InputForm.ONE_HOT and is_data:
+                    cell = _no_presence(row, items)
+                    if cell is not None:
+                        return f"line {number} has {cell}"
                 is_data = True
                 number = header.lines_before + reader.line_num + 1
         except csv.Error:
@@ -812,8 +837,9 @@ def _no_presence(row: Sequence[str], items: Sequence[tuple[int, str]]) -> str | 
 
 
 def _parsed(
-    text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str
+    text: File, header: _Header, places: Sequence[int], wanted: Wanted
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the columns at some places, of rows that are all as long."""
     import pyarrow.csv as arrow_csv
 
     raw = [header.raw[place] for place in places]
@@ -833,34 +859,29 @@ def _parsed(
         column_names=None if header.named else list(header.raw),
     )
     try:
-        with (
-            text.native() as stream,
-            arrow_csv.open_csv(
-                stream, read_options=read, parse_options=parse, convert_options=convert
-            ) as reader,
-        ):
+        with text.native() as stream, arrow_csv.open_csv(stream, read, parse, convert) as reader:
             for batch in reader:
                 yield batch.rename_columns(wanted.names)
     except pa.ArrowInvalid as error:  # which quotes the line
         if re.search(r"Expected \d+ columns, got", str(error)):
-            raise damaged_line(f"{name} {_OTHER_LENGTH}") from None
+            raise damaged_line(f"{text.name} {_OTHER_LENGTH}") from None
         if "invalid UTF8" in str(error):
-            raise not_utf8(name) from None
+            raise not_utf8(text.name) from None
         raise
 
 
 def _padded(
-    text: File, header: _Header, places: Sequence[int], wanted: Wanted, name: str
+    text: File, header: _Header, places: Sequence[int], wanted: Wanted
 ) -> Iterator[pa.RecordBatch]:
-    # A row may end before the last of the columns, as wide rows often do.
+    """Yield the columns at some places, of rows that may end before the last of the columns."""
     rows = filter(None, _rows(text, header))
     if header.named:
         next(rows, None)
-    while part := [*islice(rows, wanted.rows_at_a_time)]:
-        if max(map(len, part)) > len(header.raw):
-            raise damaged_line(f"{name} {_OTHER_LENGTH}")
+    for chunk in iter(lambda: [*islice(rows, wanted.rows_at_a_time)], []):
+        if max(map(len, chunk)) > len(header.raw):
+            raise damaged_line(f"{text.name} {_OTHER_LENGTH}")
         columns = [
-            arrow_strings([row[place] if place < len(row) else "" for row in part])
+            arrow_strings([row[place] if place < len(row) else "" for row in chunk])
             for place in places
         ]
         yield pa.RecordBatch.from_arrays(columns, names=wanted.names)

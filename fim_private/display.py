@@ -66,14 +66,14 @@ class Table:
         """Return the title, the first SOME rows and the notes as HTML, in the colours of the
         notebook around it.
         """
-        parts = [f"<div><b>{escape(printable(self.title))}</b></div>"]
+        html = [f"<div><b>{escape(printable(self.title))}</b></div>"]
         if self.rows:
             head = self._html_row("th", self.columns)
             rows = "".join(self._html_row("td", row) for row in self.rows[:SOME])
-            parts.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+            html.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
         for note in (*self._more(SOME), *self.notes):
-            parts.append(f"<div>{escape(printable(note))}</div>")
-        return f"<div>{''.join(parts)}</div>"
+            html.append(f"<div>{escape(printable(note))}</div>")
+        return f"<div>{''.join(html)}</div>"
 
     def markdown(self) -> str:
         """Return all of it as Markdown: the first column is text, the others are numbers; a

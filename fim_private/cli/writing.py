@@ -139,13 +139,13 @@ def destination(
 
 @contextmanager
 def table_or_json(
-    asked: dict[str, Any], *, inputs: Sequence[str | None] = ()
+    options: dict[str, Any], *, inputs: Sequence[str | None] = ()
 ) -> Iterator[Callable[[object, Callable[[Screen], str]], None]]:
-    """Take the output out of what is asked, open it, and yield what writes to it: plain values, or
+    """Take the output out of the options, open it, and yield what writes to it: plain values, or
     a table of them.
     """
-    output = asked.pop("output")
-    form = asked.pop("format") or _form_of_name(output, _TEXT_FORMS)
+    output = options.pop("output")
+    form = options.pop("format") or _form_of_name(output, _TEXT_FORMS)
     with destination(output, inputs=inputs) as write:
 
         def show(values: object, render: Callable[[Screen], str]) -> None:
@@ -172,14 +172,14 @@ def _form_of_name(output: Path | None, forms: Mapping[str, _Form]) -> _Form:
     return forms[ending]
 
 
-def check_page(page: Path | None, given: str) -> None:
-    """Raise OutputError if the name of a page ends as that of something else. given: the option
-    that named it.
+def check_page(page: Path | None, option: str) -> None:
+    """Raise OutputError if the name of a page ends as that of something else. option: the one that
+    named it.
     """
     if page is not None and page.suffix.lower() not in _PAGE_ENDINGS:
         raise OutputError(
             f"cannot write {str(page)!r}: a page is HTML; choose a "
-            f"{parameter(given)} that ends in .html"
+            f"{parameter(option)} that ends in .html"
         )
 
 
@@ -301,15 +301,15 @@ def screen_for(output: Path | None) -> Screen:
     return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
 
 
-def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
-    """Return the form to write, as given or as the output's name ends, and whether all of a release
+def form_of(named: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
+    """Return the form to write, named or that of the output's ending, and whether all of a release
     is written.
 
     Before anything is spent, it raises OutputError for an ending that stands for no form, and for
     what is no text on the screen. It raises MissingExtraError where the package that writes the
     form is not installed.
     """
-    form = given or _form_of_name(output, _RELEASE_FORMS)
+    form = named or _form_of_name(output, _RELEASE_FORMS)
     if form in _NO_TEXT and is_screen(output):
         raise OutputError(
             f"cannot write {_NO_TEXT[form]} to the screen; name a file with {parameter('output')}"
@@ -318,7 +318,7 @@ def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFo
         from fim_private.release.forms import excel_writer
 
         excel_writer()
-    return form, given is None and output is not None
+    return form, named is None and output is not None
 
 
 def write_release(
@@ -378,10 +378,10 @@ Show = Callable[[float], None]
 _silent = False
 
 
-def silence(wanted: bool) -> None:
+def silence(is_silent: bool) -> None:
     """Say nothing from now on but errors, or again all there is."""
     global _silent
-    _silent = wanted
+    _silent = is_silent
 
 
 def note(text: str) -> None:
@@ -437,7 +437,7 @@ def hold_process(max_memory: str | None) -> None:
         return
     most = taken + min(2 * limit.most + _BESIDE, max(limit.most * 5 // 4, machine))
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if all(most < other for other in (soft, hard) if other != resource.RLIM_INFINITY):
+    if all(most < bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY):
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 

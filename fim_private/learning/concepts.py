@@ -18,7 +18,6 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Literal, Unpack
 
-from fim_private import options
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, choose_level
 from fim_private.dp.parameters import Neighbors, exact_epsilon, exact_neighbors, exact_number
@@ -26,6 +25,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, Pieces, begin, checked_bits, points, table, truths
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import Distance
+from fim_private.options import NEIGHBORS
 from fim_private.spectrum import SupportSpectrum
 
 
@@ -36,7 +36,7 @@ def learn_point(
     bits: int,
     epsilon: float | Fraction,
     delta: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
     """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the
@@ -69,7 +69,7 @@ def learn_threshold(
     bits: int,
     epsilon: float | Fraction,
     private: Literal["rows", "labels"] = "rows",
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
     """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the
@@ -119,7 +119,7 @@ def learn_box(
     bits: int,
     error: float | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[tuple[int, int], ...]:
     """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken

@@ -17,7 +17,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fim_private import options
 from fim_private.dp.bounds import exp_bounds, power_bounds
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_integer
@@ -33,6 +32,7 @@ from fim_private.dp.parameters import (
 )
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin, check_some
+from fim_private.options import NEIGHBORS
 
 ONE = 1 << 20  # a length of 1 in steps of the whole numbers
 # with more the squares of a row, 2^40 each, could have a sum beyond 64-bit integers
@@ -197,7 +197,7 @@ def train_linear(
     regularization: float | Fraction,
     epsilon: float | Fraction,
     steps: int,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     least_rows: int | None = None,
     **charging: Unpack[Charging],
 ) -> LinearClassifier:

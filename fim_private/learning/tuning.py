@@ -10,7 +10,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar, Unpack
 
-from fim_private import options
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.parameters import (
     EPSILON_RANGE,
@@ -26,6 +25,7 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin
 from fim_private.mechanisms import PermuteAndFlip
+from fim_private.options import NEIGHBORS
 from fim_private.selecting import Scores, choose_index, scaled
 
 Model = TypeVar("Model")
@@ -41,7 +41,7 @@ def validate(
     *,
     stability: int | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
     """Choose a model of nearly the highest validation score; returns its index.
@@ -104,7 +104,7 @@ def train_and_validate(
     epsilon: float | Fraction,
     retrain: bool = True,
     training: float | Fraction | None = None,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[int, Model]:
     """Train on each parameter, choose one by validation, and train on it anew; returns its number
@@ -184,7 +184,7 @@ def best_of(
     *,
     stop: float | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[Fraction, Outcome]:
     """Run random candidates until a coin says stop, and return the best run: its score, and what

@@ -225,16 +225,23 @@ def best_of(
     )
     best: tuple[Fraction, Outcome] | None = None
     while True:
-        outcome = run(randomness.below(count))
-        is_pair = isinstance(outcome, tuple) and len(outcome) == 2
-        if not is_pair or not (is_whole(type(outcome[0])) or isinstance(outcome[0], Fraction)):
-            must = "must return two things: its score, a whole number or a Fraction, and another"
-            raise ParameterError(f"{parameter('run')} {must}")
-        score = _exact("", outcome[0])
+        score, outcome = _checked_run(run(randomness.below(count)))
         if best is None or score > best[0]:
-            best = score, outcome[1]
+            best = score, outcome
         if randomness.below(chance.denominator) < chance.numerator:
             return best
+
+
+def _checked_run(returned: tuple[int | Fraction, Outcome]) -> tuple[Fraction, Outcome]:
+    """Return the score of a run, exactly, and its outcome. Raises ParameterError for no pair."""
+    if isinstance(returned, tuple) and len(returned) == 2:
+        score, outcome = returned
+        if is_whole(type(score)) or isinstance(score, Fraction):
+            return _exact("", score), outcome
+    raise ParameterError(
+        f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and "
+        "another"
+    )
 
 
 def _exact(must: str, value: object) -> Fraction:

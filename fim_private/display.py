@@ -21,7 +21,7 @@ _UNSEEN = re.compile("[\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
 # What separates items where a set is printed, or begins and ends a set or a name in quotes.
 _LOOKS_LIKE_SEVERAL = re.compile(r'[,{}"]')
-# Behind what is doubtful.
+# Stands behind what is doubtful.
 MARK = "?"
 # Rows that are shown: in a session, and in a notebook.
 FEW, SOME = 5, 20
@@ -31,10 +31,15 @@ _WIDEST = 70
 
 @dataclass(frozen=True)
 class Table:
-    """A title, a table, and notes below it, a line each.
+    """A table with a title.
 
-    numbers: which columns, by place, stand to the right. rest: what has the rows that a session
-    leaves out.
+    Attributes:
+        title: What it is a table of.
+        columns: The headings.
+        rows: The cells of each row.
+        numbers: The columns, by place, that stand to the right.
+        notes: Lines below it.
+        rest: What has the rows that a session leaves out.
     """
 
     title: str
@@ -48,42 +53,31 @@ class Table:
         """Return the title, the first `most` rows, under headings where there are several columns,
         and the notes.
         """
-        heads = [self.columns] if self.rows and len(self.columns) > 1 else []
-        cells = [[_cut(printable(cell)) for cell in row] for row in (*heads, *self.rows[:most])]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if place in self.numbers else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in cells
-        ]
-        return "\n".join(
-            [
-                self.title,
-                *(f"  {line.rstrip()}" for line in (*lines, *self._more(most))),
-                *self.notes,
-            ]
-        )
+        rows = [*self.rows[:most]]
+        if rows and len(self.columns) > 1:
+            rows.insert(0, self.columns)
+        columns = []
+        for place, cells in enumerate(zip(*rows, strict=True)):
+            texts = [_cut(printable(cell)) for cell in cells]
+            width = max(map(len, texts))
+            adjust = str.rjust if place in self.numbers else str.ljust
+            columns.append([adjust(text, width) for text in texts])
+        lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+        indented = [f"  {line}" for line in (*lines, *self._more(most))]
+        return "\n".join([self.title, *indented, *self.notes])
 
-    def html(self, most: int = SOME) -> str:
-        """Return the title, the first `most` rows and the notes as HTML, in the colours of the
+    def html(self) -> str:
+        """Return the title, the first SOME rows and the notes as HTML, in the colours of the
         notebook around it.
         """
-        head = "".join(self._cell("th", place, name) for place, name in enumerate(self.columns))
-        rows = "".join(
-            f"<tr>{''.join(self._cell('td', place, cell) for place, cell in enumerate(row))}</tr>"
-            for row in self.rows[:most]
-        )
-        table = (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-            if self.rows
-            else ""
-        )
-        notes = "".join(
-            f"<div>{escape(printable(note))}</div>" for note in (*self._more(most), *self.notes)
-        )
-        return f"<div><div><b>{escape(printable(self.title))}</b></div>{table}{notes}</div>"
+        html = [f"<div><b>{escape(printable(self.title))}</b></div>"]
+        if self.rows:
+            head = self._html_row("th", self.columns)
+            rows = "".join(self._html_row("td", row) for row in self.rows[:SOME])
+            html.append(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>")
+        for note in (*self._more(SOME), *self.notes):
+            html.append(f"<div>{escape(printable(note))}</div>")
+        return f"<div>{''.join(html)}</div>"
 
     def markdown(self) -> str:
         """Return all of it as Markdown: the first column is text, the others are numbers; a
@@ -91,22 +85,29 @@ class Table:
         """
         paragraphs = [f"**{markdown(self.title)}**"]
         if self.rows:
-            head, *rows = [" | ".join(map(markdown, row)) for row in (self.columns, *self.rows)]
-            ruler = " | ".join(["---", *["---:"] * (len(self.columns) - 1)])
-            paragraphs.append("\n".join(f"| {row} |" for row in (head, ruler, *rows)))
+            ruler = ["---", *["---:"] * (len(self.columns) - 1)]
+            head, *rows = [[*map(markdown, row)] for row in (self.columns, *self.rows)]
+            paragraphs.append("\n".join(f"| {' | '.join(row)} |" for row in (head, ruler, *rows)))
         return "\n\n".join([*paragraphs, *map(markdown, self.notes)]) + "\n"
 
     def _more(self, most: int) -> list[str]:
+        """Return a line on the rows that are left out, if there are any."""
         left = len(self.rows) - most
-        return [f"and {left:,} more" + (f": {self.rest}" if self.rest else "")] if left > 0 else []
+        if left <= 0:
+            return []
+        more = f"and {left:,} more"
+        if self.rest:
+            more += f": {self.rest}"
+        return [more]
 
-    def _cell(self, kind: str, place: int, text: str) -> str:
-        style = (
-            "text-align: right; white-space: nowrap"
-            if place in self.numbers
-            else "text-align: left"
-        )
-        return f'<{kind} style="{style}">{escape(printable(text))}</{kind}>'
+    def _html_row(self, tag: str, cells: Sequence[str]) -> str:
+        html = []
+        for place, cell in enumerate(cells):
+            style = "text-align: left"
+            if place in self.numbers:
+                style = "text-align: right; white-space: nowrap"
+            html.append(f'<{tag} style="{style}">{escape(printable(cell))}</{tag}>')
+        return f"<tr>{''.join(html)}</tr>"
 
 
 def command_line(words: Sequence[str]) -> str:
@@ -144,19 +145,21 @@ def markdown(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-def as_json(values: Any) -> str:
+def as_json(values: object) -> str:
     """Return plain values as JSON on one line, with escapes for what would act on a terminal."""
     return escaped_json(json.dumps(values, ensure_ascii=False))
 
 
 def escaped_json(text: str) -> str:
     """Return JSON that is the same, with escapes for what would act on a terminal."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _cut(text: str) -> str:
     """Return the text of a cell, cut if it is long. The mark of doubt behind it stays."""
     if len(text) <= _WIDEST:
         return text
-    mark = f" {MARK}" if text.endswith(f" {MARK}") else ""
+    mark = ""
+    if text.endswith(f" {MARK}"):
+        mark = f" {MARK}"
     return f"{text[: _WIDEST - 1 - len(mark)]}…{mark}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fim_private.errors import ParameterError, parameter, shown
 
@@ -43,11 +43,11 @@ class Period:
     kind: str
 
     @classmethod
-    def of(cls, text: Any, option: str = "period") -> Period:
+    def of(cls, text: object, option: str = "period") -> Period:
         """Return the period of a name; raise ParameterError, with the option, if there is none."""
         ends = text.split("..") if isinstance(text, str) else []
         if len(ends) == 1:
-            period = _named(text.strip())
+            period = _named(ends[0].strip())
             if period is not None:
                 return period
         if len(ends) == 2:
@@ -84,18 +84,15 @@ def _named(text: str) -> Period | None:
     match = _NAME.fullmatch(text)
     if match is None:
         return None
-    year = int(match[1])
+    kind = match.lastgroup or "year"
+    year, month = int(match[1]), int(match["month"] or 1)
     try:
-        if match["week"]:
-            kind, first = "week", date.fromisocalendar(year, int(match["week"]), 1)
-        elif match["quarter"]:
-            kind, first = "quarter", date(year, 3 * int(match["quarter"]) - 2, 1)
-        elif match["day"]:
-            kind, first = "day", date(year, int(match["month"]), int(match["day"]))
-        elif match["month"]:
-            kind, first = "month", date(year, int(match["month"]), 1)
+        if kind == "week":
+            first = date.fromisocalendar(year, int(match["week"]), 1)
+        elif kind == "quarter":
+            first = date(year, 3 * int(match["quarter"]) - 2, 1)
         else:
-            kind, first = "year", date(year, 1, 1)
+            first = date(year, month, int(match["day"] or 1))
         return period_at(kind, first.toordinal() - _EPOCH)
     except ValueError:
         return None
@@ -103,38 +100,34 @@ def _named(text: str) -> Period | None:
 
 def period_at(kind: str, day: int) -> Period:
     """Return the period of a kind that has a day."""
-    when = date.fromordinal(day + _EPOCH)
-    if kind == "day":
-        return Period(when.isoformat(), day, day, kind)
-    if kind == "week":
-        year, week, weekday = when.isocalendar()
-        return Period(f"{year:04}-W{week:02}", day + 1 - weekday, day + 7 - weekday, kind)
-    months = _MONTHS[kind]
-    begin = (when.month - 1) // months
-    first = date(when.year, begin * months + 1, 1)
-    later = begin * months + months
-    following = date(when.year + later // 12, later % 12 + 1, 1)
-    name = {
-        "month": f"{first:%Y-%m}",
-        "quarter": f"{first:%Y}-Q{begin + 1}",
-        "year": f"{first:%Y}",
-    }[kind]
-    return Period(name, first.toordinal() - _EPOCH, following.toordinal() - 1 - _EPOCH, kind)
+    number = _number(kind, day)
+    first = first_day(kind, number)
+    begins = date.fromordinal(first + _EPOCH)
+    iso = begins.isoformat()
+    year, week, _ = begins.isocalendar()
+    names = {
+        "day": iso,
+        "week": f"{year:04}-W{week:02}",
+        "month": iso[:7],
+        "quarter": f"{iso[:4]}-Q{(begins.month + 2) // 3}",
+        "year": iso[:4],
+    }
+    return Period(names[kind], first, first_day(kind, number + 1) - 1, kind)
 
 
-def numbers(kind: str, days: NDArray[Any]) -> NDArray[np.int64]:
+def numbers(kind: str, days: NDArray[np.generic]) -> NDArray[np.int64]:
     """Return the number of each day's period of a kind, 0 for that of 1970-01-01: (n,)."""
-    days = days.astype("int64")
+    counted: NDArray[np.int64] = days.astype("int64")
     if kind == "day":
-        return days
+        return counted
     if kind == "week":
-        return (days + 3) // 7  # it was a Thursday
-    months: NDArray[np.int64] = days.astype("datetime64[D]").astype("datetime64[M]").astype("int64")
+        return (counted + 3) // 7  # it was a Thursday
+    months = counted.astype("datetime64[D]").astype("datetime64[M]").astype("int64")
     return months // _MONTHS[kind]
 
 
 def _number(kind: str, day: int) -> int:
-    """As `numbers`, of one day."""
+    """Return the number of the period of a kind that has a day, as `numbers` counts them."""
     if kind == "day":
         return day
     if kind == "week":
@@ -153,7 +146,7 @@ def first_day(kind: str, number: int) -> int:
     return date(1970 + year, month + 1, 1).toordinal() - _EPOCH
 
 
-def several(period: Any, periods: Any, start: Any, end: Any) -> tuple[Period, ...]:
+def several(period: object, periods: object, start: object, end: object) -> tuple[Period, ...]:
     """Return the periods that a caller names, which do not overlap; none for none.
 
     Raises ParameterError.
@@ -164,8 +157,9 @@ def several(period: Any, periods: Any, start: Any, end: Any) -> tuple[Period, ..
         start: A name, whose first day is the first.
         end: A name, whose last day is the last.
     """
-    kind = period if period in KINDS else None
-    name = None if kind else period
+    kind, name = None, period
+    if isinstance(period, str) and period in KINDS:
+        kind, name = period, None
     if (start is None) != (end is None):
         raise ParameterError(
             f"{parameter('start')} and {parameter('end')} go together: the first and the last day"
@@ -175,11 +169,25 @@ def several(period: Any, periods: Any, start: Any, end: Any) -> tuple[Period, ..
             f"give one of {parameter('period')} with a name, {parameter('periods')}, and "
             f"{parameter('start')} with {parameter('end')}"
         )
-    named = _uncut(name, periods, start, end, kind)
+    named = []
+    if start is not None:
+        first, last = Period.of(start, "start"), Period.of(end, "end")
+        named = [Period.of(f"{first.name}..{last.name}", "start")]
+    elif periods is not None:
+        named = [Period.of(text, "periods") for text in _names(periods)]
+    elif name is not None:
+        named = [Period.of(name)]
+    elif kind is not None:
+        example = f"{period_at(kind, 20_000).name}..{period_at(kind, 20_200).name}"
+        raise ParameterError(
+            f"{parameter('period')} {kind} needs {parameter('periods')} too: which of them, such "
+            f"as {example} (taken from the data it would tell of it)"
+        )
     if kind is not None or periods is not None:
-        named = _cut(named, kind)
-    if len(named) > _MOST:
-        raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")
+        days = sum(stretch.last + 1 - stretch.first for stretch in named)
+        _check_number(days / 366)  # before they are cut
+        named = [part for stretch in named for part in stretch.within(kind or stretch.kind)]
+    _check_number(len(named))
     for earlier, later in pairwise(sorted(named, key=lambda stretch: stretch.first)):
         if later.first <= earlier.last:
             raise ParameterError(
@@ -188,31 +196,16 @@ def several(period: Any, periods: Any, start: Any, end: Any) -> tuple[Period, ..
     return tuple(named)
 
 
-def _uncut(name: Any, periods: Any, start: Any, end: Any, kind: str | None) -> list[Period]:
-    """Return the stretches of time that are named, before they are cut into periods of a kind."""
-    if start is not None:
-        first, last = Period.of(start, "start"), Period.of(end, "end")
-        return [Period.of(f"{first.name}..{last.name}", "start")]
-    if periods is not None:
-        names = periods.split(",") if isinstance(periods, str) else periods
-        if not isinstance(names, list | tuple) or not names:
-            raise ParameterError(
-                f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not "
-                f"{shown(periods)}"
-            )
-        return [Period.of(text, "periods") for text in names]
-    if kind is not None:
-        example = f"{period_at(kind, 20_000).name}..{period_at(kind, 20_200).name}"
+def _names(periods: object) -> Sequence[object]:
+    """Return the names in a list, or in text with commas."""
+    names = periods.split(",") if isinstance(periods, str) else periods
+    if not isinstance(names, list | tuple) or not names:
         raise ParameterError(
-            f"{parameter('period')} {kind} needs {parameter('periods')} too: which of them, such "
-            f"as {example} (taken from the data it would tell of it)"
+            f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not {shown(periods)}"
         )
-    return [] if name is None else [Period.of(name)]
+    return names
 
 
-def _cut(stretches: list[Period], kind: str | None) -> list[Period]:
-    """Return the periods in each stretch: of a kind, or else of its own."""
-    days = sum(stretch.last + 1 - stretch.first for stretch in stretches)
-    if days > 366 * _MOST:
+def _check_number(periods: float) -> None:
+    if periods > _MOST:
         raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")
-    return [period for stretch in stretches for period in stretch.within(kind or stretch.kind)]

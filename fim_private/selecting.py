@@ -22,14 +22,14 @@ from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.mechanisms.top_k import TopK
 from fim_private.spectrum import SupportSpectrum
 
-Scores = Sequence[int | Fraction] | NDArray[Any]
+Scores = Sequence[int | Fraction] | NDArray[np.generic]
 
 
 def select(
     scores: Scores,
     mechanism: Mechanism,
     *,
-    labels: Sequence[Any] | NDArray[Any] | None = None,
+    labels: Sequence[object] | NDArray[np.generic] | None = None,
     sensitivity: int | Fraction = 1,
     ledger: Any = None,
     dataset: str | None = None,
@@ -63,7 +63,7 @@ def select(
     1/1000, unless a seed was given. Proof: docs/choosing.md.
     """
     steps = scaled(scores, sensitivity)
-    names: list[Any] = list(range(len(steps)))
+    names: Sequence[Any] = range(len(steps))
     if labels is not None:
         names = as_list("labels", labels)
     if len(names) != len(steps):
@@ -132,9 +132,9 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
         return None
     tied = [index for index, score in enumerate(scores) if score + shift == level]
     if not tied:
-        name = parameter("mechanism")
         raise ParameterError(
-            f"{name} chose a level that no candidate has: it is none for a public universe"
+            f"{parameter('mechanism')} chose a level that no candidate has: it is none for a "
+            "public universe"
         )
     return tied[randomness.below(len(tied))]
 
@@ -142,9 +142,9 @@ def choose_index(scores: Sequence[int], mechanism: Mechanism, randomness: Random
 def check_mechanism(mechanism: Mechanism) -> None:
     """Raise ParameterError unless it is a mechanism over a public universe, of differences only."""
     if not callable(getattr(mechanism, "select", None)) or isinstance(mechanism, type):
-        name = parameter("mechanism")
         raise ParameterError(
-            f"{name} must be one of fim_private.mechanisms, such as LargeMargin(epsilon=1.0)"
+            f"{parameter('mechanism')} must be one of fim_private.mechanisms, such as "
+            "LargeMargin(epsilon=1.0)"
         )
     if isinstance(mechanism, NamedExponential):
         # Its unnamed outcome weighs against absolute supports, so the shift would leak; and here
@@ -155,7 +155,9 @@ def check_mechanism(mechanism: Mechanism) -> None:
 
 
 def _rational(name: str, value: Any) -> Fraction:
-    # The message names the type, never the value: an error is an output.
+    """Return a whole number or Fraction, exactly. Raises ParameterError, which names the type and
+    never the value: an error is an output.
+    """
     if isinstance(value, float | np.floating):
         raise ParameterError(
             f"{parameter(name)} must be whole numbers or Fractions, not floats, whose rounding "

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import typer
 
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Write:
-    """Writes to where a command's output goes. send: takes text, or bytes that are to stay as they
-    are.
+    """Writes to where a command's output goes.
 
-    utf8: whether the text arrives in UTF-8. terminal: whether it goes to a terminal, which acts on
-    some letters.
+    Attributes:
+        send: Takes text, or bytes that are to stay as they are.
+        utf8: Whether the text arrives in UTF-8.
+        terminal: Whether it goes to a terminal, which acts on some letters.
     """
 
     send: Callable[[str | bytes], object]
@@ -51,12 +52,9 @@ class Write:
         encoding.
         """
         text = escaped_json(text)
-        escaped = (
-            text
-            if self.utf8
-            else re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
-        )
-        self.send(f"{escaped}\n".encode(errors="backslashreplace"))
+        if not self.utf8:
+            text = re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
+        self.send(f"{text}\n".encode(errors="backslashreplace"))
 
     def csv(self, text: str) -> None:
         """Write CSV, in UTF-8 whatever the screen."""
@@ -72,11 +70,13 @@ class Write:
 
         Line breaks within quotes are those of a name; all others stay.
         """
-        return _NO_LINE_END.sub(lambda part: printable(part[0]), text) if self.terminal else text
+        if not self.terminal:
+            return text
+        return _NO_LINE_END.sub(lambda match: printable(match[0]), text)
 
 
-# Of the command that runs: the files it writes, in the order of its options, whether each is
-# written, and its ledger.
+# The files of the command that runs, in the order of its options, and whether each is written; and
+# its ledgers, by path.
 _written: dict[str, bool] = {}
 _ledgers: dict[str, Ledger] = {}
 # What is in quotes, or on one line.
@@ -94,6 +94,7 @@ _RELEASE_FORMS = {
     ".pq": ReleaseFormat.PARQUET,
     ".svg": ReleaseFormat.SVG,
 }
+_NO_TEXT = {ReleaseFormat.PARQUET: "Parquet", ReleaseFormat.XLSX: "a workbook of Excel"}
 # A page has one of these, or none.
 _PAGE_ENDINGS = ("", ".html", ".htm")
 _Form = TypeVar("_Form", ReleaseFormat, TextFormat)
@@ -104,9 +105,14 @@ def output_path(text: str) -> Path:
     Path would forget.
     """
     if not text or text.endswith(("/", os.sep)):
-        what = f"{text!r}: it names a folder" if text else "to an empty path"
-        raise OutputError(f"cannot write {what}; name a file")
+        problem = f"{text!r}: it names a folder" if text else "to an empty path"
+        raise OutputError(f"cannot write {problem}; name a file")
     return Path(text)
+
+
+def is_screen(output: Path | None) -> bool:
+    """Tell whether an output is standard output: no file is named, or -."""
+    return output is None or str(output) == "-"
 
 
 @contextmanager
@@ -118,7 +124,7 @@ def destination(
     inputs: what the command reads, which it must not overwrite. given: the parameter that gave the
     path. Raises OutputError for what cannot be written: at once, as far as can be known then.
     """
-    if output is None or str(output) == "-":
+    if output is None or is_screen(output):
         if sys.stdout is None:
             raise OutputError("standard output is closed; name a file with --output")
         yield Write(_to_screen, _is_utf8(sys.stdout.encoding), sys.stdout.isatty())
@@ -133,16 +139,16 @@ def destination(
 
 @contextmanager
 def table_or_json(
-    asked: dict[str, Any], *, inputs: Sequence[str | None] = ()
-) -> Iterator[Callable[[Any, Callable[[Screen], str]], None]]:
-    """Take the output out of what is asked, open it, and yield what writes to it: plain values, or
+    options: dict[str, Any], *, inputs: Sequence[str | None] = ()
+) -> Iterator[Callable[[object, Callable[[Screen], str]], None]]:
+    """Take the output out of the options, open it, and yield what writes to it: plain values, or
     a table of them.
     """
-    output = asked.pop("output")
-    form = asked.pop("format") or _form_of_name(output, _TEXT_FORMS)
+    output = options.pop("output")
+    form = options.pop("format") or _form_of_name(output, _TEXT_FORMS)
     with destination(output, inputs=inputs) as write:
 
-        def show(values: Any, render: Callable[[Screen], str]) -> None:
+        def show(values: object, render: Callable[[Screen], str]) -> None:
             if form is TextFormat.JSON:
                 write.json(json.dumps(values, ensure_ascii=False))
             else:
@@ -157,7 +163,7 @@ def _form_of_name(output: Path | None, forms: Mapping[str, _Form]) -> _Form:
     """
     ending = "" if output is None else output.suffix.lower()
     if ending not in forms:
-        *first, last = [each for each in forms if each]
+        *first, last = filter(None, forms)
         raise OutputError(
             f"cannot write {str(output)!r}: this command writes files that end in "
             f"{', '.join(first)} or {last}; "
@@ -166,29 +172,31 @@ def _form_of_name(output: Path | None, forms: Mapping[str, _Form]) -> _Form:
     return forms[ending]
 
 
-def check_page(page: Path | None, given: str) -> None:
-    """Raise OutputError if the name of a page ends as that of something else. given: the option
-    that named it.
+def check_page(page: Path | None, option: str) -> None:
+    """Raise OutputError if the name of a page ends as that of something else. option: the one that
+    named it.
     """
     if page is not None and page.suffix.lower() not in _PAGE_ENDINGS:
         raise OutputError(
             f"cannot write {str(page)!r}: a page is HTML; choose a "
-            f"{parameter(given)} that ends in .html"
+            f"{parameter(option)} that ends in .html"
         )
 
 
-def ledger_at(path: str | None, **how: bool) -> Ledger | None:
+def ledger_at(path: str | None, *, allow_other_unit: bool, again: bool) -> Ledger | None:
     """Return the ledger of a file; None for none. The command ends with what is left in it, if it
     was charged.
     """
-    if path is None and (given := [name for name, holds in how.items() if holds]):
-        raise ParameterError(f"{parameter(given[0])} goes with {parameter('ledger')}")
     if path is None:
+        for name, holds in (("allow_other_unit", allow_other_unit), ("again", again)):
+            if holds:
+                raise ParameterError(f"{parameter(name)} goes with {parameter('ledger')}")
         return None
     from fim_private.ledger.ledger import Ledger
 
-    _ledgers[path] = Ledger(path, **how)
-    return _ledgers[path]
+    ledger = Ledger(path, allow_other_unit=allow_other_unit, again=again)
+    _ledgers[path] = ledger
+    return ledger
 
 
 def forget_written() -> None:
@@ -198,35 +206,34 @@ def forget_written() -> None:
 
 
 def left() -> list[str]:
-    """Return what is left in the ledger that this command has charged, as text."""
-    if not _ledgers:
+    """Return what is left in the ledgers that this command has charged, as text."""
+    charged = {
+        path: ledger.charged for path, ledger in _ledgers.items() if ledger.charged is not None
+    }
+    if not charged:
         return []
     from fim_private.release.words import left_briefly
 
-    charged = {path: ledger.charged for path, ledger in _ledgers.items()}
-    return [
-        f"{left_briefly(by.left)} left in {printable(path)}"
-        for path, by in charged.items()
-        if by is not None
-    ]
+    return [f"{left_briefly(by.left)} left in {printable(path)}" for path, by in charged.items()]
 
 
 def tell_written() -> None:
     """Say in one line which files a command wrote, and what is left in its ledger; nothing where it
     wrote none.
     """
-    if done := [name for name, is_written in _written.items() if is_written]:
-        note(_for_stderr("; ".join([f"wrote {' and '.join(map(printable, done))}", *left()])))
+    written = [printable(name) for name, is_written in _written.items() if is_written]
+    if written:
+        note(_for_stderr("; ".join([f"wrote {' and '.join(written)}", *left()])))
 
 
 def _for_stderr(line: str) -> str:
     """Return a line with words for what standard error cannot show."""
-    encoding = getattr(sys.stderr, "encoding", None)
+    encoding = getattr(sys.stderr, "encoding", None) or "ascii"
     if _is_utf8(encoding):
         return line
     from fim_private.output.screen import Screen
 
-    return Screen(ascii_only=True, encoding=encoding or "ascii").text(line)
+    return Screen(ascii_only=True, encoding=encoding).text(line)
 
 
 def _is_terminal(output: Path) -> bool:
@@ -294,27 +301,24 @@ def screen_for(output: Path | None) -> Screen:
     return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
 
 
-def form_of(given: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
-    """Return the form to write, as given or as the output's name ends, and whether all of a release
+def form_of(named: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
+    """Return the form to write, named or that of the output's ending, and whether all of a release
     is written.
 
     Before anything is spent, it raises OutputError for an ending that stands for no form, and for
     what is no text on the screen. It raises MissingExtraError where the package that writes the
     form is not installed.
     """
-    form = given or _form_of_name(output, _RELEASE_FORMS)
-    if form in (ReleaseFormat.PARQUET, ReleaseFormat.XLSX) and (
-        output is None or str(output) == "-"
-    ):
-        name = "Parquet" if form is ReleaseFormat.PARQUET else "a workbook of Excel"
+    form = named or _form_of_name(output, _RELEASE_FORMS)
+    if form in _NO_TEXT and is_screen(output):
         raise OutputError(
-            f"cannot write {name} to the screen; name a file with {parameter('output')}"
+            f"cannot write {_NO_TEXT[form]} to the screen; name a file with {parameter('output')}"
         )
     if form is ReleaseFormat.XLSX:
         from fim_private.release.forms import excel_writer
 
         excel_writer()
-    return form, given is None and output is not None
+    return form, named is None and output is not None
 
 
 def write_release(
@@ -324,30 +328,29 @@ def write_release(
     output: Path | None,
     *,
     rules: Any = None,
-    spelled: Callable[[Mapping[str, Any]], str] | None = None,
+    spelled: Callable[[Mapping[str, object]], str] | None = None,
 ) -> None:
-    """Write a release, or those of segments. form: as form_of has it. rules, spelled: as
-    render_table takes them.
+    """Write a release, or those of segments.
+
+    form: as form_of returns it. rules, spelled: as render_table takes them.
     """
+    from fim_private.release import forms
+    from fim_private.release.rules import rules_csv, rules_rows
+
     kind, whole = form
     if kind is ReleaseFormat.JSON:
         write.json(release.to_json(rules, whole=whole))
+    elif kind is ReleaseFormat.CSV and rules is not None:
+        write.csv(rules_csv(rules))
     elif kind is ReleaseFormat.CSV:
-        from fim_private.release.rules import rules_csv
-
-        write.csv(release.to_csv() if rules is None else rules_csv(rules))
+        write.csv(release.to_csv())
     elif kind is ReleaseFormat.XLSX:
-        from fim_private.release.forms import workbook
-        from fim_private.release.rules import rules_rows
-
         tables = {"itemsets": release.sheet_rows()}
         if rules is not None:
             tables["rules"] = rules_rows(rules)
-        write.send(workbook(tables))
+        write.send(forms.workbook(tables))
     elif kind is ReleaseFormat.PARQUET:
-        from fim_private.release.forms import parquet
-
-        write.send(parquet(release))
+        write.send(forms.parquet(release))
     elif kind is ReleaseFormat.SVG:
         write.send(release.to_svg(rules).encode())
     elif kind is ReleaseFormat.MARKDOWN:
@@ -355,20 +358,15 @@ def write_release(
     else:
         from fim_private.output.releases import render_table
 
-        # A file is handed on: advice is for whoever asked.
-        to_screen = output is None or str(output) == "-"
-        write.send(
-            render_table(
-                release, screen_for(output), spelled=spelled, rules=rules, advise=to_screen
-            )
-        )
+        screen, advise = screen_for(output), is_screen(output)
+        write.send(render_table(release, screen, spelled=spelled, rules=rules, advise=advise))
 
 
 def tell_empty(line: str, output: Path | None) -> None:
     """Say in one line that nothing came out, and what to try, where a file got what the screen
     would have shown.
     """
-    if output is not None and str(output) != "-":
+    if not is_screen(output):
         note(_for_stderr(line))
 
 
@@ -380,10 +378,10 @@ Show = Callable[[float], None]
 _silent = False
 
 
-def silence(wanted: bool) -> None:
+def silence(is_silent: bool) -> None:
     """Say nothing from now on but errors, or again all there is."""
     global _silent
-    _silent = wanted
+    _silent = is_silent
 
 
 def note(text: str) -> None:
@@ -400,11 +398,18 @@ def show_warnings_as_lines(spell: Callable[[str], str]) -> None:
     """From now on, print warnings of privacy as notes, with parameters named as spell says."""
     shown_otherwise = warnings.showwarning
 
-    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         if isinstance(message, PrivacyWarning):
             note(f"Warning: {message.spelled(spell)}")
         elif not _silent:
-            shown_otherwise(message, *where, **more)
+            shown_otherwise(message, category, filename, lineno, file, line)
 
     warnings.filterwarnings("always", category=PrivacyWarning)
     warnings.showwarning = show
@@ -432,7 +437,7 @@ def hold_process(max_memory: str | None) -> None:
         return
     most = taken + min(2 * limit.most + _BESIDE, max(limit.most * 5 // 4, machine))
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    if all(most < other for other in (soft, hard) if other != resource.RLIM_INFINITY):
+    if all(most < bound for bound in (soft, hard) if bound != resource.RLIM_INFINITY):
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 

@@ -18,7 +18,6 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Literal, Unpack
 
-from fim_private import options
 from fim_private.dp.arguments import exact_number
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
@@ -28,6 +27,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, Pieces, begin, checked_bits, points, table, truths
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import Distance
+from fim_private.options import NEIGHBORS
 from fim_private.spectrum import SupportSpectrum
 
 
@@ -38,7 +38,7 @@ def learn_point(
     bits: int,
     epsilon: float | Fraction,
     delta: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
     """Return the point whose rows are labelled True, (epsilon, delta)-private, however large the
@@ -71,7 +71,7 @@ def learn_threshold(
     bits: int,
     epsilon: float | Fraction,
     private: Literal["rows", "labels"] = "rows",
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
     """Return a threshold t, 0 to 2**bits: rows with a value of at least t are taken for True, the
@@ -96,21 +96,21 @@ def learn_threshold(
     if private == "labels" and charging.get("ledger") is not None:
         raise ParameterError(
             f"{parameter('private')} 'labels' and {parameter('ledger')} contradict each other: a "
-            f"ledger protects all "
-            "that a unit has, not its label alone"
+            "ledger protects all that a unit has, not its label alone"
         )
-    relation = neighbors if private == "rows" else Neighbors.REPLACE_ONE
+    relation = exact_neighbors(neighbors)
     rate = exponential_rate(epsilon, relation)
-    listed = points("values", values, bits, exact_neighbors(neighbors))
+    if private == "labels":
+        rate = exponential_rate(epsilon, Neighbors.REPLACE_ONE)
+    listed = points("values", values, bits, relation)
     marks = truths("labels", labels, len(listed))
     randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)
     pieces, wrong = _mistakes(sorted(zip(listed, marks, strict=True)), bits)
     if private == "rows":
         return pieces.draw(wrong, rate, randomness=randomness)
     fewest = min(wrong)
-    chosen = choose_level(
-        [mistakes - fewest for mistakes in wrong], [1] * len(wrong), rate, randomness=randomness
-    )
+    distances = [mistakes - fewest for mistakes in wrong]
+    chosen = choose_level(distances, [1] * len(wrong), rate, randomness=randomness)
     return pieces.starts[chosen] + pieces.lengths[chosen] // 2
 
 
@@ -121,7 +121,7 @@ def learn_box(
     bits: int,
     error: float | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[tuple[int, int], ...]:
     """Return a box: (lowest, highest) for each column. Rows inside, both ends included, are taken
@@ -179,15 +179,16 @@ def learn_box(
 
 def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
     """Cut 0 to 2**bits after each value of (value, label), and count the mistakes of each piece."""
-    more = dict[int, int]()
-    for value, label in rows:
-        change = 1 if label else -1
-        more[value] = more.get(value, 0) + change
-    starts = [0, *(value + 1 for value in more)]
-    below = [*accumulate(Counter(value for value, _ in rows).values(), initial=0)]
-    wrong = [*accumulate(more.values(), initial=sum(not label for _, label in rows))]
+    numbers = Counter(value for value, _ in rows)
+    positives = Counter(value for value, label in rows if label)
+    starts = [0, *(value + 1 for value in numbers)]
     lengths = [end - start for start, end in pairwise([*starts, (1 << bits) + 1])]
-    return Pieces(starts, lengths, below, [len(rows) - number for number in below]), wrong
+    below = [*accumulate(numbers.values(), initial=0)]
+    above = [len(rows) - number for number in below]
+    # Above a value its positives are wrong, and its other rows are right.
+    changes = (2 * positives[value] - number for value, number in numbers.items())
+    wrong = [*accumulate(changes, initial=len(rows) - positives.total())]
+    return Pieces(starts, lengths, below, above), wrong
 
 
 def _cut(
@@ -204,7 +205,8 @@ def _cut(
     total, last = len(values), 1 << bits
     inner = Pieces.of(values, 0, last)
     distances = [
-        max(b - rank, rank - (total - a), 0) for b, a in zip(inner.below, inner.above, strict=True)
+        max(below - rank, rank - (total - above), 0)
+        for below, above in zip(inner.below, inner.above, strict=True)
     ]
     pieces = Pieces(
         [*inner.starts, last], [*inner.lengths, 1], [*inner.below, total], [*inner.above, 0]

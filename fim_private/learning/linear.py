@@ -9,6 +9,7 @@ Nothing rests on floating point: rows, weights and slopes are whole numbers, eac
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -17,7 +18,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fim_private import options
 from fim_private.dp.arguments import as_array, exact_number, positive_integer, short, whole_number
 from fim_private.dp.bounds import exp_bounds, power_bounds
 from fim_private.dp.cost import PrivacyCost
@@ -26,6 +26,7 @@ from fim_private.dp.noise import Randomness, discrete_laplace, discrete_laplace_
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin, check_some
+from fim_private.options import NEIGHBORS
 
 ONE = 1 << 20  # a length of 1 in steps of the whole numbers
 # with more the squares of a row, 2^40 each, could have a sum beyond 64-bit integers
@@ -69,7 +70,7 @@ def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
     return steps
 
 
-def _check_columns(table: NDArray[Any]) -> None:
+def _check_columns(table: NDArray[np.generic]) -> None:
     if table.ndim != 2 or not table.shape[1]:
         raise ParameterError(f"{parameter('rows')} must be a table with one column at least")
     if table.shape[1] > MOST_COLUMNS:
@@ -77,6 +78,7 @@ def _check_columns(table: NDArray[Any]) -> None:
 
 
 def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return finite numbers as doubles. Raises ParameterError for others."""
     numbers = as_array(name, values)
     if numbers.dtype.kind not in "iufb":
         raise ParameterError(
@@ -91,27 +93,27 @@ def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _checked_rows(rows: ArrayLike) -> Rows:
+    """Return rows for train_linear. Raises ParameterError for others."""
     table = as_array("rows", rows)
     _check_columns(table)
     if table.dtype.kind not in "iu":
         raise ParameterError(
             f"{parameter('rows')} must be whole numbers, in steps of 2^-20, not of the type "
-            f"{table.dtype.name!r}: "
-            "unit_rows makes them of other numbers"
+            f"{table.dtype.name!r}: unit_rows makes them of other numbers"
         )
     # Compared before it is squared, which could overflow; and before it is cast, which could wrap.
     fits = ((table >= -ONE) & (table <= ONE)).all()
     steps: Rows = np.ascontiguousarray(table, dtype=np.int64)
     if not fits or ((steps * steps).sum(axis=1) > ONE * ONE).any():
-        must = (
-            "must have a length of at most 1, which is 2^20 steps: unit_rows shortens those "
-            "that are longer"
+        raise ParameterError(
+            f"{parameter('rows')} must have a length of at most 1, which is 2^20 steps: unit_rows "
+            "shortens those that are longer"
         )
-        raise ParameterError(f"{parameter('rows')} {must}")
     return steps
 
 
 def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
+    """Return labels of -1 and 1, one for each row. Raises ParameterError for others."""
     numbers = as_array("labels", labels)
     if numbers.shape != (rows,):
         raise ParameterError(
@@ -161,11 +163,11 @@ class LinearClassifier:
         least = positive_integer("least_rows", least_rows)
         numbers, grid = self._whole(rows)
         signed = numbers * _checked_labels(labels, len(numbers))
-        one = ONE * grid
+        unit = ONE * grid
         # A margin of a noisy classifier may be any whole number, so this is Python's arithmetic
         # where it must be.
-        cut = [min(max(value, -one), one) for value in signed.tolist()]
-        return Fraction(sum(cut) + one * len(cut), 2 * one * max(len(cut), least))
+        scores = [min(max(margin, -unit), unit) + unit for margin in signed.tolist()]
+        return Fraction(sum(scores), 2 * unit * max(len(scores), least))
 
     def _whole(self, rows: ArrayLike) -> tuple[NDArray[Any], int]:
         """Return each margin in steps of 1 / (2^20 grid), exactly, and the grid."""
@@ -178,9 +180,9 @@ class LinearClassifier:
         whole = [weight.numerator * (grid // weight.denominator) for weight in self.weights]
         # By Cauchy and Schwarz no partial sum is longer than the weights, for a row is not longer
         # than 1.
-        fits = ONE**2 * sum(weight * weight for weight in whole) < 1 << 124
-        kind: Any = np.int64 if fits else object
-        return table.astype(kind) @ np.array(whole, dtype=kind), grid
+        if ONE**2 * sum(weight * weight for weight in whole) < 1 << 124:
+            return table @ np.array(whole, dtype=np.int64), grid
+        return table.astype(object) @ np.array(whole, dtype=object), grid
 
 
 def train_linear(
@@ -190,7 +192,7 @@ def train_linear(
     regularization: float | Fraction,
     epsilon: float | Fraction,
     steps: int,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     least_rows: int | None = None,
     **charging: Unpack[Charging],
 ) -> LinearClassifier:
@@ -219,7 +221,8 @@ def train_linear(
     strength = _regularization(regularization)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
     exact, relation = exact_epsilon(epsilon), exact_neighbors(neighbors)
-    sure = None if least_rows is None else positive_integer("least_rows", least_rows)
+    if least_rows is not None:
+        least_rows = positive_integer("least_rows", least_rows)
     table = _checked_rows(rows)
     check_some("rows", table, relation)
     signed = table * _checked_labels(labels, len(table))[:, None]
@@ -231,15 +234,16 @@ def train_linear(
         columns=table.shape[1],
         regularization=strength,
         steps=taken,
-        least_rows=sure,
+        least_rows=least_rows,
     )
-    if sure is None and relation is Neighbors.REPLACE_ONE:
-        sure = len(table)
-    elif sure is None:
-        noise = discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness)
-        sure = max(1, len(table) + noise)
-        exact -= _COUNTED * exact
-    return noisy(descend(signed, strength, taken, sure), sure, strength, exact, taken, randomness)
+    if least_rows is None:
+        least_rows = len(table)
+        if relation is Neighbors.ADD_REMOVE:
+            noise = discrete_laplace_integer(1 / (_COUNTED * exact), randomness=randomness)
+            least_rows = max(1, least_rows + noise)
+            exact -= _COUNTED * exact
+    weights = descend(signed, strength, taken, least_rows)
+    return noisy(weights, least_rows, strength, exact, taken, randomness)
 
 
 def linear_sensitivity(
@@ -260,13 +264,13 @@ def linear_sensitivity(
     n = positive_integer("rows", rows)
     d = whole_number("columns", columns, least=1, most=MOST_COLUMNS)
     taken = whole_number("steps", steps, least=1, most=_MOST_STEPS)
-    quarter = Fraction(1, 4) + strength
-    rounding = Fraction(2, 1 << SLOPE_BITS) + _root(d) * quarter / (1 << grid_bits(strength))
+    curvature = Fraction(1, 4) + strength
+    rounding = Fraction(2, 1 << SLOPE_BITS) + _root(d) * curvature / (1 << grid_bits(strength))
     step_change = Fraction(2, n) + rounding
     bits = 128
-    factor = math.floor((1 << bits) * Fraction(1, 4) / quarter)  # 1 - λ/(1/4 + λ)
-    gone = power_bounds((factor, factor + 1), taken, bits)[0]
-    return step_change * (1 - Fraction(gone, 1 << bits)) / strength
+    factor = math.floor((1 << bits) * Fraction(1, 4) / curvature)  # 1 - λ/(1/4 + λ)
+    forgotten, _ = power_bounds((factor, factor + 1), taken, bits)
+    return step_change * (1 - Fraction(forgotten, 1 << bits)) / strength
 
 
 def grid_bits(strength: Fraction) -> int:
@@ -290,16 +294,15 @@ def descend(signed: Rows, strength: Fraction, steps: int, least: int = 1) -> lis
         for start in range(0, rows, _BLOCK):
             block = signed[start : start + _BLOCK]
             sums = slopes(block @ weights, grid) @ block
-            pull = [total + more for total, more in zip(pull, sums.tolist(), strict=True)]
+            pull = [*map(operator.add, pull, sums.tolist())]
         # With n for the larger of both: w - (λw - pull/n) / (1/4 + λ) = (w + 4 pull/n) / (1 + 4λ),
         # rounded down.
-        moved = (
-            w * unit + (total << grid + 2) for w, total in zip(weights.tolist(), pull, strict=True)
-        )
-        weights = np.array(
-            [numerator * strength.denominator // divisor for numerator in moved], dtype=np.int64
-        )
-    return [*map(int, weights)]
+        moved = [
+            (weight * unit + (total << grid + 2)) * strength.denominator // divisor
+            for weight, total in zip(weights.tolist(), pull, strict=True)
+        ]
+        weights = np.array(moved, dtype=np.int64)
+    return weights.tolist()
 
 
 def noisy(
@@ -318,9 +321,8 @@ def noisy(
     # the sum of all changes, in steps
     apart = math.ceil(_root(len(weights)) * length * (1 << grid))
     noise = discrete_laplace(apart / epsilon, len(weights), randomness=randomness).tolist()
-    return LinearClassifier(
-        tuple(Fraction(w + z, 1 << grid) for w, z in zip(weights, noise, strict=True))
-    )
+    steps_of_grid = map(operator.add, weights, noise)
+    return LinearClassifier(tuple(Fraction(step, 1 << grid) for step in steps_of_grid))
 
 
 def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
@@ -331,11 +333,12 @@ def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
     table, falls = _table()
     shift = 20 + grid - CELL_BITS
     reach = CELLS << shift
-    inside = np.clip(margins, -reach, reach - 1) if reach <= 1 << 62 else margins
-    cells = (inside >> shift) + CELLS
-    rest = inside & ((1 << shift) - 1)
+    if reach <= 1 << 62:
+        margins = np.clip(margins, -reach, reach - 1)
+    cells = (margins >> shift) + CELLS
+    within = margins & ((1 << shift) - 1)
     fine = min(shift, 40)  # a fall is at most 2^22, so that the product stays below 2^62
-    result: NDArray[np.int64] = table[cells] - (falls[cells] * (rest >> shift - fine) >> fine)
+    result: NDArray[np.int64] = table[cells] - (falls[cells] * (within >> shift - fine) >> fine)
     return result
 
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private import options
 from fim_private.dp.arguments import as_list, as_rows, is_whole, whole_number
 from fim_private.dp.bounds import laplace_threshold
 from fim_private.dp.cautions import cautions
@@ -27,6 +26,7 @@ from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown, warn
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum
+from fim_private.options import NEIGHBORS
 
 # far above what anybody measures in: a choice among so many points takes some ten seconds
 MOST_BITS = 1 << 16
@@ -62,9 +62,10 @@ def begin(
     randomness = Randomness.of_seed(charging.get("seed"))
     if randomness.private:
         warn(cautions(cost), stacklevel=3)
-    account = charging.get("ledger"), charging.get("dataset"), charging.get("unit")
     charge_list(
-        *account,
+        charging.get("ledger"),
+        charging.get("dataset"),
+        charging.get("unit"),
         command=command,
         neighbors=neighbors,
         cost=cost,
@@ -74,7 +75,7 @@ def begin(
     return randomness
 
 
-# What learners are given, checked. No error names one of the numbers.
+# Checks of the data of learners. No error names one of the numbers.
 def checked_bits(bits: int) -> int:
     """Return the number of bits of a domain of 2**bits points, 1 to 65,536, or raise
     ParameterError.
@@ -83,28 +84,31 @@ def checked_bits(bits: int) -> int:
 
 
 def check_some(name: str, values: Sized, neighbors: str) -> None:
-    """Raise ParameterError for no values at all under replace-one; else how many there are is for
-    nobody to know.
+    """Raise ParameterError if there are no values under replace-one.
+
+    Under add-remove their number is private, and no error may tell it.
     """
     if not len(values) and exact_neighbors(neighbors) is Neighbors.REPLACE_ONE:
         raise ParameterError(f"{parameter(name)} must hold at least one number")
 
 
 def points(name: str, values: Iterable[int], bits: int, neighbors: str | None) -> list[int]:
-    """Return whole numbers in [0, 2**bits), or raise ParameterError. neighbors: None for a row,
-    which may be empty.
+    """Return whole numbers in [0, 2**bits), or raise ParameterError.
+
+    neighbors: None for a row, which may be empty.
     """
     must = f"{parameter(name)} must be whole numbers from 0 to below 2**{parameter('bits')}"
     listed = as_list(name, values)
     if neighbors is not None:
         check_some(name, listed, neighbors)
     numbers = _integers(must, listed)
-    if numbers and not (min(numbers) >= 0 and max(numbers) < 1 << bits):
+    if numbers and (min(numbers) < 0 or max(numbers) >= 1 << bits):
         raise ParameterError(f"{must}: one is not")
     return numbers
 
 
 def _integers(must: str, listed: Sequence[Any]) -> list[int]:
+    """Return whole numbers, also numpy's, as Python's. Raises ParameterError for other types."""
     for kind in dict.fromkeys(map(type, listed)):
         if not is_whole(kind):
             raise ParameterError(f"{must}, not {kind.__name__}")
@@ -112,10 +116,11 @@ def _integers(must: str, listed: Sequence[Any]) -> list[int]:
 
 
 def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
-    """Return one label, True or 1, False or 0, for each of ``rows`` rows. Raises ParameterError for
-    anything else.
+    """Return one label, True or 1, False or 0, for each of ``rows`` rows, or raise
+    ParameterError.
     """
-    listed, must = as_list(name, labels), f"{parameter(name)} must be"
+    listed = as_list(name, labels)
+    must = f"{parameter(name)} must be"
     for kind in dict.fromkeys(map(type, listed)):
         if not (is_whole(kind) or issubclass(kind, bool | np.bool_)):
             raise ParameterError(f"{must} True or False, not {kind.__name__}")
@@ -129,22 +134,19 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
 def table(
     name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str
 ) -> tuple[list[list[int]], int]:
-    """Return rows of equally many whole numbers, and how many; ParameterError for others, and for
-    an empty list.
+    """Return rows of equally many whole numbers, and the number of columns.
+
+    Raises ParameterError for others, and for an empty list.
     """
     listed = [points(name, row, bits, None) for row in as_rows(name, rows)]
     check_some(name, listed, neighbors)
-    shape: Any = getattr(rows, "shape", ())
-    columns = 0
+    columns: int = getattr(rows, "shape", (0, 0))[-1]
     if listed:
         columns = len(listed[0])
-    elif len(shape) == 2:
-        columns = shape[1]
     if not columns:
         raise ParameterError(
             f"{parameter(name)} must have at least one number each; where there may be none of "
-            f"them, give an array of "
-            "the shape (rows, columns)"
+            "them, give an array of the shape (rows, columns)"
         )
     if any(len(row) != columns for row in listed):
         raise ParameterError(f"{parameter(name)} must have equally many numbers each")
@@ -158,10 +160,13 @@ _SPARE = 40
 
 @dataclass(frozen=True)
 class Pieces:
-    """A domain in m >= 1 runs of points, ascending: the i-th is starts[i], starts[i] + 1, ...,
-    lengths[i] >= 1 of them.
+    """A domain in m >= 1 runs of neighbouring points, ascending. All fields are of shape (m,).
 
-    below, above: (m,) how many values are smaller than any of these points, and larger.
+    Attributes:
+        starts: The first point of each run.
+        lengths: How many points each run has, >= 1.
+        below: How many values are smaller than any point of the run.
+        above: How many values are larger.
     """
 
     starts: list[int]
@@ -171,22 +176,27 @@ class Pieces:
 
     @classmethod
     def of(cls, values: Sequence[int], low: int, high: int) -> Pieces:
-        """Cut low, ..., high - 1 into the values, (n,) ascending, of any size, and what lies
-        between two of them.
+        """Return low, ..., high - 1, cut into each value and the gaps between two of them.
+
+        values: (n,) ascending whole numbers.
         """
-        runs, start, below, n = [], low, 0, len(values)
+        runs = []
+        start, below, above = low, 0, len(values)
         for value, number in Counter(values).items():  # in the order in which they came
             if value > start:
-                runs.append((start, value - start, below, n - below))
-            runs.append((value, 1, below, n - below - number))
-            start, below = value + 1, below + number
+                runs.append((start, value - start, below, above))
+            above -= number
+            runs.append((value, 1, below, above))
+            below += number
+            start = value + 1
         if high > start:
-            runs.append((start, high - start, n, 0))
+            runs.append((start, high - start, below, 0))
         return cls(*map(list, zip(*runs, strict=True)))
 
     def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
-        """Draw a point with probability ∝ exp(-rate * distance of its piece), exactly. distances:
-        (m,). rate: > 0.
+        """Return a point, drawn with probability ∝ exp(-rate * distance of its piece), exactly.
+
+        distances: (m,). rate: > 0.
         """
         least = min(distances)
         reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
@@ -211,8 +221,8 @@ class Pieces:
                 return self.starts[far[drawn]] + ends[drawn] - 1 - point
 
 
-# Equal values are put in an order by lot: so many random bits are appended to each, and dropped
-# from what comes out.
+# Equal values are put in an order by lot: so many random bits are appended to each value, and
+# dropped from the quantiles.
 _TIE_BITS = 16
 
 
@@ -223,7 +233,7 @@ def quantiles(
     low: int,
     high: int,
     epsilon: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> list[int]:
     """Return 2**levels - 1 quantiles of one whole number for each unit, (epsilon, 0)-differentially
@@ -257,15 +267,18 @@ def quantiles(
         raise ParameterError(
             f"{parameter('high')} must be at most 2^{MOST_BITS:,} above {parameter('low')}"
         )
-    cost, rate = PrivacyCost(exact_epsilon(epsilon), 0), _rate(epsilon, levels, neighbors)
-    exact = _integers(f"{parameter('values')} must be whole numbers", as_list("values", values))
-    check_some("values", exact, neighbors)
-    randomness = begin("quantiles", neighbors, cost, charging, levels=levels, low=low, high=high)
-    lots = zip(exact, randomness.words(len(exact), 8).tolist(), strict=True)
-    fine = sorted(
-        min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS for value, lot in lots
+    rate = _rate(epsilon, levels, neighbors)
+    whole = _integers(f"{parameter('values')} must be whole numbers", as_list("values", values))
+    check_some("values", whole, neighbors)
+    randomness = begin(
+        "quantiles", neighbors, PrivacyCost(epsilon, 0), charging, levels=levels, low=low, high=high
     )
-    released = _split(fine, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
+    lots = randomness.words(len(whole), 8).tolist()
+    ordered = sorted(
+        min(max(value, low), high - 1) << _TIE_BITS | lot >> 64 - _TIE_BITS
+        for value, lot in zip(whole, lots, strict=True)
+    )
+    released = _split(ordered, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
     return [value >> _TIE_BITS for value in released]
 
 
@@ -273,15 +286,13 @@ def _rate(epsilon: float | Fraction, levels: int, neighbors: str) -> Fraction:
     """Return the exponent for each value by which the numbers below and above a point differ
     (Theorem 21).
     """
-    share = exact_epsilon(epsilon) / levels
-    if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE:
-        return share / 2
-    return share / 4
+    return exponential_rate(epsilon, neighbors) / (2 * levels)
 
 
 def _split(
     values: list[int], levels: int, low: int, high: int, rate: Fraction, randomness: Randomness
 ) -> list[int]:
+    """Return 2**levels - 1 quantiles of ascending values: the median, and those of either side."""
     if low == high:  # an empty domain has but its boundary
         return [low] * (2**levels - 1)
     if not levels:
@@ -290,14 +301,14 @@ def _split(
     distances = [
         abs(below - above) for below, above in zip(pieces.below, pieces.above, strict=True)
     ]
-    middle = pieces.draw(distances, rate, randomness=randomness)
-    below = bisect_left(values, middle)
-    smaller = _split(values[:below], levels - 1, low, middle, rate, randomness)
-    return [*smaller, middle, *_split(values[below:], levels - 1, middle, high, rate, randomness)]
+    median = pieces.draw(distances, rate, randomness=randomness)
+    place = bisect_left(values, median)
+    lower = _split(values[:place], levels - 1, low, median, rate, randomness)
+    upper = _split(values[place:], levels - 1, median, high, rate, randomness)
+    return [*lower, median, *upper]
 
 
-# The shares of ε for the depth and for the release; what is released needs the larger margin, the
-# depth the more care.
+# The shares of ε for the choice of a depth, and for the release.
 _DEPTH, _RELEASE = Fraction(3, 5), Fraction(2, 5)
 
 
@@ -331,10 +342,13 @@ def interior_point(
 
 
 class Stop(NamedTuple):
-    """A cell of the path. point: the first one of its right half, or that of a cell of one point.
+    """A cell of the path.
 
-    score: how many values stand on either side of that point at least, but no more than the excess.
-    excess: by how many values the cell has more than half of all, rounded down; >= 1.
+    Attributes:
+        point: The first point of its right half, or the point of a cell of one point.
+        score: How many values stand on either side of that point at least, but no more than the
+            excess.
+        excess: By how many values, >= 1, the cell has more than half of all, rounded down.
     """
 
     point: int
@@ -347,18 +361,22 @@ class MajorityPath:
     """A point of [0, 2**bits) with values on both sides, or abstaining, (epsilon, delta)-private.
 
     The domain is halved again and again, towards the half that has more than half of all values, as
-    long as there is
-    one: that is the path. The exponential mechanism chooses a depth of it. The middle of that
-    depth's cell is released if the cell has far enough more than half of the values: one value less
-    cannot matter. It needs about as many values in a domain of 2**1024 points as in one of 2**64.
-    bits: 1 to 65,536. epsilon: three fifths are for the depth; it, delta and neighbors are as in
-    mine, and the noise is the same for both. Raises ParameterError.
+    long as there is one: that is the path. The exponential mechanism chooses a depth of it. The
+    middle of that depth's cell is released if the cell has far enough more than half of the values:
+    one value less cannot matter. It needs about as many values in a domain of 2**1024 points as in
+    one of 2**64. Raises ParameterError.
+
+    Attributes:
+        epsilon: As in mine. Three fifths are for the depth.
+        delta: As in mine.
+        bits: 1 to 65,536.
+        neighbors: As in mine; the noise is the same for both.
     """
 
     epsilon: float | Fraction = 1.0
     delta: float | Fraction = 1e-6
     bits: int = 64
-    neighbors: str = options.NEIGHBORS
+    neighbors: str = NEIGHBORS
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -397,9 +415,8 @@ class MajorityPath:
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
         scores = self._scores(stops)
         highest = max(scores)
-        depth = choose_level(
-            [highest - s for s in scores], [1] * len(scores), self.rate, randomness=randomness
-        )
+        distances = [highest - score for score in scores]
+        depth = choose_level(distances, [1] * len(scores), self.rate, randomness=randomness)
         noise = discrete_laplace_integer(self.scale, randomness=randomness)
         if depth < len(stops) and stops[depth].excess - 1 + noise > self.threshold:
             return stops[depth].point
@@ -427,7 +444,7 @@ class MajorityPath:
         for size in range(self.bits, -1, -1):
             if last - first <= total // 2:
                 break
-            middle = start + (1 << size - 1 if size else 0)
+            middle = start + (1 << size) // 2
             place = bisect_left(ordered, middle, first, last)
             after = bisect_left(ordered, middle + 1, place, last)
             excess = last - first - total // 2
@@ -449,7 +466,7 @@ class MajorityPath:
         return LaplaceSum.of([self.scale]).tail(self.threshold + 2 - excess)
 
     def _scores(self, stops: Sequence[Stop]) -> list[int]:
-        # 0 where the path has ended
+        """Return the score of each depth: 0 where the path has ended."""
         return [stop.score for stop in stops] + [0] * (self.bits + 1 - len(stops))
 
 
@@ -465,7 +482,7 @@ class ExponentialInterior:
 
     epsilon: float | Fraction = 1.0
     bits: int = 64
-    neighbors: str = options.NEIGHBORS
+    neighbors: str = NEIGHBORS
 
     def __post_init__(self) -> None:
         exact_epsilon(self.epsilon)
@@ -497,16 +514,16 @@ class ExponentialInterior:
         """
         pieces, distances = self._weighed(values)
         weights = [
-            math.log(m) - float(self.rate) * d
-            for m, d in zip(pieces.lengths, distances, strict=True)
+            math.log(length) - float(self.rate) * distance
+            for length, distance in zip(pieces.lengths, distances, strict=True)
         ]
         return [*zip(pieces.starts, pieces.lengths, _softmax(weights), strict=True)]
 
     def _weighed(self, values: Iterable[int]) -> tuple[Pieces, list[int]]:
-        pieces = Pieces.of(
-            sorted(points("values", values, self.bits, self.neighbors)), 0, 1 << self.bits
-        )
-        return pieces, [*map(max, pieces.below, pieces.above)]  # n less the score of each
+        """Return the domain in pieces, and n less the score of each."""
+        ordered = sorted(points("values", values, self.bits, self.neighbors))
+        pieces = Pieces.of(ordered, 0, 1 << self.bits)
+        return pieces, [*map(max, pieces.below, pieces.above)]
 
 
 def _softmax(exponents: Sequence[float]) -> list[float]:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar, Unpack
 
-from fim_private import options
 from fim_private.dp.arguments import check_function, exact_number, flag, is_whole, positive_integer
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
@@ -18,6 +17,7 @@ from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin
 from fim_private.mechanisms import PermuteAndFlip
+from fim_private.options import NEIGHBORS
 from fim_private.selecting import Scores, choose_index, scaled
 
 Model = TypeVar("Model")
@@ -33,7 +33,7 @@ def validate(
     *,
     stability: int | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> int:
     """Choose a model of nearly the highest validation score; returns its index.
@@ -96,7 +96,7 @@ def train_and_validate(
     epsilon: float | Fraction,
     retrain: bool = True,
     training: float | Fraction | None = None,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[int, Model]:
     """Train on each parameter, choose one by validation, and train on it anew; returns its number
@@ -176,7 +176,7 @@ def best_of(
     *,
     stop: float | Fraction,
     epsilon: float | Fraction,
-    neighbors: str = options.NEIGHBORS,
+    neighbors: str = NEIGHBORS,
     **charging: Unpack[Charging],
 ) -> tuple[Fraction, Outcome]:
     """Run random candidates until a coin says stop, and return the best run: its score, and what
@@ -217,16 +217,23 @@ def best_of(
     )
     best: tuple[Fraction, Outcome] | None = None
     while True:
-        outcome = run(randomness.below(count))
-        is_pair = isinstance(outcome, tuple) and len(outcome) == 2
-        if not is_pair or not (is_whole(type(outcome[0])) or isinstance(outcome[0], Fraction)):
-            must = "must return two things: its score, a whole number or a Fraction, and another"
-            raise ParameterError(f"{parameter('run')} {must}")
-        score = _exact("", outcome[0])
+        score, outcome = _checked_run(run(randomness.below(count)))
         if best is None or score > best[0]:
-            best = score, outcome[1]
+            best = score, outcome
         if randomness.below(chance.denominator) < chance.numerator:
             return best
+
+
+def _checked_run(returned: tuple[int | Fraction, Outcome]) -> tuple[Fraction, Outcome]:
+    """Return the score of a run, exactly, and its outcome. Raises ParameterError for no pair."""
+    if isinstance(returned, tuple) and len(returned) == 2:
+        score, outcome = returned
+        if is_whole(type(score)) or isinstance(score, Fraction):
+            return _exact("", score), outcome
+    raise ParameterError(
+        f"{parameter('run')} must return two things: its score, a whole number or a Fraction, and "
+        "another"
+    )
 
 
 def _exact(must: str, value: object) -> Fraction:

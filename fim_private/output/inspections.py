@@ -18,21 +18,21 @@ from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 def render_inspection(seen: Inspection, screen: Screen) -> str:
     """Return an inspection as text: how a source would be read, its content, and the command."""
     exactly = "For your eyes only: this shows data and exact counts. It spends no budget."
-    parts: list[RenderableType | Grid] = [Text(exactly, style="bold")]
+    blocks: list[RenderableType | Grid] = [Text(exactly, style="bold")]
     notes = [printable(Marked(note).spelled(option_name)) for note in seen.marked_notes]
     if seen.has_single_items_only:
-        parts.append(Text(notes.pop(0), style="bold"))
-    parts.append(Text(printable(f"{seen.source}: {seen.read_as}.")))
+        blocks.append(Text(notes.pop(0), style="bold"))
+    blocks.append(Text(printable(f"{seen.source}: {seen.read_as}.")))
     if seen.columns:
-        parts.append(_columns(seen))
-    parts += map(Text, [*map(printable, _figures(seen)), *notes])
+        blocks.append(_columns(seen))
+    blocks += map(Text, [*map(printable, _figures(seen)), *notes])
     if seen.users is not None and seen.items_per_user is not None:
         typical = max(1.0, seen.items_per_user)
         gain = usual_list_gain(seen.users, user_items=typical, among=max(1, seen.items))
         if gain is not None:
-            parts.append(Text(gain.spelled(option_name)))
-    parts.append(Text(f"To mine it: {printable(command_for(seen))}", style="bold"))
-    return screen.render(parts)
+            blocks.append(Text(gain.spelled(option_name)))
+    blocks.append(Text(f"To mine it: {printable(command_for(seen))}", style="bold"))
+    return screen.render(blocks)
 
 
 def _columns(seen: Inspection) -> Grid:

@@ -24,39 +24,39 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
     verified: whether all entries were verified.
     """
     terms = statement.terms
-    parts: list[RenderableType | Grid] = [
+    blocks: list[RenderableType | Grid] = [
         Text(statement.title, style="bold"),
         Text(statement.protected),
     ]
     if statement.entries:
         entries = statement.rows_of(statement.entries[-_SHOWN:])
         rows = [[*map(printable, cells)] for cells in entries]
-        parts.append(Grid(statement.columns, rows, text=(1, 2)))
+        blocks.append(Grid(statement.columns, rows, text=(1, 2)))
     else:
-        parts.append(Text("Nothing was charged to it yet."))
+        blocks.append(Text("Nothing was charged to it yet."))
     before = len(statement.entries) - _SHOWN
     if before > 0:
         shown = f"Shown are the last {_SHOWN:,} entries."
-        parts.append(Text(f"{shown} The {before:,} before them are in --format json."))
+        blocks.append(Text(f"{shown} The {before:,} before them are in --format json."))
     if verified:
-        parts.append(Text(_VERIFIED))
+        blocks.append(Text(_VERIFIED))
     if statement.periods:
         columns = ("period", "spent", "", "left", "more like the last")
-        parts.append(Grid(columns, [*_periods(statement)], text=(0, 2)))
-    parts.append(Grid(("composition", "limit", "spent", "left"), [*_sums(statement)]))
+        blocks.append(Grid(columns, [*_periods(statement)], text=(0, 2)))
+    blocks.append(Grid(("composition", "limit", "spent", "left"), [*_sums(statement)]))
     if not terms.rho:
-        parts.append(Text("Without a δ, releases can only be added up in this way.", style="dim"))
+        blocks.append(Text("Without a δ, releases can only be added up in this way.", style="dim"))
     else:
-        parts.append(
+        blocks.append(
             Text("* This composition limits the releases. The other is shown for comparison.")
         )
         if terms.composition is Composition.ZCDP and not statement.closed:
             most = most_in_words(statement.left.epsilon)
-            parts.append(Text(_NEXT_RELEASE.format(most), style="dim"))
-    parts += map(Text, statement.notes)
+            blocks.append(Text(_NEXT_RELEASE.format(most), style="dim"))
+    blocks += map(Text, statement.notes)
     if statement.outlook is not None:
-        parts.append(Text(statement.outlook, style="bold"))
-    return screen.render(parts)
+        blocks.append(Text(statement.outlook, style="bold"))
+    return screen.render(blocks)
 
 
 _VERIFIED = (

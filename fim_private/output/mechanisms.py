@@ -55,15 +55,15 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
             planned.append(mechanism)
     figures = _plan_figures(planned)
     grid = _plan_grid(plan, planned, figures)
-    parts: list[RenderableType | Grid] = [title, grid, Text(f"* {plan.reason}")]
+    blocks: list[RenderableType | Grid] = [title, grid, Text(f"* {plan.reason}")]
     if plan.list_gain is not None:
-        parts.append(Text(plan.list_gain.spelled(option_name)))
+        blocks.append(Text(plan.list_gain.spelled(option_name)))
     if not_planned:
         names = "; ".join(dict.fromkeys(not_planned))  # each once, though it lacks it for every top
-        parts.append(Text(f"Not planned, because they need what was not given: {names}."))
+        blocks.append(Text(f"Not planned, because they need what was not given: {names}."))
     legends = [legend for column, legend in _PLAN_LEGENDS.items() if column in figures]
-    parts += [Text(legend, style="dim") for legend in (*_PLAN_LEGEND, *legends)]
-    return screen.render(parts)
+    blocks += [Text(legend, style="dim") for legend in (*_PLAN_LEGEND, *legends)]
+    return screen.render(blocks)
 
 
 def _plan_figures(planned: Sequence[PlannedMechanism]) -> dict[str, list[str]]:
@@ -115,14 +115,14 @@ def _plan_grid(
 
 def _needs_in_words(mechanism: PlannedMechanism) -> str:
     """Return the public parameters that a mechanism needs: those that were given come first."""
-    given = [need for need in mechanism.needs if need not in mechanism.missing]
+    available = [need for need in mechanism.needs if need not in mechanism.missing]
     lacking = [f"{need} (not given)" for need in mechanism.needs if need in mechanism.missing]
-    return ", ".join(given + lacking) or "nothing"
+    return ", ".join(available + lacking) or "nothing"
 
 
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
     """Return audits as text: each verdict, a table of guarantees, and how much was tried."""
-    parts: list[RenderableType | Grid] = []
+    blocks: list[RenderableType | Grid] = []
     for report in reports:
         guarantee = (
             f"ε = {least_in_words(report.epsilon)}, δ = {least_in_words(report.delta)}, "
@@ -133,12 +133,12 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
         tried = f"{report.pairs:,} pairs of neighbours, both ways; numerical error below {error}."
         findings = (report.whole, *report.stages)
         rows = [_finding_cells(finding, report.numerical_error) for finding in findings]
-        parts += [
+        blocks += [
             Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold"),
             Grid(_AUDIT_COLUMNS, rows, text=(0, 5)),
             Text(tried),
         ]
-    return screen.render(parts, plain_width=132)  # pairs of neighbours are long
+    return screen.render(blocks, plain_width=132)  # pairs of neighbours are long
 
 
 _AUDIT_COLUMNS = (

@@ -54,11 +54,11 @@ def render_table(
     elif rules is not None:
         by_segment = rules
     if isinstance(release, Release):
-        parts = _releases({"": release}, release, spelled, by_segment, advise=advise)
+        blocks = _releases({"": release}, release, spelled, by_segment, advise=advise)
     else:
-        parts = _releases(release, release.whole, spelled, by_segment, advise=advise)
+        blocks = _releases(release, release.whole, spelled, by_segment, advise=advise)
     promised = map(Text, (release.guarantee, *words.charged(release.charged)))
-    return screen.render([*parts, *promised])
+    return screen.render([*blocks, *promised])
 
 
 def _releases(
@@ -272,10 +272,10 @@ def _split(shares: tuple[Step, ...]) -> str:
 def render_changes(changes: Changes, screen: Screen) -> str:
     """Return what changed between two releases as text."""
     table = changes.table()
-    parts: list[RenderableType | Grid] = [Text(table.title, style="bold")]
+    blocks: list[RenderableType | Grid] = [Text(table.title, style="bold")]
     if table.rows:
-        parts.append(Grid(table.columns, table.rows, text=(0, 1)))
-    return screen.render([*parts, *map(Text, table.notes)])
+        blocks.append(Grid(table.columns, table.rows, text=(0, 1)))
+    return screen.render([*blocks, *map(Text, table.notes)])
 
 
 def render_vote(vote: Vote, screen: Screen) -> str:

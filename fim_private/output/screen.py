@@ -76,8 +76,8 @@ class Screen:
     encoding: str = "ascii"
     bare: bool = False
 
-    def render(self, parts: Iterable[RenderableType | Grid], *, plain_width: int = 120) -> str:
-        """Return parts as text. A table fits the terminal's width, or elsewhere plain_width.
+    def render(self, blocks: Iterable[RenderableType | Grid], *, plain_width: int = 120) -> str:
+        """Return blocks as text. A table fits the terminal's width, or elsewhere plain_width.
 
         A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with
         no_wrap everywhere.
@@ -87,8 +87,8 @@ class Screen:
         console = Console(file=stream, force_terminal=styled, no_color=not styled)
         if not self.colour:
             console.width = plain_width
-        for part in parts:
-            for renderable in self._laid_out(part, console.width):
+        for block in blocks:
+            for renderable in self._laid_out(block, console.width):
                 one_line = False
                 if isinstance(renderable, Text):
                     one_line = not self.colour or bool(renderable.no_wrap)
@@ -103,37 +103,37 @@ class Screen:
             text = text.replace(character, word)
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
-    def _laid_out(self, part: RenderableType | Grid, width: int) -> Iterator[RenderableType]:
-        """Yield a part as rich can print it; a table as its rows if it is too narrow for one."""
-        if isinstance(part, Text):
-            part = part.copy()
-            part.plain = self.text(part.plain)
-        if not isinstance(part, Grid):
-            yield part
+    def _laid_out(self, block: RenderableType | Grid, width: int) -> Iterator[RenderableType]:
+        """Yield a block as rich can print it; a table as its rows if it is too narrow for one."""
+        if isinstance(block, Text):
+            block = block.copy()
+            block.plain = self.text(block.plain)
+        if not isinstance(block, Grid):
+            yield block
             return
-        columns = [self.text(column) for column in part.columns]
-        rows = [[self.text(cell) for cell in cells] for cells in part.rows]
+        columns = [self.text(column) for column in block.columns]
+        rows = [[self.text(cell) for cell in cells] for cells in block.rows]
         widths = [
-            _width_range(cells, is_whole=place in part.whole)
+            _width_range(cells, is_whole=place in block.whole)
             for place, cells in enumerate(zip(columns, *rows, strict=True))
         ]
         room = width - 3 * len(columns) - 1  # a space on each side, and lines
         if sum(least for least, _ in widths) > room:
-            yield from self._row_by_row(part, columns, rows)
+            yield from self._row_by_row(block, columns, rows)
             return
         table = Table(box=ROUNDED)
         if self.ascii_only:
             table.box = ASCII
         for place, (column, fitted) in enumerate(zip(columns, _fitted(widths, room), strict=True)):
             justify: JustifyMethod = "right"
-            if place in part.text:
+            if place in block.text:
                 justify = "left"
-            is_whole = place in part.whole
+            is_whole = place in block.whole
             table.add_column(
                 column, justify=justify, overflow="fold", no_wrap=is_whole, width=fitted
             )
         for row, cells in enumerate(rows):
-            table.add_row(*map(Text, cells), style=part.style(row), end_section=row in part.ends)
+            table.add_row(*map(Text, cells), style=block.style(row), end_section=row in block.ends)
         yield table
 
     def _row_by_row(

@@ -87,14 +87,14 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
         ),
         (
             ["mine", SHOP, "--report", SHOP],
-            (f"Error: cannot write '{SHOP}': it is an input; choose another --report"),
+            (f"Error: cannot write '{SHOP}': a page is HTML; choose a --report that ends in .html"),
         ),
         (
             ["show", SHOP, "--format", "xlsx"],
             "Error: cannot write a workbook of Excel to the screen;",
         ),
         (
-            ["mine", SHOP, "--report", "p.html", "--output", "p.html"],
+            ["mine", SHOP, "--report", "p.html", "--output", "p.html", "--format", "json"],
             ("Error: cannot write 'p.html': it is --output; "),
         ),
     ],

@@ -185,7 +185,7 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> str:
         # Before the data is read, and so before anything is spent.
         (["mine", "none.dat", "--output", "none/r.json"], "does not exist; create it first"),
         (["mine", "none.dat", "--output", "r.json/"], "it names a folder; name a file"),
-        (["mine", "b.dat", "--output", "same.dat"], "it is an input"),
+        (["mine", "b.dat", "--output", "same.txt"], "it is an input"),
         (
             ["plan", "--epsilons", "1", "--figure", "loop/x.svg"],
             ("lead back to themselves; choose another --figure"),
@@ -198,7 +198,7 @@ def test_odd_paths_are_refused_in_one_line(
     tmp_path: Path, arguments: Sequence[str], message: str
 ) -> None:
     (tmp_path / "b.dat").write_text("1 2\n" * 700)
-    (tmp_path / "same.dat").hardlink_to(tmp_path / "b.dat")
+    (tmp_path / "same.txt").hardlink_to(tmp_path / "b.dat")
     (tmp_path / "file").write_text("x")
     (tmp_path / "loop").symlink_to("loop")
     before = sorted(path.name for path in tmp_path.iterdir())

@@ -37,6 +37,7 @@ from fim_private.mechanisms.needs import prospects
 from fim_private.options import VoteOptions, filled, takes
 from fim_private.reading.databases import check_query
 from fim_private.reading.labels import Item
+from fim_private.reading.locations import source_of
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import reading_of
 from fim_private.reading.purchases import is_query, read_parts
@@ -596,8 +597,9 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
     reading = reading_of(values)
     by_user = counts_users(data, values)
     public_unit = "user" if by_user else "basket"
-    check_query(data, reading.query)
-    reading = replace(reading, from_query=is_query(data, reading))
+    source = source_of(data)
+    check_query(source, reading.query)
+    reading = replace(reading, from_query=is_query(source, reading))
     choices = read_by(data, reading)
     with held_to(reading.memory):
         scope = election.scope(values, choices, by_user=by_user)
@@ -621,7 +623,7 @@ def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[Vote
         warn(cautions(cost), stacklevel=stacklevel)
         if replaces_one and chooses_units:
             warn([chosen_units_show(public_unit)], stacklevel=stacklevel)
-    (read,) = read_parts(data, reading)
+    (read,) = read_parts(source, reading)
     purchases = scope.applied(read).united()
     scope = scope.read_from(read.read_as)
     unit = "user" if purchases.by_user else "basket"

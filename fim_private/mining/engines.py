@@ -27,6 +27,7 @@ from fim_private.dp.parameters import (
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown, warn
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.databases import check_query
+from fim_private.reading.locations import source_of
 from fim_private.reading.options import Options, Segments, reading_of
 from fim_private.reading.purchases import is_query, read_parts
 from fim_private.release.release import Release
@@ -140,7 +141,7 @@ class Engine:
         Raises DataError and ParameterError for what cannot be opened.
         """
         if self.name == LOCAL:
-            return is_query(data, reading)
+            return is_query(source_of(data), reading)
         if self.name == SPARK:
             return dataframes.is_query(data, reading, self.settings)
         _check_ibis()
@@ -167,7 +168,7 @@ class Engine:
                 Opened(
                     LocalSource(own.applied(one), effort), one.read_as, own.read_from(one.read_as)
                 )
-                for own, one in zip(scopes, read_parts(data, reading), strict=True)
+                for own, one in zip(scopes, read_parts(source_of(data), reading), strict=True)
             ]
             return
         if self.name == SQL:
@@ -267,7 +268,7 @@ class Run:
                 "another period, and then two releases change"
             )
         if self.engine.name == LOCAL:
-            check_query(self.data, asked["query"])
+            check_query(source_of(self.data), asked["query"])
         self.reading = replace(
             self.reading, from_query=self.engine.reads_query(self.data, self.reading)
         )

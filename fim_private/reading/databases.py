@@ -32,16 +32,16 @@ from fim_private.errors import (
     shown,
 )
 from fim_private.reading.columns import Wanted
-from fim_private.reading.files import (
-    File,
-    expanded,
-    file_errors,
-    files_of_path,
-    is_database,
-    scheme_of,
-    shown_source,
-)
+from fim_private.reading.files import file_errors, files_of
 from fim_private.reading.labels import is_list_type
+from fim_private.reading.locations import (
+    Address,
+    Database,
+    InMemory,
+    LocalPath,
+    Source,
+    expanded,
+)
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
 
@@ -90,11 +90,11 @@ def _reason(error: Exception) -> str:
     return (reason or "it failed").format(max_memory=parameter("max_memory")) + code
 
 
-def check_query(source: Any, query: object, name: str = "query") -> None:
+def check_query(source: Source, query: object, name: str = "query") -> None:
     """Raise ParameterError for a query that is no select, or without a database, and for a database
     without a query.
     """
-    if not is_database(source):
+    if not isinstance(source, Database):
         if query is not None:
             raise ParameterError(
                 f"{parameter(name)} is for a database: the address of one begins with "
@@ -115,21 +115,21 @@ def check_query(source: Any, query: object, name: str = "query") -> None:
         raise ParameterError(f"{parameter(name)} must be a single select, and nothing else")
 
 
-def database_source(address: str, query: str) -> ArrowSource:
+def database_source(source: Database, query: str) -> ArrowSource:
     """Return what a query gives as a table. Raises DataError, and MissingExtraError where there is
     no driver for it.
 
     The database is opened for reading only, and asked twice: for the columns, then for those of
     them that are wanted.
     """
-    is_sqlite = scheme_of(address) == "sqlite"
+    is_sqlite = source.scheme == "sqlite"
     connect = _sqlite if is_sqlite else _postgresql
-    name = repr(shown_source(address))
+    name = source.name
     # A line break, since a comment may end the query.
     asked = f"({query.rstrip().rstrip(';')}\n) as t"
     with (
         _errors(name),
-        closing(connect(address)) as connection,
+        closing(connect(source)) as connection,
         closing(connection.cursor()) as cursor,
     ):
         if is_sqlite:
@@ -146,7 +146,7 @@ def database_source(address: str, query: str) -> ArrowSource:
         options = {"adbc.sqlite.query.batch_rows": str(1 << 16)} if is_sqlite else {}
         with (
             _errors(name),
-            closing(connect(address)) as connection,
+            closing(connect(source)) as connection,
             closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
         ):
             cursor.execute(f"select {columns} from {asked}")
@@ -192,34 +192,34 @@ def _driver(name: str) -> Any:
         ) from None
 
 
-def _unreachable(address: str) -> DataError:
+def _unreachable(source: Address) -> DataError:
     """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address
     and its password.
     """
     return DataError(
-        f"{shown_source(address)!r} cannot be connected to; check the address, the server, the "
+        f"{source.name} cannot be connected to; check the address, the server, the "
         f"user and the "
         "password (give it by PGPASSWORD, or by a service file: postgresql://?service=NAME)"
     )
 
 
-def _postgresql(address: str) -> Any:
+def _postgresql(source: Database) -> Any:
     driver = _driver("postgresql")
     try:
-        connection = driver.connect(address, autocommit=True)
+        connection = driver.connect(source.text, autocommit=True)
     except driver.Error:
-        raise _unreachable(address) from None
+        raise _unreachable(source) from None
     with closing(connection.cursor()) as cursor:
         cursor.execute("set default_transaction_read_only = on")
     return connection
 
 
-def _sqlite(address: str) -> Any:
+def _sqlite(source: Database) -> Any:
     driver = _driver("sqlite")
-    place = address.partition("://")[2]
+    place = source.text.partition("://")[2]
     if not place.startswith("/") or "?" in place:
         raise DataError(
-            f"{shown_source(address)!r} is no address of a SQLite file; give sqlite:///shop.db "
+            f"{source.name} is no address of a SQLite file; give sqlite:///shop.db "
             f"or, with the whole "
             "path, sqlite:////srv/shop.db, and no parameters"
         )
@@ -283,85 +283,100 @@ def database_errors(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def connected(data: Any, table: str | None, memory: MemoryLimit) -> Iterator[tuple[str, Any, Any]]:
+def connected(
+    source: Source, table: str | None, memory: MemoryLimit
+) -> Iterator[tuple[str, Any, Any]]:
     """Yield the name of a database, a connection of Ibis, and the table as an expression of it.
 
-    data: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what
+    source: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what
     memory allows. Raises DataError, ParameterError, MissingExtraError.
     """
-    if not isinstance(data, str | os.PathLike):
-        kind = type(data).__name__
+    if isinstance(source, InMemory):
         raise ParameterError(
-            f"{parameter('engine')} sql reads a table of Ibis, a database or Parquet, not a {kind}"
+            f"{parameter('engine')} sql reads a table of Ibis, a database or Parquet, not a "
+            f"{source.shown}"
         )
-    address = os.fspath(data)
-    name, scheme = repr(shown_source(address)), scheme_of(address)
-    if scheme not in ("duckdb", "postgresql", "postgres", None):
-        raise DataError(
-            f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and "
-            f"postgresql://host/shop; of other "
-            "databases give a table of Ibis, in Python"
+    name = repr(source.shown)
+    if isinstance(source, LocalPath):
+        _check_parquet(source, table, name)
+    else:
+        _check_address(source, table, name)
+    if table is not None:
+        name = f"table {table!r} of {name}"
+    with ExitStack() as stack:
+        with database_errors(name):
+            if isinstance(source, Database):
+                backend = _counting_postgresql(source)
+            else:
+                backend = _duckdb(source, memory, stack)
+            stack.callback(backend.disconnect)
+            if table is None:
+                # The files that one machine reads, without what programs keep beside the data.
+                files = [glob.escape(str(file.path)) for file in files_of(source)]
+                purchases = backend.read_parquet(files)
+            else:
+                schema, _, table_name = table.rpartition(".")
+                purchases = backend.table(table_name, database=schema or None)
+        yield name, backend, purchases
+
+
+def _check_parquet(source: LocalPath, table: str | None, name: str) -> None:
+    if table is not None:
+        raise ParameterError(
+            f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
         )
-    if (table is None) is not (scheme is None):
-        need = f"a database needs {parameter('table')}: the table, or the view, of the purchases"
-        over = f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
-        raise ParameterError(over if scheme is None else need)
-    if scheme is None and not (glob.has_magic(address) or expanded(address).exists()):
+    if not glob.has_magic(source.shown) and not source.path.exists():
         raise DataError(
             f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet"
         )
-    module = "duckdb" if scheme in ("duckdb", None) else "psycopg"
+
+
+def _check_address(source: Address, table: str | None, name: str) -> None:
+    if source.scheme not in ("duckdb", "postgresql", "postgres"):
+        raise DataError(
+            f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and "
+            f"postgresql://host/shop; of other databases give a table of Ibis, in Python"
+        )
+    if table is None:
+        raise ParameterError(
+            f"a database needs {parameter('table')}: the table, or the view, of the purchases"
+        )
+
+
+def _check_installed(module: str) -> None:
     if find_spec(module) is None:
         raise MissingExtraError(
             f"this database needs {module}: pip install 'fim-private[warehouse]'"
         )
-    name = name if table is None else f"table {table!r} of {name}"
-    with ExitStack() as stack:
-        with database_errors(name):
-            backend = (
-                _duckdb(address, memory, stack)
-                if module == "duckdb"
-                else _counting_postgresql(address)
-            )
-            stack.callback(backend.disconnect)
-            if scheme is None:
-                # Those that one machine reads: what programs keep beside the data is none of it.
-                files = [
-                    file.path
-                    for file in files_of_path(expanded(address)) or [File(expanded(address))]
-                ]
-                found = backend.read_parquet([glob.escape(str(file)) for file in files])
-            else:
-                schema, _, own = str(table).rpartition(".")
-                found = backend.table(own, database=schema or None)
-        yield name, backend, found
 
 
-def _duckdb(address: str, memory: MemoryLimit, stack: ExitStack) -> Any:
+def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) -> Any:
+    _check_installed("duckdb")
     import ibis
 
-    folder = tempfile.mkdtemp(prefix="fim-private-")  # where what does not fit in memory goes
+    folder = tempfile.mkdtemp(prefix="fim-private-")  # for data that do not fit in memory
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    settings: dict[str, Any] = {"temp_directory": folder}
+    settings = {"temp_directory": folder}
     if memory.given:
         settings["memory_limit"] = f"{memory.most}B"
-    if scheme_of(address) is None:
+    if isinstance(source, LocalPath):
         return ibis.duckdb.connect(**settings)
-    path = expanded(address.partition("://")[2][1:])
+    path = expanded(source.text.partition("://")[2][1:])
     if not path.is_file():
-        shown = repr(shown_source(address))
         raise DataError(
-            f"{shown}: there is no such file; give duckdb:///shop.duckdb, or "
+            f"{source.name}: there is no such file; give duckdb:///shop.duckdb, or "
             f"duckdb:////srv/shop.duckdb"
         )
     return ibis.duckdb.connect(str(path), read_only=True, **settings)
 
 
-def _counting_postgresql(address: str) -> Any:
+def _counting_postgresql(source: Database) -> Any:
+    _check_installed("psycopg")
     import ibis
     import psycopg
 
     try:
-        return ibis.postgres.from_connection(psycopg.connect(address, autocommit=True))
+        connection = psycopg.connect(source.text, autocommit=True)
+        return ibis.postgres.from_connection(connection)
     except psycopg.Error:
-        raise _unreachable(address) from None
+        raise _unreachable(source) from None

@@ -25,78 +25,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, damaged_line, parameter, unclear
+from fim_private.reading.locations import Address, LocalPath, name_of, shown_source
 from fim_private.reading.options import not_utf8
-
-# -------------------- names: of paths, and of addresses without what is secret in them
-
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-_DATABASES = ("postgresql", "postgres", "sqlite")
-# What may be shown of what stands behind the question mark of an address: anything else may be a
-# key or a password.
-_SHOWN_PARAMETERS = frozenset(
-    (
-        "dbname",
-        "host",
-        "port",
-        "region",
-        "scheme",
-        "service",
-        "sslmode",
-        "user",
-        "endpoint_override",
-        "mode",
-    )
-)
-
-
-def scheme_of(source: Any) -> str | None:
-    """Return the scheme of an address in small letters, such as s3; None for anything else."""
-    match = _ADDRESS.fullmatch(source) if isinstance(source, str) else None
-    return None if match is None else match[1].lower()
-
-
-def is_database(source: Any) -> bool:
-    """Tell whether a source is the address of a database."""
-    return scheme_of(source) in _DATABASES
-
-
-def shown_source(source: Any) -> str:
-    """Return a path as it is, an address without passwords and keys, or the name of a type.
-
-    >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
-    'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
-    """
-    if not isinstance(source, str | os.PathLike):
-        return type(source).__name__
-    match = _ADDRESS.fullmatch(str(source))
-    if match is None:
-        return str(source)
-    # a part of a password, before or behind it: nobody can tell
-    if "@" in match[2].partition("?")[2]:
-        return f"{match[1]}://***"
-    secret, at, place = match[2].rpartition("@")
-    user, colon, _ = secret.partition(":")
-    if not colon:  # there is no password in front of a host, and what has an @ may be anything
-        user, at, place = "", "", match[2]
-    # Otherwise it may hold any letter, also @, / and ?: all that may be a part of it is left out.
-    rest, mark, query = place.partition("?")
-    given = [part.partition("=") for part in query.split("&")] if query else []
-    shown = [
-        f"{name}{equals}{value if name in _SHOWN_PARAMETERS else '***'}"
-        for name, equals, value in given
-    ]
-    return f"{match[1]}://{user}{':***' if colon else ''}{at}{rest}{mark}{'&'.join(shown)}"
-
-
-def expanded(path: str | os.PathLike[str]) -> Path:
-    """Return a path, in which a leading ~ is the home folder, as in a shell."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises where there is no such home)
-
-
-def name_of(path: Path) -> str:
-    """Return what errors call a file: a literal, so that a line break in it breaks no line."""
-    return "standard input" if str(path) == "-" else repr(str(path))
-
 
 # -------------------- errors
 
@@ -447,11 +377,22 @@ def _peeked(stream: BinaryIO) -> bytes:
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-def files_of_path(path: Path) -> list[File] | None:
-    """Return a folder's files, or those that fit a pattern; None for a single file.
+def files_of(source: LocalPath | Address) -> list[File]:
+    """Return the files that a path, a pattern or an address stands for, in order.
 
-    Raises DataError, OSError.
+    Raises DataError, OSError, ArrowException.
     """
+    if isinstance(source, Address):
+        return _files_of_address(source)
+    if not source.shown:
+        raise DataError("the path is empty; name a file")
+    if source.is_standard_input:
+        return [File(source.path)]
+    return _files_of_path(source.path)
+
+
+def _files_of_path(path: Path) -> list[File]:
+    """Return a file, the files in a folder, or those that fit a pattern."""
     first = next(
         (place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts)
     )
@@ -463,7 +404,7 @@ def files_of_path(path: Path) -> list[File] | None:
         found = sorted({file for one in named for file in (_below(one) if one.is_dir() else [one])})
         problem = f"no file fits the pattern {str(path)!r}"
     else:
-        return None
+        return [File(path)]
     if not found:
         raise DataError(f"{problem}; check the path")
     return [File(file, partitions=_partitions(file.parts[first:-1])) for file in found]
@@ -478,15 +419,12 @@ def _base_and_pattern(place: str) -> tuple[str, str | None]:
     return place.rstrip("/"), None
 
 
-def files_of_address(address: str) -> list[File]:
-    """Return the files that an address names, as `files_of_path`.
-
-    Raises DataError, OSError, ArrowException.
-    """
+def _files_of_address(address: Address) -> list[File]:
+    """Return the file at an address, the files in a folder, or those that fit a pattern."""
     from pyarrow import fs
 
-    shown = shown_source(address)
-    place, mark, query = address.partition("?")
+    shown = address.shown
+    place, mark, query = address.text.partition("?")
     base, pattern = _base_and_pattern(place)
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)

@@ -6,13 +6,12 @@ No library is imported for them: a frame can only be here if its library already
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +22,7 @@ from fim_private.reading import memory, record_batches
 from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Codes, Labels, is_list_type
+from fim_private.reading.locations import InMemory, Kind
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import SAMPLE, FirstCells
@@ -44,31 +44,14 @@ from fim_private.reading.values import (
     shown_type,
 )
 
+if TYPE_CHECKING:
+    import pyarrow.dataset
+
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 _FRAME = "the frame"
 
 
-def is_instance(source: object, module: str, *names: str) -> bool:
-    """Tell whether source is of one of these classes, without importing their module."""
-    loaded = sys.modules.get(module)
-    classes = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
-    return isinstance(source, classes)
-
-
-def is_series(source: object) -> bool:
-    """Tell whether a source is a series of pandas or polars."""
-    return is_instance(source, "pandas", "Series") or is_instance(source, "polars", "Series")
-
-
-# What holds its rows itself, by the module that its class is in.
-_HOLDERS = {
-    "pandas": ("DataFrame", "Series"),
-    "polars": ("DataFrame", "Series"),
-    "pyarrow": ("Table", "RecordBatch", "Array", "ChunkedArray"),
-    "numpy": ("ndarray",),
-    "scipy.sparse": ("spmatrix", "sparray"),
-}
 # What polars says of the plan of a frame, and of a scan of files, to which nothing was added.
 _BARE_PLAN = re.compile(
     r"(DF \[[^\n]*\]; |(Parquet|Csv|IPC|Ipc|NDJSON|NDJson) SCAN \[[^\n]*\]\n)"
@@ -80,22 +63,25 @@ _FILE_RELATION = re.compile(r"SELECT \* FROM (parquet_scan|read_parquet|read_csv
 _TABLE_PLAN = re.compile(r"\W*seq[ _]scan\b", re.IGNORECASE)
 
 
-def may_be_query(source: object) -> bool:
+def may_be_query(source: InMemory) -> bool:
     """Tell whether a query may have chosen the rows of an object.
 
     It has not if the object holds its rows itself, or is a plain scan of a table or of files. All
     else counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
     """
-    if is_instance(source, "polars", "LazyFrame"):
-        return not _is_bare_lazy_frame(source)
-    if is_instance(source, "pyarrow.dataset", "Dataset"):
-        # they hold the filter of dataset.filter(...)
-        return bool(getattr(source, "_scan_options", True))
-    if is_instance(source, "duckdb", "DuckDBPyRelation"):
-        return not _is_bare_relation(source)
-    if any(is_instance(source, module, *names) for module, names in _HOLDERS.items()):
-        return False
-    return hasattr(source, "__arrow_c_stream__") or not isinstance(source, Sized)
+    match source.kind:
+        case Kind.POLARS_LAZY:
+            return not _is_bare_lazy_frame(source.data)
+        case Kind.DATASET:
+            # These options hold the filter of dataset.filter(...).
+            return bool(getattr(source.data, "_scan_options", True))
+        case Kind.RELATION:
+            return not _is_bare_relation(source.data)
+        case Kind.READER | Kind.SCANNER | Kind.STREAM:
+            return True
+        case Kind.OTHER:
+            return not isinstance(source.data, Sized)
+    return False
 
 
 def _is_bare_lazy_frame(frame: Any) -> bool:
@@ -118,41 +104,42 @@ def _is_bare_relation(relation: Any) -> bool:
     return False
 
 
-def read_object(source: Any, options: Options) -> Transactions:
+def read_object(source: InMemory, options: Options) -> Transactions:
     """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
     table = arrow_object(source)
     if table is not None:
         return read_arrow(table, options)
-    if is_instance(source, "pandas", "DataFrame"):
-        return _read_pandas(source, options)
-    if is_instance(source, "polars", "DataFrame", "LazyFrame"):
-        return _read_polars(source, options)
-    if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
-        return _read_sparse(source, options)
-    if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
-        return _read_array(source, options)
-    _refuse_near_misses(source)
-    array = as_arrow(source) if is_series(source) else source
-    if isinstance(array, pa.Array | pa.ChunkedArray):
+    data = source.data
+    match source.kind:
+        case Kind.PANDAS:
+            return _read_pandas(data, options)
+        case Kind.POLARS:
+            return _read_polars(data, options)
+        case Kind.POLARS_LAZY:
+            return _read_polars(data.collect(), options)
+        case Kind.SPARSE:
+            return _read_sparse(data, options)
+        case Kind.NUMPY if data.ndim != 1 or data.dtype != object:
+            return _read_array(data, options)
+    _refuse_near_misses(data)
+    array = array_of(source)
+    if array is not None:
         return _read_list_array(array, options)
-    table = _stream(source)
-    if table is not None:
-        return read_arrow(table, options)
-    if isinstance(source, Iterable) and not isinstance(source, bytes):
+    if source.kind is Kind.STREAM:
+        return read_arrow(_stream(data), options)
+    if isinstance(data, Iterable) and not isinstance(data, bytes):
         options.refuse("an iterable of baskets")
-        iterator = iter(source)
+        iterator = iter(data)
         chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
         return _read_lists(chunks, "the iterable", options)
     raise DataError(
-        f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable "
-        f"of baskets, or the path of one of: {READABLE}"
+        f"cannot read baskets from {source.shown}; give a table, a frame, an iterable of baskets, "
+        f"or the path of one of: {READABLE}"
     )
 
 
 def _read_polars(frame: Any, options: Options) -> Transactions:
     """Read a polars frame, without its columns of Python objects."""
-    if hasattr(frame, "collect"):
-        frame = frame.collect()
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
     for _, name in options.named():
@@ -161,7 +148,7 @@ def _read_polars(frame: Any, options: Options) -> Transactions:
                 f"column {name!r} of the frame holds Python objects; cast it to strings or "
                 f"integers first"
             )
-    return read_arrow(table_source(polars_to_arrow(frame.drop(objects))), options)
+    return read_arrow(polars_table(frame.drop(objects)), options)
 
 
 def _refuse_near_misses(source: object) -> None:
@@ -177,15 +164,16 @@ def _refuse_near_misses(source: object) -> None:
         raise DataError(f"cannot read baskets from {type(source).__name__}; {advice}")
 
 
-def _read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Transactions:
+def _read_list_array(array: pa.ChunkedArray, options: Options) -> Transactions:
     """Read an Arrow array whose elements are lists of items."""
     options.refuse("an array of baskets")
     if not is_list_type(array.type):
         raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
     size = memory.LIST_ROWS
-    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
     slices = (
-        chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size)
+        chunk[start : start + size]
+        for chunk in array.chunks
+        for start in range(0, len(chunk), size)
     )
     return _read_lists(slices, "the array", options)
 
@@ -300,10 +288,26 @@ def _is_arrow(series: Any) -> bool:
     return str(values.dtype) != "object"
 
 
+def array_of(source: InMemory) -> pa.ChunkedArray | None:
+    """Return an Arrow array or a series as an Arrow array; None for anything else.
+
+    It is None also for a series with elements that Arrow would change.
+    """
+    array = None
+    match source.kind:
+        case Kind.ARROW_ARRAY:
+            array = source.data
+        case Kind.PANDAS_SERIES:
+            array = as_arrow(source.data)
+        case Kind.POLARS_SERIES if str(source.data.dtype) != "Object":
+            array = source.data.to_arrow()
+    if isinstance(array, pa.Array):
+        return pa.chunked_array([array])
+    return array
+
+
 def as_arrow(series: Any) -> pa.Array | None:
-    """Return a pandas or polars Series as an Arrow array, (n,); None if elements would change."""
-    if is_instance(series, "polars", "Series"):
-        return None if str(series.dtype) == "Object" else series.to_arrow()
+    """Return a pandas series as an Arrow array, (n,); None if its elements would change."""
     if not _is_arrow(series):
         return None
     array = pa.array(_sparse_to_dense(series), from_pandas=True)
@@ -496,10 +500,10 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
 # All that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
 
 
-def polars_to_arrow(frame: Any) -> pa.Table:
-    """Return a polars frame as an Arrow table. Raises DataError if polars cannot make it."""
+def polars_table(frame: Any) -> ArrowSource:
+    """Return a polars frame as a source. Raises DataError if polars cannot make Arrow of it."""
     try:
-        return frame.to_arrow()
+        return table_source(frame.to_arrow())
     except BaseException as error:  # a panic of Rust is no Exception
         if type(error).__name__ != "PanicException":
             raise
@@ -508,31 +512,35 @@ def polars_to_arrow(frame: Any) -> pa.Table:
         ) from None
 
 
-def arrow_object(source: Any) -> ArrowSource | None:
+def arrow_object(source: InMemory) -> ArrowSource | None:
     """Return an object that Arrow or DuckDB reads in batches as a source; None for another.
 
     Raises ArrowException.
     """
-    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return table_source(source)
-    if is_instance(source, "pyarrow.dataset", "Dataset"):
-
-        def scanned(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-            # Little is read ahead: what is in flight stays small beside what was read.
-            scanner = source.scanner(
-                wanted.names,
-                batch_size=wanted.rows_at_a_time,
-                batch_readahead=1,
-                fragment_readahead=1,
-            )
-            return iter(scanner.to_batches())
-
-        return ArrowSource("the dataset", source.schema, scanned, kind="dataset")
-    if is_instance(source, "pyarrow.dataset", "Scanner"):
-        return table_source(source.to_reader())
-    if is_instance(source, "duckdb", "DuckDBPyRelation"):
-        return _relation(source)
+    match source.kind:
+        case Kind.TABLE | Kind.READER:
+            return table_source(source.data)
+        case Kind.SCANNER:
+            return table_source(source.data.to_reader())
+        case Kind.DATASET:
+            return _dataset(source.data)
+        case Kind.RELATION:
+            return _relation(source.data)
     return None
+
+
+def _dataset(dataset: pyarrow.dataset.Dataset) -> ArrowSource:
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        # Little is read ahead: what is in flight stays small beside what was read.
+        scanner = dataset.scanner(
+            wanted.names,
+            batch_size=wanted.rows_at_a_time,
+            batch_readahead=1,
+            fragment_readahead=1,
+        )
+        return iter(scanner.to_batches())
+
+    return ArrowSource("the dataset", dataset.schema, batches, kind="dataset")
 
 
 def _relation(relation: Any) -> ArrowSource:
@@ -565,32 +573,29 @@ def _duckdb_errors() -> Iterator[None]:
         ) from None
 
 
-def list_table(source: Any, names: list[str]) -> ArrowSource | None:
+def list_table(source: InMemory, names: list[str]) -> ArrowSource | None:
     """Return an object as a table that has a list of items in these columns; None for no table."""
-    table = arrow_object(source)
-    if table is not None:
-        return table
-    if is_instance(source, "polars", "LazyFrame"):
-        source = source.collect()
-    is_pandas = is_instance(source, "pandas", "DataFrame")
-    if not is_pandas and not is_instance(source, "polars", "DataFrame"):
-        return _stream(source)
+    frame = source.data
+    match source.kind:
+        case Kind.STREAM:
+            return _stream(frame)
+        case Kind.POLARS_LAZY:
+            frame = frame.collect()
+        case Kind.PANDAS | Kind.POLARS:
+            pass
+        case _:
+            return arrow_object(source)
     try:
-        if names and {*names} <= {*source.columns}:
-            source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
-        if hasattr(source, "to_arrow"):
-            return table_source(polars_to_arrow(source))
-        return table_source(pa.table(source))
+        if names and {*names} <= {*frame.columns}:
+            frame = frame[list(dict.fromkeys(names))]  # others need not be of Arrow's types
+        if source.kind is Kind.PANDAS:
+            return table_source(pa.table(frame))
+        return polars_table(frame)
     except (TypeError, ValueError, OverflowError):
         raise DataError(
             "the frame cannot be read as a catalogue; give a list of the items"
         ) from None
 
 
-def _stream(source: Any) -> ArrowSource | None:
-    """Return an object that hands over a stream of Arrow batches as a source; None for another."""
-    if is_series(source) or isinstance(source, pa.ChunkedArray):
-        return None
-    if not hasattr(source, "__arrow_c_stream__"):
-        return None
-    return table_source(pa.RecordBatchReader.from_stream(source))
+def _stream(stream: object) -> ArrowSource:
+    return table_source(pa.RecordBatchReader.from_stream(stream))

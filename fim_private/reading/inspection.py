@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
 from typing import Any, Unpack
@@ -39,13 +38,14 @@ from fim_private.reading.date_columns import (
     formats_to_say,
     notes_of,
 )
-from fim_private.reading.files import File, file_errors, shown_source
+from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
+from fim_private.reading.locations import InMemory, Kind, Source, source_of
 from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Options, reading_of
-from fim_private.reading.purchases import can_be_read_again, read_parts
-from fim_private.reading.record_batches import ArrowSource, plain, table_source
-from fim_private.reading.sources import named_source, path_or_name
+from fim_private.reading.purchases import read_parts
+from fim_private.reading.record_batches import ArrowSource, plain
+from fim_private.reading.sources import named_source
 from fim_private.reading.text import damage_of, form_of, text_table
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
@@ -170,9 +170,10 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     times as mine does.
     """
     asked = filled("inspect", InspectOptions, options)
-    check_query(source, asked["query"])
+    location = source_of(source)
+    check_query(location, asked["query"])
     limit = MemoryLimit.of(asked["max_memory"])
-    search = _Search(source, _named(asked), limit)
+    search = _Search(location, _named(asked), limit)
     formats = search.time_formats()
     search = replace(search, named={**search.named, **formats})
     found = search.read({})
@@ -185,7 +186,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     guessed = tuple(name for name in taken if name in {**formats, **found.guessed})
     with held_to(limit):
         notes += _cancellations(found.data, table)
-        return _inspection(source, found.data, table, taken, guessed, notes)
+        return _inspection(location, found.data, table, taken, guessed, notes)
 
 
 _COLUMNS = {"user", "basket", "item", "items"}
@@ -223,7 +224,7 @@ class _Search:
     refusal that names none stays one.
     """
 
-    source: Any
+    source: Source
     named: Mapping[str, Any]
     limit: MemoryLimit
 
@@ -256,7 +257,7 @@ class _Search:
 
     def table(self, guessed: Mapping[str, Any]) -> _TableHead | None:
         """Return the source as a table, where it is one that can be read again."""
-        if not can_be_read_again(self.source):
+        if not self.source.can_be_read_again:
             return None
         return _table_head(self.source, {**self.named, **guessed}, self.limit)
 
@@ -272,7 +273,7 @@ class _Search:
         options = refusal.options if isinstance(refusal, DataError) else None
         if isinstance(refusal, ParameterError) and self._names_some_columns():
             options = {}
-        if options is None or not can_be_read_again(self.source):
+        if options is None or not self.source.can_be_read_again:
             return {}
         if not options and not guessed:
             head = self.table({})
@@ -339,7 +340,7 @@ class _Search:
         """
         read_as = found.data.read_as
         like = None if read_as is None else read_as.user_like
-        if like is None or not can_be_read_again(self.source):
+        if like is None or not self.source.can_be_read_again:
             return found
         try:
             return self.read({**found.guessed, "user": like})
@@ -553,33 +554,36 @@ def _as_text(value: object) -> str:
     return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
 
 
-def _table_head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> _TableHead | None:
+def _table_head(source: Source, named: Mapping[str, Any], limit: MemoryLimit) -> _TableHead | None:
     """Return a source as a table; a text as if its first line named columns; None for others."""
     options = reading_of(filled("inspect", InspectOptions, named))
-    is_path = isinstance(source, str | os.PathLike)
-    errors = file_errors(path_or_name(source)) if is_path else nullcontext()
-    with held_to(limit), suppress(FimPrivateError), errors:
-        if is_path:
-            return _head_of(named_source(source, options, head=True), options)
-        if frames.is_instance(source, "pandas", "DataFrame"):
-            return _TableHead(frames.describe_pandas(source), frame=source)
-        if frames.is_instance(source, "polars", "DataFrame"):
-            return _head_of(table_source(frames.polars_to_arrow(source)), options)
-        if can_be_read_again(source):
-            return _head_of(frames.arrow_object(source), options)
+    with held_to(limit), suppress(FimPrivateError):
+        if isinstance(source, InMemory):
+            return _head_in_memory(source)
+        with file_errors(source.place):
+            return _stored_head(named_source(source, options, head=True), options)
     return None
 
 
-def _head_of(source: File | ArrowSource | None, options: Options) -> _TableHead | None:
+def _head_in_memory(source: InMemory) -> _TableHead | None:
+    if source.kind is Kind.PANDAS:
+        return _TableHead(frames.describe_pandas(source.data), frame=source.data)
+    table = frames.arrow_object(source)
+    if source.kind is Kind.POLARS:
+        table = frames.polars_table(source.data)
+    if table is None:
+        return None
+    return _TableHead(table.columns(), table)
+
+
+def _stored_head(stored: File | ArrowSource, options: Options) -> _TableHead | None:
     """Return a table, or a text that may be one, as a table; None for others."""
-    if source is None:
+    if isinstance(stored, ArrowSource):
+        return _TableHead(stored.columns(), stored)
+    if options.dialect.form is not None and not form_of(stored, options).is_table:
         return None
-    if isinstance(source, ArrowSource):
-        return _TableHead(source.columns(), source)
-    if options.dialect.form is not None and not form_of(source, options).is_table:
-        return None
-    table = text_table(source, options, InputForm.WIDE, head=True)
-    return _TableHead(table.columns(), table, file=source)
+    table = text_table(stored, options, InputForm.WIDE, head=True)
+    return _TableHead(table.columns(), table, file=stored)
 
 
 def _arrow_texts(series: Any) -> pa.Array:
@@ -591,14 +595,14 @@ def _arrow_texts(series: Any) -> pa.Array:
 
 
 def _inspection(
-    source: Any,
+    source: Source,
     data: Transactions,
     table: _TableHead | None,
     options: Mapping[str, Any],
     guessed: tuple[str, ...],
     notes: Sequence[str],
 ) -> Inspection:
-    read_as = data.read_as or ReadAs(type(source).__name__, "lists")
+    read_as = data.read_as or ReadAs(source.shown, "lists")
     lengths = np.diff(data.offsets)
     filled = lengths[lengths > 0]
     some = filled if len(filled) else np.zeros(1)
@@ -624,7 +628,7 @@ def _inspection(
             last_rows = table.last()
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
     return Inspection(
-        shown_source(source),
+        source.shown,
         read_as,
         _columns(table, read_as, options.get("time")),
         data.rows if data.rows is not None else data.baskets,
@@ -644,7 +648,7 @@ def _inspection(
             *notes_of(_times_in(table), options.get("time")),
             *notes,
         ),
-        not isinstance(source, str | os.PathLike),
+        isinstance(source, InMemory),
         _items_per_user(data),
     )
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import logging
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,19 +24,13 @@ from fim_private.options import ReadingOptions, filled, takes
 from fim_private.reading import frames
 from fim_private.reading.columns import Roles, listing
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import (
-    DELIMITER_OF_SUFFIX,
-    File,
-    empty,
-    expanded,
-    file_errors,
-    scheme_of,
-)
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, file_errors
 from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
+from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import held_to, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Options, reading_of
 from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
-from fim_private.reading.sources import file_table, named_files, named_source, path_or_name
+from fim_private.reading.sources import file_table, named_files, named_source
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
 from fim_private.reading.values import arrow_strings, present
@@ -91,27 +84,30 @@ def read_transactions(source: Any, **options: Unpack[ReadingOptions]) -> Transac
     ParameterError: options contradict each other, or the source has no columns for them.
     """
     reading = reading_of(filled("read_transactions", ReadingOptions, options))
-    (found,) = read_parts(source, replace(reading, from_query=is_query(source, reading)))
-    return found
+    location = source_of(source)
+    reading = replace(reading, from_query=is_query(location, reading))
+    [transactions] = read_parts(location, reading)
+    return transactions
 
 
-def is_query(source: Any, options: Options) -> bool:
+def is_query(source: Source, options: Options) -> bool:
     """Tell whether a query, or what may be one, chose the rows of a source (docs/reading.md, "What
     is a query").
     """
-    if isinstance(source, Transactions):
-        return source.query
-    if isinstance(source, str | os.PathLike):
-        return options.query is not None
-    return frames.may_be_query(source)
+    match source:
+        case InMemory(Transactions() as transactions):
+            return transactions.query
+        case InMemory():
+            return frames.may_be_query(source)
+    return options.query is not None
 
 
-def read_parts(source: Any, options: Options) -> list[Transactions]:
+def read_parts(source: Source, options: Options) -> list[Transactions]:
     """Read purchases as `read_transactions` does: those of each segment in turn, or, without
     segments, all.
     """
     check_query(source, options.query)
-    if isinstance(source, Transactions):
+    if isinstance(source, InMemory) and isinstance(source.data, Transactions):
         options.dialect.refuse_for("what has been read already", DIALECT)
         others = {"split": options.split is not None, "fold_case": options.fold_case}
         if given := [
@@ -120,7 +116,7 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
         ]:
             names = " and ".join(map(parameter, given))
             raise ParameterError(f"leave out {names}: these purchases have been read already")
-        return [source]
+        return [source.data]
     with held_to(options.memory):
         found = _read(source, options)
     if found.read_as is not None:
@@ -146,55 +142,45 @@ def read_parts(source: Any, options: Options) -> list[Transactions]:
     )
 
 
-def can_be_read_again(source: Any) -> bool:
-    """Tell whether a source can be read several times."""
-    if isinstance(source, str | os.PathLike):
-        return scheme_of(source) is not None or (
-            str(source) != "-" and not expanded(source).is_fifo()
-        )
-    is_scan = frames.is_instance(source, "pyarrow.dataset", "Scanner")
-    return not is_scan and not isinstance(source, Iterator | pa.RecordBatchReader)
-
-
 def reads_users(
-    source: Any, user: str | None, input_format: str | None, basket: Any = None
+    source: Source, user: str | None, input_format: str | None, basket: Any = None
 ) -> bool:
     """Tell whether units will be users, from what is public: a column of users is named, or each
     line is a user.
     """
-    path = os.fsdecode(source) if isinstance(source, str | os.PathLike) else ""
-    is_spmf = (
-        input_format is None
-        and basket is None
-        and re.search(r"\.spmf(\.gz|\.bz2)?$", path, re.IGNORECASE)
-    )
-    return user is not None or input_format == InputForm.SPMF or bool(is_spmf)
+    if user is not None or input_format == InputForm.SPMF:
+        return True
+    if input_format is not None or basket is not None or isinstance(source, InMemory):
+        return False
+    return re.search(r"\.spmf(\.gz|\.bz2)?$", source.shown, re.IGNORECASE) is not None
 
 
-def _read(source: Any, options: Options) -> Transactions:
-    if isinstance(source, str | os.PathLike):
-        with file_errors(path_or_name(source)):
-            named = named_source(source, options)
-            return (
-                read_arrow(named, options)
-                if isinstance(named, ArrowSource)
-                else read_text(named, options)
-            )
+def _read(source: Source, options: Options) -> Transactions:
+    if not isinstance(source, InMemory):
+        with file_errors(source.place):
+            stored = named_source(source, options)
+            if isinstance(stored, File):
+                return read_text(stored, options)
+            return read_arrow(stored, options)
     try:
         return frames.read_object(source, options)
     except pa.ArrowException:  # its own text may quote a value
         raise DataError(
-            f"the {type(source).__name__} cannot be read as baskets; convert it to strings first"
+            f"the {source.shown} cannot be read as baskets; convert it to strings first"
         ) from None
 
 
-def read_every_item(source: Any, options: Options) -> Vocabulary:
+def read_every_item(source: Source, options: Options) -> Vocabulary:
     """Return all items of a source, whoever's they are and whatever the condition. They are no
     public list by that.
     """
     check_query(source, options.query)
-    if isinstance(source, Transactions) or not can_be_read_again(source):
-        was = "were read already" if isinstance(source, Transactions) else "can be read only once"
+    was = None
+    if isinstance(source, InMemory) and isinstance(source.data, Transactions):
+        was = "were read already"
+    elif not source.can_be_read_again:
+        was = "can be read only once"
+    if was is not None:
         raise ParameterError(
             f"{parameter('items_are_public')} reads all items first, and these purchases {was}: "
             f"give a file or a "
@@ -241,18 +227,18 @@ def read_catalogue(source: Any, *, fold_case: bool = False) -> Vocabulary:
     fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and
     data are one item. Raises DataError if it cannot be read, or lists nothing.
     """
-    return read_item_list(source, ListColumns(advice=_ALONE), fold_case=fold_case).items
+    return read_item_list(source_of(source), ListColumns(advice=_ALONE), fold_case=fold_case).items
 
 
 def read_item_list(
-    source: Any, columns: ListColumns, *, query: str | None = None, fold_case: bool = False
+    source: Source, columns: ListColumns, *, query: str | None = None, fold_case: bool = False
 ) -> ItemList:
     """Read the public list of items as read_catalogue does, with their labels if it has some.
 
     Where columns or a query are given, source is any table that read_transactions reads.
     """
-    if isinstance(source, str | os.PathLike):
-        with file_errors(path_or_name(source)):
+    if not isinstance(source, InMemory):
+        with file_errors(source.place):
             if columns.item is not None or query is not None:
                 check_query(source, query, "catalogue_query")
                 # By its name a column tells at which delimiter a first line is cut.
@@ -279,9 +265,8 @@ def read_item_list(
             )
         return ItemList(_list_of_values(source, fold_case=fold_case))
     except pa.ArrowException:
-        kind = type(source).__name__
         raise DataError(
-            f"the {kind} cannot be read as a catalogue; make it a list of strings"
+            f"the {source.shown} cannot be read as a catalogue; make it a list of strings"
         ) from None
 
 
@@ -336,22 +321,21 @@ def _list_of_table(source: ArrowSource, columns: ListColumns, *, fold_case: bool
     return ItemList(vocabulary, first)
 
 
-def _list_of_values(values: Any, *, fold_case: bool) -> Vocabulary:
+def _list_of_values(source: InMemory, *, fold_case: bool) -> Vocabulary:
     """Read an Arrow array of labels, a series, or any iterable of int and str."""
     labels = Labels("the catalogue", fold_case=fold_case)
-    if frames.is_series(values) and (array := frames.as_arrow(values)) is not None:
-        values = array
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        chunks = getattr(values, "chunks", [values])
+    array = frames.array_of(source)
+    if array is not None:
+        chunks = array.chunks
     else:
         try:
-            iterator: Iterator[Any] = iter(None if isinstance(values, bytes) else values)  # type: ignore[arg-type]
+            if isinstance(source.data, bytes):
+                raise TypeError
+            chunks = [list(source.data)]
         except TypeError:  # also of an array of no dimensions, which claims to be iterable
-            kind = type(values).__name__
             raise DataError(
-                f"a list of items must be a path or a collection of items, not {kind}"
+                f"a list of items must be a path or a collection of items, not {source.shown}"
             ) from None
-        chunks = [list(iterator)]
     return _finished(labels, [labels.encode(chunk) for chunk in chunks], "the catalogue")[0]
 
 

@@ -5,14 +5,12 @@ or several as one.
 from __future__ import annotations
 
 import io
-import os
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,18 +20,8 @@ from fim_private.errors import DataError, FimPrivateError, MissingExtraError, pa
 from fim_private.reading import memory
 from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
-from fim_private.reading.files import (
-    File,
-    empty,
-    expanded,
-    file_errors,
-    files_of_address,
-    files_of_path,
-    is_database,
-    open_file,
-    scheme_of,
-    shown_source,
-)
+from fim_private.reading.files import File, empty, file_errors, files_of, open_file
+from fim_private.reading.locations import Database, LocalPath, Stored
 from fim_private.reading.notations import refuse_other_notations
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
@@ -43,55 +31,36 @@ from fim_private.reading.values import arrow_of, arrow_strings, number_text, sho
 from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
 
 
-def named_source(
-    source: str | os.PathLike[str], options: Options, *, head: bool = False
-) -> File | ArrowSource:
+def named_source(source: Stored, options: Options, *, head: bool = False) -> File | ArrowSource:
     """Return what a source stands for: a text, or a table. Raises DataError; file_errors says what
     else.
 
     head: whether it is only looked at, as a table: a text then has any suffix, and a first line
     that names columns.
     """
-    if is_database(source):
-        return database_source(str(source), str(options.query))
-    files = _files(source)
-    place = path_or_name(source)
-    if (
-        len(files) > 1
-        or files[0].partitions
-        or (scheme_of(source) is None and files[0].place != place)
-    ):
-        return _joined(
-            files, place if isinstance(place, str) else repr(str(place)), options, head=head
-        )
+    if isinstance(source, Database):
+        return database_source(source, str(options.query))
+    files = files_of(source)
+    is_one_of_a_folder = isinstance(source, LocalPath) and files[0].path != source.path
+    if len(files) > 1 or files[0].partitions or is_one_of_a_folder:
+        return _joined(files, source.name, options, head=head)
     file = with_lines_of_json(open_file(files[0], as_text=head or options.as_text), options)
-    return file if file.form == "text" else file_table(file, options, head=head)
+    if file.form == "text":
+        return file
+    return file_table(file, options, head=head)
 
 
-def named_files(source: str | os.PathLike[str]) -> list[File]:
-    """Return the files that a path, a pattern or an address stands for. Raises DataError for a
-    database.
+def named_files(source: Stored) -> list[File]:
+    """Return the files that a path, a pattern or an address stands for, each with its form.
+
+    Raises DataError for a database.
     """
-    if is_database(source):
+    if isinstance(source, Database):
         raise DataError(
-            f"{shown_source(source)!r} is a database; name a file, or say what to read of it with "
+            f"{source.name} is a database; name a file, or say what to read of it with "
             f"{parameter('catalogue_query')}"
         )
-    return [open_file(file) for file in _files(source)]
-
-
-def path_or_name(source: str | os.PathLike[str]) -> Path | str:
-    """Return the path of a source; of an address what errors call it: what `file_errors` takes."""
-    return expanded(source) if scheme_of(source) is None else repr(shown_source(source))
-
-
-def _files(source: str | os.PathLike[str]) -> list[File]:
-    if not os.fspath(source):
-        raise DataError("the path is empty; name a file")
-    if scheme_of(source) is not None:
-        return files_of_address(str(source))
-    path = expanded(source)
-    return (None if str(path) == "-" else files_of_path(path)) or [File(path)]
+    return [open_file(file) for file in files_of(source)]
 
 
 def file_table(file: File, options: Options | None = None, *, head: bool = False) -> ArrowSource:

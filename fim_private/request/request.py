@@ -40,6 +40,7 @@ from fim_private.mechanisms.registry import BasketCap, MechanismSpec, RankCap
 from fim_private.options import RequestOptions, filled
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
+from fim_private.reading.locations import source_of
 from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_catalogue, reads_users
 from fim_private.reading.transactions import Transactions
@@ -508,7 +509,7 @@ def counts_users(data: Any, asked: Mapping[str, Any]) -> bool:
     """
     if isinstance(data, Transactions):
         return data.by_user
-    return reads_users(data, asked["user"], asked["input_format"], asked["basket"])
+    return reads_users(source_of(data), asked["user"], asked["input_format"], asked["basket"])
 
 
 # -------------------- the request

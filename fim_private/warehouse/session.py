@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading.databases import connected, database_errors
-from fim_private.reading.files import scheme_of
 from fim_private.reading.frames import may_be_query
+from fim_private.reading.locations import InMemory, LocalPath, source_of
 from fim_private.reading.options import Options
 
 
@@ -146,9 +145,10 @@ def is_query(data: Any, table: str | None, options: Options) -> bool:
     """
     if isinstance(data, ibis.Table):
         return not _is_kept(data)
-    if isinstance(data, str | os.PathLike) and table is None and scheme_of(data) is None:
+    source = source_of(data)
+    if isinstance(source, LocalPath) and table is None:
         return False
-    with connected(data, table, options.memory) as (_, _, found):
+    with connected(source, table, options.memory) as (_, _, found):
         return not _is_kept(found)
 
 
@@ -157,7 +157,7 @@ def _is_kept(table: Any) -> bool:
     if isinstance(operation, UnboundTable):  # in no database: of a dry run
         return True
     if isinstance(operation, InMemoryTable):
-        return not may_be_query(operation.data.obj)
+        return not may_be_query(InMemory(operation.data.obj))
     if not isinstance(operation, DatabaseTable):
         return False
     asked = _KEPT_TABLES.get(operation.source.name)
@@ -208,7 +208,8 @@ def opened(
             with database_errors(name):
                 backend: Any = None if dialect is not None else data.get_backend()
         else:
-            name, backend, found = stack.enter_context(connected(data, table, options.memory))
+            source = source_of(data)
+            name, backend, found = stack.enter_context(connected(source, table, options.memory))
         session = Session(name, backend, dialect or backend.name, queries)
         stack.callback(session.close)
         yield session, found

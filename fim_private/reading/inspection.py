@@ -561,7 +561,7 @@ def _table_head(source: Source, named: Mapping[str, Any], limit: MemoryLimit) ->
         if isinstance(source, InMemory):
             return _head_in_memory(source)
         with file_errors(source.place):
-            return _stored_head(named_source(source, options, head=True), options)
+            return _stored_head(named_source(source, replace(options, head=True)), options)
     return None
 
 

@@ -365,6 +365,9 @@ class Options:
     memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
     split: str | None = None  # at which character cells of the item column are lists of items
     fold_case: bool = False  # whether items that differ by capital letters alone are one
+    # whether a source is only looked at, as a table: a text then has any suffix, and its first line
+    # names columns
+    head: bool = False
     # whether only the names of items are wanted, of all rows, whoever's, without condition
     every_item: bool = False
 
@@ -423,7 +426,7 @@ class Options:
     @property
     def as_text(self) -> bool:
         """Whether the source is text by what is given, if it is no Parquet or Arrow."""
-        return self.item is not None or len(self.dialect.given()) > 0
+        return self.head or self.item is not None or len(self.dialect.given()) > 0
 
     @property
     def parts(self) -> Segments | None:

@@ -242,8 +242,8 @@ def read_item_list(
             if columns.item is not None or query is not None:
                 check_query(source, query, "catalogue_query")
                 # By its name a column tells at which delimiter a first line is cut.
-                options = Options(items=columns.item, query=query)
-                table = named_source(source, options, head=True)
+                options = Options(items=columns.item, query=query, head=True)
+                table = named_source(source, options)
                 if not isinstance(table, ArrowSource):
                     table = text_table(table, options, InputForm.LONG, head=True)
                 return _list_of_table(table, columns, fold_case=fold_case)
@@ -272,7 +272,8 @@ def read_item_list(
 
 def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocabulary:
     if file.form != "text":
-        return _list_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
+        table = file_table(file, Options(head=True))
+        return _list_of_table(table, columns, fold_case=fold_case).items
     labels = Labels(file.name, fold_case=fold_case)
     rows = _rows(file)
     first = next(rows, [])

@@ -588,31 +588,41 @@ def meaning(
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def may_pass(
-    condition: Condition, may_be_true: Callable[..., bool], *known: Any, wanted: bool = True
-) -> bool:
-    """Tell whether a condition may be true of any row, or, if not wanted, false. may_be_true: of a
-    test, and known.
+def may_pass(condition: Condition | None, may_be_true: Callable[[ColumnTest], bool]) -> bool:
+    """Tell whether a condition, if there is one, may be true of any row.
+
+    may_be_true: whether a test may be true of any row.
     """
+    match condition:
+        case None:
+            return True
+        case ColumnTest():
+            return may_be_true(condition)
+        case Joined("not", (inner,)):
+            return may_pass(_opposite(inner), may_be_true)
+        case Joined("and"):
+            return all(may_pass(part, may_be_true) for part in condition.parts)
+    return any(may_pass(part, may_be_true) for part in condition.parts)
+
+
+def _opposite(condition: Condition) -> Condition:
+    """Return the condition that is true where another is false."""
     if isinstance(condition, ColumnTest):
-        sign, negated = _OPPOSITE.get(condition.sign), not condition.negated
-        opposite = (
-            replace(condition, negated=negated) if sign is None else replace(condition, sign=sign)
-        )
-        return may_be_true(condition if wanted else opposite, *known)
+        if condition.sign in _OPPOSITE:
+            return replace(condition, sign=_OPPOSITE[condition.sign])
+        return replace(condition, negated=not condition.negated)
     if condition.word == "not":
-        wanted = not wanted
-    found = [may_pass(part, may_be_true, *known, wanted=wanted) for part in condition.parts]
-    return all(found) if (condition.word == "and") is wanted else any(found)
+        return condition.parts[0]
+    word = "or" if condition.word == "and" else "and"
+    return Joined(word, tuple(map(_opposite, condition.parts)))
 
 
 def of_folders(test: ColumnTest, named: Mapping[str, str], source: str) -> bool:
-    """Tell whether a test may be true of rows in folders whose names say columns."""
-    value = named.get(test.column)
-    return (
-        value is None
-        or passing(test, {test.column: arrow_strings([value])}, source)[0].as_py() is True
-    )
+    """Tell whether a test may be true of rows in folders that name columns, with these values."""
+    if test.column not in named:
+        return True
+    value = arrow_strings([named[test.column]])
+    return passing(test, {test.column: value}, source)[0].as_py() is True
 
 
 def of_row_group(

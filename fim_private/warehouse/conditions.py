@@ -20,7 +20,7 @@ from fim_private.errors import DataError, parameter
 from fim_private.reading.options import Times
 from fim_private.reading.times import CENTURY_ENDS, MONTHS, TimeFormat, iso_moment
 from fim_private.reading.values import MISSING_TEXTS
-from fim_private.reading.where import ColumnTest, Condition, Literal, regex_of, truth
+from fim_private.reading.where import ColumnTest, Condition, Literal, Logic, regex_of, truth
 
 # White space as Arrow trims it, of Unicode and not only of ASCII, inside the brackets of a pattern.
 WHITE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -228,8 +228,10 @@ def passing(condition: Condition, table: Any, source: str, dialect: str) -> Any:
             )
         return found
 
-    logic: Any = {"negate": operator.invert, "both": operator.and_, "either": operator.or_}
-    return truth(condition, compared, lambda name: present(table[name]).isnull(), **logic)
+    def is_null(name: str) -> Any:
+        return present(table[name]).isnull()
+
+    return truth(condition, Logic(compared, is_null, operator.invert, operator.and_, operator.or_))
 
 
 def _compared(column: Any, sign: str, literal: Literal, test: ColumnTest) -> Any:

@@ -469,7 +469,7 @@ def _compared(
     else:
         compared = _with_number(values, sign, literal)
     if compared is None:
-        raise _wrong_type(kind, sign, literal, test.column, source)
+        raise _wrong_type(kind, test, literal, source)
     return compared
 
 
@@ -520,9 +520,7 @@ def _unit_of(kind: pa.DataType) -> str | None:
     return None
 
 
-def _wrong_type(
-    kind: pa.DataType, sign: str, literal: Literal, column: str, source: str
-) -> DataError:
+def _wrong_type(kind: pa.DataType, test: ColumnTest, literal: Literal, source: str) -> DataError:
     """Return the error for a column whose type cannot be compared with a literal."""
     advice = ""
     if pa.types.is_boolean(kind):
@@ -530,10 +528,10 @@ def _wrong_type(
     elif _unit_of(kind) is not None:
         advice = ": compare it with a date, such as '2011-01-31'"
     compared_with = named_kind(literal)
-    if sign == "like":
+    if test.sign == "like":
         compared_with = "a pattern"
     return DataError(
-        f"{parameter('where')} compares column {column!r} of {source} with {compared_with}, "
+        f"{parameter('where')} compares column {test.column!r} of {source} with {compared_with}, "
         f"and its type is {shown_type(kind)}{advice}"
     )
 
@@ -549,10 +547,10 @@ def _at_most(values: pa.Array, bound: int) -> pa.Array:
 def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fraction) -> pa.Array:
     """Compare whole numbers with a value. at_most: tells which of them are at most a bound."""
     below = math.ceil(value) - 1
+    bound = math.floor(value)
     if sign in ("<", ">="):
-        is_true = at_most(below)
-    else:
-        is_true = at_most(math.floor(value))
+        bound = below
+    is_true = at_most(bound)
     if sign in ("=", "<>"):
         is_true = pc.and_(is_true, pc.invert(at_most(below)))
     if sign in (">", ">=", "<>"):
@@ -588,7 +586,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _reads_digits(test: ColumnTest, literal: Literal) -> bool:
-    """Tell whether whole numbers, such as 20260131, are compared by the time that their digits say."""
+    """Tell whether whole numbers, such as 20260131, are compared as times."""
     return test.time_format is not None and _is_time(literal)
 
 

@@ -47,6 +47,11 @@ from fim_private.reading.values import (
 if TYPE_CHECKING:
     import pyarrow.dataset
 
+# What pandas, polars and others hand over: no library is imported for its types.
+PandasFrame = Any
+PandasSeries = Any
+PolarsFrame = Any
+
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 _FRAME = "the frame"

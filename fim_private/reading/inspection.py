@@ -775,9 +775,9 @@ def _numbered_rows(table: _TableHead | None, data: Transactions) -> Iterator[str
         name = str(column.name)
         if name.strip() in everywhere and table.is_distinct(name):
             yield (
-                f"Column {column.name!r} is never 0 and always different: it looks like row numbers, "
-                f"which every basket would "
-                f"have as an item. Leave the column out, or name it with {parameter('basket')}."
+                f"Column {column.name!r} is never 0 and always different: it looks like row "
+                f"numbers, which every basket would have as an item. Leave the column out, or name "
+                f"it with {parameter('basket')}."
             )
 
 

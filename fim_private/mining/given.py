@@ -154,7 +154,7 @@ def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[tu
 def _of_file(path: Path, source: _Source) -> Iterable[Any]:
     if path.suffix.lower() == ".json":
         return _of_release(load(path), source)
-    file = open_file(path)
+    file = open_file(File(path))
     if file.form == "text":
         return _of_text(file, source)
     table = file_table(file, Options(head=True))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
 from itertools import islice
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 PandasFrame = Any
 PandasSeries = Any
 PolarsFrame = Any
+Relation = Any
+SparseMatrix = Any
 
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
@@ -89,7 +91,7 @@ def may_be_query(source: InMemory) -> bool:
     return False
 
 
-def _is_bare_lazy_frame(frame: Any) -> bool:
+def _is_bare_lazy_frame(frame: PolarsFrame) -> bool:
     try:
         plan = frame.explain(optimized=False)
     except Exception:  # what is wrong with it, reading it will say
@@ -97,7 +99,7 @@ def _is_bare_lazy_frame(frame: Any) -> bool:
     return _BARE_PLAN.fullmatch(plan) is not None
 
 
-def _is_bare_relation(relation: Any) -> bool:
+def _is_bare_relation(relation: Relation) -> bool:
     try:
         if relation.type == "TABLE_RELATION":
             # tables of an attached database may be its views
@@ -143,7 +145,7 @@ def read_object(source: InMemory, options: Options) -> Transactions:
     )
 
 
-def _read_polars(frame: Any, options: Options) -> Transactions:
+def _read_polars(frame: PolarsFrame, options: Options) -> Transactions:
     """Read a polars frame, without its columns of Python objects."""
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
@@ -193,29 +195,28 @@ def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transact
 # and what is compared or cut a text.
 
 
-def describe_pandas(frame: Any) -> list[Column]:
+def describe_pandas(frame: PandasFrame) -> list[Column]:
     """Return what is known of a pandas frame's columns; of objects the first value is looked at."""
-    columns = []
-    for place, name in enumerate(frame.columns):
-        series = frame.iloc[:, place]
-        # of a sparse one that of its elements
-        dtype = str(getattr(series.dtype, "subtype", series.dtype))
-        kind = getattr(series.dtype, "pyarrow_dtype", pa.null())
-        if dtype == "object":
-            first = next((value for value in series if not is_missing(value)), None)
-            is_list = isinstance(first, _PYTHON_COLLECTIONS)
-            type_name = "lists" if is_list else dtype
-            columns.append(Column(name, type_name, is_list))
-            continue
-        type_name = dtype if pa.types.is_null(kind) else str(kind)
-        bare_name = type_name.lower().removeprefix("u")
-        is_number = bare_name.startswith(("int", "float", "double", *_BOOLEAN))
-        is_nested = bool(pa.types.is_nested(kind))
-        columns.append(Column(name, type_name, is_list_type(kind), is_nested, is_number))
-    return columns
+    return [_described(name, frame.iloc[:, place]) for place, name in enumerate(frame.columns)]
 
 
-def _read_pandas(frame: Any, options: Options) -> Transactions:
+def _described(name: str, series: PandasSeries) -> Column:
+    # of a sparse one that of its elements
+    type_name = str(getattr(series.dtype, "subtype", series.dtype))
+    if type_name == "object":
+        first = next((value for value in series if not is_missing(value)), None)
+        if isinstance(first, _PYTHON_COLLECTIONS):
+            return Column(name, "lists", is_list=True)
+        return Column(name, type_name, is_list=False)
+    kind = getattr(series.dtype, "pyarrow_dtype", pa.null())
+    if not pa.types.is_null(kind):
+        type_name = str(kind)
+    bare_name = type_name.lower().removeprefix("u")
+    is_number = bare_name.startswith(("int", "float", "double", *_BOOLEAN))
+    return Column(name, type_name, is_list_type(kind), pa.types.is_nested(kind), is_number)
+
+
+def _read_pandas(frame: PandasFrame, options: Options) -> Transactions:
     options.dialect.refuse_for("a frame")
     roles = record_batches.with_own_dates(choose(describe_pandas(frame), options, _FRAME))
     read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
@@ -240,25 +241,27 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
 
 
 def _batches(
-    frame: Any, roles: Roles, beside: Mapping[str, pa.Array]
+    frame: PandasFrame, roles: Roles, beside: Mapping[str, pa.Array]
 ) -> tuple[Iterator[pa.RecordBatch], Encoder]:
     """Return a frame as batches, and what encodes their items. beside: more columns."""
-    keys = {
-        name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None
-    }
     values, encoder = _values(frame, roles)
-    # Names of items need not be texts.
-    names = [
-        name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)
-    ]
-    columns = {**dict(zip(names, values, strict=True)), **keys, **beside}
+    columns = {}
+    for place, name in enumerate(roles.values):
+        if isinstance(name, str):
+            columns[name] = values[place]
+        else:  # names of items need not be texts
+            columns[f"\0{place}"] = values[place]
+    for key in (*roles.basket, roles.user):
+        if key is not None:
+            columns[key] = _key(frame[key], key)
+    columns |= beside
     whole = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
     size = roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, encoder
 
 
-def _values(frame: Any, roles: Roles) -> tuple[list[pa.Array], Encoder]:
+def _values(frame: PandasFrame, roles: Roles) -> tuple[list[pa.Array], Encoder]:
     """Return the columns of items as Arrow arrays, (rows,) each, and what encodes their items."""
     labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
     series = [frame[name] for name in roles.values]
@@ -277,7 +280,7 @@ def _values(frame: Any, roles: Roles) -> tuple[list[pa.Array], Encoder]:
     return [_coded(column, roles, labels) for column in series], Encoder(labels, is_coded=True)
 
 
-def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
+def _coded(series: PandasSeries, roles: Roles, labels: Labels) -> pa.Array:
     """Return the provisional codes of a column of objects, or of lists of them: (rows,) Arrow."""
     objects = _sparse_to_dense(series).tolist()
     if not roles.is_list:
@@ -287,10 +290,12 @@ def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
     return pa.LargeListArray.from_arrays(arrow_of(ends), arrow_of(codes))
 
 
-def _is_arrow(series: Any) -> bool:
+def _is_arrow(series: PandasSeries) -> bool:
     """Tell whether Arrow keeps every element of a pandas series as it is."""
-    values = series.cat.categories if str(series.dtype) == "category" else series
-    return str(values.dtype) != "object"
+    dtype = series.dtype
+    if str(dtype) == "category":
+        dtype = dtype.categories.dtype
+    return str(dtype) != "object"
 
 
 def array_of(source: InMemory) -> pa.ChunkedArray | None:
@@ -311,7 +316,7 @@ def array_of(source: InMemory) -> pa.ChunkedArray | None:
     return array
 
 
-def as_arrow(series: Any) -> pa.Array | None:
+def as_arrow(series: PandasSeries) -> pa.Array | None:
     """Return a pandas series as an Arrow array, (n,); None if its elements would change."""
     if not _is_arrow(series):
         return None
@@ -323,73 +328,75 @@ def as_arrow(series: Any) -> pa.Array | None:
     return record_batches.plain(array)
 
 
-def _sparse_to_dense(series: Any) -> Any:
-    return series.sparse.to_dense() if hasattr(series.dtype, "subtype") else series
+def _sparse_to_dense(series: PandasSeries) -> PandasSeries:
+    if hasattr(series.dtype, "subtype"):
+        return series.sparse.to_dense()
+    return series
 
 
-def _as_texts(series: Any) -> pa.Array:
+def as_texts(series: PandasSeries) -> pa.Array:
     """Return a column as Arrow has it; one of Python objects as texts."""
     array = as_arrow(series)
     if array is not None:
         return array
-    texts = [None if is_missing(value) else _as_text(value) for value in series.tolist()]
-    return pa.array(texts, pa.large_string())
+    return pa.array([*map(_text_or_none, series.tolist())], pa.large_string())
 
 
 # Of these types a column of Python objects means what each of its cells means.
 _PLAIN_CELLS = (pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 
-def _cells(series: Any) -> pa.Array:
+def _cells(series: PandasSeries) -> pa.Array:
     """Return a column of a 0/1 table as Arrow has it.
 
     Objects of one kind become booleans, numbers or texts; others become texts. Arrow converts a
     whole column of one kind at once, which is far faster than each object by itself.
     """
     if _is_arrow(series):
-        return _as_texts(series)
-    try:
+        return as_texts(series)
+    # There are objects of several kinds, or of one that Arrow has not.
+    with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
         array = pa.array(series.to_numpy(), from_pandas=True)
-    # for objects of several kinds, or of one that Arrow has not
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return _distinct_texts(series)
-    return array if array.type in _PLAIN_CELLS else _distinct_texts(series)
-
-
-def _distinct_texts(series: Any) -> pa.Array:
-    """Return cells as texts, each different one converted once.
-
-    Equal cells, such as True and 1, say the same in a 0/1 table.
-    """
+        if array.type in _PLAIN_CELLS:
+            return array
     values = series.tolist()
     try:
-        texts = {value: None if is_missing(value) else _as_text(value) for value in {*values}}
+        # Each different cell once. Equal ones, such as True and 1, say the same in a 0/1 table.
+        texts = {value: _text_or_none(value) for value in {*values}}
     except TypeError:  # there is no set of lists
-        return _as_texts(series)
+        return as_texts(series)
     return pa.array([texts[value] for value in values], pa.large_string())
 
 
-def _texts(frame: Any, name: str) -> pa.Array:
+def _texts(frame: PandasFrame, name: str) -> pa.Array:
     try:
-        return _as_texts(frame[name])
+        return as_texts(frame[name])
     except pa.ArrowException:
         raise DataError(
             f"column {name!r} of the frame cannot be compared; make it strings or numbers"
         ) from None
 
 
-def _as_text(value: object) -> str:
+def _text_or_none(value: object) -> str | None:
     """Return a Python object as the text that a column of texts would have in its place."""
+    if is_missing(value):
+        return None
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, date):
         return value.isoformat()
-    exact = _exact(value)
-    text = exact.decode("utf-8", "replace") if isinstance(exact, bytes) else str(exact)
-    return text.encode("utf-8", "replace").decode()
+    if isinstance(value, str | bytes):
+        value = value.strip()
+    if isinstance(value, np.number):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value).encode("utf-8", "replace").decode()
 
 
-def _key(series: Any, name: str) -> pa.Array:
+def _key(series: PandasSeries, name: str) -> pa.Array:
     """Return what tells identifiers apart, null for a missing one.
 
     Objects differ as in a dict, integers by their print. pandas' factorize looks at == alone where
@@ -400,30 +407,21 @@ def _key(series: Any, name: str) -> pa.Array:
         if ids is not None:
             return ids
         numbers: dict[object, int] = {}
-        codes = [
-            -1 if is_missing(value) else numbers.setdefault(integer_or_text(value), len(numbers))
-            for value in series
-        ]
+        codes = np.full(len(series), -1, dtype=np.int64)
+        for place, value in enumerate(series):
+            if not is_missing(value):
+                codes[place] = numbers.setdefault(integer_or_text(value), len(numbers))
     except (TypeError, pa.ArrowException):
         raise DataError(
             f"column {name!r} of the frame cannot be an identifier; make it strings or integers"
         ) from None
-    numbered = np.array(codes, dtype=np.int64)
-    return null_where(arrow_of(numbered < 0), arrow_of(numbered))
-
-
-def _exact(value: object) -> object:
-    """Return texts bare, numpy's numbers as Python's, and whole floats as integers."""
-    if isinstance(value, str | bytes):
-        return value.strip()
-    number = value.item() if isinstance(value, np.number) else value
-    return int(number) if isinstance(number, float) and number.is_integer() else number
+    return null_where(arrow_of(codes < 0), arrow_of(codes))
 
 
 # Matrices: rows are baskets, columns items.
 
 
-def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
+def _read_presence(frame: PandasFrame, *, quantities: bool) -> Transactions | None:
     """Read a pandas frame of nothing but items, all boolean, or all sparse; None for another."""
     is_sparse = all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
     if is_sparse and not quantities:
@@ -434,13 +432,14 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
     labels = Labels(_FRAME)
     codes = labels.encode(frame.columns.tolist())
 
-    def cells(rows: Any) -> Any:
-        return rows.to_numpy(dtype=bool, na_value=False)
+    def cells(rows: slice) -> NDArray[np.bool_]:
+        chosen: NDArray[np.bool_] = frame.iloc[rows].to_numpy(dtype=bool, na_value=False)
+        return chosen
 
-    return _read_cells(frame.iloc, len(frame), cells, codes, labels)
+    return _read_cells(len(frame), cells, codes, labels)
 
 
-def _read_sparse_columns(frame: Any) -> Transactions:
+def _read_sparse_columns(frame: PandasFrame) -> Transactions:
     """Read a pandas frame of sparse columns, which hold the rows that have their item."""
     labels = Labels(_FRAME)
     arrays = [frame.iloc[:, place].array for place in range(len(frame.dtypes))]
@@ -456,17 +455,17 @@ def _read_sparse_columns(frame: Any) -> Transactions:
 
 
 def _read_cells(
-    rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels
+    count: int, cells: Callable[[slice], NDArray[np.bool_]], codes: Codes, labels: Labels
 ) -> Transactions:
-    """Read the rows of a matrix, some at a time. cells: makes booleans of some rows."""
+    """Read the rows of a matrix, some at a time. cells: some rows as booleans."""
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
-    chunks = (cells(rows[start : start + size]) for start in range(0, count, size))
+    chunks = (cells(slice(start, start + size)) for start in range(0, count, size))
     return assemble((record_batches.rows_of_cells(chunk, codes) for chunk in chunks), labels)
 
 
-def _read_array(array: Any, options: Options) -> Transactions:
+def _read_array(matrix: NDArray[np.generic], options: Options) -> Transactions:
     options.refuse("an array")
-    array = np.asarray(array)  # a matrix is an array that stays two-dimensional
+    array = np.asarray(matrix)  # a numpy matrix is an array that stays two-dimensional
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(
             f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
@@ -475,13 +474,13 @@ def _read_array(array: Any, options: Options) -> Transactions:
     labels = Labels("the array")
     codes = labels.encode(arrow_of(np.arange(array.shape[1])))
 
-    def cells(rows: NDArray[Any]) -> NDArray[np.bool_]:
-        return as_presence(rows, "the array")
+    def cells(rows: slice) -> NDArray[np.bool_]:
+        return as_presence(array[rows], "the array")
 
-    return _read_cells(array, len(array), cells, codes, labels)
+    return _read_cells(len(array), cells, codes, labels)
 
 
-def _read_sparse(matrix: Any, options: Options) -> Transactions:
+def _read_sparse(matrix: SparseMatrix, options: Options) -> Transactions:
     options.refuse("a sparse matrix")
     if matrix.ndim != 2:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
@@ -505,7 +504,7 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
 # All that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
 
 
-def polars_table(frame: Any) -> ArrowSource:
+def polars_table(frame: PolarsFrame) -> ArrowSource:
     """Return a polars frame as a source. Raises DataError if polars cannot make Arrow of it."""
     try:
         return table_source(frame.to_arrow())
@@ -535,11 +534,11 @@ def arrow_object(source: InMemory) -> ArrowSource | None:
 
 
 def _dataset(dataset: pyarrow.dataset.Dataset) -> ArrowSource:
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # Little is read ahead: what is in flight stays small beside what was read.
         scanner = dataset.scanner(
-            wanted.names,
-            batch_size=wanted.rows_at_a_time,
+            scan.names,
+            batch_size=scan.rows_at_a_time,
             batch_readahead=1,
             fragment_readahead=1,
         )
@@ -548,16 +547,16 @@ def _dataset(dataset: pyarrow.dataset.Dataset) -> ArrowSource:
     return ArrowSource("the dataset", dataset.schema, batches, kind="dataset")
 
 
-def _relation(relation: Any) -> ArrowSource:
-    def reader(relation: Any, rows: int) -> pa.RecordBatchReader:
+def _relation(relation: Relation) -> ArrowSource:
+    def reader(relation: Relation, rows: int) -> pa.RecordBatchReader:
         if hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_reader(rows)
         return relation.fetch_arrow_reader(rows)  # before DuckDB 1.4
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted.names)
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in scan.names)
         with _duckdb_errors():
-            yield from reader(relation.project(columns), wanted.rows_at_a_time)
+            yield from reader(relation.project(columns), scan.rows_at_a_time)
 
     with _duckdb_errors():
         schema = reader(relation.limit(0), 1).schema

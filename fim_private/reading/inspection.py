@@ -53,7 +53,7 @@ from fim_private.reading.values import is_missing
 from fim_private.reading.where import column_text, columns_of, where_of
 
 if TYPE_CHECKING:
-    from fim_private.reading.frames import PandasFrame, PandasSeries
+    from fim_private.reading.frames import PandasFrame
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
@@ -600,7 +600,7 @@ def _frame_head(frame: PandasFrame) -> _TableHead:
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         series = [frame.iloc[:, names.index(name)] for name in wanted.names]
-        yield pa.RecordBatch.from_arrays([*map(_arrow_texts, series)], names=wanted.names)
+        yield pa.RecordBatch.from_arrays([*map(frames.as_texts, series)], names=wanted.names)
 
     source = ArrowSource("the frame", pa.schema([]), batches, kind="frame")
     return _TableHead(frames.describe_pandas(frame), source, frame)
@@ -614,15 +614,6 @@ def _stored_head(stored: File | ArrowSource, options: Options) -> _TableHead | N
         return None
     table = text_table(stored, options, InputForm.WIDE, head=True)
     return _TableHead(table.columns(), table, file=stored)
-
-
-def _arrow_texts(series: PandasSeries) -> pa.Array:
-    """Return a column of a pandas frame as Arrow has it; one of Python objects as texts."""
-    column = frames.as_arrow(series)
-    if column is not None:
-        return column
-    texts = [str(value) for value in series]
-    return pa.array(texts, pa.string(), mask=np.array([*map(is_missing, series)], dtype=bool))
 
 
 @dataclass(frozen=True)

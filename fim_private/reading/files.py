@@ -14,12 +14,12 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -159,11 +159,7 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
 _START = 512  # how much of a file is looked at to tell its form
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
-_OPEN: Mapping[str | None, Callable[..., Any]] = {
-    None: Path.open,
-    "gzip": gzip.open,
-    "bz2": bz2.open,
-}
+_DECOMPRESS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
 _ZIP = b"PK\x03\x04"
 # What begins so is no text, whatever it is called and whoever says that it is one.
 _OTHERS = {
@@ -224,16 +220,14 @@ class File:
     def open(self) -> Iterator[BinaryIO]:
         """Open for reading bytes, decompressed. Raises OSError."""
         with ExitStack() as opened:
-            stream: Any = self.pipe
             if self.remote is not None:
-                stream = opened.enter_context(self.native())
-            elif stream is None:
-                stream = opened.enter_context(_OPEN[self.compression](self.path, "rb"))
-            else:
-                if str(self.path) != "-":
-                    opened.enter_context(stream)
-                if self.compression is not None:
-                    stream = _OPEN[self.compression](stream)
+                yield cast(BinaryIO, opened.enter_context(self.native()))
+                return
+            stream = self.pipe or self.path.open("rb")
+            if str(self.path) != "-":
+                opened.enter_context(stream)
+            if self.compression is not None:
+                stream = opened.enter_context(_DECOMPRESS[self.compression](stream))
             yield stream
 
     def start(self) -> bytes:

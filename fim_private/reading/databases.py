@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
@@ -44,6 +45,11 @@ from fim_private.reading.locations import (
 )
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
+
+# A connection of ADBC's, a database of Ibis, and a table in it as an expression.
+Connection = Any
+Backend = Any
+IbisTable = Any
 
 _SQLITE_START = b"SQLite format 3\0"
 # How a query begins, behind comments and parentheses.
@@ -77,17 +83,21 @@ _REASONS = {
 
 
 def _reason(error: Exception) -> str:
+    """Return why a database failed, as far as its code or the name of its error tells."""
     state = getattr(error, "sqlstate", None)
+    name = state or type(error).__name__
     # ADBC's names say less than its letters: it calls much an OperationalError.
-    kind = None if state or type(error).__module__.startswith("adbc_") else type(error).__name__
-    reasons = (reason for names, reason in _REASONS.items() if {state, kind} & {*names.split()})
-    reason = next(reasons, None)
-    code = ""
+    if not state and type(error).__module__.startswith("adbc_"):
+        return "it failed"
+    reason = "it failed"
+    for names, known in _REASONS.items():
+        if name in names.split():
+            reason = known.format(max_memory=parameter("max_memory"))
     if state:
-        code = f" (SQLSTATE {state})"
-    elif kind and reason is None:
-        code = f" ({kind})"
-    return (reason or "it failed").format(max_memory=parameter("max_memory")) + code
+        return f"{reason} (SQLSTATE {state})"
+    if reason == "it failed":
+        return f"{reason} ({name})"
+    return reason
 
 
 def check_query(source: Source, query: object, name: str = "query") -> None:
@@ -120,69 +130,68 @@ def database_source(source: Database, query: str) -> ArrowSource:
     no driver for it.
 
     The database is opened for reading only, and asked twice: for the columns, then for those of
-    them that are wanted.
+    them that are scan.
     """
     is_sqlite = source.scheme == "sqlite"
-    connect = _sqlite if is_sqlite else _postgresql
-    name = source.name
+    connect, kind, options = _postgresql, "PostgreSQL", {}
+    if is_sqlite:
+        connect, kind, options = _sqlite, "SQLite", {"adbc.sqlite.query.batch_rows": str(1 << 16)}
     # A line break, since a comment may end the query.
-    asked = f"({query.rstrip().rstrip(';')}\n) as t"
+    rows = f"({query.rstrip().rstrip(';')}\n) as t"
     with (
-        _errors(name),
+        _errors(source.name),
         closing(connect(source)) as connection,
         closing(connection.cursor()) as cursor,
     ):
         if is_sqlite:
-            cursor.execute(f"select * from {asked} limit 0")
+            cursor.execute(f"select * from {rows} limit 0")
             with closing(cursor.fetch_record_batch()) as reader:
                 schema = pa.schema([(column, pa.string()) for column in reader.schema.names])
         else:
-            schema = cursor.adbc_execute_schema(f"select * from {asked}")
+            schema = cursor.adbc_execute_schema(f"select * from {rows}")
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
-        fields = [schema.field(column) for column in wanted.names]
-        columns = ", ".join(_asked(field, is_sqlite) for field in fields)
-        options = {"adbc.sqlite.query.batch_rows": str(1 << 16)} if is_sqlite else {}
+        fields = [schema.field(column) for column in scan.names]
+        columns = ", ".join(_select(field, is_sqlite) for field in fields)
         with (
-            _errors(name),
+            _errors(source.name),
             closing(connect(source)) as connection,
             closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
         ):
-            cursor.execute(f"select {columns} from {asked}")
+            cursor.execute(f"select {columns} from {rows}")
             with closing(cursor.fetch_record_batch()) as reader:
                 for batch in reader:
-                    given = [
+                    arrays = [
                         column.cast(_kind(field))
                         for column, field in zip(batch.columns, fields, strict=True)
                     ]
-                    found = pa.RecordBatch.from_arrays(given, names=wanted.names)
-                    found.validate(full=True)
-                    yield found
+                    cast = pa.RecordBatch.from_arrays(arrays, names=scan.names)
+                    cast.validate(full=True)
+                    yield cast
 
     described = pa.schema([field.with_type(_kind(field)) for field in schema])
-    return ArrowSource(name, described, batches, kind="SQLite" if is_sqlite else "PostgreSQL")
+    return ArrowSource(source.name, described, batches, kind)
 
 
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
-    # Of drivers before 1.12 a RuntimeError comes of closing what has failed.
-    driver_errors: Any = (pa.ArrowException, OSError, RuntimeError, UnicodeError)
     try:
         yield
+    except MemoryError:
+        raise
     except Exception as error:
-        if isinstance(error, MemoryError) or not (
-            isinstance(error, driver_errors)
-            or type(error).__module__.partition(".")[0] == "adbc_driver_manager"
-        ):
+        # Drivers before 1.12 raise a RuntimeError when something that failed is closed.
+        is_expected = isinstance(error, pa.ArrowException | OSError | RuntimeError | UnicodeError)
+        if not is_expected and not type(error).__module__.startswith("adbc_driver_manager"):
             raise
-        problem = (
-            f"gives nothing from {name}: {_reason(error)}; run it yourself to see what it says"
-        )
-        raise DataError(f"{parameter('query')} {problem}") from None
+        raise DataError(
+            f"{parameter('query')} gives nothing from {name}: {_reason(error)}; run it yourself "
+            f"to see what it says"
+        ) from None
 
 
-def _driver(name: str) -> Any:
+def _driver(name: str) -> ModuleType:
     try:
         return import_module(f"adbc_driver_{name}.dbapi")
     except ImportError:
@@ -203,7 +212,7 @@ def _unreachable(source: Address) -> DataError:
     )
 
 
-def _postgresql(source: Database) -> Any:
+def _postgresql(source: Database) -> Connection:
     driver = _driver("postgresql")
     try:
         connection = driver.connect(source.text, autocommit=True)
@@ -214,7 +223,7 @@ def _postgresql(source: Database) -> Any:
     return connection
 
 
-def _sqlite(source: Database) -> Any:
+def _sqlite(source: Database) -> Connection:
     driver = _driver("sqlite")
     place = source.text.partition("://")[2]
     if not place.startswith("/") or "?" in place:
@@ -231,13 +240,16 @@ def _sqlite(source: Database) -> Any:
     return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
 
-def _asked(field: pa.Field, is_sqlite: bool) -> str:
-    """Return what is asked for a column; of SQLite each value as text, whole numbers without a
-    point, '' for none.
+def _select(field: pa.Field, is_sqlite: bool) -> str:
+    """Return the expression that selects a column.
+
+    Of SQLite each value becomes a text: a whole number without a point, no value ''.
     """
-    name = '"' + field.name.replace('"', '""') + '"'
+    name: str = '"' + field.name.replace('"', '""') + '"'
     if not is_sqlite:
-        return name if _is_plain(field.type) else f"{name}::text as {name}"
+        if _is_plain(field.type):
+            return name
+        return f"{name}::text as {name}"
     whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
     return (
         f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
@@ -248,7 +260,9 @@ def _asked(field: pa.Field, is_sqlite: bool) -> str:
 
 
 def _kind(field: pa.Field) -> pa.DataType:
-    return field.type if _is_plain(field.type) else pa.string()
+    if _is_plain(field.type):
+        return field.type
+    return pa.string()
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -285,7 +299,7 @@ def database_errors(name: str) -> Iterator[None]:
 @contextmanager
 def connected(
     source: Source, table: str | None, memory: MemoryLimit
-) -> Iterator[tuple[str, Any, Any]]:
+) -> Iterator[tuple[str, Backend, IbisTable]]:
     """Yield the name of a database, a connection of Ibis, and the table as an expression of it.
 
     source: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what
@@ -350,7 +364,7 @@ def _check_installed(module: str) -> None:
         )
 
 
-def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) -> Any:
+def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) -> Backend:
     _check_installed("duckdb")
     import ibis
 
@@ -370,7 +384,7 @@ def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) 
     return ibis.duckdb.connect(str(path), read_only=True, **settings)
 
 
-def _counting_postgresql(source: Database) -> Any:
+def _counting_postgresql(source: Database) -> Backend:
     _check_installed("psycopg")
     import ibis
     import psycopg

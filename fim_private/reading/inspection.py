@@ -133,9 +133,11 @@ class Inspection:
     @property
     def call(self) -> str:
         """The call that mines the source so."""
-        data = "data" if self.in_memory else repr(self.source)
+        source = repr(self.source)
+        if self.in_memory:
+            source = "data"
         options = [f"{name}={value!r}" for name, value in self.options.items()]
-        return f"fim.mine({', '.join([data, *options])})"
+        return f"fim.mine({', '.join([source, *options])})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -173,11 +175,11 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     all options: as read_transactions takes them, which says what is raised where nothing fits, and
     times as mine does.
     """
-    asked = filled("inspect", InspectOptions, options)
+    all_options = filled("inspect", InspectOptions, options)
     location = source_of(source)
-    check_query(location, asked["query"])
-    limit = MemoryLimit.of(asked["max_memory"])
-    search = _Search(location, _named(asked), limit)
+    check_query(location, all_options["query"])
+    limit = MemoryLimit.of(all_options["max_memory"])
+    search = _Search(location, _named(all_options), limit)
     formats = search.time_formats()
     search = replace(search, named={**search.named, **formats})
     reading = search.read({})
@@ -186,7 +188,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     reading, notes = search.with_whole_orders(reading)
     guessed = {**formats, **reading.guessed}
     chosen = {**search.named, **guessed}
-    ordered = {name: chosen[name] for name in asked if name in chosen}
+    ordered = {name: chosen[name] for name in all_options if name in chosen}
     look = _Look(
         location,
         reading.data,
@@ -202,9 +204,9 @@ _COLUMNS = {"user", "basket", "item", "items"}
 _NAMING = {*_COLUMNS, "where", "time"}
 
 
-def _named(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a caller named, as the command line has them."""
-    named = {name: value for name, value in asked.items() if value is not None}
+    named = {name: value for name, value in options.items() if value is not None}
     named.pop("max_memory", None)
     for name in ("basket", "item"):
         if isinstance(named.get(name), list | tuple):
@@ -214,7 +216,7 @@ def _named(asked: Mapping[str, Any]) -> dict[str, Any]:
                 named[name] = columns_named[0]
     if "where" in named:
         named["where"] = str(where_of(named["where"]))
-    if not asked["fold_case"]:
+    if not options["fold_case"]:
         named.pop("fold_case", None)
     return named
 
@@ -263,8 +265,8 @@ class _Search:
         return data
 
     def _options(self, guessed: Mapping[str, object]) -> Options:
-        asked = filled("inspect", InspectOptions, {**self.named, **guessed})
-        return replace(reading_of(asked), memory=self.limit)
+        options = filled("inspect", InspectOptions, {**self.named, **guessed})
+        return replace(reading_of(options), memory=self.limit)
 
     def table(self, guessed: Mapping[str, object]) -> _TableHead | None:
         """Return the source as a table, where it is one that can be read again."""
@@ -274,14 +276,18 @@ class _Search:
 
     def time_formats(self) -> dict[str, str]:
         """Return the format of times as an option, if columns of times were named and one fits."""
-        wanted = columns_to_read(self.named)
-        return formats_to_say(wanted, _times_in(self.table({}))) if wanted else {}
+        times = columns_to_read(self.named)
+        if not times:
+            return {}
+        return formats_to_say(times, _times_in(self.table({})))
 
     def _options_of(
         self, refusal: FimPrivateError, guessed: Mapping[str, object]
     ) -> Mapping[str, Any]:
         """Return the options that a refusal names and nobody has given; none if it names none."""
-        options = refusal.options if isinstance(refusal, DataError) else None
+        options = None
+        if isinstance(refusal, DataError):
+            options = refusal.options
         if isinstance(refusal, ParameterError) and self._names_some_columns():
             options = {}
         if options is None or not self.source.can_be_read_again:
@@ -598,9 +604,9 @@ def _head_in_memory(source: InMemory) -> _TableHead | None:
 def _frame_head(frame: PandasFrame) -> _TableHead:
     names = [str(name) for name in frame.columns]
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        series = [frame.iloc[:, names.index(name)] for name in wanted.names]
-        yield pa.RecordBatch.from_arrays([*map(frames.as_texts, series)], names=wanted.names)
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        series = [frame.iloc[:, names.index(name)] for name in scan.names]
+        yield pa.RecordBatch.from_arrays([*map(frames.as_texts, series)], names=scan.names)
 
     source = ArrowSource("the frame", pa.schema([]), batches, kind="frame")
     return _TableHead(frames.describe_pandas(frame), source, frame)
@@ -853,8 +859,8 @@ def _larger_baskets(read_as: ReadAs) -> str:
             return f"Where a row is {name}"
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
-    others = [name for name in read_as.others if name not in read_as.baskets]
-    _, baskets, users, days = suggested(others)
+    unnamed = [name for name in read_as.others if name not in read_as.baskets]
+    _, baskets, users, days = suggested(unnamed)
     if read_as.user is not None and (columns.suggests_user(read_as.user) or not users):
         users = [read_as.user]
     if baskets:
@@ -867,8 +873,8 @@ def _larger_baskets(read_as: ReadAs) -> str:
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."
     remaining = ""
-    if others:
-        remaining = f"; those left are {', '.join(map(repr, others[:_EXAMPLES]))}"
+    if unnamed:
+        remaining = f"; those left are {', '.join(map(repr, unnamed[:_EXAMPLES]))}"
     return (
         f"Name with {parameter('basket')} a column that is the same in all rows of a "
         f"purchase{remaining}."

@@ -95,13 +95,13 @@ def _parquet(file: File) -> ArrowSource:
     schema = head.schema_arrow
     leaves = [head.schema.column(place) for place in range(len(head.schema.names))]
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         encoded = [
             leaf.path
             for leaf in leaves
             if leaf.physical_type == "BYTE_ARRAY"
-            and wanted.items is not None
-            and f"{leaf.path}.".startswith(f"{wanted.items}.")
+            and scan.items is not None
+            and f"{leaf.path}.".startswith(f"{scan.items}.")
         ]
         # Decoded batch by batch, from a buffer a column: nothing is read ahead, unless it is far
         # away.
@@ -111,7 +111,7 @@ def _parquet(file: File) -> ArrowSource:
             read_dictionary=encoded,
             buffer_size=memory.BLOCK_BYTES,
         )
-        tested = columns_of(wanted.where)
+        tested = columns_of(scan.where)
         places = {leaf.path: place for place, leaf in enumerate(leaves) if leaf.path in tested}
         # A batch of lists cannot span two dictionaries (apache/arrow issue 32723); each row group
         # has one.
@@ -124,18 +124,18 @@ def _parquet(file: File) -> ArrowSource:
             may_be_true = partial(
                 of_row_group, group=group, places=places, schema=schema, source=file.name
             )
-            if not may_pass(wanted.where, may_be_true):
+            if not may_pass(scan.where, may_be_true):
                 continue
             # An entry of a list takes a bit or more.
             entries = max(1, 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1))
-            rows = max(1, min(wanted.rows_at_a_time, _ENTRIES // entries))
-            for batch in reader.iter_batches(rows, row_groups=[number], columns=wanted.names):
-                if not {*wanted.names} <= {*batch.schema.names}:
+            rows = max(1, min(scan.rows_at_a_time, _ENTRIES // entries))
+            for batch in reader.iter_batches(rows, row_groups=[number], columns=scan.names):
+                if not {*scan.names} <= {*batch.schema.names}:
                     raise pa.ArrowInvalid("the two schemas of the file do not agree")
                 if encoded:
                     # Arrow takes a page's codes as they are, which may be of no value in the
                     # dictionary.
-                    batch.column(wanted.items).validate(full=True)
+                    batch.column(scan.items).validate(full=True)
                 yield batch
 
     return ArrowSource(file.name, schema, batches, kind="Parquet")
@@ -159,20 +159,25 @@ def _check_column(
 
 
 class _Sealed:
-    """A file that can be read until it is sealed. wanted: whether something was to be read after
-    that.
+    """A file that can be read until it is sealed.
+
+    wanted: whether something was to be read after that.
     """
 
     closed = is_sealed = wanted = False
 
     def __init__(self, file: pa.NativeFile) -> None:
-        self.seek, self.tell, self.close, self._read = file.seek, file.tell, file.close, file.read
+        self.seek, self.tell, self.close, self._file = file.seek, file.tell, file.close, file
 
     def read(self, size: int = -1) -> bytes:
-        # None is for Arrow the end of the file. (An exception raised here would stay in Arrow, and
-        # with it, by its frames, all that they refer to: open files.)
-        self.wanted = self.wanted or self.is_sealed
-        return b"" if self.is_sealed else bytes(self._read(None if size < 0 else size))
+        if self.is_sealed:
+            # (An exception raised here would stay in Arrow, and with it, by its frames, all that
+            # they refer to: open files.)
+            self.wanted = True
+            return b""
+        if size < 0:
+            return bytes(self._file.read())
+        return bytes(self._file.read(size))
 
 
 def _arrow(file: File) -> ArrowSource:
@@ -182,8 +187,8 @@ def _arrow(file: File) -> ArrowSource:
         return ArrowSource(file.name, stream.schema, lambda _: _validated(stream), kind="Arrow")
     schema = pa.ipc.open_file(file.native()).schema
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        fields = sorted(map(schema.get_field_index, wanted.names))
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        fields = sorted(map(schema.get_field_index, scan.names))
         options = pa.ipc.IpcReadOptions(included_fields=fields)
         reader = pa.ipc.open_file(file.native(), options=options)
         return _validated(map(reader.get_batch, range(reader.num_record_batches)))
@@ -246,14 +251,14 @@ def _workbook(file: File, options: Options) -> ArrowSource:
             f"first row of its table"
         )
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        places = [names.index(name) for name in wanted.names]
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        places = [names.index(name) for name in scan.names]
         rows = islice(_rows(sheet, skipped), 1, None)
-        for block in iter(lambda: list(islice(rows, wanted.rows_at_a_time)), []):
+        for block in iter(lambda: list(islice(rows, scan.rows_at_a_time)), []):
             columns = [
                 arrow_strings([_text(cells[place]) for _, cells in block]) for place in places
             ]
-            yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
+            yield pa.RecordBatch.from_arrays(columns, names=scan.names)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "Excel", used=("skip_rows",), own_dates=True)
@@ -423,10 +428,10 @@ def _joined(files: Sequence[File], name: str, options: Options) -> ArrowSource:
     ]
     schema = pa.schema([*fields, *((folder, pa.string()) for folder in folders)])
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         for file in files:
             named = dict(file.partitions)
-            if not may_pass(wanted.where, partial(of_folders, named=named, source=name)):
+            if not may_pass(scan.where, partial(of_folders, named=named, source=name)):
                 continue
             source = first
             if file is not files[0]:
@@ -442,7 +447,7 @@ def _joined(files: Sequence[File], name: str, options: Options) -> ArrowSource:
                     f"one kind with a pattern"
                 )
             with file_errors(file.place):
-                yield from _aligned(source, named, wanted, schema)
+                yield from _aligned(source, named, scan, schema)
 
     apart = index_columns(first.schema) | {*folders}
     kind = f"{first.kind} files"
@@ -468,22 +473,22 @@ def _one_of_several(file: File, options: Options) -> ArrowSource:
 
 
 def _aligned(
-    source: ArrowSource, named: Mapping[str, str], wanted: Wanted, schema: pa.Schema
+    source: ArrowSource, named: Mapping[str, str], scan: Wanted, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of a file with the types of a schema, and with the columns of its folders.
 
     named: the columns that its folders name, with their values. Raises DataError for other columns.
     """
-    kinds = {name: schema.field(name).type for name in wanted.names if name not in named}
+    kinds = {name: schema.field(name).type for name in scan.names if name not in named}
     for name, kind in kinds.items():
         _check_type(source, name, kind)
-    if wanted.items is None and {*source.schema.names} - {*named} != {*schema.names} - {*named}:
+    if scan.items is None and {*source.schema.names} - {*named} != {*schema.names} - {*named}:
         # A column that is not there, or one more, is an item that baskets have or have not.
         raise DataError(
             f"{source.name} has other columns than the first of these files; name those of one kind"
         )
-    inner = replace(wanted, names=[*kinds])
-    if wanted.items not in kinds:
+    inner = replace(scan, names=[*kinds])
+    if scan.items not in kinds:
         inner = replace(inner, items=None)
     if not named.keys().isdisjoint(source.schema.names):
         # A file may have columns of its own under the names that its folders say.
@@ -493,23 +498,22 @@ def _aligned(
         codes = arrow_of(np.zeros(len(batch), dtype=np.int32))
         for name, value in named.items():
             columns[name] = pa.DictionaryArray.from_arrays(codes, arrow_strings([value]))
-        yield pa.RecordBatch.from_arrays(
-            [columns[name] for name in wanted.names], names=wanted.names
-        )
+        yield pa.RecordBatch.from_arrays([columns[name] for name in scan.names], names=scan.names)
 
 
 def _check_type(source: ArrowSource, name: str, kind: pa.DataType) -> None:
     """Raise DataError if a file has no column of a name, or if it has another type."""
     places = source.schema.get_all_field_indices(name)
     if len(places) != 1:
-        count = "more than one" if places else "no"
+        count = "no"
+        if places:
+            count = "more than one"
         raise DataError(f"{source.name} has {count} column {name!r}, as the first file has")
-    found = common_type(source.schema.field(places[0]).type)
-    if found != kind and not pa.types.is_null(found):
+    type_here = common_type(source.schema.field(places[0]).type)
+    if type_here != kind and not pa.types.is_null(type_here):
         raise DataError(
-            f"column {name!r} of {source.name} has type {shown_type(found)}, and in the "
-            f"first of these files "
-            f"{shown_type(kind)}; write them with one type"
+            f"column {name!r} of {source.name} has type {shown_type(type_here)}, and in the first "
+            f"of these files {shown_type(kind)}; write them with one type"
         )
 
 

@@ -79,7 +79,9 @@ class ColumnTest:
     @property
     def literals(self) -> tuple[Literal, ...]:
         """The literals that values are compared with; none where they match a pattern."""
-        return () if self.sign == "like" else self.values
+        if self.sign == "like":
+            return ()
+        return self.values
 
     def __str__(self) -> str:
         column, literals = column_text(self.column), [*map(_literal, self.values)]
@@ -104,10 +106,10 @@ class Joined:
     """Two or more conditions joined by "and" or "or", or one behind "not"."""
 
     word: str
-    parts: tuple[Condition, ...]
+    conditions: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        texts = list(map(_in_parentheses, self.parts))
+        texts = list(map(_in_parentheses, self.conditions))
         if self.word == "not":
             return f"not {texts[0]}"
         return f" {self.word} ".join(texts)
@@ -133,7 +135,7 @@ def tests_of(condition: Condition | None) -> list[ColumnTest]:
         return [condition]
     if condition is None:
         return []
-    return [test for part in condition.parts for test in tests_of(part)]
+    return [test for inner in condition.conditions for test in tests_of(inner)]
 
 
 def compares_times(condition: Condition | None) -> bool:
@@ -149,8 +151,8 @@ def with_times_in(condition: Condition, time_format: TimeFormat | None) -> Condi
     """Return a condition that reads times in texts by a format."""
     if isinstance(condition, ColumnTest):
         return replace(condition, time_format=time_format)
-    parts = tuple(with_times_in(part, time_format) for part in condition.parts)
-    return replace(condition, parts=parts)
+    inner = [with_times_in(inner, time_format) for inner in condition.conditions]
+    return replace(condition, conditions=tuple(inner))
 
 
 def where_of(where: object) -> Condition | None:
@@ -212,10 +214,10 @@ class _Parser:
     def _any(self) -> Condition:
         return self._several("or", partial(self._several, "and", self._one))
 
-    def _several(self, word: str, part: Callable[[], Condition]) -> Condition:
-        conditions = [part()]
+    def _several(self, word: str, parse: Callable[[], Condition]) -> Condition:
+        conditions = [parse()]
         while self._take(word):
-            conditions.append(part())
+            conditions.append(parse())
         if len(conditions) == 1:
             return conditions[0]
         return Joined(word, tuple(conditions))
@@ -404,7 +406,7 @@ class Logic:
 def truth(condition: Condition, logic: Logic) -> Any:
     """Return where a condition is true, as an array or an expression of the logic."""
     if isinstance(condition, Joined):
-        truths = [truth(part, logic) for part in condition.parts]
+        truths = [truth(inner, logic) for inner in condition.conditions]
         if condition.word == "not":
             return logic.negate(truths[0])
         if condition.word == "and":
@@ -503,7 +505,9 @@ def _with_time(values: pa.Array, sign: str, literal: str) -> pa.Array | None:
     moment = iso_moment(literal.strip())
     if unit is None or moment is None:
         return None
-    integers = pa.int32() if unit == "day" else pa.int64()
+    integers = pa.int64()
+    if unit == "day":
+        integers = pa.int32()
     counts, length = values.view(integers), _NANOSECONDS[unit]
     # What is finer than a microsecond is cut off.
     return _ordered(lambda micros: _at_most(counts, (micros * 1000 + 999) // length), sign, moment)
@@ -650,8 +654,8 @@ def may_pass(condition: Condition | None, may_be_true: Callable[[ColumnTest], bo
         case Joined("not", (inner,)):
             return may_pass(_opposite(inner), may_be_true)
         case Joined("and"):
-            return all(may_pass(part, may_be_true) for part in condition.parts)
-    return any(may_pass(part, may_be_true) for part in condition.parts)
+            return all(may_pass(inner, may_be_true) for inner in condition.conditions)
+    return any(may_pass(inner, may_be_true) for inner in condition.conditions)
 
 
 def _opposite(condition: Condition) -> Condition:
@@ -661,9 +665,11 @@ def _opposite(condition: Condition) -> Condition:
             return replace(condition, sign=_OPPOSITE[condition.sign])
         return replace(condition, negated=not condition.negated)
     if condition.word == "not":
-        return condition.parts[0]
-    word = "or" if condition.word == "and" else "and"
-    return Joined(word, tuple(map(_opposite, condition.parts)))
+        return condition.conditions[0]
+    word = "and"
+    if condition.word == "and":
+        word = "or"
+    return Joined(word, tuple(map(_opposite, condition.conditions)))
 
 
 def of_folders(test: ColumnTest, named: Mapping[str, str], source: str) -> bool:

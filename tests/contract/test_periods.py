@@ -137,7 +137,7 @@ NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
 def test_every_form_of_a_time(times: pa.Array) -> None:
     table = pa.table({"t": times, "i": ["tea"], "b": [1]})
     options = Options(
-        item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-11-15"}, None)
+        item=("i",), basket=("b",), times=times_of({"time": "t", "period": "2026-11-15"}, None)
     )
     assert [part.baskets for part in read_parts(source_of(table), options)] == [1]
     assert [part.baskets for part in read_parts(source_of(table.to_pandas()), options)] == [1]
@@ -154,7 +154,7 @@ def test_other_objects_of_pandas_are_times() -> None:
     ):
         frame = pd.DataFrame({"t": pd.Series([value], dtype=object), "i": ["tea"], "b": [1]})
         options = Options(
-            item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-W46"}, None)
+            item=("i",), basket=("b",), times=times_of({"time": "t", "period": "2026-W46"}, None)
         )
         assert [part.baskets for part in read_parts(source_of(frame), options)] == [1]
 
@@ -283,7 +283,9 @@ def read(source: Any, *, by_user: bool, per: str | None, shop: str | None) -> li
             held,
             read_parts(
                 source_of(source),
-                Options(item="i", basket=("b",), where=where, times=times_of(asked, None), **keys),
+                Options(
+                    item=("i",), basket=("b",), where=where, times=times_of(asked, None), **keys
+                ),
             ),
         )
     ]
@@ -368,7 +370,7 @@ def test_that_catches_filters_before_times_and_units_across_months(
 def test_times_of_rows_without_a_user_move_nobodys_basket() -> None:
     rows: list[Row] = [(0, 1, 8, "F", "tea"), (None, 1, 1, "F", "jam")]
     times = times_of({"time": "t", "period": "2026-W45", "user": "u"}, None)
-    options = Options("u", ("b",), "i", missing_user="drop", times=times)
+    options = Options("u", ("b",), ("i",), missing_user="drop", times=times)
     assert [*map(held, purchases.read_parts(source_of(table(rows)), options))] == [
         Counter([(frozenset(["tea"]),)])
     ]

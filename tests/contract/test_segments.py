@@ -116,7 +116,7 @@ def read(
 ) -> list[Counter[Unit]]:
     rule = "own-unit" if by_user else None
     options = Options(
-        "u" if by_user else None, "b", "i", missing_user=rule, by=Segments("s", NAMES, most)
+        "u" if by_user else None, ("b",), ("i",), missing_user=rule, by=Segments("s", NAMES, most)
     )
     parts = read_parts(source_of(SOURCES[source](rows, folder)), options)
     assert all(part.by_user == by_user for part in parts)
@@ -211,7 +211,7 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
         {"s": ["A", "B", "A", "C"], "u": [1, 1, 2, 3], "items": [["x"], ["x", "y"], ["y"], ["z"]]}
     )
     hot = pd.DataFrame({"s": ["A", "B"], "x": [1, 0], "y": [1, 1]})
-    wide: dict[str, Any] = {"basket": "order_id", "dialect": Dialect(input_format="wide")}
+    wide: dict[str, Any] = {"basket": ("order_id",), "dialect": Dialect(input_format="wide")}
     cases: list[tuple[Any, dict[str, Any], list[list[str]]]] = [
         (lists, {}, [["x", "y"], ["xy"], []]),
         (hot, {}, [["xy"], ["y"], []]),

@@ -306,6 +306,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     --user, for each user.
     """
     from fim_private.mining.mine import mine as mine_release
+    from fim_private.reading.locations import source_of
     from fim_private.reading.purchases import reads_users
     from fim_private.release.rules import rules_by_segment
 
@@ -313,7 +314,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         asked.pop(name) for name in ("output", "report", "title", "dry_run")
     )
     fail_if_empty = asked.pop("fail_if_empty")
-    by_user = reads_users(data, asked["user"], asked["input_format"], asked["basket"])
+    by_user = reads_users(source_of(data), asked["user"], asked["input_format"], asked["basket"])
     limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
     form = writing.form_of(asked.pop("format"), output)
     writing.check_page(report, "report")
@@ -504,7 +505,7 @@ def _typed(option: Any, value: Any) -> list[str]:
 def _word(value: Any) -> str:
     if isinstance(value, Fraction):
         return f"{float(value):g}"
-    from fim_private.reading.files import shown_source
+    from fim_private.reading.locations import shown_source
 
     # an address without its password
     return shown_source(str(value.value if isinstance(value, Enum) else value))

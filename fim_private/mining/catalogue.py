@@ -5,7 +5,6 @@ own, if so asked.
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
@@ -15,8 +14,8 @@ import pyarrow.parquet
 
 from fim_private.dp.arguments import flag
 from fim_private.errors import DataError, ParameterError, parameter, shown, warn
-from fim_private.reading.files import expanded, is_database, scheme_of, shown_source
 from fim_private.reading.labels import Item, Vocabulary
+from fim_private.reading.locations import Address, Database, InMemory, LocalPath, source_of
 from fim_private.reading.options import DIALECT
 from fim_private.reading.purchases import (
     ListColumns,
@@ -57,7 +56,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
                 f"Spark list the items with "
                 f"{parameter('catalogue')}"
             )
-        return read_every_item(run.data, run.reading), Listed(items_are_public=True)
+        return read_every_item(source_of(run.data), run.reading), Listed(items_are_public=True)
     for name, value in named.items():
         if catalogue is None:
             raise ParameterError(
@@ -106,7 +105,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
         catalogue = catalogue.toArrow()
     try:
         listed = read_item_list(
-            catalogue,
+            source_of(catalogue),
             ListColumns(item, label),
             query=named.get("catalogue_query"),
             fold_case=run.choices.fold_case,
@@ -133,13 +132,15 @@ def _is_same(data: Any, catalogue: Any) -> bool:
     """Whether a list is the purchases: the same object, or the same file. (A database may have
     both.)
     """
-    if not (isinstance(data, str | os.PathLike) and isinstance(catalogue, str | os.PathLike)):
+    purchases, items = source_of(data), source_of(catalogue)
+    if isinstance(purchases, InMemory):
         return data is catalogue
-    if scheme_of(data) is not None or scheme_of(catalogue) is not None:
-        return str(data) == str(catalogue) and not is_database(data)
-    # whatever is wrong with a path, its reader will say
-    with suppress(OSError, RuntimeError, ValueError):
-        return expanded(data).resolve() == expanded(catalogue).resolve()
+    if isinstance(purchases, Address):
+        return purchases == items and not isinstance(purchases, Database)
+    if isinstance(items, LocalPath):
+        # whatever is wrong with a path, its reader will say
+        with suppress(OSError, RuntimeError, ValueError):
+            return purchases.path.resolve() == items.path.resolve()
     return False
 
 
@@ -147,20 +148,24 @@ def file_name(source: Any) -> str | None:
     """Return the name of a file without the folders above it, and of an address without what is
     secret in it.
     """
-    if not isinstance(source, str | os.PathLike):
+    file = source_of(source)
+    if isinstance(file, InMemory):
         return None
-    if scheme_of(source) is not None:
-        return PurePath(shown_source(source).partition("?")[0]).name
-    return "standard input" if str(source) == "-" else expanded(source).name or str(source)
+    if isinstance(file, Address):
+        return PurePath(file.shown.partition("?")[0]).name
+    if file.is_standard_input:
+        return file.name
+    return file.path.name or file.shown
 
 
 def earlier_release(catalogue: Any) -> Release | SegmentedRelease | None:
     """Return the release that is given, or is in the file that is named; None for anything else."""
     if isinstance(catalogue, Release | SegmentedRelease):
         return catalogue
-    if not isinstance(catalogue, str | os.PathLike) or scheme_of(catalogue) is not None:
+    file = source_of(catalogue)
+    if not isinstance(file, LocalPath):
         return None
-    path = expanded(catalogue)
+    path = file.path
     is_parquet = path.suffix.lower() in PARQUET_ENDINGS
     if not (is_parquet or path.suffix.lower() == ".json") or not path.is_file():
         return None

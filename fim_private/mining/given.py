@@ -23,9 +23,10 @@ from fim_private.errors import DataError, FimPrivateError, ParameterError, param
 from fim_private.mining.catalogue import itemsets_of
 from fim_private.reading.columns import Roles, suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
-from fim_private.reading.frames import is_instance
 from fim_private.reading.labels import Item, folded, item_of
+from fim_private.reading.locations import InMemory, Kind
 from fim_private.reading.memory import read_whole
+from fim_private.reading.options import Options
 from fim_private.reading.sources import file_table
 from fim_private.reading.values import is_missing
 from fim_private.release.forms import METADATA, as_it_was
@@ -130,7 +131,7 @@ def _checked(values: Iterable[Any], source: _Source) -> GivenItemsets:
 def _of_object(given: Any, source: _Source) -> Iterable[Any]:
     if isinstance(given, Release | SegmentedRelease):
         return _of_release(given, source)
-    if is_instance(given, "pandas", "DataFrame") or is_instance(given, "polars", "DataFrame"):
+    if InMemory(given).kind in (Kind.PANDAS, Kind.POLARS):
         return _of_table([*given.columns], given.__getitem__, source)
     if isinstance(given, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         table = given.read_all() if isinstance(given, pa.RecordBatchReader) else given
@@ -153,10 +154,10 @@ def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[tu
 def _of_file(path: Path, source: _Source) -> Iterable[Any]:
     if path.suffix.lower() == ".json":
         return _of_release(load(path), source)
-    file = open_file(path)
+    file = open_file(File(path))
     if file.form == "text":
         return _of_text(file, source)
-    table = file_table(file, head=True)
+    table = file_table(file, Options(head=True))
     if METADATA in (table.schema.metadata or {}):
         return _of_release(load(path), source)
     names = table.schema.names

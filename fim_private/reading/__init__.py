@@ -12,6 +12,7 @@ times                How times are written in texts: ISO 8601, days with dots, a
 notations            Whether texts are written as a condition, or a format, expects.
 values               Arrow to numpy, and what stands for no value, or for true and false.
 labels               Item labels to codes, and the vocabulary.
+locations            Where purchases are: a path, an address, a database, or an object in memory.
 files                Paths, addresses, patterns and standard input, to files; their errors.
 text                 Text: FIMI, SPMF, JSON Lines, CSV.
 other_readings       What else a text may be; titles above tables; cells with lists of items.

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
@@ -32,18 +33,23 @@ from fim_private.errors import (
     shown,
 )
 from fim_private.reading.columns import Wanted
-from fim_private.reading.files import (
-    File,
-    expanded,
-    file_errors,
-    files_of_path,
-    is_database,
-    scheme_of,
-    shown_source,
-)
+from fim_private.reading.files import file_errors, files_of
 from fim_private.reading.labels import is_list_type
+from fim_private.reading.locations import (
+    Address,
+    Database,
+    InMemory,
+    LocalPath,
+    Source,
+    expanded,
+)
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.record_batches import ArrowSource
+
+# A connection of ADBC's, a database of Ibis, and a table in it as an expression.
+Connection = Any
+Backend = Any
+IbisTable = Any
 
 _SQLITE_START = b"SQLite format 3\0"
 # How a query begins, behind comments and parentheses.
@@ -77,24 +83,28 @@ _REASONS = {
 
 
 def _reason(error: Exception) -> str:
+    """Return why a database failed, as far as its code or the name of its error tells."""
     state = getattr(error, "sqlstate", None)
+    name = state or type(error).__name__
     # ADBC's names say less than its letters: it calls much an OperationalError.
-    kind = None if state or type(error).__module__.startswith("adbc_") else type(error).__name__
-    reasons = (reason for names, reason in _REASONS.items() if {state, kind} & {*names.split()})
-    reason = next(reasons, None)
-    code = ""
+    if not state and type(error).__module__.startswith("adbc_"):
+        return "it failed"
+    reason = "it failed"
+    for names, known in _REASONS.items():
+        if name in names.split():
+            reason = known.format(max_memory=parameter("max_memory"))
     if state:
-        code = f" (SQLSTATE {state})"
-    elif kind and reason is None:
-        code = f" ({kind})"
-    return (reason or "it failed").format(max_memory=parameter("max_memory")) + code
+        return f"{reason} (SQLSTATE {state})"
+    if reason == "it failed":
+        return f"{reason} ({name})"
+    return reason
 
 
-def check_query(source: Any, query: object, name: str = "query") -> None:
+def check_query(source: Source, query: object, name: str = "query") -> None:
     """Raise ParameterError for a query that is no select, or without a database, and for a database
     without a query.
     """
-    if not is_database(source):
+    if not isinstance(source, Database):
         if query is not None:
             raise ParameterError(
                 f"{parameter(name)} is for a database: the address of one begins with "
@@ -115,74 +125,73 @@ def check_query(source: Any, query: object, name: str = "query") -> None:
         raise ParameterError(f"{parameter(name)} must be a single select, and nothing else")
 
 
-def database_source(address: str, query: str) -> ArrowSource:
+def database_source(source: Database, query: str) -> ArrowSource:
     """Return what a query gives as a table. Raises DataError, and MissingExtraError where there is
     no driver for it.
 
     The database is opened for reading only, and asked twice: for the columns, then for those of
-    them that are wanted.
+    them that are scan.
     """
-    is_sqlite = scheme_of(address) == "sqlite"
-    connect = _sqlite if is_sqlite else _postgresql
-    name = repr(shown_source(address))
+    is_sqlite = source.scheme == "sqlite"
+    connect, kind, options = _postgresql, "PostgreSQL", {}
+    if is_sqlite:
+        connect, kind, options = _sqlite, "SQLite", {"adbc.sqlite.query.batch_rows": str(1 << 16)}
     # A line break, since a comment may end the query.
-    asked = f"({query.rstrip().rstrip(';')}\n) as t"
+    rows = f"({query.rstrip().rstrip(';')}\n) as t"
     with (
-        _errors(name),
-        closing(connect(address)) as connection,
+        _errors(source.name),
+        closing(connect(source)) as connection,
         closing(connection.cursor()) as cursor,
     ):
         if is_sqlite:
-            cursor.execute(f"select * from {asked} limit 0")
+            cursor.execute(f"select * from {rows} limit 0")
             with closing(cursor.fetch_record_batch()) as reader:
                 schema = pa.schema([(column, pa.string()) for column in reader.schema.names])
         else:
-            schema = cursor.adbc_execute_schema(f"select * from {asked}")
+            schema = cursor.adbc_execute_schema(f"select * from {rows}")
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
-        fields = [schema.field(column) for column in wanted.names]
-        columns = ", ".join(_asked(field, is_sqlite) for field in fields)
-        options = {"adbc.sqlite.query.batch_rows": str(1 << 16)} if is_sqlite else {}
+        fields = [schema.field(column) for column in scan.names]
+        columns = ", ".join(_select(field, is_sqlite) for field in fields)
         with (
-            _errors(name),
-            closing(connect(address)) as connection,
+            _errors(source.name),
+            closing(connect(source)) as connection,
             closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
         ):
-            cursor.execute(f"select {columns} from {asked}")
+            cursor.execute(f"select {columns} from {rows}")
             with closing(cursor.fetch_record_batch()) as reader:
                 for batch in reader:
-                    given = [
+                    arrays = [
                         column.cast(_kind(field))
                         for column, field in zip(batch.columns, fields, strict=True)
                     ]
-                    found = pa.RecordBatch.from_arrays(given, names=wanted.names)
-                    found.validate(full=True)
-                    yield found
+                    cast = pa.RecordBatch.from_arrays(arrays, names=scan.names)
+                    cast.validate(full=True)
+                    yield cast
 
     described = pa.schema([field.with_type(_kind(field)) for field in schema])
-    return ArrowSource(name, described, batches, kind="SQLite" if is_sqlite else "PostgreSQL")
+    return ArrowSource(source.name, described, batches, kind)
 
 
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
-    # Of drivers before 1.12 a RuntimeError comes of closing what has failed.
-    driver_errors: Any = (pa.ArrowException, OSError, RuntimeError, UnicodeError)
     try:
         yield
+    except MemoryError:
+        raise
     except Exception as error:
-        if isinstance(error, MemoryError) or not (
-            isinstance(error, driver_errors)
-            or type(error).__module__.partition(".")[0] == "adbc_driver_manager"
-        ):
+        # Drivers before 1.12 raise a RuntimeError when something that failed is closed.
+        is_expected = isinstance(error, pa.ArrowException | OSError | RuntimeError | UnicodeError)
+        if not is_expected and not type(error).__module__.startswith("adbc_driver_manager"):
             raise
-        problem = (
-            f"gives nothing from {name}: {_reason(error)}; run it yourself to see what it says"
-        )
-        raise DataError(f"{parameter('query')} {problem}") from None
+        raise DataError(
+            f"{parameter('query')} gives nothing from {name}: {_reason(error)}; run it yourself "
+            f"to see what it says"
+        ) from None
 
 
-def _driver(name: str) -> Any:
+def _driver(name: str) -> ModuleType:
     try:
         return import_module(f"adbc_driver_{name}.dbapi")
     except ImportError:
@@ -192,34 +201,34 @@ def _driver(name: str) -> Any:
         ) from None
 
 
-def _unreachable(address: str) -> DataError:
+def _unreachable(source: Address) -> DataError:
     """Return the error where PostgreSQL lets nobody in; what it says itself may quote the address
     and its password.
     """
     return DataError(
-        f"{shown_source(address)!r} cannot be connected to; check the address, the server, the "
+        f"{source.name} cannot be connected to; check the address, the server, the "
         f"user and the "
         "password (give it by PGPASSWORD, or by a service file: postgresql://?service=NAME)"
     )
 
 
-def _postgresql(address: str) -> Any:
+def _postgresql(source: Database) -> Connection:
     driver = _driver("postgresql")
     try:
-        connection = driver.connect(address, autocommit=True)
+        connection = driver.connect(source.text, autocommit=True)
     except driver.Error:
-        raise _unreachable(address) from None
+        raise _unreachable(source) from None
     with closing(connection.cursor()) as cursor:
         cursor.execute("set default_transaction_read_only = on")
     return connection
 
 
-def _sqlite(address: str) -> Any:
+def _sqlite(source: Database) -> Connection:
     driver = _driver("sqlite")
-    place = address.partition("://")[2]
+    place = source.text.partition("://")[2]
     if not place.startswith("/") or "?" in place:
         raise DataError(
-            f"{shown_source(address)!r} is no address of a SQLite file; give sqlite:///shop.db "
+            f"{source.name} is no address of a SQLite file; give sqlite:///shop.db "
             f"or, with the whole "
             "path, sqlite:////srv/shop.db, and no parameters"
         )
@@ -231,13 +240,16 @@ def _sqlite(address: str) -> Any:
     return driver.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro", autocommit=True)
 
 
-def _asked(field: pa.Field, is_sqlite: bool) -> str:
-    """Return what is asked for a column; of SQLite each value as text, whole numbers without a
-    point, '' for none.
+def _select(field: pa.Field, is_sqlite: bool) -> str:
+    """Return the expression that selects a column.
+
+    Of SQLite each value becomes a text: a whole number without a point, no value ''.
     """
-    name = '"' + field.name.replace('"', '""') + '"'
+    name: str = '"' + field.name.replace('"', '""') + '"'
     if not is_sqlite:
-        return name if _is_plain(field.type) else f"{name}::text as {name}"
+        if _is_plain(field.type):
+            return name
+        return f"{name}::text as {name}"
     whole = f"abs({name}) < 1e18 and {name} = cast({name} as integer)"
     return (
         f"case typeof({name}) when 'null' then '' when 'blob' then hex({name}) when 'real' then "
@@ -248,7 +260,9 @@ def _asked(field: pa.Field, is_sqlite: bool) -> str:
 
 
 def _kind(field: pa.Field) -> pa.DataType:
-    return field.type if _is_plain(field.type) else pa.string()
+    if _is_plain(field.type):
+        return field.type
+    return pa.string()
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -283,85 +297,100 @@ def database_errors(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def connected(data: Any, table: str | None, memory: MemoryLimit) -> Iterator[tuple[str, Any, Any]]:
+def connected(
+    source: Source, table: str | None, memory: MemoryLimit
+) -> Iterator[tuple[str, Backend, IbisTable]]:
     """Yield the name of a database, a connection of Ibis, and the table as an expression of it.
 
-    data: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what
+    source: duckdb:///shop.duckdb, postgresql://host/shop, or Parquet, which DuckDB reads, with what
     memory allows. Raises DataError, ParameterError, MissingExtraError.
     """
-    if not isinstance(data, str | os.PathLike):
-        kind = type(data).__name__
+    if isinstance(source, InMemory):
         raise ParameterError(
-            f"{parameter('engine')} sql reads a table of Ibis, a database or Parquet, not a {kind}"
+            f"{parameter('engine')} sql reads a table of Ibis, a database or Parquet, not a "
+            f"{source.shown}"
         )
-    address = os.fspath(data)
-    name, scheme = repr(shown_source(address)), scheme_of(address)
-    if scheme not in ("duckdb", "postgresql", "postgres", None):
-        raise DataError(
-            f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and "
-            f"postgresql://host/shop; of other "
-            "databases give a table of Ibis, in Python"
+    name = repr(source.shown)
+    if isinstance(source, LocalPath):
+        _check_parquet(source, table, name)
+    else:
+        _check_address(source, table, name)
+    if table is not None:
+        name = f"table {table!r} of {name}"
+    with ExitStack() as stack:
+        with database_errors(name):
+            if isinstance(source, Database):
+                backend = _counting_postgresql(source)
+            else:
+                backend = _duckdb(source, memory, stack)
+            stack.callback(backend.disconnect)
+            if table is None:
+                # The files that one machine reads, without what programs keep beside the data.
+                files = [glob.escape(str(file.path)) for file in files_of(source)]
+                purchases = backend.read_parquet(files)
+            else:
+                schema, _, table_name = table.rpartition(".")
+                purchases = backend.table(table_name, database=schema or None)
+        yield name, backend, purchases
+
+
+def _check_parquet(source: LocalPath, table: str | None, name: str) -> None:
+    if table is not None:
+        raise ParameterError(
+            f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
         )
-    if (table is None) is not (scheme is None):
-        need = f"a database needs {parameter('table')}: the table, or the view, of the purchases"
-        over = f"leave out {parameter('table')}: {name} is a file or a folder, and so is one table"
-        raise ParameterError(over if scheme is None else need)
-    if scheme is None and not (glob.has_magic(address) or expanded(address).exists()):
+    if not glob.has_magic(source.shown) and not source.path.exists():
         raise DataError(
             f"{name}: there is no such file or folder; {parameter('engine')} sql reads Parquet"
         )
-    module = "duckdb" if scheme in ("duckdb", None) else "psycopg"
+
+
+def _check_address(source: Address, table: str | None, name: str) -> None:
+    if source.scheme not in ("duckdb", "postgresql", "postgres"):
+        raise DataError(
+            f"{name}: {parameter('engine')} sql opens duckdb:///shop.duckdb and "
+            f"postgresql://host/shop; of other databases give a table of Ibis, in Python"
+        )
+    if table is None:
+        raise ParameterError(
+            f"a database needs {parameter('table')}: the table, or the view, of the purchases"
+        )
+
+
+def _check_installed(module: str) -> None:
     if find_spec(module) is None:
         raise MissingExtraError(
             f"this database needs {module}: pip install 'fim-private[warehouse]'"
         )
-    name = name if table is None else f"table {table!r} of {name}"
-    with ExitStack() as stack:
-        with database_errors(name):
-            backend = (
-                _duckdb(address, memory, stack)
-                if module == "duckdb"
-                else _counting_postgresql(address)
-            )
-            stack.callback(backend.disconnect)
-            if scheme is None:
-                # Those that one machine reads: what programs keep beside the data is none of it.
-                files = [
-                    file.path
-                    for file in files_of_path(expanded(address)) or [File(expanded(address))]
-                ]
-                found = backend.read_parquet([glob.escape(str(file)) for file in files])
-            else:
-                schema, _, own = str(table).rpartition(".")
-                found = backend.table(own, database=schema or None)
-        yield name, backend, found
 
 
-def _duckdb(address: str, memory: MemoryLimit, stack: ExitStack) -> Any:
+def _duckdb(source: LocalPath | Address, memory: MemoryLimit, stack: ExitStack) -> Backend:
+    _check_installed("duckdb")
     import ibis
 
-    folder = tempfile.mkdtemp(prefix="fim-private-")  # where what does not fit in memory goes
+    folder = tempfile.mkdtemp(prefix="fim-private-")  # for data that do not fit in memory
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    settings: dict[str, Any] = {"temp_directory": folder}
+    settings = {"temp_directory": folder}
     if memory.given:
         settings["memory_limit"] = f"{memory.most}B"
-    if scheme_of(address) is None:
+    if isinstance(source, LocalPath):
         return ibis.duckdb.connect(**settings)
-    path = expanded(address.partition("://")[2][1:])
+    path = expanded(source.text.partition("://")[2][1:])
     if not path.is_file():
-        shown = repr(shown_source(address))
         raise DataError(
-            f"{shown}: there is no such file; give duckdb:///shop.duckdb, or "
+            f"{source.name}: there is no such file; give duckdb:///shop.duckdb, or "
             f"duckdb:////srv/shop.duckdb"
         )
     return ibis.duckdb.connect(str(path), read_only=True, **settings)
 
 
-def _counting_postgresql(address: str) -> Any:
+def _counting_postgresql(source: Database) -> Backend:
+    _check_installed("psycopg")
     import ibis
     import psycopg
 
     try:
-        return ibis.postgres.from_connection(psycopg.connect(address, autocommit=True))
+        connection = psycopg.connect(source.text, autocommit=True)
+        return ibis.postgres.from_connection(connection)
     except psycopg.Error:
-        raise _unreachable(address) from None
+        raise _unreachable(source) from None

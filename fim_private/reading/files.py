@@ -15,7 +15,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,78 +25,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from fim_private.errors import DataError, FimPrivateError, damaged_line, parameter, unclear
+from fim_private.reading.locations import Address, LocalPath, name_of, shown_source
 from fim_private.reading.options import not_utf8
-
-# -------------------- names: of paths, and of addresses without what is secret in them
-
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-_DATABASES = ("postgresql", "postgres", "sqlite")
-# What may be shown of what stands behind the question mark of an address: anything else may be a
-# key or a password.
-_SHOWN_PARAMETERS = frozenset(
-    (
-        "dbname",
-        "host",
-        "port",
-        "region",
-        "scheme",
-        "service",
-        "sslmode",
-        "user",
-        "endpoint_override",
-        "mode",
-    )
-)
-
-
-def scheme_of(source: Any) -> str | None:
-    """Return the scheme of an address in small letters, such as s3; None for anything else."""
-    match = _ADDRESS.fullmatch(source) if isinstance(source, str) else None
-    return None if match is None else match[1].lower()
-
-
-def is_database(source: Any) -> bool:
-    """Tell whether a source is the address of a database."""
-    return scheme_of(source) in _DATABASES
-
-
-def shown_source(source: Any) -> str:
-    """Return a path as it is, an address without passwords and keys, or the name of a type.
-
-    >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
-    'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
-    """
-    if not isinstance(source, str | os.PathLike):
-        return type(source).__name__
-    match = _ADDRESS.fullmatch(str(source))
-    if match is None:
-        return str(source)
-    # a part of a password, before or behind it: nobody can tell
-    if "@" in match[2].partition("?")[2]:
-        return f"{match[1]}://***"
-    secret, at, place = match[2].rpartition("@")
-    user, colon, _ = secret.partition(":")
-    if not colon:  # there is no password in front of a host, and what has an @ may be anything
-        user, at, place = "", "", match[2]
-    # Otherwise it may hold any letter, also @, / and ?: all that may be a part of it is left out.
-    rest, mark, query = place.partition("?")
-    given = [part.partition("=") for part in query.split("&")] if query else []
-    shown = [
-        f"{name}{equals}{value if name in _SHOWN_PARAMETERS else '***'}"
-        for name, equals, value in given
-    ]
-    return f"{match[1]}://{user}{':***' if colon else ''}{at}{rest}{mark}{'&'.join(shown)}"
-
-
-def expanded(path: str | os.PathLike[str]) -> Path:
-    """Return a path, in which a leading ~ is the home folder, as in a shell."""
-    return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises where there is no such home)
-
-
-def name_of(path: Path) -> str:
-    """Return what errors call a file: a literal, so that a line break in it breaks no line."""
-    return "standard input" if str(path) == "-" else repr(str(path))
-
 
 # -------------------- errors
 
@@ -132,7 +62,9 @@ def file_errors(path: Path | str) -> Iterator[None]:
 
     path: of the file, or what errors call it.
     """
-    name = path if isinstance(path, str) else name_of(path)
+    name = str(path)
+    if isinstance(path, Path):
+        name = name_of(path)
     try:
         yield
     except FimPrivateError:
@@ -145,26 +77,27 @@ def file_errors(path: Path | str) -> Iterator[None]:
         raise not_utf8(name) from None
     except csv.Error:
         raise damaged_line(f"{name} is not well-formed CSV; check its double quotes") from None
-    except tuple(kind for kind, _ in _MEANINGS) as error:
-        meaning = next(meaning for kind, meaning in _MEANINGS if isinstance(error, kind))
-        raise DataError(f"{name} {meaning}") from None
     except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
-        number = getattr(error, "errno", None)
-        if number == errno.ENOMEM:  # to open a file takes room as well
+        if getattr(error, "errno", None) == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
-        is_value_error = isinstance(error, ValueError) and not isinstance(error, pa.ArrowException)
-        if is_value_error and number not in _NOT_OPENED:
-            if "\0" not in name and "\\x00" not in name:
-                raise
-            raise DataError(f"{name} is no path: it has a NUL in it") from None
-        problem = _problem_of(number, is_path=isinstance(path, Path))
+        problem = _problem_of(error, name, is_path=isinstance(path, Path))
+        if problem is None:
+            raise
         raise DataError(f"{name} {problem}") from None
 
 
-def _problem_of(number: int | None, *, is_path: bool) -> str:
-    """Return what an error says of a file that cannot be read; number: the system's, if any."""
+def _problem_of(error: BaseException, name: str, *, is_path: bool) -> str | None:
+    """Return what an error says of a file that cannot be read; None for an error of the program."""
+    for kind, meaning in _MEANINGS:
+        if isinstance(error, kind):
+            return meaning
+    number = getattr(error, "errno", None)
     if number in _NOT_OPENED:
         return f"cannot be opened: {_NOT_OPENED[number]}"
+    if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+        if "\0" in name or "\\x00" in name:
+            return "is no path: it has a NUL in it"
+        return None
     if number is not None:  # the system refused: what is in the file was not looked at
         return f"cannot be read: {os.strerror(number).lower()}; try again"
     if is_path:
@@ -226,7 +159,7 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
 _START = 512  # how much of a file is looked at to tell its form
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
-_OPENED: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
+_DECOMPRESS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
 _ZIP = b"PK\x03\x04"
 # What begins so is no text, whatever it is called and whoever says that it is one.
 _OTHERS = {
@@ -286,45 +219,44 @@ class File:
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Open for reading bytes, decompressed. Raises OSError."""
-        if self.pipe is not None:
-            with nullcontext() if str(self.path) == "-" else self.pipe:
-                yield (
-                    self.pipe if self.compression is None else _OPENED[self.compression](self.pipe)
-                )
-        elif self.remote is not None:
-            with self.native() as stream:
-                yield cast(BinaryIO, stream)
-        else:
-            with cast(
-                BinaryIO, _OPENED.get(self.compression or "", Path.open)(self.path, "rb")
-            ) as opened:
-                yield opened
+        with ExitStack() as opened:
+            if self.remote is not None:
+                yield cast(BinaryIO, opened.enter_context(self.native()))
+                return
+            stream = self.pipe or self.path.open("rb")
+            if str(self.path) != "-":
+                opened.enter_context(stream)
+            if self.compression is not None:
+                stream = opened.enter_context(_DECOMPRESS[self.compression](stream))
+            yield stream
 
     def start(self) -> bytes:
         """Return its first bytes, decompressed, still to be read; none of a compressed pipe."""
-        if self.pipe is not None:
-            return b"" if self.compression is not None else _peeked(self.pipe)
-        with self.open() as stream:
-            return stream.read(_START)
+        if self.pipe is None:
+            with self.open() as stream:
+                return stream.read(_START)
+        if self.compression is not None:
+            return b""
+        return _peeked(self.pipe)
 
     def native(self) -> pa.NativeFile:
         """Open what is no pipe for Arrow's own reading, decompressed. Raises OSError."""
         # Its threads read ahead: through a Python file they would want the interpreter when it is
         # gone, and abort. Not mapped: a file that is cut off while it is read would end the process
         # by a signal. Its name as bytes: Arrow itself takes none that is not UTF-8.
-        stream = pa.OSFile(os.fsencode(self.path)) if self.remote is None else self.remote()
+        opener = self.remote or partial(pa.OSFile, os.fsencode(self.path))
+        stream = opener()
         if self.compression is None:
             return stream
         return pa.CompressedInputStream(stream, self.compression)
 
 
-def open_file(source: File | Path, *, as_text: bool = False) -> File:
+def open_file(file: File, *, as_text: bool = False) -> File:
     """Return a file with its form, by its suffix and, if that is none of text, by its first bytes.
 
     as_text: whether the caller says that it is text. Raises DataError for no form that can be read,
     and OSError.
     """
-    file = File(source) if isinstance(source, Path) else source
     if file.remote is None:
         stream = _stream_of(file)
         if stream is not None:
@@ -437,8 +369,9 @@ def _pipe(path: Path, stream: BinaryIO) -> File:
 
 
 def _peeked(stream: BinaryIO) -> bytes:
-    peek = getattr(stream, "peek", None)
-    return b"" if peek is None else peek(_START)[:_START]
+    if not hasattr(stream, "peek"):
+        return b""
+    return bytes(stream.peek(_START)[:_START])
 
 
 # -------------------- folders, patterns and object stores: their names alone say which files
@@ -447,26 +380,37 @@ def _peeked(stream: BinaryIO) -> bytes:
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-def files_of_path(path: Path) -> list[File] | None:
-    """Return a folder's files, or those that fit a pattern; None for a single file.
+def files_of(source: LocalPath | Address) -> list[File]:
+    """Return the files that a path, a pattern or an address stands for, in order.
 
-    Raises DataError, OSError.
+    Raises DataError, OSError, ArrowException.
     """
+    if isinstance(source, Address):
+        return _files_of_address(source)
+    if not source.shown:
+        raise DataError("the path is empty; name a file")
+    if source.is_standard_input:
+        return [File(source.path)]
+    return _files_of_path(source.path)
+
+
+def _files_of_path(path: Path) -> list[File]:
+    """Return a file, the files in a folder, or those that fit a pattern."""
     first = next(
         (place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts)
     )
     if path.is_dir():
-        found, first = sorted(_below(path)), len(path.parts)
+        files, first = sorted(_below(path)), len(path.parts)
         problem = f"{str(path)!r} is a folder without files to read"
     elif glob.has_magic(str(path)) and not path.exists():
-        named = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path's own takes no whole pattern)
-        found = sorted({file for one in named for file in (_below(one) if one.is_dir() else [one])})
+        matches = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path's own takes no whole pattern)
+        files = sorted({file for match in matches for file in _below(match)})
         problem = f"no file fits the pattern {str(path)!r}"
     else:
-        return None
-    if not found:
+        return [File(path)]
+    if not files:
         raise DataError(f"{problem}; check the path")
-    return [File(file, partitions=_partitions(file.parts[first:-1])) for file in found]
+    return [File(file, partitions=_partitions(file.parts[first:-1])) for file in files]
 
 
 def _base_and_pattern(place: str) -> tuple[str, str | None]:
@@ -478,15 +422,12 @@ def _base_and_pattern(place: str) -> tuple[str, str | None]:
     return place.rstrip("/"), None
 
 
-def files_of_address(address: str) -> list[File]:
-    """Return the files that an address names, as `files_of_path`.
-
-    Raises DataError, OSError, ArrowException.
-    """
+def _files_of_address(address: Address) -> list[File]:
+    """Return the file at an address, the files in a folder, or those that fit a pattern."""
     from pyarrow import fs
 
-    shown = shown_source(address)
-    place, mark, query = address.partition("?")
+    shown = address.shown
+    place, mark, query = address.text.partition("?")
     base, pattern = _base_and_pattern(place)
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
@@ -510,29 +451,33 @@ def files_of_address(address: str) -> list[File]:
         raise FileNotFoundError
     if kind == fs.FileType.File and pattern is None:
         return [remote(root, shown)]
+    regex, problem = "", f"{shown!r} is a folder without files to read"
+    if pattern is not None:
+        regex, problem = _regular(pattern), f"no file fits the pattern {shown!r}"
     infos = system.get_file_info(fs.FileSelector(root, recursive=True))
     inside = [
         info.path.removeprefix(root).lstrip("/") for info in infos if info.type == fs.FileType.File
     ]
-    fits = re.compile(_regular(pattern)).match if pattern is not None else bool
-    found = sorted(path for path in inside if fits(path) and not _is_hidden(path.split("/")))
-    if not found:
-        problem = f"no file fits the pattern {shown!r}"
-        if pattern is None:
-            problem = f"{shown!r} is a folder without files to read"
+    paths = [path for path in inside if re.match(regex, path) and not _is_hidden(path.split("/"))]
+    if not paths:
         raise DataError(f"{problem}; check the address")
     above = shown_source(base)
     return [
         remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1])
-        for path in found
+        for path in sorted(paths)
     ]
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(path: Path) -> Iterator[Path]:
+    """Yield a file, or the files in a folder and in those below it."""
+    if not path.is_dir():
+        yield path
+        return
+
     def refuse(error: OSError) -> None:
         raise error
 
-    for above, folders, files in os.walk(folder, onerror=refuse):
+    for above, folders, files in os.walk(path, onerror=refuse):
         folders[:] = [name for name in folders if not _is_hidden([name])]
         yield from (Path(above, name) for name in files if not _is_hidden([name]))
 
@@ -544,8 +489,15 @@ def _is_hidden(names: Iterable[str]) -> bool:
 
 
 def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    pairs = [unquote(name).partition("=") for name in folders if name.find("=") > 0]
-    return tuple({name: "" if value == _NO_VALUE else value for name, _, value in pairs}.items())
+    """Return the columns that the names of folders say, with their values; "" for no value."""
+    values = {}
+    for folder in folders:
+        if folder.find("=") > 0:
+            name, _, value = unquote(folder).partition("=")
+            values[name] = value
+            if value == _NO_VALUE:
+                values[name] = ""
+    return tuple(values.items())
 
 
 def _regular(pattern: str) -> str:

@@ -6,13 +6,12 @@ No library is imported for them: a frame can only be here if its library already
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import date
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +22,7 @@ from fim_private.reading import memory, record_batches
 from fim_private.reading.columns import Column, ReadAs, Roles, Wanted, choose
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Codes, Labels, is_list_type
+from fim_private.reading.locations import InMemory, Kind
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.other_readings import SAMPLE, FirstCells
@@ -44,31 +44,21 @@ from fim_private.reading.values import (
     shown_type,
 )
 
+if TYPE_CHECKING:
+    import pyarrow.dataset
+
+# What pandas, polars and others hand over: no library is imported for its types.
+PandasFrame = Any
+PandasSeries = Any
+PolarsFrame = Any
+Relation = Any
+SparseMatrix = Any
+
 _BOOLEAN = ("bool", "boolean", "bool[pyarrow]")
 _PYTHON_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 _FRAME = "the frame"
 
 
-def is_instance(source: object, module: str, *names: str) -> bool:
-    """Tell whether source is of one of these classes, without importing their module."""
-    loaded = sys.modules.get(module)
-    classes = tuple(getattr(loaded, name) for name in names if hasattr(loaded, name))
-    return isinstance(source, classes)
-
-
-def is_series(source: object) -> bool:
-    """Tell whether a source is a series of pandas or polars."""
-    return is_instance(source, "pandas", "Series") or is_instance(source, "polars", "Series")
-
-
-# What holds its rows itself, by the module that its class is in.
-_HOLDERS = {
-    "pandas": ("DataFrame", "Series"),
-    "polars": ("DataFrame", "Series"),
-    "pyarrow": ("Table", "RecordBatch", "Array", "ChunkedArray"),
-    "numpy": ("ndarray",),
-    "scipy.sparse": ("spmatrix", "sparray"),
-}
 # What polars says of the plan of a frame, and of a scan of files, to which nothing was added.
 _BARE_PLAN = re.compile(
     r"(DF \[[^\n]*\]; |(Parquet|Csv|IPC|Ipc|NDJSON|NDJson) SCAN \[[^\n]*\]\n)"
@@ -80,25 +70,28 @@ _FILE_RELATION = re.compile(r"SELECT \* FROM (parquet_scan|read_parquet|read_csv
 _TABLE_PLAN = re.compile(r"\W*seq[ _]scan\b", re.IGNORECASE)
 
 
-def may_be_query(source: object) -> bool:
+def may_be_query(source: InMemory) -> bool:
     """Tell whether a query may have chosen the rows of an object.
 
     It has not if the object holds its rows itself, or is a plain scan of a table or of files. All
     else counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
     """
-    if is_instance(source, "polars", "LazyFrame"):
-        return not _is_bare_lazy_frame(source)
-    if is_instance(source, "pyarrow.dataset", "Dataset"):
-        # they hold the filter of dataset.filter(...)
-        return bool(getattr(source, "_scan_options", True))
-    if is_instance(source, "duckdb", "DuckDBPyRelation"):
-        return not _is_bare_relation(source)
-    if any(is_instance(source, module, *names) for module, names in _HOLDERS.items()):
-        return False
-    return hasattr(source, "__arrow_c_stream__") or not isinstance(source, Sized)
+    match source.kind:
+        case Kind.POLARS_LAZY:
+            return not _is_bare_lazy_frame(source.data)
+        case Kind.DATASET:
+            # These options hold the filter of dataset.filter(...).
+            return bool(getattr(source.data, "_scan_options", True))
+        case Kind.RELATION:
+            return not _is_bare_relation(source.data)
+        case Kind.READER | Kind.SCANNER | Kind.STREAM:
+            return True
+        case Kind.OTHER:
+            return not isinstance(source.data, Sized)
+    return False
 
 
-def _is_bare_lazy_frame(frame: Any) -> bool:
+def _is_bare_lazy_frame(frame: PolarsFrame) -> bool:
     try:
         plan = frame.explain(optimized=False)
     except Exception:  # what is wrong with it, reading it will say
@@ -106,7 +99,7 @@ def _is_bare_lazy_frame(frame: Any) -> bool:
     return _BARE_PLAN.fullmatch(plan) is not None
 
 
-def _is_bare_relation(relation: Any) -> bool:
+def _is_bare_relation(relation: Relation) -> bool:
     try:
         if relation.type == "TABLE_RELATION":
             # tables of an attached database may be its views
@@ -118,41 +111,42 @@ def _is_bare_relation(relation: Any) -> bool:
     return False
 
 
-def read_object(source: Any, options: Options) -> Transactions:
+def read_object(source: InMemory, options: Options) -> Transactions:
     """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
     table = arrow_object(source)
     if table is not None:
         return read_arrow(table, options)
-    if is_instance(source, "pandas", "DataFrame"):
-        return _read_pandas(source, options)
-    if is_instance(source, "polars", "DataFrame", "LazyFrame"):
-        return _read_polars(source, options)
-    if is_instance(source, "scipy.sparse", "spmatrix", "sparray"):
-        return _read_sparse(source, options)
-    if isinstance(source, np.ndarray) and (source.ndim != 1 or source.dtype != object):
-        return _read_array(source, options)
-    _refuse_near_misses(source)
-    array = as_arrow(source) if is_series(source) else source
-    if isinstance(array, pa.Array | pa.ChunkedArray):
+    data = source.data
+    match source.kind:
+        case Kind.PANDAS:
+            return _read_pandas(data, options)
+        case Kind.POLARS:
+            return _read_polars(data, options)
+        case Kind.POLARS_LAZY:
+            return _read_polars(data.collect(), options)
+        case Kind.SPARSE:
+            return _read_sparse(data, options)
+        case Kind.NUMPY if data.ndim != 1 or data.dtype != object:
+            return _read_array(data, options)
+    _refuse_near_misses(data)
+    array = array_of(source)
+    if array is not None:
         return _read_list_array(array, options)
-    table = _stream(source)
-    if table is not None:
-        return read_arrow(table, options)
-    if isinstance(source, Iterable) and not isinstance(source, bytes):
+    if source.kind is Kind.STREAM:
+        return read_arrow(_stream(data), options)
+    if isinstance(data, Iterable) and not isinstance(data, bytes):
         options.refuse("an iterable of baskets")
-        iterator = iter(source)
+        iterator = iter(data)
         chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
         return _read_lists(chunks, "the iterable", options)
     raise DataError(
-        f"cannot read baskets from {type(source).__name__}; give a table, a frame, an iterable "
-        f"of baskets, or the path of one of: {READABLE}"
+        f"cannot read baskets from {source.shown}; give a table, a frame, an iterable of baskets, "
+        f"or the path of one of: {READABLE}"
     )
 
 
-def _read_polars(frame: Any, options: Options) -> Transactions:
+def _read_polars(frame: PolarsFrame, options: Options) -> Transactions:
     """Read a polars frame, without its columns of Python objects."""
-    if hasattr(frame, "collect"):
-        frame = frame.collect()
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
     for _, name in options.named():
@@ -161,7 +155,7 @@ def _read_polars(frame: Any, options: Options) -> Transactions:
                 f"column {name!r} of the frame holds Python objects; cast it to strings or "
                 f"integers first"
             )
-    return read_arrow(table_source(polars_to_arrow(frame.drop(objects))), options)
+    return read_arrow(polars_table(frame.drop(objects)), options)
 
 
 def _refuse_near_misses(source: object) -> None:
@@ -177,15 +171,16 @@ def _refuse_near_misses(source: object) -> None:
         raise DataError(f"cannot read baskets from {type(source).__name__}; {advice}")
 
 
-def _read_list_array(array: pa.Array | pa.ChunkedArray, options: Options) -> Transactions:
+def _read_list_array(array: pa.ChunkedArray, options: Options) -> Transactions:
     """Read an Arrow array whose elements are lists of items."""
     options.refuse("an array of baskets")
     if not is_list_type(array.type):
         raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
     size = memory.LIST_ROWS
-    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
     slices = (
-        chunk[start : start + size] for chunk in chunks for start in range(0, len(chunk), size)
+        chunk[start : start + size]
+        for chunk in array.chunks
+        for start in range(0, len(chunk), size)
     )
     return _read_lists(slices, "the array", options)
 
@@ -200,29 +195,28 @@ def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transact
 # and what is compared or cut a text.
 
 
-def describe_pandas(frame: Any) -> list[Column]:
+def describe_pandas(frame: PandasFrame) -> list[Column]:
     """Return what is known of a pandas frame's columns; of objects the first value is looked at."""
-    columns = []
-    for place, name in enumerate(frame.columns):
-        series = frame.iloc[:, place]
-        # of a sparse one that of its elements
-        dtype = str(getattr(series.dtype, "subtype", series.dtype))
-        kind = getattr(series.dtype, "pyarrow_dtype", pa.null())
-        if dtype == "object":
-            first = next((value for value in series if not is_missing(value)), None)
-            is_list = isinstance(first, _PYTHON_COLLECTIONS)
-            type_name = "lists" if is_list else dtype
-            columns.append(Column(name, type_name, is_list))
-            continue
-        type_name = dtype if pa.types.is_null(kind) else str(kind)
-        bare_name = type_name.lower().removeprefix("u")
-        is_number = bare_name.startswith(("int", "float", "double", *_BOOLEAN))
-        is_nested = bool(pa.types.is_nested(kind))
-        columns.append(Column(name, type_name, is_list_type(kind), is_nested, is_number))
-    return columns
+    return [_described(name, frame.iloc[:, place]) for place, name in enumerate(frame.columns)]
 
 
-def _read_pandas(frame: Any, options: Options) -> Transactions:
+def _described(name: str, series: PandasSeries) -> Column:
+    # of a sparse one that of its elements
+    type_name = str(getattr(series.dtype, "subtype", series.dtype))
+    if type_name == "object":
+        first = next((value for value in series if not is_missing(value)), None)
+        if isinstance(first, _PYTHON_COLLECTIONS):
+            return Column(name, "lists", is_list=True)
+        return Column(name, type_name, is_list=False)
+    kind = getattr(series.dtype, "pyarrow_dtype", pa.null())
+    if not pa.types.is_null(kind):
+        type_name = str(kind)
+    bare_name = type_name.lower().removeprefix("u")
+    is_number = bare_name.startswith(("int", "float", "double", *_BOOLEAN))
+    return Column(name, type_name, is_list_type(kind), pa.types.is_nested(kind), is_number)
+
+
+def _read_pandas(frame: PandasFrame, options: Options) -> Transactions:
     options.dialect.refuse_for("a frame")
     roles = record_batches.with_own_dates(choose(describe_pandas(frame), options, _FRAME))
     read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
@@ -247,25 +241,27 @@ def _read_pandas(frame: Any, options: Options) -> Transactions:
 
 
 def _batches(
-    frame: Any, roles: Roles, beside: Mapping[str, pa.Array]
+    frame: PandasFrame, roles: Roles, beside: Mapping[str, pa.Array]
 ) -> tuple[Iterator[pa.RecordBatch], Encoder]:
     """Return a frame as batches, and what encodes their items. beside: more columns."""
-    keys = {
-        name: _key(frame[name], name) for name in (*roles.basket, roles.user) if name is not None
-    }
     values, encoder = _values(frame, roles)
-    # Names of items need not be texts.
-    names = [
-        name if isinstance(name, str) else f"\0{place}" for place, name in enumerate(roles.values)
-    ]
-    columns = {**dict(zip(names, values, strict=True)), **keys, **beside}
+    columns = {}
+    for place, name in enumerate(roles.values):
+        if isinstance(name, str):
+            columns[name] = values[place]
+        else:  # names of items need not be texts
+            columns[f"\0{place}"] = values[place]
+    for key in (*roles.basket, roles.user):
+        if key is not None:
+            columns[key] = _key(frame[key], key)
+    columns |= beside
     whole = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
     size = roles.rows_at_a_time
     batches = (whole.slice(start, size) for start in range(0, max(1, len(frame)), size))
     return batches, encoder
 
 
-def _values(frame: Any, roles: Roles) -> tuple[list[pa.Array], Encoder]:
+def _values(frame: PandasFrame, roles: Roles) -> tuple[list[pa.Array], Encoder]:
     """Return the columns of items as Arrow arrays, (rows,) each, and what encodes their items."""
     labels = Labels(items_name(_FRAME, roles), fold_case=roles.fold_case)
     series = [frame[name] for name in roles.values]
@@ -284,7 +280,7 @@ def _values(frame: Any, roles: Roles) -> tuple[list[pa.Array], Encoder]:
     return [_coded(column, roles, labels) for column in series], Encoder(labels, is_coded=True)
 
 
-def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
+def _coded(series: PandasSeries, roles: Roles, labels: Labels) -> pa.Array:
     """Return the provisional codes of a column of objects, or of lists of them: (rows,) Arrow."""
     objects = _sparse_to_dense(series).tolist()
     if not roles.is_list:
@@ -294,16 +290,34 @@ def _coded(series: Any, roles: Roles, labels: Labels) -> pa.Array:
     return pa.LargeListArray.from_arrays(arrow_of(ends), arrow_of(codes))
 
 
-def _is_arrow(series: Any) -> bool:
+def _is_arrow(series: PandasSeries) -> bool:
     """Tell whether Arrow keeps every element of a pandas series as it is."""
-    values = series.cat.categories if str(series.dtype) == "category" else series
-    return str(values.dtype) != "object"
+    dtype = series.dtype
+    if str(dtype) == "category":
+        dtype = dtype.categories.dtype
+    return str(dtype) != "object"
 
 
-def as_arrow(series: Any) -> pa.Array | None:
-    """Return a pandas or polars Series as an Arrow array, (n,); None if elements would change."""
-    if is_instance(series, "polars", "Series"):
-        return None if str(series.dtype) == "Object" else series.to_arrow()
+def array_of(source: InMemory) -> pa.ChunkedArray | None:
+    """Return an Arrow array or a series as an Arrow array; None for anything else.
+
+    It is None also for a series with elements that Arrow would change.
+    """
+    array = None
+    match source.kind:
+        case Kind.ARROW_ARRAY:
+            array = source.data
+        case Kind.PANDAS_SERIES:
+            array = as_arrow(source.data)
+        case Kind.POLARS_SERIES if str(source.data.dtype) != "Object":
+            array = source.data.to_arrow()
+    if isinstance(array, pa.Array):
+        return pa.chunked_array([array])
+    return array
+
+
+def as_arrow(series: PandasSeries) -> pa.Array | None:
+    """Return a pandas series as an Arrow array, (n,); None if its elements would change."""
     if not _is_arrow(series):
         return None
     array = pa.array(_sparse_to_dense(series), from_pandas=True)
@@ -314,73 +328,75 @@ def as_arrow(series: Any) -> pa.Array | None:
     return record_batches.plain(array)
 
 
-def _sparse_to_dense(series: Any) -> Any:
-    return series.sparse.to_dense() if hasattr(series.dtype, "subtype") else series
+def _sparse_to_dense(series: PandasSeries) -> PandasSeries:
+    if hasattr(series.dtype, "subtype"):
+        return series.sparse.to_dense()
+    return series
 
 
-def _as_texts(series: Any) -> pa.Array:
+def as_texts(series: PandasSeries) -> pa.Array:
     """Return a column as Arrow has it; one of Python objects as texts."""
     array = as_arrow(series)
     if array is not None:
         return array
-    texts = [None if is_missing(value) else _as_text(value) for value in series.tolist()]
-    return pa.array(texts, pa.large_string())
+    return pa.array([*map(_text_or_none, series.tolist())], pa.large_string())
 
 
 # Of these types a column of Python objects means what each of its cells means.
 _PLAIN_CELLS = (pa.bool_(), pa.int64(), pa.float64(), pa.string())
 
 
-def _cells(series: Any) -> pa.Array:
+def _cells(series: PandasSeries) -> pa.Array:
     """Return a column of a 0/1 table as Arrow has it.
 
     Objects of one kind become booleans, numbers or texts; others become texts. Arrow converts a
     whole column of one kind at once, which is far faster than each object by itself.
     """
     if _is_arrow(series):
-        return _as_texts(series)
-    try:
+        return as_texts(series)
+    # There are objects of several kinds, or of one that Arrow has not.
+    with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
         array = pa.array(series.to_numpy(), from_pandas=True)
-    # for objects of several kinds, or of one that Arrow has not
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return _distinct_texts(series)
-    return array if array.type in _PLAIN_CELLS else _distinct_texts(series)
-
-
-def _distinct_texts(series: Any) -> pa.Array:
-    """Return cells as texts, each different one converted once.
-
-    Equal cells, such as True and 1, say the same in a 0/1 table.
-    """
+        if array.type in _PLAIN_CELLS:
+            return array
     values = series.tolist()
     try:
-        texts = {value: None if is_missing(value) else _as_text(value) for value in {*values}}
+        # Each different cell once. Equal ones, such as True and 1, say the same in a 0/1 table.
+        texts = {value: _text_or_none(value) for value in {*values}}
     except TypeError:  # there is no set of lists
-        return _as_texts(series)
+        return as_texts(series)
     return pa.array([texts[value] for value in values], pa.large_string())
 
 
-def _texts(frame: Any, name: str) -> pa.Array:
+def _texts(frame: PandasFrame, name: str) -> pa.Array:
     try:
-        return _as_texts(frame[name])
+        return as_texts(frame[name])
     except pa.ArrowException:
         raise DataError(
             f"column {name!r} of the frame cannot be compared; make it strings or numbers"
         ) from None
 
 
-def _as_text(value: object) -> str:
+def _text_or_none(value: object) -> str | None:
     """Return a Python object as the text that a column of texts would have in its place."""
+    if is_missing(value):
+        return None
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, date):
         return value.isoformat()
-    exact = _exact(value)
-    text = exact.decode("utf-8", "replace") if isinstance(exact, bytes) else str(exact)
-    return text.encode("utf-8", "replace").decode()
+    if isinstance(value, str | bytes):
+        value = value.strip()
+    if isinstance(value, np.number):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value).encode("utf-8", "replace").decode()
 
 
-def _key(series: Any, name: str) -> pa.Array:
+def _key(series: PandasSeries, name: str) -> pa.Array:
     """Return what tells identifiers apart, null for a missing one.
 
     Objects differ as in a dict, integers by their print. pandas' factorize looks at == alone where
@@ -391,30 +407,21 @@ def _key(series: Any, name: str) -> pa.Array:
         if ids is not None:
             return ids
         numbers: dict[object, int] = {}
-        codes = [
-            -1 if is_missing(value) else numbers.setdefault(integer_or_text(value), len(numbers))
-            for value in series
-        ]
+        codes = np.full(len(series), -1, dtype=np.int64)
+        for place, value in enumerate(series):
+            if not is_missing(value):
+                codes[place] = numbers.setdefault(integer_or_text(value), len(numbers))
     except (TypeError, pa.ArrowException):
         raise DataError(
             f"column {name!r} of the frame cannot be an identifier; make it strings or integers"
         ) from None
-    numbered = np.array(codes, dtype=np.int64)
-    return null_where(arrow_of(numbered < 0), arrow_of(numbered))
-
-
-def _exact(value: object) -> object:
-    """Return texts bare, numpy's numbers as Python's, and whole floats as integers."""
-    if isinstance(value, str | bytes):
-        return value.strip()
-    number = value.item() if isinstance(value, np.number) else value
-    return int(number) if isinstance(number, float) and number.is_integer() else number
+    return null_where(arrow_of(codes < 0), arrow_of(codes))
 
 
 # Matrices: rows are baskets, columns items.
 
 
-def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
+def _read_presence(frame: PandasFrame, *, quantities: bool) -> Transactions | None:
     """Read a pandas frame of nothing but items, all boolean, or all sparse; None for another."""
     is_sparse = all(hasattr(dtype, "subtype") and not dtype.fill_value for dtype in frame.dtypes)
     if is_sparse and not quantities:
@@ -425,13 +432,14 @@ def _read_presence(frame: Any, *, quantities: bool) -> Transactions | None:
     labels = Labels(_FRAME)
     codes = labels.encode(frame.columns.tolist())
 
-    def cells(rows: Any) -> Any:
-        return rows.to_numpy(dtype=bool, na_value=False)
+    def cells(rows: slice) -> NDArray[np.bool_]:
+        chosen: NDArray[np.bool_] = frame.iloc[rows].to_numpy(dtype=bool, na_value=False)
+        return chosen
 
-    return _read_cells(frame.iloc, len(frame), cells, codes, labels)
+    return _read_cells(len(frame), cells, codes, labels)
 
 
-def _read_sparse_columns(frame: Any) -> Transactions:
+def _read_sparse_columns(frame: PandasFrame) -> Transactions:
     """Read a pandas frame of sparse columns, which hold the rows that have their item."""
     labels = Labels(_FRAME)
     arrays = [frame.iloc[:, place].array for place in range(len(frame.dtypes))]
@@ -447,17 +455,17 @@ def _read_sparse_columns(frame: Any) -> Transactions:
 
 
 def _read_cells(
-    rows: Any, count: int, cells: Callable[[Any], Any], codes: Codes, labels: Labels
+    count: int, cells: Callable[[slice], NDArray[np.bool_]], codes: Codes, labels: Labels
 ) -> Transactions:
-    """Read the rows of a matrix, some at a time. cells: makes booleans of some rows."""
+    """Read the rows of a matrix, some at a time. cells: some rows as booleans."""
     size = max(1, memory.ONE_HOT_CELLS // max(1, len(codes)))
-    chunks = (cells(rows[start : start + size]) for start in range(0, count, size))
+    chunks = (cells(slice(start, start + size)) for start in range(0, count, size))
     return assemble((record_batches.rows_of_cells(chunk, codes) for chunk in chunks), labels)
 
 
-def _read_array(array: Any, options: Options) -> Transactions:
+def _read_array(matrix: NDArray[np.generic], options: Options) -> Transactions:
     options.refuse("an array")
-    array = np.asarray(array)  # a matrix is an array that stays two-dimensional
+    array = np.asarray(matrix)  # a numpy matrix is an array that stays two-dimensional
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(
             f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
@@ -466,13 +474,13 @@ def _read_array(array: Any, options: Options) -> Transactions:
     labels = Labels("the array")
     codes = labels.encode(arrow_of(np.arange(array.shape[1])))
 
-    def cells(rows: NDArray[Any]) -> NDArray[np.bool_]:
-        return as_presence(rows, "the array")
+    def cells(rows: slice) -> NDArray[np.bool_]:
+        return as_presence(array[rows], "the array")
 
-    return _read_cells(array, len(array), cells, codes, labels)
+    return _read_cells(len(array), cells, codes, labels)
 
 
-def _read_sparse(matrix: Any, options: Options) -> Transactions:
+def _read_sparse(matrix: SparseMatrix, options: Options) -> Transactions:
     options.refuse("a sparse matrix")
     if matrix.ndim != 2:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")
@@ -496,10 +504,10 @@ def _read_sparse(matrix: Any, options: Options) -> Transactions:
 # All that comes as Arrow: tables, readers, datasets, relations of DuckDB, Arrow streams.
 
 
-def polars_to_arrow(frame: Any) -> pa.Table:
-    """Return a polars frame as an Arrow table. Raises DataError if polars cannot make it."""
+def polars_table(frame: PolarsFrame) -> ArrowSource:
+    """Return a polars frame as a source. Raises DataError if polars cannot make Arrow of it."""
     try:
-        return frame.to_arrow()
+        return table_source(frame.to_arrow())
     except BaseException as error:  # a panic of Rust is no Exception
         if type(error).__name__ != "PanicException":
             raise
@@ -508,43 +516,47 @@ def polars_to_arrow(frame: Any) -> pa.Table:
         ) from None
 
 
-def arrow_object(source: Any) -> ArrowSource | None:
+def arrow_object(source: InMemory) -> ArrowSource | None:
     """Return an object that Arrow or DuckDB reads in batches as a source; None for another.
 
     Raises ArrowException.
     """
-    if isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        return table_source(source)
-    if is_instance(source, "pyarrow.dataset", "Dataset"):
-
-        def scanned(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-            # Little is read ahead: what is in flight stays small beside what was read.
-            scanner = source.scanner(
-                wanted.names,
-                batch_size=wanted.rows_at_a_time,
-                batch_readahead=1,
-                fragment_readahead=1,
-            )
-            return iter(scanner.to_batches())
-
-        return ArrowSource("the dataset", source.schema, scanned, kind="dataset")
-    if is_instance(source, "pyarrow.dataset", "Scanner"):
-        return table_source(source.to_reader())
-    if is_instance(source, "duckdb", "DuckDBPyRelation"):
-        return _relation(source)
+    match source.kind:
+        case Kind.TABLE | Kind.READER:
+            return table_source(source.data)
+        case Kind.SCANNER:
+            return table_source(source.data.to_reader())
+        case Kind.DATASET:
+            return _dataset(source.data)
+        case Kind.RELATION:
+            return _relation(source.data)
     return None
 
 
-def _relation(relation: Any) -> ArrowSource:
-    def reader(relation: Any, rows: int) -> pa.RecordBatchReader:
+def _dataset(dataset: pyarrow.dataset.Dataset) -> ArrowSource:
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        # Little is read ahead: what is in flight stays small beside what was read.
+        scanner = dataset.scanner(
+            scan.names,
+            batch_size=scan.rows_at_a_time,
+            batch_readahead=1,
+            fragment_readahead=1,
+        )
+        return iter(scanner.to_batches())
+
+    return ArrowSource("the dataset", dataset.schema, batches, kind="dataset")
+
+
+def _relation(relation: Relation) -> ArrowSource:
+    def reader(relation: Relation, rows: int) -> pa.RecordBatchReader:
         if hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_reader(rows)
         return relation.fetch_arrow_reader(rows)  # before DuckDB 1.4
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in wanted.names)
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in scan.names)
         with _duckdb_errors():
-            yield from reader(relation.project(columns), wanted.rows_at_a_time)
+            yield from reader(relation.project(columns), scan.rows_at_a_time)
 
     with _duckdb_errors():
         schema = reader(relation.limit(0), 1).schema
@@ -565,32 +577,29 @@ def _duckdb_errors() -> Iterator[None]:
         ) from None
 
 
-def list_table(source: Any, names: list[str]) -> ArrowSource | None:
+def list_table(source: InMemory, names: list[str]) -> ArrowSource | None:
     """Return an object as a table that has a list of items in these columns; None for no table."""
-    table = arrow_object(source)
-    if table is not None:
-        return table
-    if is_instance(source, "polars", "LazyFrame"):
-        source = source.collect()
-    is_pandas = is_instance(source, "pandas", "DataFrame")
-    if not is_pandas and not is_instance(source, "polars", "DataFrame"):
-        return _stream(source)
+    frame = source.data
+    match source.kind:
+        case Kind.STREAM:
+            return _stream(frame)
+        case Kind.POLARS_LAZY:
+            frame = frame.collect()
+        case Kind.PANDAS | Kind.POLARS:
+            pass
+        case _:
+            return arrow_object(source)
     try:
-        if names and {*names} <= {*source.columns}:
-            source = source[list(dict.fromkeys(names))]  # others need not be of Arrow's types
-        if hasattr(source, "to_arrow"):
-            return table_source(polars_to_arrow(source))
-        return table_source(pa.table(source))
+        if names and {*names} <= {*frame.columns}:
+            frame = frame[list(dict.fromkeys(names))]  # others need not be of Arrow's types
+        if source.kind is Kind.PANDAS:
+            return table_source(pa.table(frame))
+        return polars_table(frame)
     except (TypeError, ValueError, OverflowError):
         raise DataError(
             "the frame cannot be read as a catalogue; give a list of the items"
         ) from None
 
 
-def _stream(source: Any) -> ArrowSource | None:
-    """Return an object that hands over a stream of Arrow batches as a source; None for another."""
-    if is_series(source) or isinstance(source, pa.ChunkedArray):
-        return None
-    if not hasattr(source, "__arrow_c_stream__"):
-        return None
-    return table_source(pa.RecordBatchReader.from_stream(source))
+def _stream(stream: object) -> ArrowSource:
+    return table_source(pa.RecordBatchReader.from_stream(stream))

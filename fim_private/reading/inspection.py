@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fim_private.display import in_braces
 from fim_private.errors import (
@@ -40,17 +40,21 @@ from fim_private.reading.date_columns import (
     formats_to_say,
     notes_of,
 )
-from fim_private.reading.files import File, file_errors, shown_source
+from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
+from fim_private.reading.locations import InMemory, Kind, Source, source_of
 from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Options, reading_of
-from fim_private.reading.purchases import can_be_read_again, read_parts
-from fim_private.reading.record_batches import ArrowSource, plain, table_source
-from fim_private.reading.sources import named_source, path_or_name
+from fim_private.reading.purchases import read_parts
+from fim_private.reading.record_batches import ArrowSource, plain
+from fim_private.reading.sources import named_source
 from fim_private.reading.text import damage_of, form_of, text_table
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import column_text, columns_of, where_of
+
+if TYPE_CHECKING:
+    from fim_private.reading.frames import PandasFrame
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
@@ -130,9 +134,11 @@ class Inspection:
     @property
     def call(self) -> str:
         """The call that mines the source so."""
-        data = "data" if self.in_memory else repr(self.source)
+        source = repr(self.source)
+        if self.in_memory:
+            source = "data"
         options = [f"{name}={value!r}" for name, value in self.options.items()]
-        return f"fim.mine({', '.join([data, *options])})"
+        return f"fim.mine({', '.join([source, *options])})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -170,40 +176,48 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     all options: as read_transactions takes them, which says what is raised where nothing fits, and
     times as mine does.
     """
-    asked = filled("inspect", InspectOptions, options)
-    check_query(source, asked["query"])
-    limit = MemoryLimit.of(asked["max_memory"])
-    search = _Search(source, _named(asked), limit)
+    all_options = filled("inspect", InspectOptions, options)
+    location = source_of(source)
+    check_query(location, all_options["query"])
+    limit = MemoryLimit.of(all_options["max_memory"])
+    search = _Search(location, _named(all_options), limit)
     formats = search.time_formats()
     search = replace(search, named={**search.named, **formats})
-    found = search.read({})
-    if not _COLUMNS & {*search.named}:
-        found = search.with_customers(found)
-    found, notes = search.with_whole_orders(found)
-    table = search.table(found.guessed)
-    chosen = {**search.named, **found.guessed}
-    taken = {name: chosen[name] for name in asked if name in chosen}
-    guessed = tuple(name for name in taken if name in {**formats, **found.guessed})
+    reading = search.read({})
+    if _COLUMNS.isdisjoint(search.named):
+        reading = search.with_customers(reading)
+    reading, notes = search.with_whole_orders(reading)
+    guessed = {**formats, **reading.guessed}
+    chosen = {**search.named, **guessed}
+    ordered = {name: chosen[name] for name in all_options if name in chosen}
+    look = _Look(
+        location,
+        reading.data,
+        search.table(reading.guessed),
+        ordered,
+        tuple(name for name in ordered if name in guessed),
+    )
     with held_to(limit):
-        notes += _cancellations(found.data, table)
-        return _inspection(source, found.data, table, taken, guessed, notes)
+        return look.inspection([*notes, *_cancellations(look.data, look.table)])
 
 
 _COLUMNS = {"user", "basket", "item", "items"}
 _NAMING = {*_COLUMNS, "where", "time"}
 
 
-def _named(asked: Mapping[str, Any]) -> dict[str, Any]:
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a caller named, as the command line has them."""
-    named = {name: value for name, value in asked.items() if value is not None}
+    named = {name: value for name, value in options.items() if value is not None}
     named.pop("max_memory", None)
     for name in ("basket", "item"):
         if isinstance(named.get(name), list | tuple):
-            columns = [*named[name]]
-            named[name] = columns[0] if len(columns) == 1 else columns
-    if (condition := where_of(named.get("where"))) is not None:
-        named["where"] = str(condition)
-    if not named.get("fold_case"):
+            columns_named = [*named[name]]
+            named[name] = columns_named
+            if len(columns_named) == 1:
+                named[name] = columns_named[0]
+    if "where" in named:
+        named["where"] = str(where_of(named["where"]))
+    if not options["fold_case"]:
         named.pop("fold_case", None)
     return named
 
@@ -213,7 +227,7 @@ class _Reading:
     """Purchases, and the options with which they were read beside those that were named."""
 
     data: Transactions
-    guessed: Mapping[str, Any]
+    guessed: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -224,11 +238,11 @@ class _Search:
     refusal that names none stays one.
     """
 
-    source: Any
-    named: Mapping[str, Any]
+    source: Source
+    named: Mapping[str, object]
     limit: MemoryLimit
 
-    def read(self, guessed: Mapping[str, Any]) -> _Reading:
+    def read(self, guessed: Mapping[str, object]) -> _Reading:
         """Read the source with the options that its refusals name. Raises FimPrivateError."""
         refusals: list[FimPrivateError] = []
         while True:
@@ -247,40 +261,44 @@ class _Search:
                 raise self._explained(refusals, guessed)
             guessed = {**guessed, **more}
 
-    def _read(self, guessed: Mapping[str, Any]) -> Transactions:
+    def _read(self, guessed: Mapping[str, object]) -> Transactions:
         [data] = read_parts(self.source, self._options(guessed))
         return data
 
-    def _options(self, guessed: Mapping[str, Any]) -> Options:
-        asked = filled("inspect", InspectOptions, {**self.named, **guessed})
-        return replace(reading_of(asked), memory=self.limit)
+    def _options(self, guessed: Mapping[str, object]) -> Options:
+        options = filled("inspect", InspectOptions, {**self.named, **guessed})
+        return replace(reading_of(options), memory=self.limit)
 
-    def table(self, guessed: Mapping[str, Any]) -> _TableHead | None:
+    def table(self, guessed: Mapping[str, object]) -> _TableHead | None:
         """Return the source as a table, where it is one that can be read again."""
-        if not can_be_read_again(self.source):
+        if not self.source.can_be_read_again:
             return None
         return _table_head(self.source, {**self.named, **guessed}, self.limit)
 
     def time_formats(self) -> dict[str, str]:
         """Return the format of times as an option, if columns of times were named and one fits."""
-        wanted = columns_to_read(self.named)
-        return formats_to_say(wanted, _times_in(self.table({}))) if wanted else {}
+        times = columns_to_read(self.named)
+        if not times:
+            return {}
+        return formats_to_say(times, _times_in(self.table({})))
 
     def _options_of(
-        self, refusal: FimPrivateError, guessed: Mapping[str, Any]
+        self, refusal: FimPrivateError, guessed: Mapping[str, object]
     ) -> Mapping[str, Any]:
         """Return the options that a refusal names and nobody has given; none if it names none."""
-        options = refusal.options if isinstance(refusal, DataError) else None
+        options = None
+        if isinstance(refusal, DataError):
+            options = refusal.options
         if isinstance(refusal, ParameterError) and self._names_some_columns():
             options = {}
-        if options is None or not can_be_read_again(self.source):
+        if options is None or not self.source.can_be_read_again:
             return {}
         if not options and not guessed:
             head = self.table({})
-            names = [] if head is None else [str(column.name) for column in head.columns]
-            options = columns.likely_options(names)
-        given = {*self.named, *guessed}
-        return {name: value for name, value in options.items() if name not in given}
+            if head is not None:
+                options = columns.likely_options([str(column.name) for column in head.columns])
+        known = {*self.named, *guessed}
+        return {name: value for name, value in options.items() if name not in known}
 
     def _names_some_columns(self) -> bool:
         """Tell whether columns were named, but not those of one row per item."""
@@ -288,7 +306,7 @@ class _Search:
         return bool(_NAMING & named) and "items" not in named and not {"basket", "item"} <= named
 
     def _explained(
-        self, refusals: Sequence[FimPrivateError], guessed: Mapping[str, Any]
+        self, refusals: Sequence[FimPrivateError], guessed: Mapping[str, object]
     ) -> FimPrivateError:
         """Return the last refusal with what only the data's owner may see: a line, or columns.
 
@@ -303,12 +321,14 @@ class _Search:
         more = ""
         if refusal.is_of_a_line and head.file is not None:
             more = self._of_line(head.file, guessed)
-        elif refusal.options is not None and not refusal.options:
+        elif refusal.options == {}:
             more = head.first_line()
-        return DataError(f"{refusal.marked}{more}") if more else refusal
+        if not more:
+            return refusal
+        return DataError(f"{refusal.marked}{more}")
 
     def _is_beside(
-        self, refusal: DataError, first: FimPrivateError, guessed: Mapping[str, Any]
+        self, refusal: DataError, first: FimPrivateError, guessed: Mapping[str, object]
     ) -> bool:
         """Tell whether the last refusal only says that the guesses were wrong."""
         if "encoding" in guessed and "encoding" in (refusal.options or {}):
@@ -322,62 +342,65 @@ class _Search:
         # first.
         return {*guessed} == {"encoding"} and bool(_COLUMNS & {*self.named})
 
-    def _of_line(self, file: File, guessed: Mapping[str, Any]) -> str:
+    def _of_line(self, file: File, guessed: Mapping[str, object]) -> str:
         options = self._options(guessed)
         form = form_of(file, options)
         damage: str | None = None
         with held_to(self.limit), suppress(*_UNREADABLE):
-            damage = damage_of(file, options, form) if form.is_table else None
+            if form.is_table:
+                damage = damage_of(file, options, form)
         if damage is None:
             return ""
-        read = [f"{parameter(name)} {value!r}" for name, value in guessed.items()]
-        return f": {damage}" + (f". It was read with {' and '.join(read)}" if read else "")
+        if not guessed:
+            return f": {damage}"
+        options_said = [f"{parameter(name)} {value!r}" for name, value in guessed.items()]
+        return f": {damage}. It was read with {' and '.join(options_said)}"
 
-    def with_customers(self, found: _Reading) -> _Reading:
+    def with_customers(self, reading: _Reading) -> _Reading:
         """Return the same purchases by customer, if a column looks like customers and can be read.
 
         The command is there to be copied, so it should protect customers.
         """
-        read_as = found.data.read_as
-        like = None if read_as is None else read_as.user_like
-        if like is None or not can_be_read_again(self.source):
-            return found
+        read_as = reading.data.read_as
+        if read_as is None or read_as.user_like is None or not self.source.can_be_read_again:
+            return reading
         try:
-            return self.read({**found.guessed, "user": like})
+            return self.read({**reading.guessed, "user": read_as.user_like})
         except MemoryLimitError:
             raise
         except FimPrivateError:
-            return found
+            return reading
 
-    def with_whole_orders(self, found: _Reading) -> tuple[_Reading, list[str]]:
+    def with_whole_orders(self, reading: _Reading) -> tuple[_Reading, list[str]]:
         """Return the purchases by order, with a note, if only first rows of orders name a customer.
 
         To leave out the rows without a customer would then leave out most of each order.
         """
-        read_as, head = found.data.read_as, self.table(found.guessed)
-        if found.data.missing_user is None or read_as is None or head is None:
-            return found, []
+        read_as, head = reading.data.read_as, self.table(reading.guessed)
+        if reading.data.missing_user is None or read_as is None or head is None:
+            return reading, []
         user, basket = read_as.user, read_as.basket
         if user is None or basket is None or user == basket:
-            return found, []
+            return reading, []
         is_first_only = False
         with held_to(self.limit), suppress(*_UNREADABLE):
             is_first_only = _names_first_rows_only(head.arrays([user, basket]))
         if not is_first_only:
-            return found, []
+            return reading, []
         note = (
             f"Column {user!r} names the customer only in the first row of an order. To protect "
             f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
             f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
         )
         if "user" in self.named:
-            return found, [note + "the other rows of an order are rows without a customer."]
-        left = {"user", "missing_user"}
-        whole = {name: value for name, value in found.guessed.items() if name not in left}
-        return self.read(whole), [note + "each order is protected by itself."]
+            return reading, [note + "the other rows of an order are rows without a customer."]
+        guessed = dict(reading.guessed)
+        guessed.pop("user", None)
+        guessed.pop("missing_user", None)
+        return self.read(guessed), [note + "each order is protected by itself."]
 
 
-def _has_every_item(data: Transactions, guessed: Mapping[str, Any]) -> bool:
+def _has_every_item(data: Transactions, guessed: Mapping[str, object]) -> bool:
     """Tell whether a table that was guessed to be one-hot has no 0: these are no quantities."""
     is_one_hot = guessed.get("input_format") == InputForm.ONE_HOT
     return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
@@ -391,23 +414,22 @@ def _names_first_rows_only(batches: Iterator[Sequence[pa.Array]]) -> bool:
     named: set[object] = set()
     without = of_named = rows = 0
     for users, baskets in batches:
-        pairs = zip(_texts(users), _texts(baskets), strict=True)
-        for user, basket in pairs:
+        for user, basket in zip(_texts(users), _texts(baskets), strict=True):
             if is_missing(basket):
                 continue
-            if not is_missing(user):
+            if is_missing(user):
+                without += 1
+                of_named += basket in named
+            else:
                 named.add(basket)
-                continue
-            without += 1
-            of_named += basket in named
         rows += len(users)
         if rows > _ENOUGH_ROWS:
             break
     return 2 * of_named > without
 
 
-def _texts(array: pa.Array) -> list[str | None]:
-    texts: list[str | None] = as_texts(plain(array)).to_pylist()
+def _texts(array: pa.Array) -> Sequence[str | None]:
+    texts: Sequence[str | None] = as_texts(plain(array)).to_pylist()
     return texts
 
 
@@ -422,12 +444,9 @@ _DECIMAL_COMMA = r"^\s*-?[0-9.]*,[0-9]"
 def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str]:
     """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
     read_as = data.read_as
-    if (
-        table is None
-        or read_as is None
-        or read_as.form != InputForm.LONG
-        or read_as.where is not None
-    ):
+    if table is None or read_as is None:
+        return
+    if read_as.form != InputForm.LONG or read_as.where is not None:
         return
     quantity = next(filter(columns.suggests_quantity, read_as.others), None)
     patterns = {}
@@ -438,9 +457,9 @@ def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str
     counts = table.counts(patterns)
     if quantity is not None and counts[quantity][0]:
         rows, with_commas = counts[quantity]
-        name = column_text(quantity)
-        # A text with a decimal comma is no number to a condition.
-        where = f"{name} not like '-%'" if with_commas else f"{name} > 0"
+        where = f"{column_text(quantity)} > 0"
+        if with_commas:  # a text with a decimal comma is no number to a condition
+            where = f"{column_text(quantity)} not like '-%'"
         yield _note_of_cancellations(rows, f"a negative {quantity!r}", where)
     if read_as.basket is not None:
         rows, numbered = counts[read_as.basket]
@@ -450,7 +469,9 @@ def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str
 
 
 def _note_of_cancellations(rows: int, have: str, where: str) -> str:
-    number = "1 row has" if rows == 1 else f"{rows:,} rows have"
+    number = f"{rows:,} rows have"
+    if rows == 1:
+        number = "1 row has"
     return (
         f"{number} {have}, as returns and cancellations have. They count as purchases: "
         # Quoted so, it is a word for a shell and a text for Python.
@@ -460,41 +481,40 @@ def _note_of_cancellations(rows: int, have: str, where: str) -> str:
 
 @dataclass(frozen=True)
 class _TableHead:
-    """A table before its roles are known: its columns, and where their values are."""
+    """A table before its roles are known: its columns, and where their values are.
+
+    frame: of pandas, if it is one. file: of a text.
+    """
 
     columns: Sequence[Column]
-    source: ArrowSource | None = None
-    frame: Any = None
-    file: File | None = None  # of a text
+    source: ArrowSource
+    frame: PandasFrame | None = None
+    file: File | None = None
 
     def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return the first different values of columns, as texts."""
-        values: dict[str, list[Any]] = {}
+        values: dict[str, list[object]] = {}
         if self.frame is not None:
             head = self.frame.head(100)
             values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
-        elif self.source is not None and names:
-            for batch in islice(self.source.batches(Wanted([*names], 100)), 1):
-                values = {
-                    name: batch.column(batch.schema.names.index(name)).slice(0, 100).to_pylist()
-                    for name in names
-                }
-        filled = {
-            name: [value for value in column if isinstance(value, list) or not is_missing(value)]
-            for name, column in values.items()
-        }
-        return {
-            name: tuple(dict.fromkeys(map(_as_text, column)))[:_EXAMPLES]
-            for name, column in filled.items()
-        }
+        elif names:
+            arrays = next(self.arrays(names, 100), [])
+            values = {
+                name: array.slice(0, 100).to_pylist()
+                for name, array in zip(names, arrays, strict=False)
+            }
+        examples = {}
+        for name, column in values.items():
+            texts = [_as_text(value) for value in column if _is_value(value)]
+            examples[name] = tuple(dict.fromkeys(texts))[:_EXAMPLES]
+        return examples
 
-    def arrays(self, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
+    def arrays(
+        self, names: Sequence[str], rows_at_a_time: int = LIST_ROWS
+    ) -> Iterator[Sequence[pa.Array]]:
         """Yield the values of columns, batch by batch: for each column an Arrow array."""
-        if self.frame is not None:
-            yield [_arrow_texts(self.frame[name]) for name in names]
-        elif self.source is not None:
-            for batch in self.source.batches(Wanted([*names], LIST_ROWS)):
-                yield [batch.column(batch.schema.names.index(name)) for name in names]
+        for batch in self.source.batches(Wanted([*names], rows_at_a_time)):
+            yield [batch.column(batch.schema.names.index(name)) for name in names]
 
     def counts(self, patterns: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
         """Return how many values of each column fit each of its patterns, as texts."""
@@ -512,142 +532,183 @@ class _TableHead:
 
     def first_line(self) -> str:
         """Return what an error says of the first line of a text, or of a sheet."""
-        if self.source is None or not (self.source.is_text or self.source.kind == "Excel"):
-            return ""
-        names = [repr(str(column.name)) for column in self.columns[:_LISTED_COLUMNS]]
-        cut = f", cut at {self.source.delimiter!r}," if self.source.is_text else ""
-        return f". Its first line{cut} is {', '.join(names)}"
+        names = ", ".join(repr(str(column.name)) for column in self.columns[:_LISTED_COLUMNS])
+        if self.source.is_text:
+            return f". Its first line, cut at {self.source.delimiter!r}, is {names}"
+        if self.source.kind == "Excel":
+            return f". Its first line is {names}"
+        return ""
 
     def is_distinct(self, name: str) -> bool:
         """Return whether no two cells of a column are equal."""
-        if self.frame is not None:
-            return bool(self.frame[name].is_unique)
-        seen: set[Any] = set()
+        cells: set[object] = set()
         rows = 0
-        if self.source is None:
-            return False
-        for batch in self.source.batches(Wanted([name], LIST_ROWS)):
-            values = batch.column(batch.schema.names.index(name)).to_pylist()
-            seen.update(values)
-            rows += len(values)
-            if len(seen) < rows:
+        for [array] in self.arrays([name]):
+            cells.update(array.to_pylist())
+            rows += len(array)
+            if len(cells) < rows:
                 return False
         return rows > 0
 
     def last(self) -> tuple[tuple[str, ...], ...]:
         """Return the last rows of a text or a sheet, in a few columns: a total may stand there."""
         names = list(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
-        if self.source is None or not names or not self.source.holds_texts:
+        if not names or not self.source.holds_texts:
             return ()
         rows: list[tuple[str, ...]] = []
-        for batch in self.source.batches(Wanted(names, LIST_ROWS)):
-            values = batch.slice(max(0, len(batch) - _LAST)).to_pydict()
-            rows += zip(*(map(_as_text, values[name]) for name in names), strict=True)
+        for arrays in self.arrays(names):
+            ends = [array[max(0, len(array) - _LAST) :].to_pylist() for array in arrays]
+            rows += zip(*(map(_as_text, values) for values in ends), strict=True)
             rows = rows[-_LAST:]
         return tuple(rows)
 
 
+def _is_value(value: object) -> bool:
+    return isinstance(value, list) or not is_missing(value)
+
+
 def _as_text(value: object) -> str:
+    if value is None:
+        return ""
+    text = str(value)
     if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        value = in_braces(value)
-    text = "" if value is None else str(value)
-    return text if len(text) <= _WIDEST_EXAMPLE else text[: _WIDEST_EXAMPLE - 1] + "…"
+        text = in_braces(value)
+    if len(text) > _WIDEST_EXAMPLE:
+        return text[: _WIDEST_EXAMPLE - 1] + "…"
+    return text
 
 
-def _table_head(source: Any, named: Mapping[str, Any], limit: MemoryLimit) -> _TableHead | None:
+def _table_head(
+    source: Source, named: Mapping[str, object], limit: MemoryLimit
+) -> _TableHead | None:
     """Return a source as a table; a text as if its first line named columns; None for others."""
-    options = reading_of(filled("inspect", InspectOptions, named))
-    is_path = isinstance(source, str | os.PathLike)
-    errors = file_errors(path_or_name(source)) if is_path else nullcontext()
-    with held_to(limit), suppress(FimPrivateError), errors:
-        if is_path:
-            return _head_of(named_source(source, options, head=True), options)
-        if frames.is_instance(source, "pandas", "DataFrame"):
-            return _TableHead(frames.describe_pandas(source), frame=source)
-        if frames.is_instance(source, "polars", "DataFrame"):
-            return _head_of(table_source(frames.polars_to_arrow(source)), options)
-        if can_be_read_again(source):
-            return _head_of(frames.arrow_object(source), options)
+    options = replace(reading_of(filled("inspect", InspectOptions, named)), head=True)
+    with held_to(limit), suppress(FimPrivateError):
+        if isinstance(source, InMemory):
+            return _head_in_memory(source)
+        with file_errors(source.place):
+            return _stored_head(named_source(source, options), options)
     return None
 
 
-def _head_of(source: File | ArrowSource | None, options: Options) -> _TableHead | None:
+def _head_in_memory(source: InMemory) -> _TableHead | None:
+    if source.kind is Kind.PANDAS:
+        return _frame_head(source.data)
+    table = frames.arrow_object(source)
+    if source.kind is Kind.POLARS:
+        table = frames.polars_table(source.data)
+    if table is None:
+        return None
+    return _TableHead(table.columns(), table)
+
+
+def _frame_head(frame: PandasFrame) -> _TableHead:
+    names = [str(name) for name in frame.columns]
+
+    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        series = [frame.iloc[:, names.index(name)] for name in scan.names]
+        yield pa.RecordBatch.from_arrays([*map(frames.as_texts, series)], names=scan.names)
+
+    source = ArrowSource("the frame", pa.schema([]), batches, kind="frame")
+    return _TableHead(frames.describe_pandas(frame), source, frame)
+
+
+def _stored_head(stored: File | ArrowSource, options: Options) -> _TableHead | None:
     """Return a table, or a text that may be one, as a table; None for others."""
-    if source is None:
+    if isinstance(stored, ArrowSource):
+        return _TableHead(stored.columns(), stored)
+    if options.dialect.form is not None and not form_of(stored, options).is_table:
         return None
-    if isinstance(source, ArrowSource):
-        return _TableHead(source.columns(), source)
-    if options.dialect.form is not None and not form_of(source, options).is_table:
-        return None
-    table = text_table(source, options, InputForm.WIDE, head=True)
-    return _TableHead(table.columns(), table, file=source)
+    table = text_table(stored, options, InputForm.WIDE, head=True)
+    return _TableHead(table.columns(), table, file=stored)
 
 
-def _arrow_texts(series: Any) -> pa.Array:
-    """Return a column of a pandas frame as Arrow has it; one of Python objects as texts."""
-    column = frames.as_arrow(series)
-    if column is not None:
-        return column
-    return pa.array([None if is_missing(value) else str(value) for value in series], pa.string())
+@dataclass(frozen=True)
+class _Look:
+    """A source that was read, and how.
 
+    Attributes:
+        source: Where the purchases are.
+        data: The purchases.
+        table: The source as a table; None if it is none.
+        options: All options with which it was read.
+        guessed: Those of the options that nobody named.
+    """
 
-def _inspection(
-    source: Any,
-    data: Transactions,
-    table: _TableHead | None,
-    options: Mapping[str, Any],
-    guessed: tuple[str, ...],
-    notes: Sequence[str],
-) -> Inspection:
-    read_as = data.read_as or ReadAs(type(source).__name__, "lists")
-    lengths = np.diff(data.offsets)
-    filled = lengths[lengths > 0]
-    some = filled if len(filled) else np.zeros(1)
-    sizes = {
-        "min": int(some.min()),
-        "median": float(np.median(some)),
-        "mean": round(float(some.mean()), 2),
-    }
-    label = data.vocabulary.label
+    source: Source
+    data: Transactions
+    table: _TableHead | None
+    options: Mapping[str, Any]
+    guessed: tuple[str, ...]
 
-    def baskets(ends: Sequence[int]) -> Iterator[tuple[Item, ...]]:
-        return (
-            tuple(map(label, data.items[a:b][:EXAMPLE_ITEMS].tolist())) for a, b in pairwise(ends)
+    def inspection(self, notes: Sequence[str]) -> Inspection:
+        """Return what is shown of the source. notes: more of them."""
+        data = self.data
+        read_as = data.read_as or ReadAs(self.source.shown, "lists")
+        lengths = np.diff(data.offsets)
+        filled_lengths = lengths[lengths > 0]
+        users = None
+        if data.by_user:
+            users = data.units
+        rows = data.rows
+        if rows is None:
+            rows = data.baskets
+        first_baskets = filter(None, self._baskets(data.offsets[: 20 * _EXAMPLES]))
+        counts = np.bincount(data.items, minlength=len(data.vocabulary))
+        most_frequent = np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()
+        time = self.options.get("time")
+        return Inspection(
+            source=self.source.shown,
+            read_as=read_as,
+            columns=_columns(self.table, read_as, time),
+            rows=rows,
+            baskets=data.baskets,
+            users=users,
+            items=len(data.vocabulary),
+            empty_baskets=data.baskets - len(filled_lengths),
+            basket_lengths=_summary(filled_lengths),
+            example_baskets=tuple(islice(first_baskets, _EXAMPLES)),
+            example_items=tuple(map(data.vocabulary.label, most_frequent)),
+            last_rows=self._last_rows(read_as),
+            options=self.options,
+            guessed=self.guessed,
+            marked_notes=(
+                *_notes(data, read_as, self.guessed),
+                *_numbered_rows(self.table, data),
+                *notes_of(_times_in(self.table), time),
+                *notes,
+            ),
+            in_memory=isinstance(self.source, InMemory),
+            items_per_user=_items_per_user(data),
         )
 
-    last_rows: tuple[tuple[str, ...], ...] = ()
-    if read_as.form in _NO_TABLE:
-        last_rows = tuple(
-            tuple(map(str, basket)) for basket in baskets(data.offsets[-1 - _LAST :].tolist())
-        )
-    elif table is not None:
+    def _baskets(self, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
+        """Yield the first items of the baskets between offsets."""
+        label = self.data.vocabulary.label
+        for start, end in pairwise(ends.tolist()):
+            yield tuple(map(label, self.data.items[start:end][:EXAMPLE_ITEMS].tolist()))
+
+    def _last_rows(self, read_as: ReadAs) -> tuple[tuple[str, ...], ...]:
+        """Return the last rows, or the last baskets where there are no columns."""
+        if read_as.form in _NO_TABLE:
+            baskets = self._baskets(self.data.offsets[-1 - _LAST :])
+            return tuple(tuple(map(str, basket)) for basket in baskets)
         with suppress(*_UNREADABLE):
-            last_rows = table.last()
-    counts = np.bincount(data.items, minlength=len(data.vocabulary))
-    return Inspection(
-        shown_source(source),
-        read_as,
-        _columns(table, read_as, options.get("time")),
-        data.rows if data.rows is not None else data.baskets,
-        data.baskets,
-        data.units if data.by_user else None,
-        len(data.vocabulary),
-        data.baskets - len(filled),
-        {**sizes, "max": int(some.max())},
-        tuple(islice(filter(None, baskets(data.offsets[: 20 * _EXAMPLES].tolist())), _EXAMPLES)),
-        tuple(map(label, np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist())),
-        last_rows,
-        options,
-        guessed,
-        (
-            *_notes(data, read_as, guessed),
-            *_numbered_rows(table, data),
-            *notes_of(_times_in(table), options.get("time")),
-            *notes,
-        ),
-        not isinstance(source, str | os.PathLike),
-        _items_per_user(data),
-    )
+            if self.table is not None:
+                return self.table.last()
+        return ()
+
+
+def _summary(lengths: NDArray[np.int64]) -> dict[str, float]:
+    """Return the least, median, mean and largest of the lengths of baskets; all 0 for none."""
+    if not len(lengths):
+        lengths = np.zeros(1, dtype=np.int64)
+    return {
+        "min": int(lengths.min()),
+        "median": float(np.median(lengths)),
+        "mean": round(float(lengths.mean()), 2),
+        "max": int(lengths.max()),
+    }
 
 
 def _items_per_user(data: Transactions) -> float | None:
@@ -692,36 +753,36 @@ def _roles(table: _TableHead, read_as: ReadAs, time: str | None) -> dict[str, st
     roles |= dict.fromkeys(read_as.baskets, "basket")
     if read_as.user is not None:
         roles[read_as.user] = "user"
-    is_single = read_as.form in ("long", "wide")
-    return roles | dict.fromkeys(read_as.items, "item" if is_single else "items")
+    role = "items"
+    if read_as.form in ("long", "wide"):
+        role = "item"
+    return roles | dict.fromkeys(read_as.items, role)
 
 
 def _numbered_rows(table: _TableHead | None, data: Transactions) -> Iterator[str]:
     """Yield a note on each column of a 0/1 table that is never 0, and whose cells all differ."""
-    if (
-        table is None
-        or data.read_as is None
-        or data.read_as.form != InputForm.ONE_HOT
-        or data.baskets < _FEW_ROWS
-    ):
+    if table is None or data.read_as is None or data.read_as.form != InputForm.ONE_HOT:
+        return
+    if data.baskets < _FEW_ROWS:
         return
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
     everywhere = {
         str(data.vocabulary.label(int(code))) for code in np.flatnonzero(counts == data.baskets)
     }
-    names = [column.name for column in table.columns if str(column.name).strip() in everywhere]
-    for name in names:
-        if table.is_distinct(name):
+    for column in table.columns:
+        name = str(column.name)
+        if name.strip() in everywhere and table.is_distinct(name):
             yield (
-                f"Column {name!r} is never 0 and always different: it looks like row numbers, "
-                f"which every basket would "
-                f"have as an item. Leave the column out, or name it with {parameter('basket')}."
+                f"Column {column.name!r} is never 0 and always different: it looks like row "
+                f"numbers, which every basket would have as an item. Leave the column out, or name "
+                f"it with {parameter('basket')}."
             )
 
 
 def _times_in(table: _TableHead | None) -> list[DateColumn]:
     with suppress(*_UNREADABLE):
-        return [] if table is None else date_columns(table)
+        if table is not None:
+            return date_columns(table)
     return []
 
 
@@ -779,7 +840,9 @@ def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:
     if not twins:
         return
     first, second = sorted(twins[0])[:2]
-    number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
+    number = f"{len(twins):,} items are"
+    if len(twins) == 1:
+        number = "1 item is"
     yield (
         f"{number} written in several ways that differ by capital letters alone, such as "
         f"{first!r} and {second!r}: {parameter('fold_case')} takes them as one."
@@ -797,10 +860,10 @@ def _larger_baskets(read_as: ReadAs) -> str:
             return f"Where a row is {name}"
         between = f"say what is between them with {parameter('delimiter')}"
         return f"Where lines hold several items, {between}; where a line is {name}"
-    others = [name for name in read_as.others if name not in read_as.baskets]
-    named = [] if read_as.user is None else [read_as.user]
-    _, baskets, users, days = suggested(others)
-    users = [*suggested(named)[2], *users] or named
+    unnamed = [name for name in read_as.others if name not in read_as.baskets]
+    _, baskets, users, days = suggested(unnamed)
+    if read_as.user is not None and (columns.suggests_user(read_as.user) or not users):
+        users = [read_as.user]
     if baskets:
         return (
             f"Name a column that is the same in all rows of a purchase: "
@@ -810,8 +873,10 @@ def _larger_baskets(read_as: ReadAs) -> str:
         return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."
-    left = f"; those left are {', '.join(map(repr, others[:_EXAMPLES]))}" if others else ""
+    remaining = ""
+    if unnamed:
+        remaining = f"; those left are {', '.join(map(repr, unnamed[:_EXAMPLES]))}"
     return (
         f"Name with {parameter('basket')} a column that is the same in all rows of a "
-        f"purchase{left}."
+        f"purchase{remaining}."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -84,21 +84,22 @@ class Dialect:
         if self.encoding is not None:
             object.__setattr__(self, "encoding", _codec(self.encoding))
         _check_member("input_format", self.input_format, InputForm)
-        rows = self.skip_rows
-        if rows is not None and (
-            not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows <= _MOST_ROWS
-        ):
-            raise _wrong("skip_rows", f"a whole number from 0 to {_MOST_ROWS}", rows)
+        if not _is_between(0, self.skipped, _MOST_ROWS):
+            raise _wrong("skip_rows", f"a whole number from 0 to {_MOST_ROWS}", self.skip_rows)
 
     @property
     def skipped(self) -> int:
         """How many lines, or rows, stand above the table."""
-        return self.skip_rows or 0
+        if self.skip_rows is None:
+            return 0
+        return self.skip_rows
 
     @property
     def form(self) -> InputForm | None:
         """The form that was asked for."""
-        return None if self.input_format is None else InputForm(self.input_format)
+        if self.input_format is None:
+            return None
+        return InputForm(self.input_format)
 
     def given(self) -> list[str]:
         """Return which parameters were given, in the order of `DIALECT`."""
@@ -118,6 +119,11 @@ def not_utf8(text_name: str) -> DataError:
     error = unclear(f"{message}, such as {USUAL_ENCODING}", {"encoding": USUAL_ENCODING})
     error.is_of_a_line = True
     return error
+
+
+def _is_between(least: int, value: object, most: int) -> bool:
+    """Tell whether a value is a whole number from one number to another."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _wrong(name: str, expected: str, value: object) -> ParameterError:
@@ -164,7 +170,7 @@ class Segments:
     most: int = 1  # in how many of them a unit counts at most, 1 to their number
 
 
-def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None:
+def segments_of(by: object, segments: object, max_segments: object) -> Segments | None:
     """Return the segments that a caller names, and the column that says a row's; None for none.
 
     Args:
@@ -190,20 +196,23 @@ def segments_of(by: object, segments: Any, max_segments: Any) -> Segments | None
             f"such as A,B,C (a list taken from the data would not be private)"
         )
     names = _segment_names(segments)
-    most = 1 if max_segments is None else max_segments
-    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= len(names):
+    if max_segments is None:
+        return Segments(by, names)
+    if not isinstance(max_segments, int) or not _is_between(1, max_segments, len(names)):
         limits = f"a whole number from 1 to that of the segments, {len(names)}"
-        raise _wrong("max_segments", limits, most)
-    return Segments(by, names, most)
+        raise _wrong("max_segments", limits, max_segments)
+    return Segments(by, names, max_segments)
 
 
-def _segment_names(segments: Any) -> tuple[str, ...]:
+def _segment_names(segments: object) -> tuple[str, ...]:
     """Return the names of segments that a caller lists, all different, as texts."""
     # A set has no order, which decides where a unit counts that has as many baskets in several.
-    if isinstance(segments, Mapping | Set | bytes) or not hasattr(segments, "__iter__"):
+    if isinstance(segments, Mapping | Set | bytes) or not isinstance(segments, Iterable):
         raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
     try:
-        listed = _split_names(segments) if isinstance(segments, str) else [*segments]
+        listed = [*segments]
+        if isinstance(segments, str):
+            listed = _split_names(segments)
         for name in listed:
             if not _may_name_segment(name):
                 raise _wrong("segments", "names, texts or whole numbers", name)
@@ -271,13 +280,15 @@ class Times:
         """
         if not self.each:
             return None
-        most = len(self.periods) if self.by_user else 1
+        names = tuple(period.name for period in self.periods)
         if self.per is not None:
-            touched = Counter(
+            periods_of_stretch = Counter(
                 number for period in self.periods for number in period.stretches(self.per)
             )
-            most = max(touched.values())
-        return Segments(self.column, tuple(period.name for period in self.periods), most)
+            return Segments(self.column, names, max(periods_of_stretch.values()))
+        if self.by_user:
+            return Segments(self.column, names, len(names))
+        return Segments(self.column, names)
 
     def places(self, days: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the place of the period that has each day since 1970-01-01, -1 for none: (n,)."""
@@ -350,9 +361,9 @@ class Options:
     """
 
     user: str | None = None
-    # one column, or several that name it together; a tuple from then on; so is item
-    basket: Any = None
-    item: Any = None
+    # one column, or several that name it together; so is item
+    basket: tuple[str, ...] | None = None
+    item: tuple[str, ...] | None = None
     items: str | None = None
     missing_user: str | None = None  # the rule for rows without a user; None to refuse them
     dialect: Dialect = field(default_factory=Dialect)
@@ -365,13 +376,13 @@ class Options:
     memory: MemoryLimit = field(default_factory=partial(MemoryLimit.of, None))
     split: str | None = None  # at which character cells of the item column are lists of items
     fold_case: bool = False  # whether items that differ by capital letters alone are one
+    # whether a source is only looked at, as a table: a text then has any suffix, and its first line
+    # names columns
+    head: bool = False
     # whether only the names of items are wanted, of all rows, whoever's, without condition
     every_item: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "item", _several_columns("item", self.item))
-        object.__setattr__(self, "basket", _several_columns("basket", self.basket))
-        object.__setattr__(self, "split", _one_character("split", self.split))
         if not isinstance(self.fold_case, bool):
             raise _wrong("fold_case", "True or False", self.fold_case)
         for name, column in (("user", self.user), ("items", self.items)):
@@ -410,9 +421,10 @@ class Options:
 
     def _check_key(self, key: str, columns: tuple[str, ...]) -> None:
         """Raise ParameterError if the columns of a key, a basket or a user, have another role."""
-        item_columns = {*(self.item or ()), self.items}
-        if not item_columns.isdisjoint(columns):
-            raise _same_column(key, "item" if self.item else "items")
+        if not {*(self.item or ())}.isdisjoint(columns):
+            raise _same_column(key, "item")
+        if self.items in columns:
+            raise _same_column(key, "items")
         # How many units each segment has would tell of one of them.
         if self.by is not None and columns == (self.by.column,):
             raise ParameterError(
@@ -423,7 +435,7 @@ class Options:
     @property
     def as_text(self) -> bool:
         """Whether the source is text by what is given, if it is no Parquet or Arrow."""
-        return self.item is not None or len(self.dialect.given()) > 0
+        return self.head or self.item is not None or len(self.dialect.given()) > 0
 
     @property
     def parts(self) -> Segments | None:
@@ -501,15 +513,16 @@ def reading_of(options: Mapping[str, Any], by: Segments | None = None) -> Option
                 f"{parameter('time_format')} needs {parameter('time')} too, or a date in "
                 f"{parameter('where')}, such as \"date >= '2026-01-31'\""
             )
-        where = None if where is None else with_times_in(where, time_format)
+        if where is not None:
+            where = with_times_in(where, time_format)
     return Options(
         user=options["user"],
-        basket=options["basket"],
-        item=options["item"],
+        item=_several_columns("item", options["item"]),
+        basket=_several_columns("basket", options["basket"]),
         items=options["items"],
         missing_user=options["missing_user"],
         query=options["query"],
-        split=options["split"],
+        split=_one_character("split", options["split"]),
         fold_case=options["fold_case"],
         dialect=Dialect(*(options[name] for name in DIALECT)),
         where=where,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import logging
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,19 +25,13 @@ from fim_private.options.purchases import ReadingOptions
 from fim_private.reading import frames
 from fim_private.reading.columns import Roles, listing
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import (
-    DELIMITER_OF_SUFFIX,
-    File,
-    empty,
-    expanded,
-    file_errors,
-    scheme_of,
-)
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, file_errors
 from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
+from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import held_to, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Options, reading_of
 from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
-from fim_private.reading.sources import file_table, named_files, named_source, path_or_name
+from fim_private.reading.sources import file_table, named_files, named_source
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
 from fim_private.reading.values import arrow_strings, present
@@ -80,25 +73,32 @@ def read_transactions(source: object, **options: Unpack[ReadingOptions]) -> Tran
     ParameterError: options contradict each other, or the source has no columns for them.
     """
     reading = reading_of(filled("read_transactions", ReadingOptions, options))
-    (purchases,) = read_parts(source, replace(reading, from_query=is_query(source, reading)))
-    return purchases
+    location = source_of(source)
+    reading = replace(reading, from_query=is_query(location, reading))
+    [transactions] = read_parts(location, reading)
+    return transactions
 
 
-def is_query(source: object, options: Options) -> bool:
-    """Tell whether a query may have chosen a source's rows (docs/reading.md, "What is a query")."""
-    if isinstance(source, Transactions):
-        return source.query
-    if isinstance(source, str | os.PathLike):
-        return options.query is not None
-    return frames.may_be_query(source)
+def is_query(source: Source, options: Options) -> bool:
+    """Tell whether a query, or what may be one, chose the rows of a source (docs/reading.md, "What
+    is a query").
+    """
+    match source:
+        case InMemory(Transactions() as transactions):
+            return transactions.query
+        case InMemory():
+            return frames.may_be_query(source)
+    return options.query is not None
 
 
-def read_parts(source: object, options: Options) -> list[Transactions]:
-    """Read purchases as `read_transactions` does: those of each segment, or all."""
+def read_parts(source: Source, options: Options) -> list[Transactions]:
+    """Read purchases as `read_transactions` does: those of each segment in turn, or, without
+    segments, all.
+    """
     check_query(source, options.query)
-    if isinstance(source, Transactions):
+    if isinstance(source, InMemory) and isinstance(source.data, Transactions):
         _refuse_reading_again(options)
-        return [source]
+        return [source.data]
     with held_to(options.memory):
         purchases = _read(source, options)
     if purchases.read_as is not None:
@@ -138,18 +138,8 @@ def _refuse_reading_again(options: Options) -> None:
         raise ParameterError(f"leave out {listed}: these purchases have been read already")
 
 
-def can_be_read_again(source: object) -> bool:
-    """Tell whether a source can be read several times."""
-    if isinstance(source, str | os.PathLike):
-        if scheme_of(source) is not None:
-            return True
-        return str(source) != "-" and not expanded(source).is_fifo()
-    is_scan = frames.is_instance(source, "pyarrow.dataset", "Scanner")
-    return not is_scan and not isinstance(source, Iterator | pa.RecordBatchReader)
-
-
 def reads_users(
-    source: object, user: str | None, input_format: str | None, basket: object = None
+    source: Source, user: str | None, input_format: str | None, basket: object = None
 ) -> bool:
     """Tell whether units will be users: a column of users is named, or each line is a user.
 
@@ -157,34 +147,33 @@ def reads_users(
     """
     if user is not None or input_format == InputForm.SPMF:
         return True
-    if input_format is not None or basket is not None or not isinstance(source, str | os.PathLike):
+    if input_format is not None or basket is not None or isinstance(source, InMemory):
         return False
-    return re.search(r"\.spmf(\.gz|\.bz2)?$", os.fsdecode(source), re.IGNORECASE) is not None
+    return re.search(r"\.spmf(\.gz|\.bz2)?$", source.shown, re.IGNORECASE) is not None
 
 
-def _read(source: object, options: Options) -> Transactions:
-    if isinstance(source, str | os.PathLike):
-        with file_errors(path_or_name(source)):
-            file = named_source(source, options)
-            if isinstance(file, ArrowSource):
-                return read_arrow(file, options)
-            return read_text(file, options)
+def _read(source: Source, options: Options) -> Transactions:
+    if not isinstance(source, InMemory):
+        with file_errors(source.place):
+            stored = named_source(source, options)
+            if isinstance(stored, File):
+                return read_text(stored, options)
+            return read_arrow(stored, options)
     try:
         return frames.read_object(source, options)
     except pa.ArrowException:  # its own text may quote a value
-        kind = type(source).__name__
         raise DataError(
-            f"the {kind} cannot be read as baskets; convert it to strings first"
+            f"the {source.shown} cannot be read as baskets; convert it to strings first"
         ) from None
 
 
-def read_every_item(source: object, options: Options) -> Vocabulary:
+def read_every_item(source: Source, options: Options) -> Vocabulary:
     """Return all items of a source, of all its rows. That alone makes them no public list."""
     check_query(source, options.query)
     name, problem = parameter("items_are_public"), None
-    if isinstance(source, Transactions):
+    if isinstance(source, InMemory) and isinstance(source.data, Transactions):
         problem = "were read already"
-    elif not can_be_read_again(source):
+    elif not source.can_be_read_again:
         problem = "can be read only once"
     if problem is not None:
         raise ParameterError(
@@ -233,11 +222,11 @@ def read_catalogue(source: object, *, fold_case: bool = False) -> Vocabulary:
     fold_case: as in `read_transactions`, as are the labels' types; 39 and "39" in catalogue and
     data are one item. Raises DataError if it cannot be read, or lists nothing.
     """
-    return read_item_list(source, ListColumns(advice=_ALONE), fold_case=fold_case).items
+    return read_item_list(source_of(source), ListColumns(advice=_ALONE), fold_case=fold_case).items
 
 
 def read_item_list(
-    source: object, columns: ListColumns, *, query: str | None = None, fold_case: bool = False
+    source: Source, columns: ListColumns, *, query: str | None = None, fold_case: bool = False
 ) -> ItemList:
     """Read the public list of items as read_catalogue does, with their labels if it has some.
 
@@ -246,12 +235,12 @@ def read_item_list(
     is_table = columns.item is not None or query is not None
     if is_table:
         check_query(source, query, "catalogue_query")
-    if isinstance(source, str | os.PathLike):
-        with file_errors(path_or_name(source)):
+    if not isinstance(source, InMemory):
+        with file_errors(source.place):
             if is_table:
                 # By its name a column tells at which delimiter a first line is cut.
-                options = Options(items=columns.item, query=query)
-                table = named_source(source, options, head=True)
+                options = Options(items=columns.item, query=query, head=True)
+                table = named_source(source, options)
                 if not isinstance(table, ArrowSource):
                     table = text_table(table, options, InputForm.LONG, head=True)
                 return _list_of_table(table, columns, fold_case=fold_case)
@@ -274,15 +263,15 @@ def read_item_list(
             )
         return ItemList(_list_of_values(source, fold_case=fold_case))
     except pa.ArrowException:
-        kind = type(source).__name__
         raise DataError(
-            f"the {kind} cannot be read as a catalogue; make it a list of strings"
+            f"the {source.shown} cannot be read as a catalogue; make it a list of strings"
         ) from None
 
 
 def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocabulary:
     if file.form != "text":
-        return _list_of_table(file_table(file, head=True), columns, fold_case=fold_case).items
+        table = file_table(file, Options(head=True))
+        return _list_of_table(table, columns, fold_case=fold_case).items
     labels = Labels(file.name, fold_case=fold_case)
     rows = _rows(file)
     first = next(rows, [])
@@ -352,33 +341,22 @@ def _check_column(source: ArrowSource, option: str, name: str) -> None:
     raise DataError(problem)
 
 
-def _list_of_values(values: object, *, fold_case: bool) -> Vocabulary:
+def _list_of_values(source: InMemory, *, fold_case: bool) -> Vocabulary:
     """Read an Arrow array of labels, a series, or any iterable of int and str."""
     labels = Labels("the catalogue", fold_case=fold_case)
-    array = frames.as_arrow(values) if frames.is_series(values) else None
+    array = frames.array_of(source)
     if array is not None:
-        values = array
-    if isinstance(values, pa.ChunkedArray):
-        chunks = values.chunks
-    elif isinstance(values, pa.Array):
-        chunks = [values]
+        chunks = array.chunks
     else:
-        chunks = [_listed(values)]
+        try:
+            if isinstance(source.data, bytes):
+                raise TypeError
+            chunks = [list(source.data)]
+        except TypeError:  # also of an array of no dimensions, which claims to be iterable
+            raise DataError(
+                f"a list of items must be a path or a collection of items, not {source.shown}"
+            ) from None
     return _finished(labels, [labels.encode(chunk) for chunk in chunks], "the catalogue")[0]
-
-
-def _listed(values: object) -> list[object]:
-    """Return the values of a collection. Raises DataError for anything else."""
-    kind = type(values).__name__
-    if isinstance(values, bytes):
-        values = None
-    try:
-        iterator = iter(values)  # type: ignore[call-overload]
-    except TypeError:  # also of an array of no dimensions, which claims to be iterable
-        raise DataError(
-            f"a list of items must be a path or a collection of items, not {kind}"
-        ) from None
-    return list(iterator)
 
 
 def _finished(labels: Labels, codes: list[Codes], name: str) -> tuple[Vocabulary, Codes]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,9 @@ from fim_private.reading.values import (
     present,
     shown_type,
 )
+
+if TYPE_CHECKING:
+    import pyarrow.parquet
 
 # A condition on one row's own columns is a little of SQL (docs/reading.md, "Which rows"), here as a
 # tree. It is any = all { or all }, all = one { and one }, one = not one | ( any ) | the test of a
@@ -52,8 +55,9 @@ def column_text(name: str) -> str:
     """Return the name of a column as a condition has it: in double quotes, unless it is a plain
     word.
     """
-    is_plain = _NAME.fullmatch(name) and name.lower() not in _WORDS
-    return name if is_plain else '"' + name.replace('"', '""') + '"'
+    if _NAME.fullmatch(name) and name.lower() not in _WORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,13 @@ class ColumnTest:
     @property
     def literals(self) -> tuple[Literal, ...]:
         """The literals that values are compared with; none where they match a pattern."""
-        return () if self.sign == "like" else self.values
+        if self.sign == "like":
+            return ()
+        return self.values
 
     def __str__(self) -> str:
-        column = column_text(self.column)
-        negated, literals = "not " * self.negated, [*map(_literal, self.values)]
+        column, literals = column_text(self.column), [*map(_literal, self.values)]
+        negated = "not " * self.negated
         match self.sign:
             case "null":
                 return f"{column} is {negated}null"
@@ -87,9 +93,11 @@ class ColumnTest:
                 return f"{column} {negated}in ({', '.join(literals)})"
             case "between":
                 return f"{column} {negated}between {' and '.join(literals)}"
+            case "like" if self.escape:
+                escape = _literal(self.escape)
+                return f"{column} {negated}like {literals[0]} escape {escape}"
             case "like":
-                escape = f" escape {_literal(self.escape)}" if self.escape else ""
-                return f"{column} {negated}like {literals[0]}{escape}"
+                return f"{column} {negated}like {literals[0]}"
         return f"{column} {self.sign} {literals[0]}"
 
 
@@ -98,14 +106,19 @@ class Joined:
     """Two or more conditions joined by "and" or "or", or one behind "not"."""
 
     word: str
-    parts: tuple[Condition, ...]
+    conditions: tuple[Condition, ...]
 
     def __str__(self) -> str:
-        texts = [
-            f"({part})" if isinstance(part, Joined) and part.word != "not" else str(part)
-            for part in self.parts
-        ]
-        return f"not {texts[0]}" if self.word == "not" else f" {self.word} ".join(texts)
+        texts = list(map(_in_parentheses, self.conditions))
+        if self.word == "not":
+            return f"not {texts[0]}"
+        return f" {self.word} ".join(texts)
+
+
+def _in_parentheses(condition: Condition) -> str:
+    if isinstance(condition, Joined) and condition.word != "not":
+        return f"({condition})"
+    return str(condition)
 
 
 Condition = ColumnTest | Joined
@@ -120,38 +133,40 @@ def tests_of(condition: Condition | None) -> list[ColumnTest]:
     """Return the tests that a condition is made of; none where there is no condition."""
     if isinstance(condition, ColumnTest):
         return [condition]
-    parts = () if condition is None else condition.parts
-    return [test for part in parts for test in tests_of(part)]
+    if condition is None:
+        return []
+    return [test for inner in condition.conditions for test in tests_of(inner)]
 
 
 def compares_times(condition: Condition | None) -> bool:
     """Tell whether a condition compares any column with a date or a time."""
-    literals = [literal for test in tests_of(condition) for literal in test.literals]
-    return any(
-        isinstance(literal, str) and iso_moment(literal.strip()) is not None for literal in literals
-    )
+    return any(_is_time(literal) for test in tests_of(condition) for literal in test.literals)
+
+
+def _is_time(literal: Literal) -> bool:
+    return isinstance(literal, str) and iso_moment(literal.strip()) is not None
 
 
 def with_times_in(condition: Condition, time_format: TimeFormat | None) -> Condition:
     """Return a condition that reads times in texts by a format."""
     if isinstance(condition, ColumnTest):
         return replace(condition, time_format=time_format)
-    return replace(
-        condition, parts=tuple(with_times_in(part, time_format) for part in condition.parts)
-    )
+    inner = [with_times_in(inner, time_format) for inner in condition.conditions]
+    return replace(condition, conditions=tuple(inner))
 
 
-def where_of(given: object) -> Condition | None:
-    """Return what a caller gave as a condition: text, or a condition already; None for None. Raises
-    ParameterError.
+def where_of(where: object) -> Condition | None:
+    """Return the condition that a text states; a condition, or None, as it is.
+
+    Raises ParameterError.
     """
-    if given is None or isinstance(given, Condition):
-        return given
-    if not isinstance(given, str):
-        raise ParameterError(f"{parameter('where')} must be text, {_EXAMPLE}, not {shown(given)}")
-    if len(given) > _LONGEST:
+    if where is None or isinstance(where, Condition):
+        return where
+    if not isinstance(where, str):
+        raise ParameterError(f"{parameter('where')} must be text, {_EXAMPLE}, not {shown(where)}")
+    if len(where) > _LONGEST:
         raise ParameterError(f"{parameter('where')} must have at most {_LONGEST:,} characters")
-    return _Parser(given).condition
+    return _Parser(where).condition
 
 
 class _Parser:
@@ -186,21 +201,26 @@ class _Parser:
         if not self._take(token):
             raise self._error(token)
 
-    def _error(self, wanted: str) -> ParameterError:
-        rest = self._text[self._start :].lstrip()
-        where = f"at {shown(rest)}" if rest else "at its end"
+    def _error(self, expected: str) -> ParameterError:
+        remainder = self._text[self._start :].lstrip()
+        place = "its end"
+        if remainder:
+            place = shown(remainder)
         return ParameterError(
-            f"{parameter('where')} is not understood {where}: {wanted} should be there, {_EXAMPLE}"
+            f"{parameter('where')} is not understood at {place}: {expected} should be there, "
+            f"{_EXAMPLE}"
         )
 
     def _any(self) -> Condition:
         return self._several("or", partial(self._several, "and", self._one))
 
-    def _several(self, word: str, part: Callable[[], Condition]) -> Condition:
-        parts = [part()]
+    def _several(self, word: str, parse: Callable[[], Condition]) -> Condition:
+        conditions = [parse()]
         while self._take(word):
-            parts.append(part())
-        return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
+            conditions.append(parse())
+        if len(conditions) == 1:
+            return conditions[0]
+        return Joined(word, tuple(conditions))
 
     def _one(self) -> Condition:
         self._depth += 1
@@ -209,19 +229,22 @@ class _Parser:
                 f"{parameter('where')} must have at most {_DEEPEST} conditions inside each other"
             )
         if self._take("not"):
-            found: Condition = Joined("not", (self._one(),))
+            condition: Condition = Joined("not", (self._one(),))
         elif self._take("("):
-            found = self._any()
+            condition = self._any()
             self._expect(")")
         else:
-            found = self._test()
+            condition = self._test()
         self._depth -= 1
-        return found
+        return condition
 
     def _test(self) -> ColumnTest:
         if self._kind not in ("name", "quoted"):
             raise self._error("a column (one of another name is put in double quotes)")
-        column = self._next() if self._kind == "name" else self._next()[1:-1].replace('""', '"')
+        is_quoted = self._kind == "quoted"
+        column = self._next()
+        if is_quoted:
+            column = column[1:-1].replace('""', '"')
         if self._kind == "sign" and self._token in _SIGNS:
             return ColumnTest(column, _SIGNS[self._next()], (self._value(),))
         if self._take("is"):
@@ -245,7 +268,8 @@ class _Parser:
         return ColumnTest(column, "in", tuple(values), negated)
 
     def _like(self, column: str, negated: bool) -> ColumnTest:
-        pattern, escape = self._text_literal("a pattern: 'text' with % or _ in it"), ""
+        pattern = self._text_literal("a pattern: 'text' with % or _ in it")
+        escape = ""
         if self._kind == "name" and self._token.lower() == "escape":  # elsewhere it is a column
             self._next()
             escape = self._text_literal("one character, such as '!'")
@@ -260,9 +284,9 @@ class _Parser:
             )
         return ColumnTest(column, "like", (pattern,), negated, escape)
 
-    def _text_literal(self, wanted: str) -> str:
+    def _text_literal(self, expected: str) -> str:
         if self._kind != "text":
-            raise self._error(wanted)
+            raise self._error(expected)
         return self._next()[1:-1].replace("''", "'")
 
     def _value(self) -> Literal:
@@ -270,7 +294,9 @@ class _Parser:
             return self._text_literal("a text")
         if self._kind == "number":
             token = self._next()
-            return int(token) if re.fullmatch(r"[+-]?[0-9]{1,4000}", token) else Decimal(token)
+            if re.fullmatch(r"[+-]?[0-9]{1,4000}", token):
+                return int(token)
+            return Decimal(token)
         if self._kind == "word" and self._token in ("true", "false"):
             return self._next() == "true"
         raise self._error("a literal: 'text', a number, true or false")
@@ -279,49 +305,50 @@ class _Parser:
 def _literal(value: Literal) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 # -------------------- patterns: % is any text, _ is any character
-
-
-def _pieces_of_pattern(pattern: str, escape: str) -> list[tuple[str, str]]:
-    """Return the characters of a pattern, each as (wildcard, "") or ("", character)."""
-    token = re.compile(
-        f"{re.escape(escape)}(.)|([%_])|(.)" if escape else "()([%_])|(.)", re.DOTALL
-    )
-    return [(wildcard, escaped or other) for escaped, wildcard, other in token.findall(pattern)]
 
 
 def _is_pattern(pattern: str, escape: str) -> bool:
     """Tell whether the character of escape stands before nothing but %, _ and itself."""
     if not escape:
         return True
-    rest = re.sub(f"{re.escape(escape)}[%_{re.escape(escape)}]", "", pattern)
-    return escape not in rest
-
-
-def regex_of(pattern: str, escape: str) -> str:
-    """Return a pattern of `like` as a regular expression that RE2 and databases understand, for all
-    of a text.
-    """
-    written = [
-        _WILDCARDS[wildcard] if wildcard else _itself(character)
-        for wildcard, character in _pieces_of_pattern(pattern, escape)
-    ]
-    return f"^{''.join(written)}$"
+    remainder = re.sub(f"{re.escape(escape)}[%_{re.escape(escape)}]", "", pattern)
+    return escape not in remainder
 
 
 _WILDCARDS = {"%": "(.|\n)*", "_": "(.|\n)"}
 
 
+def regex_of(pattern: str, escape: str) -> str:
+    """Return a pattern of `like` as a regular expression for all of a text.
+
+    RE2 and databases understand it.
+    """
+    regex = ""
+    characters = iter(pattern)
+    for character in characters:
+        if character == escape:
+            regex += _itself(next(characters, escape))
+        else:
+            regex += _WILDCARDS.get(character) or _itself(character)
+    return f"^{regex}$"
+
+
 def _itself(character: str) -> str:
-    """Return the pattern of one character. In brackets most stand for themselves; on the others
-    databases agree.
+    """Return the regular expression of one character.
+
+    In brackets most stand for themselves; on the others databases agree.
     """
     if character.isalnum() or character in "_ \n":
         return character
-    return f"\\{character}" if character in "\\^[]" else f"[{character}]"
+    if character in "\\^[]":
+        return f"\\{character}"
+    return f"[{character}]"
 
 
 # Which rows a condition lets pass: of each row by itself, whatever else is there, and in every
@@ -329,13 +356,21 @@ def _itself(character: str) -> str:
 # says none, it is as if there were nothing, and a comparison with nothing is neither true nor
 # false.
 
-_COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], Any]] = {
-    "=": (operator.eq, pc.equal),
-    "<>": (operator.ne, pc.not_equal),
-    "<": (operator.lt, pc.less),
-    "<=": (operator.le, pc.less_equal),
-    ">": (operator.gt, pc.greater),
-    ">=": (operator.ge, pc.greater_equal),
+_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_COMPARE_ARRAYS = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
 }
 # Infinities are what columns of floats hold, as Python and databases write them. Decimal has no
 # longer exponents.
@@ -347,45 +382,54 @@ _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0"
 _NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 
 
-def truth(
-    condition: Condition,
-    compared: Callable[[ColumnTest, str, Literal], Any],
-    is_null: Callable[[str], Any],
-    *,
-    negate: Callable[[Any], Any],
-    both: Callable[[Any, Any], Any],
-    either: Callable[[Any, Any], Any],
-) -> Any:
-    """Return where a condition is true, in a logic of three values: null where it is neither true
-    nor false.
+@dataclass(frozen=True)
+class Logic:
+    """How conditions are computed, on arrays or in a database.
 
-    compared: of a test, a sign and a literal. is_null: of a column. negate, both, either: not, and,
-    or of such.
+    It has three values: null where a condition is neither true nor false.
+
+    Attributes:
+        compared: Compares the column of a test with a literal, by a sign.
+        is_null: Tells where a column has no value.
+        negate: Not.
+        both: And.
+        either: Or.
     """
+
+    compared: Callable[[ColumnTest, str, Literal], Any]
+    is_null: Callable[[str], Any]
+    negate: Callable[[Any], Any]
+    both: Callable[[Any, Any], Any]
+    either: Callable[[Any, Any], Any]
+
+
+def truth(condition: Condition, logic: Logic) -> Any:
+    """Return where a condition is true, as an array or an expression of the logic."""
     if isinstance(condition, Joined):
-        parts = [
-            truth(part, compared, is_null, negate=negate, both=both, either=either)
-            for part in condition.parts
-        ]
-        return (
-            negate(parts[0])
-            if condition.word == "not"
-            else reduce(both if condition.word == "and" else either, parts)
-        )
-    signs = {"in": ["="] * len(condition.values), "between": [">=", "<="]}.get(
-        condition.sign, [condition.sign]
-    )
-    if condition.sign == "null":
-        found = is_null(condition.column)
-    else:
-        each = [compared(condition, *one) for one in zip(signs, condition.values, strict=True)]
-        found = reduce(either if condition.sign == "in" else both, each)
-    return negate(found) if condition.negated else found
+        truths = [truth(inner, logic) for inner in condition.conditions]
+        if condition.word == "not":
+            return logic.negate(truths[0])
+        if condition.word == "and":
+            return reduce(logic.both, truths)
+        return reduce(logic.either, truths)
+    compared = partial(logic.compared, condition)
+    match condition.sign:
+        case "null":
+            is_true = logic.is_null(condition.column)
+        case "in":
+            is_true = reduce(logic.either, [compared("=", value) for value in condition.values])
+        case "between":
+            low, high = condition.values
+            is_true = logic.both(compared(">=", low), compared("<=", high))
+        case sign:
+            is_true = compared(sign, condition.values[0])
+    if condition.negated:
+        return logic.negate(is_true)
+    return is_true
 
 
-def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa.Array:
-    """Return which rows a condition is true of: (rows,) Arrow bool, null where it is neither true
-    nor false.
+def passing(condition: Condition, columns: Mapping[str, pa.Array], source: str) -> pa.Array:
+    """Return where a condition is true: (rows,) Arrow bool, null where it is not false either.
 
     columns: (rows,) Arrow arrays, no views or extensions. Raises DataError, which names the source,
     for a column of a type that cannot be compared with its literal.
@@ -395,16 +439,18 @@ def passing(condition: Condition, columns: Mapping[str, Any], source: str) -> pa
     def compared(test: ColumnTest, sign: str, literal: Literal) -> pa.Array:
         return _compared(values[test.column], sign, literal, test, source)
 
-    def is_null(column: str) -> pa.Array:
-        own = values[column]
-        return (own.dictionary_decode() if pa.types.is_dictionary(own.type) else own).is_null()
+    def is_null(name: str) -> pa.Array:
+        column = values[name]
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        return column.is_null()
 
-    return truth(
-        condition, compared, is_null, negate=pc.invert, both=pc.and_kleene, either=pc.or_kleene
-    )
+    return truth(condition, Logic(compared, is_null, pc.invert, pc.and_kleene, pc.or_kleene))
 
 
-def _compared(values: Any, sign: str, literal: Literal, test: ColumnTest, source: str) -> pa.Array:
+def _compared(
+    values: pa.Array, sign: str, literal: Literal, test: ColumnTest, source: str
+) -> pa.Array:
     """Compare the values of a column with a literal. Raises DataError if their types do not fit."""
     kind = values.type
     if pa.types.is_dictionary(kind):
@@ -412,12 +458,12 @@ def _compared(values: Any, sign: str, literal: Literal, test: ColumnTest, source
     if pa.types.is_null(kind):
         return pa.nulls(len(values), pa.bool_())
     is_integer = pa.types.is_integer(kind)
-    if sign == "like" and (is_text(kind) or is_integer):
-        return _like(values, str(literal), test.escape)
-    if is_text(kind) or (is_integer and _reads_digits(test, literal)):
-        return _of_texts(values, sign, literal, test.time_format)
+    compared = None
     if sign == "like":
-        compared = None
+        if is_text(kind) or is_integer:
+            compared = _like(values, str(literal), test.escape)
+    elif is_text(kind) or (is_integer and _reads_digits(test, literal)):
+        compared = _of_texts(values, sign, literal, test.time_format)
     elif isinstance(literal, bool):
         compared = _with_truth_value(values, sign, literal)
     elif isinstance(literal, str):
@@ -425,11 +471,11 @@ def _compared(values: Any, sign: str, literal: Literal, test: ColumnTest, source
     else:
         compared = _with_number(values, sign, literal)
     if compared is None:
-        raise _wrong_type(kind, sign, literal, test.column, source)
+        raise _wrong_type(kind, test, literal, source)
     return compared
 
 
-def _with_truth_value(values: Any, sign: str, literal: bool) -> pa.Array | None:
+def _with_truth_value(values: pa.Array, sign: str, literal: bool) -> pa.Array | None:
     """Compare numbers or truth values with a truth value; None for values of other types."""
     if not pa.types.is_boolean(values.type):
         is_one = _with_number(values, "=", 1)
@@ -441,7 +487,7 @@ def _with_truth_value(values: Any, sign: str, literal: bool) -> pa.Array | None:
     return _ordered(partial(_at_most, values.cast(pa.int8())), sign, int(literal))
 
 
-def _with_number(values: Any, sign: str, number: int | Decimal) -> pa.Array | None:
+def _with_number(values: pa.Array, sign: str, number: int | Decimal) -> pa.Array | None:
     """Compare numbers with a number; None for values of other types."""
     kind = values.type
     if pa.types.is_integer(kind):
@@ -453,42 +499,48 @@ def _with_number(values: Any, sign: str, number: int | Decimal) -> pa.Array | No
     return None
 
 
-def _with_time(values: Any, sign: str, literal: str) -> pa.Array | None:
+def _with_time(values: pa.Array, sign: str, literal: str) -> pa.Array | None:
     """Compare dates or times with a time; None for values of other types, or if it is no time."""
     unit = _unit_of(values.type)
     moment = iso_moment(literal.strip())
     if unit is None or moment is None:
         return None
-    integers = pa.int32() if unit == "day" else pa.int64()
+    integers = pa.int64()
+    if unit == "day":
+        integers = pa.int32()
     counts, length = values.view(integers), _NANOSECONDS[unit]
     # What is finer than a microsecond is cut off.
     return _ordered(lambda micros: _at_most(counts, (micros * 1000 + 999) // length), sign, moment)
 
 
-def _unit_of(kind: Any) -> str | None:
+def _unit_of(kind: pa.DataType) -> str | None:
     """Return the unit in which a type counts dates or times; None for other types."""
     if pa.types.is_date32(kind):
         return "day"
     if pa.types.is_date64(kind):
         return "ms"
-    return str(kind.unit) if pa.types.is_timestamp(kind) else None
+    if pa.types.is_timestamp(kind):
+        return str(kind.unit)
+    return None
 
 
-def _wrong_type(kind: Any, sign: str, literal: Literal, column: str, source: str) -> DataError:
+def _wrong_type(kind: pa.DataType, test: ColumnTest, literal: Literal, source: str) -> DataError:
     """Return the error for a column whose type cannot be compared with a literal."""
     advice = ""
     if pa.types.is_boolean(kind):
         advice = ": compare it with true or false"
     elif _unit_of(kind) is not None:
         advice = ": compare it with a date, such as '2011-01-31'"
-    compared_with = "a pattern" if sign == "like" else named_kind(literal)
+    compared_with = named_kind(literal)
+    if test.sign == "like":
+        compared_with = "a pattern"
     return DataError(
-        f"{parameter('where')} compares column {column!r} of {source} with {compared_with}, "
+        f"{parameter('where')} compares column {test.column!r} of {source} with {compared_with}, "
         f"and its type is {shown_type(kind)}{advice}"
     )
 
 
-def _at_most(values: Any, bound: int) -> pa.Array:
+def _at_most(values: pa.Array, bound: int) -> pa.Array:
     """Return which integers are at most a bound of any size."""
     limits = np.iinfo(numpy_type(values.type))
     if not limits.min <= bound < limits.max:
@@ -497,31 +549,40 @@ def _at_most(values: Any, bound: int) -> pa.Array:
 
 
 def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fraction) -> pa.Array:
-    """Compare whole numbers, of which it is known which are at most another."""
-    found = at_most(math.ceil(value) - 1 if sign in ("<", ">=") else math.floor(value))
+    """Compare whole numbers with a value. at_most: tells which of them are at most a bound."""
+    below = math.ceil(value) - 1
+    bound = math.floor(value)
+    if sign in ("<", ">="):
+        bound = below
+    is_true = at_most(bound)
     if sign in ("=", "<>"):
-        found = pc.and_(found, pc.invert(at_most(math.ceil(value) - 1)))
-    return pc.invert(found) if sign in (">", ">=", "<>") else found
+        is_true = pc.and_(is_true, pc.invert(at_most(below)))
+    if sign in (">", ">=", "<>"):
+        return pc.invert(is_true)
+    return is_true
 
 
-def _of_floats(values: Any, sign: str, number: int | Decimal) -> pa.Array:
-    """Compare floats, with the one of their own width that is nearest to a number: what prints like
-    it equals it.
+def _of_floats(values: pa.Array, sign: str, number: int | Decimal) -> pa.Array:
+    """Compare floats with the one of their own width that is nearest to a number.
+
+    So a float equals the number that it prints like.
     """
     floats = numpy_of(values)
     with np.errstate(over="ignore"):
-        found: Any = _COMPARE[sign][0](floats, np.float64(Decimal(number)).astype(floats.dtype))
-    return null_where(values.is_null(), arrow_of(found))
+        nearest = np.float64(Decimal(number)).astype(floats.dtype)
+    return null_where(values.is_null(), arrow_of(_COMPARE[sign](floats, nearest)))
 
 
 def named_kind(literal: Literal) -> str:
     """Return what errors call a literal of such a kind."""
     if isinstance(literal, bool):
         return "true or false"
-    return "a text" if isinstance(literal, str) else "a number"
+    if isinstance(literal, str):
+        return "a text"
+    return "a number"
 
 
-def is_text(kind: Any) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     """Tell whether values of a type are compared as texts are."""
     types = pa.types
     is_string = types.is_string(kind) or types.is_large_string(kind)
@@ -529,56 +590,48 @@ def is_text(kind: Any) -> bool:
 
 
 def _reads_digits(test: ColumnTest, literal: Literal) -> bool:
-    """Tell whether whole numbers, such as 20260131, are compared as the times that their digits
-    say.
-    """
-    return (
-        test.time_format is not None
-        and isinstance(literal, str)
-        and iso_moment(literal.strip()) is not None
-    )
+    """Tell whether whole numbers, such as 20260131, are compared as times."""
+    return test.time_format is not None and _is_time(literal)
 
 
-def _like(values: Any, pattern: str, escape: str) -> pa.Array:
+def _like(values: pa.Array, pattern: str, escape: str) -> pa.Array:
     """Match texts, or the digits of whole numbers, with a pattern."""
-    return pc.match_substring_regex(
-        values.cast(pa.large_string()), regex_of(pattern.strip(), escape)
-    )
+    regex = regex_of(pattern.strip(), escape)
+    return pc.match_substring_regex(values.cast(pa.large_string()), regex)
 
 
 def _of_texts(
-    values: Any, sign: str, literal: Literal, time_format: TimeFormat | None = None
+    values: pa.Array, sign: str, literal: Literal, time_format: TimeFormat | None = None
 ) -> pa.Array:
-    """Compare texts: as numbers, dates or truth values where the literal is one, each by itself;
-    else as texts.
-    """
+    """Compare texts, by what each says, with a number, a date or a truth value; else as texts."""
     texts = values.cast(pa.large_string())
     plain = str(literal).strip()
-    wanted: Any = iso_moment(plain) if isinstance(literal, str) else meaning(plain, literal)
-    if wanted is None:
-        return _COMPARE[sign][1](texts, arrow_strings([plain]).cast(pa.large_string())[0])
+    # A literal is written in ISO 8601, whatever the format of the texts.
+    bound = meaning(plain, literal)
+    if isinstance(literal, str):
+        bound = iso_moment(plain)
+    if bound is None:
+        return _COMPARE_ARRAYS[sign](texts, arrow_strings([plain]).cast(pa.large_string())[0])
     encoded = texts.dictionary_encode()  # each different text once
     meanings = [meaning(text, literal, time_format) for text in encoded.dictionary.to_pylist()]
-    holds = arrow_of(
-        np.array(
-            [one is not None and _COMPARE[sign][0](one, wanted) for one in meanings], dtype=bool
-        )
-    )
-    is_nothing = arrow_of(np.array([one is None for one in meanings], dtype=bool))
-    return null_where(is_nothing, holds).take(encoded.indices)
+    is_nothing = np.array([value is None for value in meanings], dtype=bool)
+    is_true = np.zeros(len(meanings), dtype=bool)
+    for place in np.flatnonzero(~is_nothing):
+        is_true[place] = _COMPARE[sign](meanings[place], bound)
+    return null_where(arrow_of(is_nothing), arrow_of(is_true)).take(encoded.indices)
 
 
 def meaning(
     text: str, like: Literal, time_format: TimeFormat | None = None
 ) -> bool | int | Decimal | None:
-    """Return what a text says that is compared with such a literal; None where it says nothing of
-    the kind.
-    """
+    """Return what a text says if it is compared with such a literal; None if it says nothing so."""
     if isinstance(like, bool):
         return _BOOLEANS.get(text.lower())
     if isinstance(like, str):
         return moment_of(text, time_format)
-    return Decimal(text) if _NUMBER.fullmatch(text) else None
+    if _NUMBER.fullmatch(text):
+        return Decimal(text)
+    return None
 
 
 # What need not be read, since no row in it can pass: files by the names of their folders, row
@@ -588,48 +641,64 @@ def meaning(
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def may_pass(
-    condition: Condition, may_be_true: Callable[..., bool], *known: Any, wanted: bool = True
-) -> bool:
-    """Tell whether a condition may be true of any row, or, if not wanted, false. may_be_true: of a
-    test, and known.
+def may_pass(condition: Condition | None, may_be_true: Callable[[ColumnTest], bool]) -> bool:
+    """Tell whether a condition, if there is one, may be true of any row.
+
+    may_be_true: whether a test may be true of any row.
     """
+    match condition:
+        case None:
+            return True
+        case ColumnTest():
+            return may_be_true(condition)
+        case Joined("not", (inner,)):
+            return may_pass(_opposite(inner), may_be_true)
+        case Joined("and"):
+            return all(may_pass(inner, may_be_true) for inner in condition.conditions)
+    return any(may_pass(inner, may_be_true) for inner in condition.conditions)
+
+
+def _opposite(condition: Condition) -> Condition:
+    """Return the condition that is true where another is false."""
     if isinstance(condition, ColumnTest):
-        sign, negated = _OPPOSITE.get(condition.sign), not condition.negated
-        opposite = (
-            replace(condition, negated=negated) if sign is None else replace(condition, sign=sign)
-        )
-        return may_be_true(condition if wanted else opposite, *known)
+        if condition.sign in _OPPOSITE:
+            return replace(condition, sign=_OPPOSITE[condition.sign])
+        return replace(condition, negated=not condition.negated)
     if condition.word == "not":
-        wanted = not wanted
-    found = [may_pass(part, may_be_true, *known, wanted=wanted) for part in condition.parts]
-    return all(found) if (condition.word == "and") is wanted else any(found)
+        return condition.conditions[0]
+    word = "and"
+    if condition.word == "and":
+        word = "or"
+    return Joined(word, tuple(map(_opposite, condition.conditions)))
 
 
 def of_folders(test: ColumnTest, named: Mapping[str, str], source: str) -> bool:
-    """Tell whether a test may be true of rows in folders whose names say columns."""
-    value = named.get(test.column)
-    return (
-        value is None
-        or passing(test, {test.column: arrow_strings([value])}, source)[0].as_py() is True
-    )
+    """Tell whether a test may be true of rows in folders that name columns, with these values."""
+    if test.column not in named:
+        return True
+    value = arrow_strings([named[test.column]])
+    return passing(test, {test.column: value}, source)[0].as_py() is True
 
 
 def of_row_group(
-    test: ColumnTest, group: Any, places: Mapping[str, int], schema: pa.Schema, source: str
+    test: ColumnTest,
+    group: pyarrow.parquet.RowGroupMetaData,
+    places: Mapping[str, int],
+    schema: pa.Schema,
+    source: str,
 ) -> bool:
-    """Tell whether a test may be true of rows of a row group of Parquet, of whose columns places
-    has some.
+    """Tell whether a test may be true of rows of a row group of Parquet.
+
+    places: the places of some of its columns by name.
     """
-    place = places.get(test.column)
-    statistics = None if place is None else group.column(place).statistics
     # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
     has_truth_value = any(isinstance(value, bool) for value in test.values)
-    if test.negated or has_truth_value or statistics is None or not statistics.has_min_max:
+    if test.column not in places or test.negated or test.sign == "like" or has_truth_value:
+        return True
+    statistics = group.column(places[test.column]).statistics
+    if statistics is None or not statistics.has_min_max:
         return True
     kind = schema.field(test.column).type
-    if test.sign == "like":
-        return True
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _may_be_texts(test, statistics.min, statistics.max)
     if pa.types.is_integer(kind) and any(_reads_digits(test, literal) for literal in test.values):
@@ -638,11 +707,12 @@ def of_row_group(
     return bounds is None or _may_be_between(test, bounds, source)
 
 
-def _bounds(kind: Any, statistics: Any) -> Any:
-    """Return the least and the greatest value of a row group as an array, days as times; None for
-    other types.
+def _bounds(kind: pa.DataType, statistics: pyarrow.parquet.Statistics) -> pa.Array | None:
+    """Return the least and the greatest value of a row group, (2,); None for other types.
+
+    Days become times.
     """
-    # no value in Python
+    # A bound may be no value in Python.
     with suppress(AttributeError, ImportError, OverflowError, TypeError, ValueError):
         bounds = [statistics.min, statistics.max]
         if any(bound != bound for bound in bounds):  # NaN: a bound of nothing
@@ -655,30 +725,32 @@ def _bounds(kind: Any, statistics: Any) -> Any:
     return None
 
 
-def _may_be_between(test: ColumnTest, bounds: Any, source: str) -> bool:
-    def at(sign: str, value: Any) -> list[bool]:
-        return [*map(bool, _compared(bounds, sign, value, test, source).to_pylist())]
+def _may_be_between(test: ColumnTest, bounds: pa.Array, source: str) -> bool:
+    """Tell whether a test may be true of values between bounds, which are among the values."""
 
-    if test.sign in ("<", "<=", ">", ">="):
-        return any(at(test.sign, test.values[0]))
-    spans = [test.values] if test.sign == "between" else [(value, value) for value in test.values]
-    return test.sign in ("<>", "null") or any(
-        at("<=", high)[0] and at(">=", low)[1] for low, high in spans
-    )
+    def of_bounds(sign: str, value: Literal) -> list[bool]:
+        compared: list[bool] = _compared(bounds, sign, value, test, source).to_pylist()
+        return compared
+
+    match test.sign:
+        case "<>" | "null":
+            return True
+        case "=" | "in":
+            spans = [(value, value) for value in test.values]
+        case "between":
+            low, high = test.values
+            spans = [(low, high)]
+        case sign:
+            return any(of_bounds(sign, test.values[0]))
+    return any(of_bounds("<=", high)[0] and of_bounds(">=", low)[1] for low, high in spans)
 
 
 def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:
-    """Tell whether a test of texts from low to high may be true: white space may stand around each
-    of them.
-    """
-    wanted = [value.strip() for value in test.values if isinstance(value, str)]
-    is_asked = test.sign in ("=", "in") and len(wanted) == len(test.values)
-    # White space comes before all other letters, or is no ASCII.
-    if (
-        not is_asked
-        or low < "!"
-        or high >= "\x7f"
-        or any(iso_moment(text) is not None for text in wanted)
-    ):
+    """Tell whether a test may be true of texts from low to high, perhaps between white space."""
+    texts = [value.strip() for value in test.values if isinstance(value, str)]
+    if test.sign not in ("=", "in") or len(texts) < len(test.values) or any(map(_is_time, texts)):
         return True
-    return any(low <= text + "\U0010ffff" and text <= high for text in wanted)
+    # White space comes before all other letters, or is no ASCII.
+    if low < "!" or high >= "\x7f":
+        return True
+    return any(low <= text + "\U0010ffff" and text <= high for text in texts)

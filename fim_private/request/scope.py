@@ -12,6 +12,7 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
+from fim_private.reading.locations import source_of
 from fim_private.reading.options import Options
 from fim_private.reading.purchases import read_catalogue, reads_users
 from fim_private.reading.transactions import Transactions
@@ -329,4 +330,4 @@ def counts_users(data: object, values: OptionValues) -> bool:
     """Tell from public choices whether the units will be users. values: all options of a call."""
     if isinstance(data, Transactions):
         return data.by_user
-    return reads_users(data, values["user"], values["input_format"], values["basket"])
+    return reads_users(source_of(data), values["user"], values["input_format"], values["basket"])

@@ -12,6 +12,7 @@ from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 from fim_private.reading.columns import ReadAs
+from fim_private.reading.locations import source_of
 from fim_private.reading.options import Options
 from fim_private.reading.purchases import is_query, read_parts
 from fim_private.request.scope import Scope
@@ -115,7 +116,7 @@ class Engine:
         Raises DataError and ParameterError for what cannot be opened.
         """
         if self.name == LOCAL:
-            return is_query(data, reading)
+            return is_query(source_of(data), reading)
         if self.name == SPARK:
             return dataframes.is_query(data, reading, self.settings)
         _check_ibis()
@@ -217,7 +218,7 @@ def _scopes_of_segments(reading: Options, scope: Scope) -> list[Scope]:
 
 def _opened_here(data: Any, reading: Options, scopes: list[Scope], effort: Effort) -> list[Opened]:
     """Read purchases into the memory of this machine."""
-    segments = read_parts(data, reading)
+    segments = read_parts(source_of(data), reading)
     return [
         Opened(
             LocalSource(scope.applied(transactions), effort),

@@ -24,6 +24,7 @@ from fim_private.errors import ParameterError, parameter, warn
 from fim_private.options import MAX_WORK
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.databases import check_query
+from fim_private.reading.locations import source_of
 from fim_private.reading.options import Options, Segments, reading_of
 from fim_private.release.release import Release
 from fim_private.request.plan import ReleasePlan
@@ -75,7 +76,7 @@ class Run:
         self.by_user = counts_users(self.data, values)
         _check_times(reading, values["neighbors"])
         if self.engine.name == LOCAL:
-            check_query(self.data, values["query"])
+            check_query(source_of(self.data), values["query"])
         from_query = self.engine.reads_query(self.data, reading)
         self.reading = replace(reading, from_query=from_query)
         self.choices = read_by(self.data, self.reading)

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from fim_private.errors import DataError, MissingExtraError, ParameterError, parameter, shown
 from fim_private.reading.columns import ReadAs, Roles, choose
-from fim_private.reading.files import is_database, scheme_of, shown_source
 from fim_private.reading.labels import Item, Labels
+from fim_private.reading.locations import Address, Database, source_of
 from fim_private.reading.options import InputForm, Options
 from fim_private.reading.record_batches import (
     ArrowSource,
@@ -321,7 +321,7 @@ def opened_table(
 
 def _check_readable(data: str | os.PathLike[str]) -> None:
     path = os.fspath(data)
-    if is_database(path) or path == "-":
+    if isinstance(source_of(path), Database) or path == "-":
         raise DataError(f"{parameter('engine')} spark does not read {_name(path)}; leave it out")
     if _suffix(path) in _TEXTS:
         raise DataError(
@@ -340,7 +340,7 @@ def _reading_errors(data: Any) -> AbstractContextManager[None]:
 def _is_path(data: str | os.PathLike[str]) -> bool:
     """Tell whether a name is of files, and not of a table."""
     name = os.fspath(data)
-    if _suffix(name) in _TABLES or scheme_of(name) is not None:
+    if _suffix(name) in _TABLES or isinstance(source_of(name), Address):
         return True
     return os.sep in name or "*" in name or Path(name).exists()
 
@@ -402,4 +402,4 @@ def _arrow_schema(schema: Any) -> pa.Schema:
 
 def _name(data: Any) -> str:
     """Return what errors call a source."""
-    return repr(shown_source(data)) if isinstance(data, str | os.PathLike) else "the DataFrame"
+    return repr(source_of(data).shown) if isinstance(data, str | os.PathLike) else "the DataFrame"

@@ -20,7 +20,7 @@ from fim_private.errors import DataError, parameter
 from fim_private.reading.options import Times
 from fim_private.reading.times import CENTURY_ENDS, MONTHS, TimeFormat, iso_moment
 from fim_private.reading.values import MISSING_TEXTS
-from fim_private.reading.where import ColumnTest, Condition, Literal, regex_of, truth
+from fim_private.reading.where import ColumnTest, Condition, Literal, Logic, regex_of, truth
 
 if TYPE_CHECKING:
     from ibis.expr.types import Table, Value
@@ -223,14 +223,10 @@ def passing(condition: Condition, table: Table, source: str, dialect: str) -> Va
             )
         return comparison
 
-    return truth(
-        condition,
-        compared,
-        lambda name: present(table[name]).isnull(),
-        negate=operator.invert,
-        both=operator.and_,
-        either=operator.or_,
-    )
+    def is_null(name: str) -> Value:
+        return present(table[name]).isnull()
+
+    return truth(condition, Logic(compared, is_null, operator.invert, operator.and_, operator.or_))
 
 
 def _compared(column: Value, sign: str, literal: Literal, test: ColumnTest) -> Value | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading.databases import connected, database_errors
-from fim_private.reading.files import scheme_of
 from fim_private.reading.frames import may_be_query
+from fim_private.reading.locations import InMemory, LocalPath, source_of
 from fim_private.reading.options import Options
 
 if TYPE_CHECKING:
@@ -152,9 +151,10 @@ def is_query(data: object, table: str | None, options: Options) -> bool:
     """
     if isinstance(data, ibis.Table):
         return not _is_kept(data)
-    if isinstance(data, str | os.PathLike) and table is None and scheme_of(data) is None:
+    source = source_of(data)
+    if isinstance(source, LocalPath) and table is None:
         return False
-    with connected(data, table, options.memory) as (_, _, opened_table):
+    with connected(source, table, options.memory) as (_, _, opened_table):
         return not _is_kept(opened_table)
 
 
@@ -163,7 +163,7 @@ def _is_kept(table: Table) -> bool:
     if isinstance(operation, UnboundTable):  # of a dry run without a database
         return True
     if isinstance(operation, InMemoryTable):
-        return not may_be_query(operation.data.obj)
+        return not may_be_query(InMemory(operation.data.obj))
     if not isinstance(operation, DatabaseTable):
         return False
     query = _KEPT_TABLES.get(operation.source.name)
@@ -224,7 +224,8 @@ def opened(
             with database_errors(name):
                 backend: Backend = data.get_backend() if dialect is None else None
         else:
-            name, backend, purchases = stack.enter_context(connected(data, table, options.memory))
+            source = source_of(data)
+            name, backend, purchases = stack.enter_context(connected(source, table, options.memory))
         session = Session(name, backend, dialect or backend.name, queries)
         stack.callback(session.close)
         yield session, purchases

@@ -30,6 +30,7 @@ from fim_private.errors import DataError, ParameterError
 from fim_private.ledger.chain import Entry
 from fim_private.periods import KINDS, Period, first_day, numbers, period_at, several
 from fim_private.reading import purchases, record_batches, transactions
+from fim_private.reading.locations import source_of
 from fim_private.reading.options import Options, times_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
@@ -137,12 +138,12 @@ NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
 def test_every_form_of_a_time(times: pa.Array) -> None:
     table = pa.table({"t": times, "i": ["tea"], "b": [1]})
     options = Options(
-        item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-11-15"}, None)
+        item=("i",), basket=("b",), times=times_of({"time": "t", "period": "2026-11-15"}, None)
     )
-    assert [part.baskets for part in read_parts(table, options)] == [1]
-    assert [part.baskets for part in read_parts(table.to_pandas(), options)] == [1]
+    assert [part.baskets for part in read_parts(source_of(table), options)] == [1]
+    assert [part.baskets for part in read_parts(source_of(table.to_pandas()), options)] == [1]
     later = replace(options, times=times_of({"time": "t", "period": "2026-11-16"}, None))
-    assert [part.baskets for part in read_parts(table, later)] == [0]
+    assert [part.baskets for part in read_parts(source_of(table), later)] == [0]
 
 
 def test_other_objects_of_pandas_are_times() -> None:
@@ -154,9 +155,9 @@ def test_other_objects_of_pandas_are_times() -> None:
     ):
         frame = pd.DataFrame({"t": pd.Series([value], dtype=object), "i": ["tea"], "b": [1]})
         options = Options(
-            item="i", basket=("b",), times=times_of({"time": "t", "period": "2026-W46"}, None)
+            item=("i",), basket=("b",), times=times_of({"time": "t", "period": "2026-W46"}, None)
         )
-        assert [part.baskets for part in read_parts(frame, options)] == [1]
+        assert [part.baskets for part in read_parts(source_of(frame), options)] == [1]
 
 
 @pytest.mark.every_case
@@ -282,8 +283,10 @@ def read(source: Any, *, by_user: bool, per: str | None, shop: str | None) -> li
         *map(
             held,
             read_parts(
-                source,
-                Options(item="i", basket=("b",), where=where, times=times_of(asked, None), **keys),
+                source_of(source),
+                Options(
+                    item=("i",), basket=("b",), where=where, times=times_of(asked, None), **keys
+                ),
             ),
         )
     ]
@@ -368,8 +371,8 @@ def test_that_catches_filters_before_times_and_units_across_months(
 def test_times_of_rows_without_a_user_move_nobodys_basket() -> None:
     rows: list[Row] = [(0, 1, 8, "F", "tea"), (None, 1, 1, "F", "jam")]
     times = times_of({"time": "t", "period": "2026-W45", "user": "u"}, None)
-    options = Options("u", ("b",), "i", missing_user="drop", times=times)
-    assert [*map(held, purchases.read_parts(table(rows), options))] == [
+    options = Options("u", ("b",), ("i",), missing_user="drop", times=times)
+    assert [*map(held, purchases.read_parts(source_of(table(rows)), options))] == [
         Counter([(frozenset(["tea"]),)])
     ]
 

@@ -20,6 +20,7 @@ import scipy.sparse
 import fim_private as fim
 from fim_private.learning.voting import voted
 from fim_private.reading.frames import may_be_query
+from fim_private.reading.locations import InMemory
 
 LISTS = [["milk", "tea"], ["milk"]] * 150
 JANUARY, FEBRUARY = (datetime.datetime(2026, month, 10) for month in (1, 2))
@@ -97,7 +98,7 @@ QUERIES: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("name", [*PLAIN, *QUERIES])
 def test_what_is_a_query(name: str, tmp_path: Path) -> None:
     source = (PLAIN | QUERIES)[name](tmp_path)
-    assert may_be_query(source) == (name in QUERIES)
+    assert may_be_query(InMemory(source)) == (name in QUERIES)
 
 
 @pytest.mark.every_case

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from fim_private.errors import ParameterError
 from fim_private.reading import transactions as segment_members
+from fim_private.reading.locations import source_of
 from fim_private.reading.options import Dialect, Options, Segments, segments_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
@@ -115,9 +116,9 @@ def read(
 ) -> list[Counter[Unit]]:
     rule = "own-unit" if by_user else None
     options = Options(
-        "u" if by_user else None, "b", "i", missing_user=rule, by=Segments("s", NAMES, most)
+        "u" if by_user else None, ("b",), ("i",), missing_user=rule, by=Segments("s", NAMES, most)
     )
-    parts = read_parts(SOURCES[source](rows, folder), options)
+    parts = read_parts(source_of(SOURCES[source](rows, folder)), options)
     assert all(part.by_user == by_user for part in parts)
     assert all(len(part.vocabulary) == len({*part.items.tolist()}) for part in parts)
     return [*map(held, parts)]
@@ -210,14 +211,14 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
         {"s": ["A", "B", "A", "C"], "u": [1, 1, 2, 3], "items": [["x"], ["x", "y"], ["y"], ["z"]]}
     )
     hot = pd.DataFrame({"s": ["A", "B"], "x": [1, 0], "y": [1, 1]})
-    wide: dict[str, Any] = {"basket": "order_id", "dialect": Dialect(input_format="wide")}
+    wide: dict[str, Any] = {"basket": ("order_id",), "dialect": Dialect(input_format="wide")}
     cases: list[tuple[Any, dict[str, Any], list[list[str]]]] = [
         (lists, {}, [["x", "y"], ["xy"], []]),
         (hot, {}, [["xy"], ["y"], []]),
         (path, wide, [["xy"], [], ["z"]]),
     ]
     for source, how, wanted in cases:
-        found = read_parts(source, Options(**how, by=Segments("s", NAMES)))
+        found = read_parts(source_of(source), Options(**how, by=Segments("s", NAMES)))
         assert [held(part) for part in found] == [
             Counter(as_unit([{*one}]) for one in each) for each in wanted
         ]

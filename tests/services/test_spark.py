@@ -249,7 +249,9 @@ def test_spectra_are_those_of_one_machine(
     from fim_private.counting import source as lazy_levels
     from fim_private.spark import source as spark_counter
 
-    reading = Options("user", "basket", "item", None, "own-unit", where=where_of("amount > 1"))
+    reading = Options(
+        "user", ("basket",), ("item",), None, "own-unit", where=where_of("amount > 1")
+    )
     found = []
     for engine in ("local", "spark"):
         with Engine.of(str(file), engine).opened(str(file), reading, Scope(), Effort()) as (

@@ -30,6 +30,7 @@ from typer.testing import CliRunner
 import fim_private as fim
 from fim_private.cli.commands import app
 from fim_private.reading.frames import may_be_query
+from fim_private.reading.locations import InMemory
 from fim_private.reading.options import Options, Times
 from fim_private.reading.times import TimeFormat
 from fim_private.reading.values import MISSING_TEXTS
@@ -544,7 +545,7 @@ def test_what_of_duckdb_itself_is_a_query(tmp_path: Path) -> None:
         "reader": con.from_arrow(TABLE.to_reader()),
     }
     for name, relation in (plain | queries).items():
-        assert may_be_query(relation) == (name in queries), name
+        assert may_be_query(InMemory(relation)) == (name in queries), name
 
 
 ZONES = ("UTC", "Asia/Tokyo", "America/New_York")

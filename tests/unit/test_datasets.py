@@ -21,7 +21,7 @@ import pytest
 from sources import labels_of
 
 import fim_private as fim
-from fim_private.reading.files import shown_source
+from fim_private.reading.locations import shown_source
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
@@ -112,10 +112,9 @@ def same(one: Transactions, two: Transactions) -> bool:
 def test_every_form_gives_the_same_release(form: str, tmp_path: Path) -> None:
     release = fim.mine(FORMS[form](tmp_path), **COLUMNS, top=5, supports=True, seed=1, epsilon=50)
     assert release.itemsets
-    assert (
-        release.to_json()
-        == fim.mine(SALES, **COLUMNS, top=5, supports=True, seed=1, epsilon=50).to_json()
-    )
+    expected = fim.mine(SALES, **COLUMNS, top=5, supports=True, seed=1, epsilon=50)
+    # A reader may come from a query, and its release says so.
+    assert release.to_json().replace('"query": true, ', "") == expected.to_json()
 
 
 @pytest.mark.parametrize(

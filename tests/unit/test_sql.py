@@ -16,6 +16,7 @@ from sales import COLUMNS, QUERY, as_csv, as_sqlite, sales
 import fim_private as fim
 from fim_private.reading import databases
 from fim_private.reading.databases import check_query
+from fim_private.reading.locations import Database, source_of
 from fim_private.reading.purchases import read_transactions
 
 ASKED: dict[str, Any] = {**COLUMNS, "missing_user": "drop"}
@@ -54,7 +55,7 @@ def test_what_may_not_be_asked(source: Any, query: Any, message: str) -> None:
         "(select 1)",
     )
     for select in (*comments, "with t as (select 1) select * from t", "values (1)", "table sales"):
-        check_query("sqlite:///shop.db", select)
+        check_query(source_of("sqlite:///shop.db"), select)
 
 
 def test_the_driver_that_is_missing_is_named(
@@ -194,7 +195,7 @@ def test_numbers_of_any_size_are_read_whole(tmp_path: Path) -> None:
     address = table_of(
         tmp_path / "a.db", "order_id, product", [(1, float(number)) for number in numbers]
     )
-    source = databases.database_source(address, QUERY)
+    source = databases.database_source(Database(address, "sqlite"), QUERY)
     from fim_private.reading.columns import Wanted
 
     texts = [

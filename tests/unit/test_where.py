@@ -206,7 +206,7 @@ def single(value: Any, sign: str, literal: Any) -> Any:
 def oracle(condition: Condition, row: dict[str, Any]) -> Any:
     """SQL's three truth values, of one row."""
     if isinstance(condition, Joined):
-        found = [oracle(part, row) for part in condition.parts]
+        found = [oracle(part, row) for part in condition.conditions]
         if condition.word == "not":
             return None if found[0] is None else not found[0]
         decided = condition.word == "or"

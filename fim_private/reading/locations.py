@@ -1,0 +1,227 @@
+"""Where purchases are: on this machine, at an address, in a database, or in memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+_DATABASES = ("postgresql", "postgres", "sqlite")
+# What may be shown of what stands behind the question mark of an address: anything else may be a
+# key or a password.
+_SHOWN_PARAMETERS = frozenset(
+    (
+        "dbname",
+        "host",
+        "port",
+        "region",
+        "scheme",
+        "service",
+        "sslmode",
+        "user",
+        "endpoint_override",
+        "mode",
+    )
+)
+
+
+@dataclass(frozen=True)
+class LocalPath:
+    """A file, a folder or a pattern of files on this machine.
+
+    shown: the path as it was given. path: the same from the home folder, if it begins with ~.
+    """
+
+    shown: str
+    path: Path
+
+    @property
+    def is_standard_input(self) -> bool:
+        """Whether it is -, which stands for standard input."""
+        return str(self.path) == "-"
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return name_of(self.path)
+
+    @property
+    def place(self) -> Path:
+        """What `file_errors` takes."""
+        return self.path
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether it can be read several times."""
+        return not self.is_standard_input and not self.path.is_fifo()
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of files elsewhere, such as s3://bucket/sales.
+
+    text: the address with its secrets. scheme: what stands before ://, in small letters.
+    """
+
+    text: str = field(repr=False)
+    scheme: str
+    can_be_read_again = True
+
+    @property
+    def shown(self) -> str:
+        """The address without its secrets."""
+        return shown_source(self.text)
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return repr(self.shown)
+
+    @property
+    def place(self) -> str:
+        """What `file_errors` takes."""
+        return self.name
+
+
+class Database(Address):
+    """The address of a database, such as postgresql://host/shop."""
+
+
+class Kind(Enum):
+    """What an object in memory is, as far as it decides how the object is read."""
+
+    TABLE = auto()  # or one record batch of Arrow
+    READER = auto()  # of record batches
+    DATASET = auto()
+    SCANNER = auto()
+    RELATION = auto()
+    ARROW_ARRAY = auto()  # perhaps in chunks
+    PANDAS = auto()
+    PANDAS_SERIES = auto()
+    POLARS = auto()
+    POLARS_LAZY = auto()
+    POLARS_SERIES = auto()
+    NUMPY = auto()
+    SPARSE = auto()
+    STREAM = auto()  # of Arrow, from any other library
+    OTHER = auto()
+
+
+_KINDS = {
+    ("pyarrow", "Table"): Kind.TABLE,
+    ("pyarrow", "RecordBatch"): Kind.TABLE,
+    ("pyarrow", "RecordBatchReader"): Kind.READER,
+    ("pyarrow", "Array"): Kind.ARROW_ARRAY,
+    ("pyarrow", "ChunkedArray"): Kind.ARROW_ARRAY,
+    ("pyarrow.dataset", "Dataset"): Kind.DATASET,
+    ("pyarrow.dataset", "Scanner"): Kind.SCANNER,
+    ("duckdb", "DuckDBPyRelation"): Kind.RELATION,
+    ("pandas", "DataFrame"): Kind.PANDAS,
+    ("pandas", "Series"): Kind.PANDAS_SERIES,
+    ("polars", "DataFrame"): Kind.POLARS,
+    ("polars", "LazyFrame"): Kind.POLARS_LAZY,
+    ("polars", "Series"): Kind.POLARS_SERIES,
+    ("numpy", "ndarray"): Kind.NUMPY,
+    ("scipy.sparse", "spmatrix"): Kind.SPARSE,
+    ("scipy.sparse", "sparray"): Kind.SPARSE,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """An object in memory: a frame, a table, a list, or purchases that were read before."""
+
+    data: Any
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What the object is. No library is imported: an object is here only if its library is."""
+        for (module, class_name), kind in _KINDS.items():
+            known = getattr(sys.modules.get(module), class_name, None)
+            if known is not None and isinstance(self.data, known):
+                return kind
+        if hasattr(self.data, "__arrow_c_stream__"):
+            return Kind.STREAM
+        return Kind.OTHER
+
+    @property
+    def shown(self) -> str:
+        """The name of its type."""
+        return type(self.data).__name__
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether it can be read several times."""
+        if self.kind in (Kind.READER, Kind.SCANNER):
+            return False
+        return not isinstance(self.data, Iterator)
+
+
+Stored = LocalPath | Address
+Source = Stored | InMemory
+
+
+def source_of(data: object) -> Source:
+    """Return where the data are that a caller gives: the one place that asks this."""
+    if not isinstance(data, str | os.PathLike):
+        return InMemory(data)
+    text = os.fsdecode(data)
+    match = _ADDRESS.fullmatch(text)
+    if match is None or not isinstance(data, str):
+        return LocalPath(text, expanded(text))
+    scheme = match[1].lower()
+    if scheme in _DATABASES:
+        return Database(text, scheme)
+    return Address(text, scheme)
+
+
+def shown_source(text: str) -> str:
+    """Return an address without passwords and keys; any other text as it is.
+
+    >>> shown_source("postgresql://ann:secret@db.example/shop?sslpassword=x&sslmode=require")
+    'postgresql://ann:***@db.example/shop?sslpassword=***&sslmode=require'
+    """
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        return text
+    scheme, rest = match.groups()
+    # An @ there may belong to a password, before or behind it: nobody can tell.
+    if "@" in rest.partition("?")[2]:
+        return f"{scheme}://***"
+    login, at, place = rest.rpartition("@")
+    user, colon, _ = login.partition(":")
+    shown_login = f"{user}:***{at}"
+    if not colon:  # there is no password in front of a host, and what has an @ may be anything
+        shown_login, place = "", rest
+    # Otherwise it may hold any letter, also @, / and ?: all that may be a part of it is left out.
+    place, mark, query = place.partition("?")
+    if query:
+        query = "&".join(map(_shown_parameter, query.split("&")))
+    return f"{scheme}://{shown_login}{place}{mark}{query}"
+
+
+def _shown_parameter(assignment: str) -> str:
+    """Return a parameter of an address, its value as *** unless it is known to be no secret."""
+    name, equals, _ = assignment.partition("=")
+    if name in _SHOWN_PARAMETERS:
+        return assignment
+    return f"{name}{equals}***"
+
+
+def expanded(path: str) -> Path:
+    """Return a path, in which a leading ~ is the home folder, as in a shell."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 (Path's own raises where there is no such home)
+
+
+def name_of(path: Path) -> str:
+    """Return what errors call a file: a literal, so that a line break in it breaks no line."""
+    if str(path) == "-":
+        return "standard input"
+    return repr(str(path))

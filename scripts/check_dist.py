@@ -33,7 +33,12 @@ NO_COMPILER = {"CC": "false", "CXX": "false"}
 
 KERNELS = ["fim_private/counting/kernel", "fim_private/counting/sums"]
 STUBS = ["fim_private/__init__.pyi", *(f"{kernel}.pyi" for kernel in KERNELS)]
-PAGE = ["fim_private/release/markup.css", "fim_private/release/markup.js"]
+# What a page of a release is made of.
+PAGE = [
+    path.relative_to(ROOT).as_posix()
+    for kind in ("css", "jinja", "js")
+    for path in sorted((ROOT / "fim_private" / "release").glob(f"*.{kind}"))
+]
 IN_BOTH = ["fim_private/py.typed", *STUBS, *PAGE, "fim_private/cli/__init__.py"]
 IN_SOURCE = [
     *IN_BOTH,

@@ -200,7 +200,7 @@ fim.mine({str(PACKAGE.parent / "datasets" / "corner_shop.parquet")!r}).to_json()
 print(*sys.modules)
 """
     loaded = printed("-c", lines)
-    assert {"pandas", "polars", "scipy", "mlxtend", "typer"}.isdisjoint(loaded)
+    assert {"pandas", "polars", "scipy", "mlxtend", "typer", "jinja2"}.isdisjoint(loaded)
 
 
 def calls(module: str) -> Iterator[str]:

@@ -629,7 +629,8 @@ def _rules_message(bars: Sequence[Bar], who: str) -> str:
     if first.lift[1] > 1 or first.lift[2] < 1:
         end = f": lift {_lift_in_words(first.lift[0], round)}"
     room = (TITLE - width(begin + middle + end)) / 2
-    return f"{begin}{named(first.items or (), room)}{middle}{named(first.then or (), room)}{end}"
+    left, right = named(first.items or (), room), named(first.consequent or (), room)
+    return f"{begin}{left}{middle}{right}{end}"
 
 
 def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:

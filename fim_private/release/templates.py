@@ -96,7 +96,11 @@ def _environment() -> Environment:
         f"script-src 'sha256-{script_hash}'; img-src data:"
     )
     environment.globals |= {"version": __version__, "script": script, "policy": policy}
-    environment.filters |= {"item_name": item_name, "thousands": "{:,}".format}
+    environment.filters |= {
+        "item_name": item_name,
+        "thousands": "{:,}".format,
+        "fixed": "{:.1f}".format,
+    }
     return environment
 
 

@@ -274,9 +274,9 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
     ]
     declared = {re.split(r"[^\w-]", dependency)[0] for dependency in project["dependencies"]}
     used = {name.partition(".")[0] for module in MODULES for name in all_imports(module)}
-    # Matplotlib, which is optional too, is imported by its name in a string.
     optional = {
         "ibis",
+        "matplotlib",
         "opendp",
         "polars",
         "psycopg",

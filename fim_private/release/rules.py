@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from fim_private.release.chart import TITLE, Bar, BarChart, named, width
 from fim_private.release.forms import Cell, Rows, csv_text, rows_by_segment
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import Slice, SupportNoise, UnitCount
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
@@ -464,7 +467,7 @@ def rules_by_segment(
     return rules_of(release, min_confidence, min_lift)
 
 
-def rules_json(rules: Rules) -> dict[str, Any]:
+def rules_json(rules: Rules) -> dict[str, object]:
     """Return rules, and how they are read, as plain values, in which an infinite number is None."""
     values = []
     for antecedent, consequent, numbers, doubtful in rules.rows():
@@ -633,7 +636,7 @@ def _rules_message(bars: Sequence[Bar], who: str) -> str:
     return f"{begin}{left}{middle}{right}{end}"
 
 
-def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:
+def rules_frame(rules: Rules, decimals: int, unit: str) -> pd.DataFrame:
     """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful.
 
     A notebook shows it as people read rules; what is made of it is shown as pandas does.

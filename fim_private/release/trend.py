@@ -98,7 +98,7 @@ def _in_words(change: Change, changes: Changes) -> str:
 
 @dataclass(frozen=True)
 class _Point:
-    """A share at its place in a chart, and the ends of its interval, in units of the drawing."""
+    """The share of an itemset in one release, with its interval, and its place in a chart."""
 
     x: float
     share: float
@@ -107,32 +107,18 @@ class _Point:
 
 
 @dataclass(frozen=True)
-class _Run:
-    """Shares of releases that follow one another: the line, and the band around it."""
-
-    points: Sequence[_Point]
-
-    @property
-    def band(self) -> Sequence[_Point]:
-        if len(self.points) > 1:
-            return self.points
-        [point] = self.points  # the band of one point would have no width
-        return replace(point, x=point.x - _EDGE / 2), replace(point, x=point.x + _EDGE / 2)
-
-
-@dataclass(frozen=True)
 class _Line:
     """The shares of one itemset over several releases, as a chart.
 
     Attributes:
         items: The itemset.
-        runs: Its shares, in a run of their own after each gap.
+        runs: Its shares: a new run begins after each gap.
         change: From the first to the last release; None if these two are not compared in it.
         move: The change in words.
     """
 
     items: tuple[Item, ...]
-    runs: Sequence[_Run]
+    runs: Sequence[Sequence[_Point]]
     change: Change | None
     move: str
 
@@ -140,6 +126,18 @@ class _Line:
     def doubtful(self) -> bool:
         """Whether the change may be noise."""
         return self.change is not None and not self.change.clear
+
+    def y(self, share: float) -> float:
+        """Return where a share is in the chart."""
+        highest = max(point.high for run in self.runs for point in run) or 1.0
+        return _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * share / highest
+
+    def band(self, run: Sequence[_Point]) -> Sequence[_Point]:
+        """Return the points that a band joins."""
+        if len(run) > 1:
+            return run
+        [point] = run  # the band of one point would have no width
+        return replace(point, x=point.x - _EDGE / 2), replace(point, x=point.x + _EDGE / 2)
 
 
 @dataclass(frozen=True)
@@ -249,18 +247,16 @@ def trend_of(releases: Mapping[str, Release]) -> Trend:
 def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
     """Return the line of each itemset that has a share in some release."""
     sizes = {size for release in releases for size in release.sizes}
-    shares = [counted(release, sizes) for release in releases]
+    tables = [counted(release, sizes) for release in releases]
     decimals = max(release.decimals for release in releases)
-    change_of: dict[frozenset[Item], Change | None] = {
-        frozenset(change.items): change for change in changes
-    }
-    items_of = {frozenset(change.items): change.items for change in changes}
+    change_of = {frozenset(change.items): change for change in changes}
+    items_of = {itemset: change.items for itemset, change in change_of.items()}
     for release in releases:
         for itemset, items in listed(release).items():
             items_of.setdefault(itemset, items)
     lines = []
     for itemset, items in items_of.items():
-        runs = _runs(itemset, releases, shares)
+        runs = _runs(itemset, releases, tables)
         if runs:
             change = change_of.get(itemset)
             lines.append(_Line(items, runs, change, _move(change, decimals)))
@@ -284,26 +280,18 @@ def _runs(
     key: frozenset[Item],
     releases: Sequence[Release],
     tables: Sequence[Mapping[frozenset[Item], Itemset]],
-) -> list[_Run]:
-    """Return the shares of an itemset, in a run of its own after each gap.
+) -> list[list[_Point]]:
+    """Return the shares of an itemset, in runs that have no gap.
 
     tables: the itemsets of each release that have a share.
     """
-    places = [place for place, table in enumerate(tables) if key in table]
-    listings = [(releases[place], tables[place][key]) for place in places]
-    shares = [release.share_of(itemset) or 0.0 for release, itemset in listings]
-    intervals = [release.share_interval_of(itemset) or (0.0, 1.0) for release, itemset in listings]
-    highest = max((high for _, high in intervals), default=0.0) or 1.0
-
-    def y(share: float) -> float:
-        return _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * share / highest
-
-    runs: list[list[_Point]] = []
-    for number, (place, share, (low, high)) in enumerate(
-        zip(places, shares, intervals, strict=True)
-    ):
-        if number == 0 or place > places[number - 1] + 1:
+    runs: list[list[_Point]] = [[]]
+    for place, (release, table) in enumerate(zip(releases, tables, strict=True)):
+        itemset = table.get(key)
+        if itemset is None:
             runs.append([])
+            continue
         x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(releases) - 1)
-        runs[-1].append(_Point(x, y(share), y(low), y(high)))
-    return [_Run(points) for points in runs]
+        low, high = release.share_interval_of(itemset) or (0.0, 1.0)
+        runs[-1].append(_Point(x, release.share_of(itemset) or 0.0, low, high))
+    return [run for run in runs if run]

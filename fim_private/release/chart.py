@@ -9,6 +9,8 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fim_private.display import MARK, in_braces, item_name, printable
@@ -290,55 +292,6 @@ def _inside(box: Box, room: Box) -> bool:
     return room[0] <= box[0] and room[1] <= box[1] and box[2] <= room[2] and box[3] <= room[3]
 
 
-@dataclass(frozen=True)
-class _Label:
-    """The label of a rule.
-
-    Attributes:
-        name: The text.
-        x: Where it is held.
-        y: Where its middle is.
-        anchor: By which end it is held: the one next to its point.
-    """
-
-    name: str
-    x: float
-    y: float
-    anchor: str
-
-
-def _labels(
-    chart: BarChart, points: Sequence[Point], room: Box, letter: float
-) -> list[_Label | None]:
-    """Return the label of each rule, None for one without room. The others are those of placed."""
-    names = [bar.label(_RULE_WIDE) for bar in chart.bars]
-    labels: list[_Label | None] = []
-    for name, (x, _), box in zip(names, points, placed(names, points, room, letter), strict=True):
-        if box is None:
-            labels.append(None)
-            continue
-        left, top, right, bottom = box
-        middle = (top + bottom) / 2
-        if left > x:
-            labels.append(_Label(name, left, middle, "start"))
-        elif right < x:
-            labels.append(_Label(name, right, middle, "end"))
-        else:
-            labels.append(_Label(name, x, middle, "middle"))
-    return labels
-
-
-def _unlabelled(labels: Sequence[_Label | None]) -> list[str]:
-    """Return how many points have no label, in a sentence; nothing if all have one."""
-    count = labels.count(None)
-    if not count:
-        return []
-    return [
-        f"{count:,} of {len(labels):,} rules have no label, because there is no room. The table "
-        "of rules has all."
-    ]
-
-
 # Drawings, in pixels: the whole, around it, a row, the plane of rules and the numbers beside it,
 # and the sizes of letters: 12 px are 9 pt.
 _WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE = 860, 20, 26, 420, 58
@@ -367,14 +320,6 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _List:
-    """Where itemsets without supports are drawn: a row each, from the top."""
-
-    top: int
-    end: int
-
-
-@dataclass(frozen=True)
 class _Rows:
     """Where itemsets are drawn as dots: a row each, between these edges, and a scale below.
 
@@ -390,13 +335,26 @@ class _Rows:
     bottom: int
     scale_end: float
 
-    @property
-    def end(self) -> int:
-        return self.bottom + _BELOW_SCALE
-
     def x(self, length: float) -> float:
         """Return where a length is."""
         return self.left + (self.right - self.left) * min(max(length / self.scale_end, 0), 1)
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The label of a rule.
+
+    Attributes:
+        name: The text.
+        x: Where it is held.
+        y: Where its middle is.
+        anchor: By which end it is held: the one next to its dot.
+    """
+
+    name: str
+    x: float
+    y: float
+    anchor: str
 
 
 @dataclass(frozen=True)
@@ -404,45 +362,90 @@ class _Plane:
     """Where rules are drawn as dots, by lift and confidence.
 
     Attributes:
+        left: The place of the first tick of lift.
         top: The place of confidence 100 %.
-        ticks: The ticks of lift, from edge to edge.
-        points: Where the dot of each rule is.
-        labels: The label of each rule, None for one without room.
+        right: The place of the last tick.
+        bottom: The place of confidence 0 %.
+        chart: The rules.
+        letter: The size of the letters of labels.
     """
 
-    top: int
-    ticks: tuple[float, ...]
-    points: Sequence[Point] = ()
-    labels: Sequence[_Label | None] = ()
-    left: int = _MARGIN + _BESIDE
-    right: int = _WHOLE - _MARGIN - 10
-
-    @property
-    def bottom(self) -> int:
-        return self.top + _PLANE
-
-    @property
-    def end(self) -> int:
-        return self.bottom + _BELOW_SCALE
+    left: float
+    top: float
+    right: float
+    bottom: float
+    chart: BarChart
+    letter: float
 
     def x(self, lift: float) -> float:
-        """Return where a lift is, on a logarithmic scale."""
-        lowest, highest = self.ticks[0], self.ticks[-1]
+        """Return where a lift is, on a logarithmic scale that ends at its ticks."""
+        lowest, *_, highest = self.ticks
         along = math.log(max(lift, lowest) / lowest) / math.log(highest / lowest)
         return self.left + (self.right - self.left) * min(along, 1)
 
     def y(self, confidence: float) -> float:
         """Return where a confidence is, in per cent."""
-        return self.bottom - _PLANE * confidence / 100
+        return self.bottom - (self.bottom - self.top) * confidence / 100
+
+    @cached_property
+    def ticks(self) -> tuple[float, ...]:
+        """The ticks of lift."""
+        return self.chart.lift_ticks
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Where the dots are."""
+        return [(self.x(bar.lift[0]), self.y(bar.length or 0)) for bar in self.chart.bars]
+
+    @cached_property
+    def labels(self) -> list[_Label | None]:
+        """The label of each rule; None for one without room."""
+        names = [bar.label(_RULE_WIDE) for bar in self.chart.bars]
+        room = (self.left, self.top, self.right, self.bottom)
+        boxes = placed(names, self.points, room, self.letter)
+        labels: list[_Label | None] = []
+        for name, (x, _), box in zip(names, self.points, boxes, strict=True):
+            if box is None:
+                labels.append(None)
+                continue
+            left, top, right, bottom = box
+            middle = (top + bottom) / 2
+            if left > x:
+                labels.append(_Label(name, left, middle, "start"))
+            elif right < x:
+                labels.append(_Label(name, right, middle, "end"))
+            else:
+                labels.append(_Label(name, x, middle, "middle"))
+        return labels
+
+    @property
+    def note(self) -> list[str]:
+        """How many rules have no label, in a sentence; nothing if all have one."""
+        count = self.labels.count(None)
+        if not count:
+            return []
+        return [
+            f"{count:,} of {len(self.labels):,} rules have no label, because there is no room. "
+            "The table of rules has all."
+        ]
 
 
 @dataclass(frozen=True)
 class _Panel:
-    """A chart in a drawing: the lines above its rows, where these are, and the lines below."""
+    """A chart in a drawing.
+
+    Attributes:
+        chart: The chart.
+        above: The lines above its rows.
+        top: Where its rows begin.
+        frame: Where its rows are; None for a list of names.
+        below: The lines below its rows.
+    """
 
     chart: BarChart
     above: Sequence[_Line]
-    frame: _List | _Rows | _Plane
+    top: int
+    frame: _Rows | _Plane | None
     below: Sequence[_Line]
 
 
@@ -473,20 +476,26 @@ def _panel(chart: BarChart, y: int) -> tuple[_Panel, int]:
     title, y = _lines_from(y, [cut(chart.title, TITLE)], "title", _LARGE)
     about, y = _lines_from(y, _wrapped(chart.about, _SMALL), "soft", _SMALL)
     notes = [*chart.below]
-    frame: _List | _Rows | _Plane
+    frame: _Rows | _Plane | None = None
     if chart.lifts:
-        frame = _plane(chart, y + 14)
-        notes = [*_unlabelled(frame.labels), *notes]
+        top = y + 14 + _SMALL + 4
+        y = top + _PLANE
+        right = _WHOLE - _MARGIN - 10
+        frame = _Plane(_MARGIN + _BESIDE, top, right, y, chart, _SMALL)
+        y += _BELOW_SCALE
+        notes = [*frame.note, *notes]
     elif chart.has_lengths:
-        frame = _rows(chart, y + 10)
+        top = y + 10
+        frame = _rows(chart, top)
+        y = frame.bottom + _BELOW_SCALE
     else:
-        frame = _List(y + 10, y + 10 + _ROW * len(chart.bars) + 8)
+        top = y + 10
+        y = top + _ROW * len(chart.bars) + 8
     below = []
-    y = frame.end
     for note in notes:
         note_lines, y = _lines_from(y + 6, _wrapped(note, _SMALL), "soft", _SMALL)
         below += note_lines
-    return _Panel(chart, [*warning, *title, *about], frame, below), y
+    return _Panel(chart, [*warning, *title, *about], top, frame, below), y
 
 
 def _wrapped(text: str, size: int) -> list[str]:
@@ -516,14 +525,6 @@ def _rows(chart: BarChart, top: int) -> _Rows:
     )
 
 
-def _plane(chart: BarChart, top: int) -> _Plane:
-    """Return a plane with the dots and the labels of rules."""
-    plane = _Plane(top + _SMALL + 4, chart.lift_ticks)
-    points = [(plane.x(bar.lift[0]), plane.y(bar.length or 0)) for bar in chart.bars]
-    room = (plane.left, plane.top, plane.right, plane.bottom)
-    return replace(plane, points=points, labels=_labels(chart, points, room, _SMALL))
-
-
 # Figures of matplotlib, in inches: how wide, how high a row is, and the scale with what is around
 # the rows.
 _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
@@ -533,7 +534,7 @@ _LETTER_POINTS, _SMALL_POINTS, _LEADING = 9.5, 9.0, 1.3
 _ALIGNED = {"start": "left", "end": "right", "middle": "center"}
 
 
-def of_matplotlib(module: str) -> Any:
+def of_matplotlib(module: str) -> ModuleType:
     """Return a module of matplotlib, of an extra. Raises MissingExtraError, which says what to
     install, without it.
     """
@@ -616,10 +617,13 @@ def _take_texts_literally(drawn: Any) -> None:
 def _draw_dots_of(chart: BarChart, ax: Axes) -> list[str]:
     """Draw itemsets or rules, and return a note on what has no label, if anything has none."""
     ax.spines[:].set_visible(False)
-    if chart.lifts:
-        return _unlabelled(_draw_rules(chart, ax))
-    _draw_itemsets(chart, ax)
-    return []
+    if not chart.lifts:
+        _draw_itemsets(chart, ax)
+        return []
+    wide, high = (_POINTS * side / ax.figure.dpi for side in (ax.bbox.width, ax.bbox.height))
+    plane = _Plane(0, 0, wide, high, chart, _SMALL_POINTS)
+    _draw_rules(plane, ax)
+    return plane.note
 
 
 def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
@@ -654,51 +658,34 @@ def _draw_dots(bars: Sequence[Bar], x: Sequence[float], y: Sequence[float], ax: 
     ax.scatter(x, y, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)
 
 
-def _draw_rules(chart: BarChart, ax: Axes) -> list[_Label | None]:
-    """Draw rules by lift and confidence, and return their labels, None for one without room."""
+def _draw_rules(plane: _Plane, ax: Axes) -> None:
+    """Draw rules by lift and confidence. plane: the axes, in points."""
     ink = ax.xaxis.label.get_color()
-    ticks = chart.lift_ticks
-    lowest, highest = ticks[0], ticks[-1]
+    lowest, *_, highest = plane.ticks
     ax.set(xscale="log", xlim=(lowest, highest), ylim=(0, 100))
-    ax.set_xticks(ticks, [f"{lift:g}" for lift in ticks], fontsize=_SMALL_POINTS)
+    ax.set_xticks(plane.ticks, [f"{lift:g}" for lift in plane.ticks], fontsize=_SMALL_POINTS)
     ax.set_xticks([], minor=True)
     percentages = range(0, 101, 20)
     ax.set_yticks(percentages, [f"{tick} %" for tick in percentages], fontsize=_SMALL_POINTS)
     ax.set_ylabel("confidence", fontsize=_SMALL_POINTS)
     ax.grid(True, alpha=0.35)
     ax.axvline(1, color=ink, linestyle="--", linewidth=1)
-    lifts = [bar.lift[0] for bar in chart.bars]
-    confidences = [bar.length or 0 for bar in chart.bars]
-    lower_lifts = [max(bar.lift[1], lowest) for bar in chart.bars]
-    upper_lifts = [min(bar.lift[2], highest) for bar in chart.bars]
-    ax.hlines(confidences, lower_lifts, upper_lifts, color=ink, alpha=0.3)
-    lows, highs = [bar.low or 0 for bar in chart.bars], [bar.high or 0 for bar in chart.bars]
+    bars = plane.chart.bars
+    lifts, confidences = [bar.lift[0] for bar in bars], [bar.length or 0 for bar in bars]
+    lows, highs = [bar.low or 0 for bar in bars], [bar.high or 0 for bar in bars]
     ax.vlines(lifts, lows, highs, color=ink, alpha=0.3)
-    _draw_dots(chart.bars, lifts, confidences, ax)
-    return _draw_labels(chart, ax)
-
-
-def _draw_labels(chart: BarChart, ax: Axes) -> list[_Label | None]:
-    """Draw the labels of rules where they hide nothing, and return them all."""
-    wide, high = (_POINTS * side / ax.figure.dpi for side in (ax.bbox.width, ax.bbox.height))
-    lowest, highest = chart.lift_ticks[0], chart.lift_ticks[-1]
-    points = [
-        (
-            wide * math.log(bar.lift[0] / lowest) / math.log(highest / lowest),
-            high * (1 - (bar.length or 0) / 100),
-        )
-        for bar in chart.bars
-    ]
-    labels = _labels(chart, points, (0, 0, wide, high), _SMALL_POINTS)
-    for label in labels:
+    lows = [max(bar.lift[1], lowest) for bar in bars]
+    highs = [min(bar.lift[2], highest) for bar in bars]
+    ax.hlines(confidences, lows, highs, color=ink, alpha=0.3)
+    _draw_dots(bars, lifts, confidences, ax)
+    for label in plane.labels:
         if label is not None:
             ax.text(
-                label.x / wide,
-                1 - label.y / high,
+                label.x / plane.right,
+                1 - label.y / plane.bottom,
                 label.name,
                 ha=_ALIGNED[label.anchor],
                 va="center",
                 transform=ax.transAxes,
                 fontsize=_SMALL_POINTS,
             )
-    return labels

@@ -114,7 +114,9 @@ class Changes:
     @property
     def notes(self) -> tuple[str, ...]:
         """How the changes are to be read, in sentences."""
-        notes = [] if self.private else [words.SEEDED]
+        notes = []
+        if not self.private:
+            notes.append(words.SEEDED)
         notes.append(
             f"Shares are of all {words.customers(self.unit)}, differences in percentage points. "
             "Each interval holds the true difference with 95 % probability, by itself."
@@ -254,10 +256,10 @@ class _Estimate:
         noise, units = release.noise, release.units
         assert share is not None
         assert interval is not None
-        assert noise is not None
-        assert units
         assert itemset.support is not None
         assert itemset.interval is not None
+        assert noise is not None
+        assert units
         variance = 0.0
         laplace = []
         if noise.of_units is not None:
@@ -317,7 +319,9 @@ def _reach(probability: float, *estimates: _Estimate) -> float:
 def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Change:
     """Return the change of an itemset that both releases have."""
     difference = after.share - before.share
-    direction = "fall" if difference < 0 else "rise"
+    direction = "rise"
+    if difference < 0:
+        direction = "fall"
     slack = before.slack + after.slack
     reach = _reach(1 - CONFIDENCE, before, after) + slack
     return Change(
@@ -432,7 +436,9 @@ def between(release: object, names: str) -> tuple[Release, Release]:
     names: their names, with a comma between. Raises ParameterError where there are no such two, and
     DataError for a file that is no release.
     """
-    whole = load(release) if isinstance(release, str | os.PathLike) else release
+    whole = release
+    if isinstance(release, str | os.PathLike):
+        whole = load(release)
     if not isinstance(whole, SegmentedRelease):
         raise ParameterError(
             f"{parameter('between')} is for a release of several segments or periods, not "

@@ -29,11 +29,13 @@ def width(text: str) -> float:
     """Return about how wide a text is, in units of the size of its letters: rather too much than
     too little.
     """
-    return sum(_FULL_WIDTH if _is_wide(letter) else _LETTER_WIDTH for letter in text)
+    return sum(map(_letter_width, text))
 
 
-def _is_wide(letter: str) -> bool:
-    return letter > "\u0fff" and unicodedata.east_asian_width(letter) in "WFA"
+def _letter_width(letter: str) -> float:
+    if letter > "\u0fff" and unicodedata.east_asian_width(letter) in "WFA":
+        return _FULL_WIDTH
+    return _LETTER_WIDTH
 
 
 def cut(text: str, widest: float) -> str:
@@ -604,7 +606,9 @@ def _wrapped_each(texts: Sequence[str], widest: float) -> list[str]:
 
 
 def _height(chart: BarChart) -> float:
-    return _PLANE / _WHOLE * _INCHES if chart.lifts else _ROW_INCHES * max(len(chart.bars), 1)
+    if chart.lifts:
+        return _PLANE / _WHOLE * _INCHES
+    return _ROW_INCHES * max(len(chart.bars), 1)
 
 
 def _take_texts_literally(drawn: Any) -> None:
@@ -653,8 +657,9 @@ def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
 
 def _draw_dots(bars: Sequence[Bar], x: Sequence[float], y: Sequence[float], ax: Axes) -> None:
     """Draw a dot for each itemset or rule, hollow if it is doubtful."""
-    ink, paper = ax.xaxis.label.get_color(), ax.get_facecolor()
-    fills = [paper if bar.doubtful else ink for bar in bars]
+    ink = ax.xaxis.label.get_color()
+    fill = {True: ax.get_facecolor(), False: ink}
+    fills = [fill[bar.doubtful] for bar in bars]
     ax.scatter(x, y, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)
 
 

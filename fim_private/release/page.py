@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fim_private.display import printable
@@ -44,20 +44,25 @@ def report(
     path or no title, and for limits out of range. Raises OutputError where the file cannot be
     written.
     """
-    several = [] if isinstance(release, Release | SegmentedRelease) else release
-    if not isinstance(several, Sequence) or not all(isinstance(one, Release) for one in several):
-        raise ParameterError(
-            f"a report is made of a Release, or of several in a list, not of {shown(release)}"
-        )
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
     if isinstance(release, Release | SegmentedRelease):
-        rules = rules_by_segment(release, min_confidence, min_lift) if release.with_parts else None
+        rules = None
+        if release.with_parts:
+            rules = rules_by_segment(release, min_confidence, min_lift)
         content = page(release, rules, title=title)
+    elif _are_releases(release):
+        content = trend_page(named(release), title=title)
     else:
-        content = trend_page(named(several), title=title)
+        raise ParameterError(
+            f"a report is made of a Release, or of several in a list, not of {shown(release)}"
+        )
     with staged(Path(path).expanduser(), given="path") as write:
         write(content)
+
+
+def _are_releases(values: object) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(value, Release) for value in values)
 
 
 def page(
@@ -72,34 +77,38 @@ def page(
     """
     checked_title(title)
     whole = release if isinstance(release, Release) else release.whole
-    parts = _parts(release, rules)
+    segments = _segments(release, rules)
     trend = _trend(release)
-    if title is None:
-        title = "What is bought together" if max(whole.sizes) > 1 else "What is bought"
+    lead = _lead(segments)
+    if trend is not None:
+        lead = trend.lead
+    default_title = "What is bought"
+    if max(whole.sizes) > 1:
+        default_title = "What is bought together"
     return render(
         "page.html.jinja",
-        title=title,
+        title=title or default_title,
         facts=_facts(whole),
-        lead=_lead(parts) if trend is None else trend.lead,
-        warning="" if whole.private else whole.guarantee,
+        lead=lead,
+        private=whole.private,
         trend=trend,
-        parts=parts,
-        how_to_read=_how_to_read(parts),
+        segments=segments,
+        how_to_read=_how_to_read(segments),
         promises=_promised(whole),
         checked=_checked(whole),
     )
 
 
-def _parts(
+def _segments(
     release: Release | SegmentedRelease, rules: Rules | Mapping[str, Rules] | None
-) -> list[_Part]:
-    """Return the release, or the releases of its segments, as the parts of a page."""
+) -> list[_Segment]:
+    """Return the releases of segments, or a release of everything as the only segment."""
     if isinstance(release, Release):
         assert not isinstance(rules, Mapping)
-        return [_Part(release, _rules_section(release, rules))]
+        return [_Segment(release, _rules_section(release, rules))]
     by_segment = rules if isinstance(rules, Mapping) else {}
     return [
-        _Part(
+        _Segment(
             segment,
             _rules_section(segment, by_segment.get(name)),
             release.heading(segment),
@@ -113,7 +122,8 @@ def _rules_section(release: Release, rules: Rules | None) -> _RulesSection | Non
     """Return the section on rules, if itemsets are long enough to have any."""
     if rules is None or max(release.sizes) == 1:
         return None
-    return _RulesSection(release, rules, _findings(rules))
+    findings = _findings(rules, release.decimals, release.privacy_unit)
+    return _RulesSection(release, rules, findings)
 
 
 def _trend(release: Release | SegmentedRelease) -> Trend | None:
@@ -123,7 +133,9 @@ def _trend(release: Release | SegmentedRelease) -> Trend | None:
     if not all(period.has_shares for period in release.values()):
         return None
     trend = trend_of(release)
-    return trend if trend.drawn else None
+    if not trend.drawn:
+        return None
+    return trend
 
 
 _MONTHS = [
@@ -152,54 +164,52 @@ def _facts(release: Release) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Finding:
-    """Two sets of items that are bought together: a rule, and the one the other way round.
-
-    Attributes:
-        rule: The place of the surer of the two among the rules.
-        mirror: The place of the other; None if it is not among them.
-        clear: Whether the rule is not doubtful.
-        above: Whether it is clear, and more often than chance is sure if rules have lifts.
-    """
-
-    rule: int
-    mirror: int | None
-    clear: bool
-    above: bool
-
-
-def _findings(rules: Rules) -> list[_Finding]:
-    """Return the findings of rules, those that are surest first."""
-    places: dict[frozenset[tuple[Item, ...]], list[int]] = {}
-    for place, sides in enumerate(zip(rules.antecedents, rules.consequents, strict=True)):
-        places.setdefault(frozenset(sides), []).append(place)
-    confidences = rules.metrics["confidence"]
-    findings = []
-    for rule_and_mirror in places.values():
-        rule, *mirror = sorted(
-            rule_and_mirror, key=lambda place: (rules.doubtful[place], -confidences[place])
-        )
-        clear = above = not rules.doubtful[rule]
-        if clear and rules.has_lifts:
-            above = rules.bounds["lift"][0][rule] > 1
-        findings.append(_Finding(rule, mirror[0] if mirror else None, bool(clear), bool(above)))
-    return findings
-
-
-@dataclass(frozen=True)
-class _RuleRow:
-    """A finding as the row of a table.
+    """Two sets of items that are bought together: a rule, the surer one if both ways are rules.
 
     Attributes:
         antecedent: The items on the left.
         consequent: The items on the right.
-        doubt: What is doubtful about the rule; empty if nothing is.
-        numbers: Its numbers, by the names that the columns have.
+        doubtful: Whether the rule is doubtful.
+        above: Whether it is not, and more often than chance is sure if rules have lifts.
+        numbers: Its numbers, by the names of their columns.
     """
 
     antecedent: tuple[Item, ...]
     consequent: tuple[Item, ...]
-    doubt: str
+    doubtful: bool
+    above: bool
     numbers: Mapping[str, Number]
+
+
+def _findings(rules: Rules, decimals: int, unit: str) -> list[_Finding]:
+    """Return the findings of rules, those that are surest first."""
+    rules_of: dict[frozenset[tuple[Item, ...]], list[_Finding]] = {}
+    texts = rules_table(rules, decimals, unit).rows
+    for (left, right, values, doubtful), row in zip(rules.rows(), texts, strict=True):
+        _, share, confidence, interval, *lift = row
+        numbers = {
+            "confidence": Number(values["confidence"], confidence, interval),
+            "reverse": Number(None, "–"),
+            "share": Number(values["support"], share),
+        }
+        above = not doubtful
+        if lift:
+            numbers["lift"] = Number(values["lift"], *lift)
+            above = above and values["lift_lower"] > 1
+        finding = _Finding(left, right, doubtful, above, numbers)
+        rules_of.setdefault(frozenset((left, right)), []).append(finding)
+    return [_surer(both_ways) for both_ways in rules_of.values()]
+
+
+def _surer(both_ways: Sequence[_Finding]) -> _Finding:
+    """Return the surer of a rule and the one the other way round, with the other's confidence."""
+    surer, *others = sorted(
+        both_ways, key=lambda rule: (rule.doubtful, -(rule.numbers["confidence"].value or 0))
+    )
+    for other in others:
+        reverse = {"reverse": other.numbers["confidence"]}
+        surer = replace(surer, numbers={**surer.numbers, **reverse})
+    return surer
 
 
 @dataclass(frozen=True)
@@ -259,51 +269,25 @@ class _RulesSection:
         return labels
 
     @property
-    def _cells(self) -> Sequence[Sequence[str]]:
-        """The rows of the table of rules: rule, share, confidence, interval, lift, interval."""
-        return rules_table(self.rules, self.release.decimals, self.unit).rows
-
-    def rows(self, findings: Sequence[_Finding]) -> list[_RuleRow]:
-        """Return findings as rows."""
-        cells = self._cells
-        return [self._row(finding, cells) for finding in findings]
-
-    def _row(self, finding: _Finding, cells: Sequence[Sequence[str]]) -> _RuleRow:
-        metrics, rule = self.rules.metrics, finding.rule
-        _, share, confidence, interval, *lift = cells[rule]
-        numbers = {
-            "confidence": Number(float(metrics["confidence"][rule]), confidence, interval),
-            "reverse": Number(-1.0, "–"),
-            "share": Number(float(self.rules.shares["support"][rule]), share),
-        }
-        if lift:
-            numbers["lift"] = Number(float(metrics["lift"][rule]), *lift)
-        if finding.mirror is not None:
-            confidence, interval = cells[finding.mirror][2:4]
-            value = float(metrics["confidence"][finding.mirror])
-            numbers["reverse"] = Number(value, confidence, interval)
-        doubt = ""
-        if not finding.clear:
-            doubt = "may have less than was asked for"
-            if self.has_lifts:
-                doubt = "more often than chance is not sure"
-        return _RuleRow(self.rules.antecedents[rule], self.rules.consequents[rule], doubt, numbers)
+    def doubt(self) -> str:
+        """What is doubtful about a finding that is."""
+        if self.has_lifts:
+            return "more often than chance is not sure"
+        return "may have less than was asked for"
 
     def sentence(self) -> Sentence:
         """Return the surest rule as a sentence, with its intervals; nothing if none is sure."""
-        sure = [finding.rule for finding in self.above]
-        if not sure:
+        if not self.above:
             return ()
-        sides = [(self.rules.antecedents[rule], self.rules.consequents[rule]) for rule in sure]
         # A rule of one item and another, if there is one: that can be said in one breath.
-        short = [len(left) == len(right) == 1 for left, right in sides]
-        chosen = short.index(True) if any(short) else 0
-        left, right = sides[chosen]
-        confidence, interval, *lift = self._cells[sure[chosen]][2:]
-        claim = f": about {confidence} of them ({interval})"
-        if lift:
+        rule = min(self.above, key=lambda rule: len(rule.antecedent + rule.consequent) > 2)
+        confidence = rule.numbers["confidence"]
+        claim = f": about {confidence.shown} of them ({confidence.interval})"
+        if self.has_lifts:
+            lift = rule.numbers["lift"]
             who = words.customers(self.unit)
-            claim += f", {lift[0]} times as often as {who} in all ({lift[1]})"
+            claim += f", {lift.shown} times as often as {who} in all ({lift.interval})"
+        left, right = rule.antecedent, rule.consequent
         if self.unit == "basket":
             return ("Baskets with ", left, " also hold ", right, f"{claim}.")
         where = "" if self.release.scope.unites else " in the same basket"
@@ -332,8 +316,8 @@ class _ItemsetRow:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One release on the page, which may be that of a segment.
+class _Segment:
+    """One release on the page: that of a segment, or the only one.
 
     Attributes:
         release: The release.
@@ -408,13 +392,10 @@ class _Part:
         return [self._row(itemset, max(ends)) for itemset in itemsets]
 
     def _row(self, itemset: Itemset, longest: float) -> _ItemsetRow:
-        support, bar = -1.0, None
-        if itemset.support is not None:
-            support = itemset.support
-            if itemset.interval is not None:
-                low, high = itemset.interval
-                scale = 100 / longest
-                bar = _Bar(scale * low, scale * support, scale * high)
+        support, bar = itemset.support, None
+        if support is not None and itemset.interval is not None:
+            low, high = itemset.interval
+            bar = _Bar(100 * low / longest, 100 * support / longest, 100 * high / longest)
         _, *texts = self.release.cells(itemset)
         numbers = {
             name: Number(support, text) for name, text in zip(self.labels, texts, strict=True)
@@ -432,38 +413,42 @@ def _of_size(size: int, number: int = 2) -> str:
 # -------------------- the first paragraph
 
 
-def _lead(parts: Sequence[_Part]) -> Lead:
+def _lead(segments: Sequence[_Segment]) -> Lead:
     """Return the first paragraph: what the first section shows, and how much of it is sure."""
-    found = [part for part in parts if part.release.itemsets]
+    found = [segment for segment in segments if segment.release.itemsets]
     if not found:
         nothing = "Nothing stood out from the noise."
-        if len(parts) == 1:
-            nothing = parts[0].release.nothing
+        if len(segments) == 1:
+            nothing = segments[0].release.nothing
         return Lead((f"{nothing} That is a valid answer, and its budget is spent.",))
-    with_findings = [part for part in found if part.findings]
+    with_findings = [segment for segment in found if segment.findings]
     if with_findings:
         return _first_said(with_findings, _rule_in_words, _sure_rules(with_findings))
     return _first_said(found, _itemset_in_words, _sure_ranks(found))
 
 
-def _first_said(parts: Sequence[_Part], in_words: Callable[[_Part], Sentence], remark: str) -> Lead:
-    """Return the sentence of the first part that has one, and a remark behind it."""
-    for part in parts:
-        sentence = in_words(part)
+def _first_said(
+    segments: Sequence[_Segment], in_words: Callable[[_Segment], Sentence], remark: str
+) -> Lead:
+    """Return the sentence of the first segment that has one, and a remark behind it."""
+    for segment in segments:
+        sentence = in_words(segment)
         if sentence:
-            return Lead(sentence, remark, part.heading)
+            return Lead(sentence, remark, segment.heading)
     return Lead((), remark or "What was found is below.")
 
 
-def _rule_in_words(part: _Part) -> Sentence:
-    return () if part.rules is None else part.rules.sentence()
+def _rule_in_words(segment: _Segment) -> Sentence:
+    if segment.rules is None:
+        return ()
+    return segment.rules.sentence()
 
 
-def _sure_rules(parts: Sequence[_Part]) -> str:
+def _sure_rules(segments: Sequence[_Segment]) -> str:
     """Return for how many findings more often than chance, or the confidence, is sure."""
-    findings = [finding for part in parts for finding in part.findings]
+    findings = [finding for segment in segments for finding in segment.findings]
     above = sum(finding.above for finding in findings)
-    if parts[0].rules is not None and parts[0].rules.has_lifts:
+    if segments[0].rules is not None and segments[0].rules.has_lifts:
         if above:
             sure = words.some_of(above, len(findings), "finding")
             return f"More often than chance is sure for {sure}."
@@ -473,15 +458,15 @@ def _sure_rules(parts: Sequence[_Part]) -> str:
     return "The confidence that was asked for is sure for none of the rules below."
 
 
-def _sure_ranks(parts: Sequence[_Part]) -> str:
+def _sure_ranks(segments: Sequence[_Segment]) -> str:
     """Return for how many itemsets the rank is sure; nothing if that is unknown."""
     marks = [
         itemset.doubtful
-        for part in parts
-        for itemset in part.release.itemsets
+        for segment in segments
+        for itemset in segment.release.itemsets
         if itemset.doubtful is not None
     ]
-    if parts[0].release.min_support is not None:
+    if segments[0].release.min_support is not None:
         if not any(marks):
             return ""
         return "A ? marks what may have less support than was asked for, because of the noise."
@@ -496,9 +481,9 @@ def _sure_ranks(parts: Sequence[_Part]) -> str:
     return f"{rank}: something that was left out may be as frequent."
 
 
-def _itemset_in_words(part: _Part) -> Sentence:
+def _itemset_in_words(segment: _Segment) -> Sentence:
     """Return the itemset to tell first as a sentence, with its support; nothing without one."""
-    release = part.release
+    release = segment.release
     told = [itemset for itemset in release.itemsets if itemset.items and _is_worth_telling(itemset)]
     if not told:
         return ()
@@ -512,8 +497,8 @@ def _itemset_in_words(part: _Part) -> Sentence:
     share = release.share_of(itemset)
     if share is not None:
         end = f", {words.percent(share, release.decimals)} of all{end}"
-    number = f"{itemset.support:,} {words.customers(part.unit)}"
-    if part.unit == "basket":
+    number = f"{itemset.support:,} {words.customers(segment.unit)}"
+    if segment.unit == "basket":
         together = " together" if len(items) > 1 else ""
         return (f"About {number} hold ", items, f"{together}{end}")
     together = ""
@@ -637,17 +622,16 @@ def _checked(release: Release) -> dict[str, list[str]]:
         period = "" if release.scope.per is None else f" of one {release.scope.per}"
         protected = f"one customer, with all their baskets{period}"
     alike = f", {words.SAME_ITEMS}" if release.scope.items_are_public else ""
-    replaced = release.neighbors == Neighbors.REPLACE_ONE
+    changed = "more or less"
+    if release.neighbors == Neighbors.REPLACE_ONE:
+        changed = "in place of any other"
     mechanism = release.mechanism
     if release.reason is not None:
         mechanism += f": {release.reason}"
     table = {
         "Guarantee": [release.guarantee],
         "Protected": [protected + alike],
-        "Neighbours": [
-            f"{release.neighbors}: {protected} "
-            f"{'in place of any other' if replaced else 'more or less'}{alike}"
-        ],
+        "Neighbours": [f"{release.neighbors}: {protected} {changed}{alike}"],
         "Spent": [_budget(release), *words.charged(release.charged)],
         "Steps": _steps(release),
         "Mechanism": [mechanism],
@@ -663,11 +647,10 @@ def _checked(release: Release) -> dict[str, list[str]]:
         table["Counted of a basket"] = [f"{release.max_basket:,} items at most"]
     if release.max_baskets is not None:
         table["Counted of a customer"] = [f"{release.max_baskets:,} baskets at most"]
-    if release.missing_user is not None:
-        left_out = release.missing_user != "own-unit"
-        table["Baskets without a customer"] = [
-            "left out" if left_out else "each protected by itself"
-        ]
+    if release.missing_user == "own-unit":
+        table["Baskets without a customer"] = ["each protected by itself"]
+    elif release.missing_user is not None:
+        table["Baskets without a customer"] = ["left out"]
     table["What was read"] = [*words.rows_where(release.where), *release.scope.sentences(who[:-1])]
     return table
 
@@ -704,9 +687,9 @@ def _least_support(least: float, who: str) -> str:
     return f"{least:,} {who}"
 
 
-def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
+def _how_to_read(segments: Sequence[_Segment]) -> Iterator[str]:
     """Yield how to read the numbers and the marks that are on the page."""
-    releases = [part.release for part in parts]
+    releases = [segment.release for segment in segments]
     who = words.customers(releases[0].privacy_unit)
     if any(release.has_supports and release.itemsets for release in releases):
         yield (
@@ -730,7 +713,7 @@ def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
             "Something that was left out may be as frequent. The number and the interval hold "
             "all the same."
         )
-    sections = [part.rules for part in parts if part.rules is not None]
+    sections = [segment.rules for segment in segments if segment.rules is not None]
     if any(section.has_lifts and section.findings for section in sections):
         yield (
             "More often than chance is sure where the whole interval of the lift is above 1. A ? "

@@ -605,7 +605,9 @@ def rules_chart(rules: Rules, unit: str) -> BarChart:
 
 def _legend(rules: Rules, drawn: Sequence[Bar]) -> str:
     """Return how the chart of rules is read, in sentences."""
-    hollow = "; hollow, what is marked ?" if any(bar.doubtful for bar in drawn) else ""
+    hollow = ""
+    if any(bar.doubtful for bar in drawn):
+        hollow = "; hollow, what is marked ?"
     legend = f"Dots: rules{hollow}. Lines: 95 % intervals, all of a rule together."
     if rules.has_lifts:
         legend += " Dashed: lift 1, what chance alone gives."

@@ -18,6 +18,7 @@ from fim_private import __version__
 from fim_private.display import item_name, printable
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
+from fim_private.release import words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -47,19 +48,23 @@ class Number:
     """A number in a table.
 
     Attributes:
-        value: The value by which its column is sorted.
+        value: The value by which its column is sorted; None sorts first.
         shown: The number as a text.
         interval: Its interval as a text, if it has one.
     """
 
-    value: float
+    value: float | None
     shown: str
     interval: str = ""
 
     @property
     def sort_key(self) -> str:
         """The value as a script reads it."""
-        return f"{self.value:.6g}" if math.isfinite(self.value) else "1e300"
+        if self.value is None:
+            return "-1"
+        if not math.isfinite(self.value):
+            return "1e300"
+        return f"{self.value:.6g}"
 
 
 def checked_title(title: str | None) -> None:
@@ -95,7 +100,12 @@ def _environment() -> Environment:
         "default-src 'none'; style-src 'unsafe-inline'; "
         f"script-src 'sha256-{script_hash}'; img-src data:"
     )
-    environment.globals |= {"version": __version__, "script": script, "policy": policy}
+    environment.globals |= {
+        "version": __version__,
+        "seeded": words.SEEDED,
+        "script": script,
+        "policy": policy,
+    }
     environment.filters |= {
         "item_name": item_name,
         "thousands": "{:,}".format,

@@ -47,7 +47,7 @@ def changes_page(changes: Changes, *, title: str | None = None) -> str:
         title=title or "What changed",
         facts={"From": before, "To": after},
         lead=_changes_lead(changes),
-        warning="" if changes.private else words.SEEDED,
+        private=changes.private,
         before=before,
         after=after,
         unit=changes.unit,
@@ -60,8 +60,8 @@ def _change_row(changes: Changes, change: Change) -> _ChangeRow:
     _, _, before, after, difference, interval = changes.cells(change)
     return _ChangeRow(
         change,
-        Number(-1 if change.before is None else change.before, before),
-        Number(-1 if change.after is None else change.after, after),
+        Number(change.before, before),
+        Number(change.after, after),
         Number(change.difference or 0, difference, interval),
     )
 
@@ -215,16 +215,15 @@ def trend_page(releases: Mapping[str, Release], *, title: str | None = None) -> 
     checked_title(title)
     trend = trend_of(releases)
     names = [*releases]
-    private = all(release.private for release in releases.values())
     promises = dict.fromkeys(release.guarantee for release in releases.values())
     return render(
         "trend.html.jinja",
         title=title or "How shares moved",
         facts={"Releases": f"{len(names):,}: {names[0]} to {names[-1]}"},
         lead=trend.lead,
-        warning="" if private else words.SEEDED,
+        private=all(release.private for release in releases.values()),
         trend=trend,
-        promises=promises if private else [],
+        promises=promises,
     )
 
 

@@ -624,7 +624,7 @@ def _checked(release: Release) -> dict[str, list[str]]:
     alike = f", {words.SAME_ITEMS}" if release.scope.items_are_public else ""
     changed = "more or less"
     if release.neighbors == Neighbors.REPLACE_ONE:
-        changed = "replaced by any other"
+        changed = "instead of any other"
     mechanism = release.mechanism
     if release.reason is not None:
         mechanism += f": {release.reason}"

@@ -187,9 +187,13 @@ def check_install(
                 f"counter: {version.strip()}"
             )
         shutil.copy(ROOT / SHOP, folder)
-        mined = run([command, "mine", Path(SHOP).name, "--size", "2"], folder)
+        page = folder / "page.html"
+        asked = ["mine", Path(SHOP).name, "--size", "2", "--report", page.name]
+        mined = run([command, *asked], folder)
         if FOUND not in mined:
             raise SystemExit(f"{archive.name}, installed {how}, does not find {FOUND}:\n{mined}")
+        if "semi-skimmed milk" not in page.read_text(encoding="utf-8"):
+            raise SystemExit(f"{archive.name}, installed {how}, makes a page without {FOUND}")
         print(
             f"{archive.name}, installed {how}, counts with the {counter} counter and finds {FOUND}."
         )

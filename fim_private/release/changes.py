@@ -254,10 +254,11 @@ class _Estimate:
         share = release.share_of(itemset)
         interval = release.share_interval_of(itemset)
         noise, units = release.noise, release.units
+        support, bounds = itemset.support, itemset.interval
         assert share is not None
         assert interval is not None
-        assert itemset.support is not None
-        assert itemset.interval is not None
+        assert support is not None
+        assert bounds is not None
         assert noise is not None
         assert units
         variance = 0.0
@@ -274,9 +275,9 @@ class _Estimate:
                     variance += weight**2 * float(count_noise.parameter)
         # A support that contradicted an inclusion has a wider interval, by as much as it may have
         # been moved.
-        lowest, highest = itemset.interval
-        below = itemset.support - lowest if lowest else 0
-        moved = max(highest - itemset.support, below) - noise.half_width
+        lowest, highest = bounds
+        below = support - lowest if lowest else 0
+        moved = max(highest - support, below) - noise.half_width
         rounded = _ROUNDING
         if release.units_noise is not None:
             rounded += share * _ROUNDING
@@ -400,9 +401,10 @@ def compared(before: Release, after: Release) -> Changes:
     """
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
-    earlier, later = _estimates(before, common), _estimates(after, common)
+    itemsets = listed(after) | listed(before)
+    earlier, later = _estimates(before, common, itemsets), _estimates(after, common, itemsets)
     uncorrected = []
-    for key, items in (listed(after) | listed(before)).items():
+    for key, items in itemsets.items():
         if key in earlier and key in later:
             uncorrected.append(_moved(earlier[key], later[key], items))
         elif key in later:
@@ -420,9 +422,15 @@ def compared(before: Release, after: Release) -> Changes:
     )
 
 
-def _estimates(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], _Estimate]:
-    """Return the estimates of all itemsets of these sizes that have a share."""
-    return {key: _Estimate.of(release, itemset) for key, itemset in counted(release, sizes).items()}
+def _estimates(
+    release: Release, sizes: Collection[int], keys: Collection[frozenset[Item]]
+) -> dict[frozenset[Item], _Estimate]:
+    """Return the estimates of those itemsets of these sizes that have a share."""
+    return {
+        key: _Estimate.of(release, itemset)
+        for key, itemset in counted(release, sizes).items()
+        if key in keys
+    }
 
 
 def _surest_first(change: Change) -> tuple[float, float, list[str]]:

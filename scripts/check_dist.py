@@ -33,7 +33,12 @@ NO_COMPILER = {"CC": "false", "CXX": "false"}
 
 KERNELS = ["fim_private/counting/kernel", "fim_private/counting/sums"]
 STUBS = ["fim_private/__init__.pyi", *(f"{kernel}.pyi" for kernel in KERNELS)]
-PAGE = ["fim_private/release/markup.css", "fim_private/release/markup.js"]
+# What a page of a release is made of.
+PAGE = [
+    path.relative_to(ROOT).as_posix()
+    for kind in ("css", "jinja", "js")
+    for path in sorted((ROOT / "fim_private" / "release").glob(f"*.{kind}"))
+]
 IN_BOTH = ["fim_private/py.typed", *STUBS, *PAGE, "fim_private/cli/__init__.py"]
 IN_SOURCE = [
     *IN_BOTH,
@@ -182,9 +187,13 @@ def check_install(
                 f"counter: {version.strip()}"
             )
         shutil.copy(ROOT / SHOP, folder)
-        mined = run([command, "mine", Path(SHOP).name, "--size", "2"], folder)
+        page = folder / "page.html"
+        asked = ["mine", Path(SHOP).name, "--size", "2", "--report", page.name]
+        mined = run([command, *asked], folder)
         if FOUND not in mined:
             raise SystemExit(f"{archive.name}, installed {how}, does not find {FOUND}:\n{mined}")
+        if "semi-skimmed milk" not in page.read_text(encoding="utf-8"):
+            raise SystemExit(f"{archive.name}, installed {how}, makes a page without {FOUND}")
         print(
             f"{archive.name}, installed {how}, counts with the {counter} counter and finds {FOUND}."
         )

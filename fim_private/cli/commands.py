@@ -387,7 +387,7 @@ def _check_report(report: Path | None, title: str | None, output: Path | None) -
                 f"{parameter('title')} goes with {parameter('report')}: it stands on top of "
                 f"the page"
             )
-        from fim_private.release.markup import checked_title
+        from fim_private.release.templates import checked_title
 
         checked_title(title)
     if report is not None and output is not None and report.resolve() == output.resolve():

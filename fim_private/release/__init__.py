@@ -1,14 +1,14 @@
 """A release: what came out, and every form in which it is shown, written and read again.
 
-release  A release, those of segments under one budget, and how one is loaded.
-forms    The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV, and
-         files of all.
-saved    The check of a loaded file against the schema, field by field.
-rules    The association rules of a release, with their metrics and intervals.
-changes  What changed between two releases by more than the noise of both.
-words    What a release says of itself, in words.
-chart    Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
-markup   Elements of a page of HTML, and a whole page of them, which loads nothing.
-page     The report: one release as a page.
-trend    Pages of several releases: what changed between two, and how shares moved over more.
+release    A release, those of segments under one budget, and how one is loaded.
+forms      The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV,
+           and files of all.
+saved      The check of a loaded file against the schema, field by field.
+rules      The association rules of a release, with their metrics and intervals.
+changes    What changed between two releases by more than the noise of both.
+words      What a release says of itself, in words.
+chart      Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
+templates  Pages of HTML and drawings from Jinja's templates, which stand beside it (*.jinja).
+page       The report: one release as a page.
+trend      Pages of several releases: what changed between two, and how shares moved over more.
 """

@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fim_private.display import Table, as_json, item_name, printable
 from fim_private.errors import ParameterError, parameter, shown
@@ -16,6 +16,9 @@ from fim_private.release import words
 from fim_private.release.release import Release, SegmentedRelease, load
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Noise is drawn anew for each release, so that the error of a difference is the sum of two
 # independent ones. Within a release the supports and the number of units n share noise
@@ -58,7 +61,7 @@ class Change:
     p_value: float | None
     clear: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values, as in JSON."""
         return asdict(self) | {
             "items": [*self.items],
@@ -111,7 +114,9 @@ class Changes:
     @property
     def notes(self) -> tuple[str, ...]:
         """How the changes are to be read, in sentences."""
-        notes = [] if self.private else [words.SEEDED]
+        notes = []
+        if not self.private:
+            notes.append(words.SEEDED)
         notes.append(
             f"Shares are of all {words.customers(self.unit)}, differences in percentage points. "
             "Each interval holds the true difference with 95 % probability, by itself."
@@ -173,7 +178,7 @@ class Changes:
         sign = "+" if difference > 0 else ""
         return sign + words.percent(difference, self.decimals)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values, as in JSON (docs/json.md)."""
         return {
             "before": self.names[0],
@@ -192,28 +197,28 @@ class Changes:
         """Return to_dict() as JSON on one line."""
         return as_json(self.to_dict())
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """Return a pandas.DataFrame, a row for each change, with shares from 0 to 1."""
         import pandas as pd
 
-        intervals = [change.interval or (None, None) for change in self]
-        numbers = {
-            "before": [change.before for change in self],
-            "after": [change.after for change in self],
-            "difference": [change.difference for change in self],
-            "lower": [lower for lower, _ in intervals],
-            "upper": [upper for _, upper in intervals],
-            "p_value": [change.p_value for change in self],
+        kinds = {
+            "itemsets": object,
+            "change": object,
+            "before": float,
+            "after": float,
+            "difference": float,
+            "lower": float,
+            "upper": float,
+            "p_value": float,
+            "clear": bool,
         }
-        itemsets = [frozenset(change.items) for change in self]
-        columns: dict[str, Any] = {
-            "itemsets": pd.Series(itemsets, dtype=object),
-            "change": pd.Series([change.change for change in self], dtype=object),
-        }
-        for name, values in numbers.items():
-            columns[name] = pd.Series(values, dtype="float64")
-        columns["clear"] = pd.Series([change.clear for change in self], dtype=bool)
-        return pd.DataFrame(columns)
+        rows = []
+        for change in self:
+            shares = (change.before, change.after, change.difference)
+            ends = change.interval or (None, None)
+            verdict = (change.p_value, change.clear)
+            rows.append((frozenset(change.items), change.change, *shares, *ends, *verdict))
+        return pd.DataFrame(rows, columns=[*kinds]).astype(kinds)
 
     def __repr__(self) -> str:
         return f"Changes: {self.table().text()}"
@@ -249,10 +254,13 @@ class _Estimate:
         share = release.share_of(itemset)
         interval = release.share_interval_of(itemset)
         noise, units = release.noise, release.units
-        if share is None or interval is None or noise is None or not units:
-            raise ValueError("the itemset has no share")
-        if itemset.support is None or itemset.interval is None:
-            raise ValueError("the itemset has no share")
+        support, bounds = itemset.support, itemset.interval
+        assert share is not None
+        assert interval is not None
+        assert support is not None
+        assert bounds is not None
+        assert noise is not None
+        assert units
         variance = 0.0
         laplace = []
         if noise.of_units is not None:
@@ -267,9 +275,9 @@ class _Estimate:
                     variance += weight**2 * float(count_noise.parameter)
         # A support that contradicted an inclusion has a wider interval, by as much as it may have
         # been moved.
-        lowest, highest = itemset.interval
-        below = itemset.support - lowest if lowest else 0
-        moved = max(highest - itemset.support, below) - noise.half_width
+        lowest, highest = bounds
+        below = support - lowest if lowest else 0
+        moved = max(highest - support, below) - noise.half_width
         rounded = _ROUNDING
         if release.units_noise is not None:
             rounded += share * _ROUNDING
@@ -312,7 +320,9 @@ def _reach(probability: float, *estimates: _Estimate) -> float:
 def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Change:
     """Return the change of an itemset that both releases have."""
     difference = after.share - before.share
-    direction = "fall" if difference < 0 else "rise"
+    direction = "rise"
+    if difference < 0:
+        direction = "fall"
     slack = before.slack + after.slack
     reach = _reach(1 - CONFIDENCE, before, after) + slack
     return Change(
@@ -326,31 +336,30 @@ def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Chan
     )
 
 
-def _only_in_one(
-    estimate: _Estimate, elsewhere: float | None, items: tuple[Item, ...], change: str
-) -> Change:
-    """Return the change of an itemset that is new, or gone.
+def _new(estimate: _Estimate, before: float | None, items: tuple[Item, ...]) -> Change:
+    """Return the change of an itemset that only the second release has.
 
-    elsewhere: the largest share that it may have in the release that lacks it.
+    before: the largest share that it may have in the first.
     """
-    before: float | None = None
-    after: float | None = None
-    if change == "new":
-        after = estimate.share
-    else:
-        before = estimate.share
-    if elsewhere is None:
-        return Change(items, change, before, after, None, None, None)
-    excess = estimate.share - elsewhere
+    if before is None:
+        return Change(items, "new", None, estimate.share, None, None, None)
+    excess = estimate.share - before
     p_value = _tail(max(excess - estimate.slack, 0.0), estimate) / 2  # of one side
     lowest = max(excess - _reach(1 - CONFIDENCE, estimate) - estimate.slack, -1.0)
-    highest = estimate.interval[1]
     difference = excess if excess > 0 else None
-    if change == "new":
-        return Change(items, change, before, after, difference, (lowest, highest), p_value)
-    if difference is not None:
-        difference = -difference
-    return Change(items, change, before, after, difference, (-highest, -lowest), p_value)
+    interval = lowest, estimate.interval[1]
+    return Change(items, "new", None, estimate.share, difference, interval, p_value)
+
+
+def _gone(estimate: _Estimate, after: float | None, items: tuple[Item, ...]) -> Change:
+    """Return the change of an itemset that only the first release has: new, with time reversed."""
+    change = replace(_new(estimate, after, items), change="gone", before=estimate.share, after=None)
+    if change.difference is not None:
+        change = replace(change, difference=-change.difference)
+    if change.interval is not None:
+        lowest, highest = change.interval
+        change = replace(change, interval=(-highest, -lowest))
+    return change
 
 
 def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
@@ -366,7 +375,12 @@ def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
     ]
 
 
-def changes(before: Any, after: Any, *, keep_all: bool = False) -> Changes:
+def changes(
+    before: Release | str | os.PathLike[str],
+    after: Release | str | os.PathLike[str],
+    *,
+    keep_all: bool = False,
+) -> Changes:
     """Return what changed from one release to another, such as those of two weeks or segments.
 
     before, after: each a Release, or the path of a saved one, with supports and a number of units.
@@ -387,32 +401,36 @@ def compared(before: Release, after: Release) -> Changes:
     """
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
-    counted_before, counted_after = counted(before, common), counted(after, common)
+    itemsets = listed(after) | listed(before)
+    earlier, later = _estimates(before, common, itemsets), _estimates(after, common, itemsets)
     uncorrected = []
-    for key in listed(before) | listed(after):
-        earlier, later = counted_before.get(key), counted_after.get(key)
-        if earlier is not None and later is not None:
-            change = _moved(
-                _Estimate.of(before, earlier), _Estimate.of(after, later), earlier.items or ()
-            )
-        elif later is not None:
-            most = _most_elsewhere(before, len(key))
-            change = _only_in_one(_Estimate.of(after, later), most, later.items or (), "new")
-        elif earlier is not None:
-            most = _most_elsewhere(after, len(key))
-            change = _only_in_one(_Estimate.of(before, earlier), most, earlier.items or (), "gone")
-        else:
-            continue
-        uncorrected.append(change)
+    for key, items in itemsets.items():
+        if key in earlier and key in later:
+            uncorrected.append(_moved(earlier[key], later[key], items))
+        elif key in later:
+            uncorrected.append(_new(later[key], _most_elsewhere(before, len(key)), items))
+        elif key in earlier:
+            uncorrected.append(_gone(earlier[key], _most_elsewhere(after, len(key)), items))
     return Changes(
-        tuple(sorted(_corrected(uncorrected), key=_surest_first)),
-        _names(before, after),
-        sum(change.p_value is not None for change in uncorrected),
-        before.privacy_unit,
-        True,
-        before.private and after.private,
-        max(before.decimals, after.decimals),
+        changes=tuple(sorted(_corrected(uncorrected), key=_surest_first)),
+        names=_names(before, after),
+        compared=sum(change.p_value is not None for change in uncorrected),
+        unit=before.privacy_unit,
+        keep_all=True,
+        private=before.private and after.private,
+        decimals=max(before.decimals, after.decimals),
     )
+
+
+def _estimates(
+    release: Release, sizes: Collection[int], keys: Collection[frozenset[Item]]
+) -> dict[frozenset[Item], _Estimate]:
+    """Return the estimates of those itemsets of these sizes that have a share."""
+    return {
+        key: _Estimate.of(release, itemset)
+        for key, itemset in counted(release, sizes).items()
+        if key in keys
+    }
 
 
 def _surest_first(change: Change) -> tuple[float, float, list[str]]:
@@ -420,13 +438,15 @@ def _surest_first(change: Change) -> tuple[float, float, list[str]]:
     return p_value, -abs(change.difference or 0), [str(item) for item in change.items]
 
 
-def between(release: Any, names: str) -> tuple[Release, Release]:
+def between(release: object, names: str) -> tuple[Release, Release]:
     """Return two of the releases of segments or periods, in a release or in the file at its path.
 
     names: their names, with a comma between. Raises ParameterError where there are no such two, and
     DataError for a file that is no release.
     """
-    whole = load(release) if isinstance(release, str | os.PathLike) else release
+    whole = release
+    if isinstance(release, str | os.PathLike):
+        whole = load(release)
     if not isinstance(whole, SegmentedRelease):
         raise ParameterError(
             f"{parameter('between')} is for a release of several segments or periods, not "
@@ -445,7 +465,7 @@ def between(release: Any, names: str) -> tuple[Release, Release]:
     return whole[before], whole[after]
 
 
-def _opened(name: str, release: Any) -> Release:
+def _opened(name: str, release: object) -> Release:
     if isinstance(release, str | os.PathLike):
         release = load(release)
     if isinstance(release, SegmentedRelease):

@@ -7,64 +7,42 @@ from __future__ import annotations
 import importlib
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
-from typing import Any
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from fim_private.display import MARK, in_braces, item_name, printable
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
+from fim_private.release.templates import render
 
-# Colours of charts and pages, on light and dark grounds; text has a contrast of 4.5.
-# The ground, text, text beside it, bars, the intervals on them, and warnings.
-_NAMES = ("paper", "ink", "soft", "bar", "line", "warn")
-LIGHT = dict(
-    zip(_NAMES, ("#ffffff", "#1c2430", "#55606e", "#86b1ea", "#12335f", "#8a3b00"), strict=True)
-)
-DARK = dict(
-    zip(_NAMES, ("#14181e", "#e8ecf2", "#a6b1bf", "#2f5f9f", "#dbe8ff", "#ffbf85"), strict=True)
-)
-
-
-def variables(colours: Mapping[str, str]) -> str:
-    """Return colours as variables of CSS."""
-    return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
-
-
-_STYLE = f"""
-.fim-chart {{ {variables(LIGHT)} --rule: #e3e7ed;
-  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }}
-@media (prefers-color-scheme: dark) {{ .fim-chart {{ {variables(DARK)} --rule: #2b333e; }} }}
-.fim-chart .paper {{ fill: var(--paper); }} .fim-chart text {{ fill: var(--ink); }}
-.fim-chart .soft {{ fill: var(--soft); }}
-.fim-chart .warn {{ fill: var(--warn); font-weight: 600; }}
-.fim-chart .title {{ font-weight: 600; }}
-.fim-chart .number {{ font-variant-numeric: tabular-nums; }}
-.fim-chart .mark {{ fill: var(--line); stroke: var(--line); stroke-width: 1.5; }}
-.fim-chart .maybe {{ fill: var(--paper); }}
-.fim-chart .interval {{ stroke: var(--line); stroke-width: 2; fill: none; }}
-.fim-chart .faint {{ opacity: .3; }}
-.fim-chart .rule {{ stroke: var(--rule); }}
-.fim-chart .even {{ stroke: var(--soft); stroke-dasharray: 4 4; }}
-"""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _CUT = "…"
+# How wide a letter is at most, in units of the size of letters: Chinese ones, and others.
+_FULL_WIDTH, _LETTER_WIDTH = 1.05, 0.66
 
 
 def width(text: str) -> float:
     """Return about how wide a text is, in units of the size of its letters: rather too much than
     too little.
     """
-    return sum(
-        1.05 if x > "\u0fff" and unicodedata.east_asian_width(x) in "WFA" else 0.66 for x in text
-    )
+    return sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    if letter > "\u0fff" and unicodedata.east_asian_width(letter) in "WFA":
+        return _FULL_WIDTH
+    return _LETTER_WIDTH
 
 
 def cut(text: str, widest: float) -> str:
     """Return a text that is no wider, with an ellipsis in the place of what is missing."""
     if width(text) <= widest:
         return text
-    begin = text[: int(widest / 0.66) + 1]
+    begin = text[: int(widest / _LETTER_WIDTH) + 1]
     while begin and width(begin + _CUT) > widest:
         begin = begin[:-1]
     return begin.rstrip() + _CUT
@@ -81,36 +59,41 @@ def short_name(items: Sequence[object], widest: float) -> str:
     """Return items in braces, no wider if there is room for a few letters of each: short ones stay
     whole.
     """
-    room = widest - width("{" + ", " * (len(items) - 1) + "}")
-    return cut("{" + ", ".join(_shortened(items, room)) + "}", widest)
+    separators = "{" + ", " * (len(items) - 1) + "}"
+    names = ", ".join(_shortened(items, widest - width(separators)))
+    return cut("{" + names + "}", widest)
 
 
 def named(items: Sequence[object], widest: float) -> str:
     """Return items as a sentence has them, "a, b and c", about so wide at most."""
-    *first, last = _shortened(
-        items, widest - width(", " * (len(items) - 2) + " and " * (len(items) > 1))
-    )
-    return f"{', '.join(first)} and {last}" if first else last
+    if len(items) == 1:
+        return _shortened(items, widest)[0]
+    separators = ", " * (len(items) - 2) + " and "
+    *first, last = _shortened(items, widest - width(separators))
+    return f"{', '.join(first)} and {last}"
 
 
 def _shortened(items: Sequence[object], room: float) -> list[str]:
-    names = list(map(item_name, items))
-    shares: dict[int, float] = {}
-    for place in sorted(range(len(names)), key=lambda place: width(names[place])):
-        shares[place] = min(width(names[place]), room / (len(names) - len(shares)))
-        room -= shares[place]
-    return [_cut_name(name, shares[place] + 1e-9) for place, name in enumerate(names)]
+    """Return the names of items, cut to share this room. Short ones leave room to long ones."""
+    names = [item_name(item) for item in items]
+    shortened = [""] * len(names)
+    shortest_first = sorted(range(len(names)), key=lambda place: width(names[place]))
+    for done, place in enumerate(shortest_first):
+        share = min(width(names[place]), room / (len(names) - done))
+        room -= share
+        shortened[place] = _cut_name(names[place], share + 1e-9)
+    return shortened
 
 
 def lines(text: str, widest: float) -> list[str]:
     """Return a paragraph in lines that are no wider, if no word is."""
-    made: list[str] = []
+    wrapped: list[str] = []
     for word in printable(text).split():
-        if made and width(f"{made[-1]} {word}") <= widest:
-            made[-1] += f" {word}"
+        if wrapped and width(f"{wrapped[-1]} {word}") <= widest:
+            wrapped[-1] += f" {word}"
         else:
-            made.append(word)
-    return made
+            wrapped.append(word)
+    return wrapped
 
 
 # About so many ticks stand on the scale, one of these apart, or a power of ten times that.
@@ -121,12 +104,18 @@ UNNAMED, WIDE = "an itemset without a name", 30.0
 
 @dataclass(frozen=True)
 class Bar:
-    """One row: an itemset, or a rule. items: None for one without a name. then: of a rule, its
-    consequent.
+    """One row: an itemset, or a rule.
 
-    length, low, high: the number released and the ends of its interval, in units of the scale; None
-    where none was released. number, interval: the same as texts. lift: of a rule, the estimate and
-    the ends of its interval.
+    Attributes:
+        items: The items, or those on the left of a rule; None for an itemset without a name.
+        length: The number that was released, in units of the scale; None if none was.
+        low: The lower end of its interval.
+        high: The upper end of its interval.
+        number: The number as a text.
+        interval: Its interval as a text.
+        doubtful: Whether it may not be one of those asked for.
+        consequent: The items on the right of a rule; None for an itemset.
+        lift: The lift of a rule, and the ends of its interval.
     """
 
     items: tuple[object, ...] | None
@@ -136,37 +125,50 @@ class Bar:
     number: str = ""
     interval: str = ""
     doubtful: bool = False
-    then: tuple[object, ...] | None = None
+    consequent: tuple[object, ...] | None = None
     lift: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     def label(self, widest: float) -> str:
         """Return what stands beside it, about so wide at most, in units of the letters' size."""
-        name = (
-            UNNAMED
-            if self.items is None
-            else short_name(self.items, widest if self.then is None else widest / 2)
-        )
-        then = "" if self.then is None else f" → {short_name(self.then, widest / 2)}"
-        return f"{name}{then} {MARK}" if self.doubtful else name + then
+        if self.items is None:
+            label = UNNAMED
+        elif self.consequent is None:
+            label = short_name(self.items, widest)
+        else:
+            left, right = (short_name(side, widest / 2) for side in (self.items, self.consequent))
+            label = f"{left} → {right}"
+        return f"{label} {MARK}" if self.doubtful else label
 
     @property
     def described(self) -> str:
         """All of it in words, for who points at it or hears it."""
-        name = UNNAMED if self.items is None else in_braces(self.items)
-        name += "" if self.then is None else f" → {in_braces(self.then)}"
-        numbers = f": {self.number} ({self.interval})" if self.number else ""
-        doubt = "; may not be one of those asked for" if self.then is None else "; may be chance"
-        return name + numbers + (doubt if self.doubtful else "")
+        described = UNNAMED if self.items is None else in_braces(self.items)
+        doubt = "; may not be one of those asked for"
+        if self.consequent is not None:
+            described += f" → {in_braces(self.consequent)}"
+            doubt = "; may be chance"
+        if self.number:
+            described += f": {self.number} ({self.interval})"
+        if self.doubtful:
+            described += doubt
+        return described
 
 
 @dataclass(frozen=True)
 class BarChart:
     """Rows from the top down, in the order of the release, and the texts around them.
 
-    title: its message, on one line. about: what was released, below that. scale: what lengths are;
-    "" where there are none. per_cent: whether they are percentages, so that no scale goes beyond
-    100. more: how many itemsets have no row. warning: stands on top. reach: how far the scale goes
-    at least. lifts: rows are rules, drawn by their lift.
+    Attributes:
+        title: Its message, on one line.
+        bars: The rows.
+        scale: What lengths are; empty if there are none.
+        per_cent: Whether lengths are percentages, so that no scale goes beyond 100.
+        more: How many itemsets have no row.
+        warning: What stands on top.
+        notes: What stands below.
+        reach: How far the scale goes at least.
+        about: What was released, below the title.
+        lifts: Whether rows are rules, drawn by their lift.
     """
 
     title: str
@@ -188,7 +190,8 @@ class BarChart:
     @property
     def longest(self) -> float:
         """The highest end of an interval, > 0."""
-        return max([self.reach, *(bar.high for bar in self.bars if bar.high is not None)]) or 1.0
+        ends = [bar.high for bar in self.bars if bar.high is not None]
+        return max([self.reach, *ends]) or 1.0
 
     @property
     def ticks(self) -> tuple[float, ...]:
@@ -197,16 +200,14 @@ class BarChart:
         """
         rough = self.longest / _TICKS
         power = 10.0 ** math.floor(math.log10(rough))
-        step = next(each * power for each in _STEPS if each * power >= rough * (1 - 1e-9))
+        step = next(step * power for step in _STEPS if step * power >= rough * (1 - 1e-9))
         if not self.per_cent:
             step = max(math.ceil(step), 1)  # units are whole
         count = math.ceil(self.longest / step - 1e-9)
         ticks = tuple(round(place * step, 12) for place in range(count + 1))
-        return (
-            (*(tick for tick in ticks if tick < 100), 100.0)
-            if self.per_cent and ticks[-1] > 100
-            else ticks
-        )
+        if self.per_cent and ticks[-1] > 100:
+            return (*(tick for tick in ticks if tick < 100), 100.0)
+        return ticks
 
     def tick_text(self, tick: float) -> str:
         """Return what stands at a tick."""
@@ -218,270 +219,324 @@ class BarChart:
         1 among them.
         """
         lifts = [1.0, *(bar.lift[0] for bar in self.bars)]
-        steps = [each * 10.0**power for power in range(-6, 10) for each in (1, 2, 5)]
-        first = max((place for place, step in enumerate(steps) if step <= min(lifts)), default=0)
-        last = min(
-            (place for place, step in enumerate(steps) if step >= 1.05 * max(lifts)),
-            default=len(steps) - 1,
-        )
-        apart = 1 if last - first <= 2 * _TICKS else 3  # powers of ten, and 1 is one
-        first, last = (first - first % apart, last + -last % apart) if apart > 1 else (first, last)
+        steps = [digit * 10.0**power for power in range(-6, 10) for digit in (1, 2, 5)]
+        below = [place for place, step in enumerate(steps) if step <= min(lifts)]
+        above = [place for place, step in enumerate(steps) if step >= 1.05 * max(lifts)]
+        first, last = max(below, default=0), min(above, default=len(steps) - 1)
+        apart = 1
+        if last - first > 2 * _TICKS:
+            apart = 3  # powers of ten, and 1 is one
+            first, last = first - first % apart, last + -last % apart
         return tuple(float(f"{step:g}") for step in steps[first : last + 1 : apart])
 
     @property
     def below(self) -> tuple[str, ...]:
         """What stands below the bars: what is not drawn, and the notes."""
-        more = f"{self.more:,} more {'is' if self.more == 1 else 'are'} not drawn."
-        return (more, *self.notes) if self.more else self.notes
+        if not self.more:
+            return self.notes
+        verb = "is" if self.more == 1 else "are"
+        return (f"{self.more:,} more {verb} not drawn.", *self.notes)
 
 
 def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     """Return charts whose scales end alike, those of shares and those of units each among
     themselves.
     """
-    ends = {
-        per_cent: max(
-            (one.longest for one in charts if one.has_lengths and one.per_cent is per_cent),
-            default=0.0,
-        )
-        for per_cent in (True, False)
-    }
+    ends = {True: 0.0, False: 0.0}
+    for chart in charts:
+        if chart.has_lengths:
+            ends[chart.per_cent] = max(ends[chart.per_cent], chart.longest)
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
 # Rules on a plane. Labels are placed where they hide nothing, the surest first, so only some have
-# one.
+# one. A box is its left, top, right and bottom.
 Box = tuple[float, float, float, float]
+Point = tuple[float, float]
 _DOT = 4.5
 
 
 def placed(
-    names: Sequence[str], points: Sequence[tuple[float, float]], room: Box, letter: float
+    names: Sequence[str], points: Sequence[Point], room: Box, letter: float
 ) -> list[Box | None]:
-    """Return the box of each point's label: left, top, right, bottom; None where one would hide
-    another or a point.
+    """Return the box of each point's label; None where one would hide another or a point.
 
     points: where they are, the origin on top. room: what labels stay inside. letter: the size of
     letters.
     """
     dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in points]
     boxes: list[Box | None] = []
-    for name, (x, y), own in zip(names, points, dots, strict=True):
-        long, half, apart = letter * width(name), 0.65 * letter, 2 * _DOT
-        others = [*(dot for dot in dots if dot != own), *(box for box in boxes if box is not None)]
-        middles = (
-            (x + apart + long / 2, y),
-            (x - apart - long / 2, y),
+    for name, (x, y), dot in zip(names, points, dots, strict=True):
+        length, half, apart = letter * width(name), 0.65 * letter, 2 * _DOT
+        taken = [*(other for other in dots if other != dot), *filter(None, boxes)]
+        middles = [
+            (x + apart + length / 2, y),
+            (x - apart - length / 2, y),
             (x, y - apart - half),
             (x, y + apart + half),
-        )
-        tried = [(at - long / 2, line - half, at + long / 2, line + half) for at, line in middles]
-        fits = (
-            box
-            for box in tried
-            if _inside(box, room) and not any(overlap(box, other) for other in others)
-        )
-        boxes.append(next(fits, None))
+        ]
+        free = None
+        for middle, line in middles:
+            box = middle - length / 2, line - half, middle + length / 2, line + half
+            if _inside(box, room) and not any(overlap(box, other) for other in taken):
+                free = box
+                break
+        boxes.append(free)
     return boxes
 
 
-def anchored(box: Box, x: float) -> tuple[float, str]:
-    """Return where the text of a label is held, and by which of its ends: the one that is next to
-    its point.
-    """
-    if box[0] > x:
-        return box[0], "start"
-    return (box[2], "end") if box[2] < x else (x, "middle")
-
-
-def overlap(one: Box, other: Box) -> bool:
+def overlap(box: Box, other: Box) -> bool:
     """Whether two boxes have some place in common."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _inside(box: Box, room: Box) -> bool:
     return room[0] <= box[0] and room[1] <= box[1] and box[2] <= room[2] and box[3] <= room[3]
 
 
-def unlabelled(boxes: Sequence[Box | None]) -> tuple[str, ...]:
-    """Return how many points have no label, in a sentence; nothing where all have one."""
-    if not (count := boxes.count(None)):
-        return ()
-    return (
-        (
-            f"{count:,} of {len(boxes):,} rules have no label, because there is no room. The "
-            f"table of rules has all."
-        ),
-    )
-
-
-# SVG without script, which loads nothing. Names come from somebody's file: all text is escaped. In
-# pixels: of the whole, around it, a row, the plane of rules, and the sizes of letters: 12 px are 9
-# pt.
+# Drawings, in pixels: the whole, around it, a row, the plane of rules and the numbers beside it,
+# and the sizes of letters: 12 px are 9 pt.
 _WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE = 860, 20, 26, 420, 58
 _LARGE, _LETTER, _SMALL = 14, 13, 12
+# How high what stands below a scale is: the numbers at its ticks, and what they are.
+_BELOW_SCALE = 46
 # How wide a title and the label of a rule are at most, in units of the letters' size.
 TITLE, _RULE_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 24.0
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A line of text in a drawing.
+
+    Attributes:
+        content: The text.
+        y: Where its letters stand.
+        kind: Its class in CSS.
+        size: The size of its letters.
+    """
+
+    content: str
+    y: int
+    kind: str
+    size: int
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Where itemsets are drawn as dots: a row each, between these edges, and a scale below.
+
+    Attributes:
+        left: The place of 0.
+        right: The place of the end of the scale.
+        scale_end: The end of the scale.
+    """
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+    scale_end: float
+
+    def x(self, length: float) -> float:
+        """Return where a length is."""
+        return self.left + (self.right - self.left) * min(max(length / self.scale_end, 0), 1)
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The label of a rule.
+
+    Attributes:
+        name: The text.
+        x: Where it is held.
+        y: Where its middle is.
+        anchor: By which end it is held: the one next to its dot.
+    """
+
+    name: str
+    x: float
+    y: float
+    anchor: str
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """Where rules are drawn as dots, by lift and confidence.
+
+    Attributes:
+        left: The place of the first tick of lift.
+        top: The place of confidence 100 %.
+        right: The place of the last tick.
+        bottom: The place of confidence 0 %.
+        chart: The rules.
+        letter: The size of the letters of labels.
+    """
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    chart: BarChart
+    letter: float
+
+    def x(self, lift: float) -> float:
+        """Return where a lift is, on a logarithmic scale that ends at its ticks."""
+        lowest, *_, highest = self.ticks
+        along = math.log(max(lift, lowest) / lowest) / math.log(highest / lowest)
+        return self.left + (self.right - self.left) * min(along, 1)
+
+    def y(self, confidence: float) -> float:
+        """Return where a confidence is, in per cent."""
+        return self.bottom - (self.bottom - self.top) * confidence / 100
+
+    @cached_property
+    def ticks(self) -> tuple[float, ...]:
+        """The ticks of lift."""
+        return self.chart.lift_ticks
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Where the dots are."""
+        return [(self.x(bar.lift[0]), self.y(bar.length or 0)) for bar in self.chart.bars]
+
+    @cached_property
+    def labels(self) -> list[_Label | None]:
+        """The label of each rule; None for one without room."""
+        names = [bar.label(_RULE_WIDE) for bar in self.chart.bars]
+        room = (self.left, self.top, self.right, self.bottom)
+        boxes = placed(names, self.points, room, self.letter)
+        labels: list[_Label | None] = []
+        for name, (x, _), box in zip(names, self.points, boxes, strict=True):
+            if box is None:
+                labels.append(None)
+                continue
+            left, top, right, bottom = box
+            middle = (top + bottom) / 2
+            if left > x:
+                labels.append(_Label(name, left, middle, "start"))
+            elif right < x:
+                labels.append(_Label(name, right, middle, "end"))
+            else:
+                labels.append(_Label(name, x, middle, "middle"))
+        return labels
+
+    @property
+    def note(self) -> list[str]:
+        """How many rules have no label, in a sentence; nothing if all have one."""
+        count = self.labels.count(None)
+        if not count:
+            return []
+        return [
+            f"{count:,} of {len(self.labels):,} rules have no label, because there is no room. "
+            "The table of rules has all."
+        ]
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A chart in a drawing.
+
+    Attributes:
+        chart: The chart.
+        above: The lines above its rows.
+        top: Where its rows begin.
+        frame: Where its rows are; None for a list of names.
+        below: The lines below its rows.
+    """
+
+    chart: BarChart
+    above: Sequence[_Line]
+    top: int
+    frame: _Rows | _Plane | None
+    below: Sequence[_Line]
+
+
 def svg(*charts: BarChart) -> str:
     """Return charts, one below the other, as one element of SVG, which is a whole file as it is."""
-    drawn: list[str] = []
-    y = 0
+    panels = []
+    bottom = 0
     for chart in charts:
-        y = _svg_chart(drawn, chart, y + _MARGIN)
-    height = y + _MARGIN
-    label = _safe("; ".join(chart.title for chart in charts))
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="fim-chart" viewBox="0 0 {_WHOLE} '
-        f'{height}" width="{_WHOLE}" '
-        f'height="{height}" role="img" aria-label="{label}" style="max-width:100%;height:auto">'
+        panel, bottom = _panel(chart, bottom + _MARGIN)
+        panels.append(panel)
+    return render(
+        "chart.svg.jinja",
+        panels=panels,
+        label="; ".join(chart.title for chart in charts),
+        width=_WHOLE,
+        height=bottom + _MARGIN,
+        margin=_MARGIN,
+        row=_ROW,
+        wide=WIDE,
+        letter=_LETTER,
+        small=_SMALL,
     )
-    paper = f'<rect class="paper" width="{_WHOLE}" height="{height}"/>'
-    return "\n".join([head, f"<style>{_STYLE}</style>{paper}", *drawn, "</svg>\n"])
 
 
-def _svg_chart(drawn: list[str], chart: BarChart, y: int) -> int:
-    y = _svg_lines(drawn, lines(chart.warning, _room(_LETTER)), y, "warn", _LETTER)
-    y = _svg_lines(drawn, [cut(chart.title, TITLE)], y, "title", _LARGE)
-    y = _svg_lines(drawn, lines(chart.about, _room(_SMALL)), y, "soft", _SMALL)
-    notes: tuple[str, ...] = ()
+def _panel(chart: BarChart, y: int) -> tuple[_Panel, int]:
+    """Return a chart that begins at y, and where it ends."""
+    warning, y = _lines_from(y, _wrapped(chart.warning, _LETTER), "warn", _LETTER)
+    title, y = _lines_from(y, [cut(chart.title, TITLE)], "title", _LARGE)
+    about, y = _lines_from(y, _wrapped(chart.about, _SMALL), "soft", _SMALL)
+    notes = [*chart.below]
+    frame: _Rows | _Plane | None = None
     if chart.lifts:
-        y, notes = _svg_plane(drawn, chart, y + 14)
+        top = y + 14 + _SMALL + 4
+        y = top + _PLANE
+        right = _WHOLE - _MARGIN - 10
+        frame = _Plane(_MARGIN + _BESIDE, top, right, y, chart, _SMALL)
+        y += _BELOW_SCALE
+        notes = [*frame.note, *notes]
+    elif chart.has_lengths:
+        top = y + 10
+        frame = _rows(chart, top)
+        y = frame.bottom + _BELOW_SCALE
     else:
-        y = (
-            _svg_rows(drawn, chart, y + 10)
-            if chart.has_lengths
-            else _svg_list(drawn, chart, y + 10)
-        )
-    for note in (*notes, *chart.below):
-        y = _svg_lines(drawn, lines(note, _room(_SMALL)), y + 6, "soft", _SMALL)
-    return y
+        top = y + 10
+        y = top + _ROW * len(chart.bars) + 8
+    below = []
+    for note in notes:
+        note_lines, y = _lines_from(y + 6, _wrapped(note, _SMALL), "soft", _SMALL)
+        below += note_lines
+    return _Panel(chart, [*warning, *title, *about], top, frame, below), y
 
 
-def _room(size: int) -> float:
-    return 1.1 * (_WHOLE - 2 * _MARGIN) / size  # sentences are narrower than names can be
+def _wrapped(text: str, size: int) -> list[str]:
+    """Return a text in lines as wide as a drawing. Sentences are narrower than names can be."""
+    return lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size)
 
 
-def _svg_lines(drawn: list[str], texts: Sequence[str], y: int, kind: str, size: int) -> int:
-    for line in texts:
+def _lines_from(y: int, texts: Sequence[str], kind: str, size: int) -> tuple[list[_Line], int]:
+    """Return lines, one below the other from y, and where they end."""
+    placed_lines = []
+    for text in texts:
         y += round(size * 1.45)
-        drawn.append(_text(line, _MARGIN, y - round(size * 0.35), kind, size))
-    return y
+        placed_lines.append(_Line(text, y - round(size * 0.35), kind, size))
+    return placed_lines, y
 
 
-def _svg_rows(drawn: list[str], chart: BarChart, top: int) -> int:
-    left = _MARGIN + 16 + round(_LETTER * max(width(bar.label(WIDE)) for bar in chart.bars))
-    right = _WHOLE - _MARGIN - 20 - round(_LETTER * max(width(bar.number) for bar in chart.bars))
-    bottom, end = top + _ROW * len(chart.bars), chart.ticks[-1]
-
-    def x(length: float) -> float:
-        return left + (right - left) * min(max(length / end, 0), 1)
-
-    for tick in chart.ticks:
-        drawn.append(_path("rule", f"M{x(tick):.1f} {top}V{bottom + 4}"))
-        drawn.append(
-            _text(
-                chart.tick_text(tick), x(tick), bottom + 18, "soft number", _SMALL, anchor="middle"
-            )
-        )
-    drawn.append(
-        _text(chart.scale, (left + right) / 2, bottom + 38, "soft", _SMALL, anchor="middle")
-    )
-    for place, bar in enumerate(chart.bars):
-        middle = top + _ROW * place + _ROW / 2
-        drawn.append(f"<g><title>{_safe(bar.described)}</title>")
-        drawn.append(_text(bar.label(WIDE), left - 14, middle + 4.5, "name", _LETTER, anchor="end"))
-        if bar.length is None or bar.low is None or bar.high is None:
-            drawn.append(_text("not released", left + 6, middle + 4.5, "soft", _SMALL))
-        else:
-            drawn.append(_path("interval", f"M{x(bar.low):.1f} {middle:g}H{x(bar.high):.1f}"))
-            drawn.append(_dot(x(bar.length), middle, doubtful=bar.doubtful))
-            drawn.append(
-                _text(bar.number, _WHOLE - _MARGIN, middle + 4.5, "number", _LETTER, anchor="end")
-            )
-        drawn.append("</g>")
-    return bottom + 46
-
-
-def _svg_list(drawn: list[str], chart: BarChart, top: int) -> int:
-    for place, bar in enumerate(chart.bars, 1):
-        y = top + _ROW * place
-        drawn.append(_path("rule", f"M{_MARGIN} {y}H{_WHOLE - _MARGIN}"))
-        drawn.append(_text(f"{place}", _MARGIN + 28, y - 8, "soft number", _SMALL, anchor="end"))
-        name = _text(bar.label(2 * WIDE), _MARGIN + 42, y - 8, "name", _LETTER)
-        drawn.append(f"<g><title>{_safe(bar.described)}</title>{name}</g>")
-    return top + _ROW * len(chart.bars) + 8
-
-
-def _svg_plane(drawn: list[str], chart: BarChart, top: int) -> tuple[int, tuple[str, ...]]:
-    top += _SMALL + 4
-    left, right, bottom = _MARGIN + _BESIDE, _WHOLE - _MARGIN - 10, top + _PLANE
-    drawn.append(_text("confidence", _MARGIN, top - 14, "soft", _SMALL))
-    lifts = chart.lift_ticks
-
-    def x(lift: float) -> float:
-        along = math.log(max(lift, lifts[0]) / lifts[0]) / math.log(lifts[-1] / lifts[0])
-        return left + (right - left) * min(along, 1)
-
-    def y(confidence: float) -> float:
-        return bottom - _PLANE * confidence / 100
-
-    for tick in range(0, 101, 20):
-        drawn.append(_path("rule", f"M{left} {y(tick):g}H{right}"))
-        drawn.append(_text(f"{tick} %", left - 8, y(tick) + 4, "soft number", _SMALL, anchor="end"))
-    for lift in lifts:
-        drawn.append(_path("even" if lift == 1 else "rule", f"M{x(lift):.1f} {top}V{bottom + 4}"))
-        drawn.append(
-            _text(f"{lift:g}", x(lift), bottom + 18, "soft number", _SMALL, anchor="middle")
-        )
-    drawn.append(
-        _text(chart.scale, (left + right) / 2, bottom + 38, "soft", _SMALL, anchor="middle")
-    )
-    points = [(x(bar.lift[0]), y(bar.length or 0)) for bar in chart.bars]
-    names = [bar.label(_RULE_WIDE) for bar in chart.bars]
-    boxes = placed(names, points, (left, top, right, bottom), _SMALL)
-    for bar, (at, line), box, name in zip(chart.bars, points, boxes, names, strict=True):
-        across = f"M{x(bar.lift[1]):.1f} {line:.1f}H{x(bar.lift[2]):.1f}"
-        ends = f"{across}M{at:.1f} {y(bar.low or 0):.1f}V{y(bar.high or 0):.1f}"
-        drawn.append(f"<g><title>{_safe(bar.described)}</title>{_path('interval faint', ends)}")
-        drawn.append(_dot(at, line, doubtful=bar.doubtful))
-        if box is not None:
-            place, anchor = anchored(box, at)
-            drawn.append(
-                _text(name, place, (box[1] + box[3]) / 2 + 4, "name", _SMALL, anchor=anchor)
-            )
-        drawn.append("</g>")
-    return bottom + 46, unlabelled(boxes)
-
-
-def _path(kind: str, way: str) -> str:
-    return f'<path class="{kind}" d="{way}"/>'
-
-
-def _dot(x: float, y: float, *, doubtful: bool) -> str:
-    return (
-        f'<circle class="mark{" maybe" if doubtful else ""}" cx="{x:.1f}" cy="{y:.1f}" r="{_DOT}"/>'
+def _rows(chart: BarChart, top: int) -> _Rows:
+    """Return rows that leave room for their labels and numbers."""
+    labels = _LETTER * max(width(bar.label(WIDE)) for bar in chart.bars)
+    numbers = _LETTER * max(width(bar.number) for bar in chart.bars)
+    return _Rows(
+        left=_MARGIN + 16 + round(labels),
+        top=top,
+        right=_WHOLE - _MARGIN - 20 - round(numbers),
+        bottom=top + _ROW * len(chart.bars),
+        scale_end=chart.ticks[-1],
     )
 
 
-def _text(text: str, x: float, y: float, kind: str, size: int, *, anchor: str = "start") -> str:
-    place = f'x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}"'
-    return f'<text class="{kind}" {place}>{_safe(text)}</text>'
-
-
-def _safe(text: str) -> str:
-    return escape(printable(text), quote=True)
-
-
-# Of figures that are made here, in inches: how wide, how high a row is, and the scale with what is
-# around the rows.
+# Figures of matplotlib, in inches: how wide, how high a row is, and the scale with what is around
+# the rows.
 _INCHES, _ROW_INCHES, _AROUND, _POINTS = 9.0, 0.27, 0.9, 72
-# Of letters, in points, and how high a line is.
+# Sizes of letters, in points, and how high a line is.
 _LETTER_POINTS, _SMALL_POINTS, _LEADING = 9.5, 9.0, 1.3
+# Where texts of matplotlib are held.
+_ALIGNED = {"start": "left", "end": "right", "middle": "center"}
 
 
-def of_matplotlib(module: str) -> Any:
+def of_matplotlib(module: str) -> ModuleType:
     """Return a module of matplotlib, of an extra. Raises MissingExtraError, which says what to
     install, without it.
     """
@@ -493,124 +548,149 @@ def of_matplotlib(module: str) -> Any:
         ) from None
 
 
-def _height(chart: BarChart) -> float:
-    return _PLANE / _WHOLE * _INCHES if chart.lifts else _ROW_INCHES * max(len(chart.bars), 1)
-
-
-def draw(chart: BarChart, ax: Any = None) -> Any:
+def draw(chart: BarChart, ax: object = None) -> Axes:
     """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return
     the axes.
     """
-    if ax is not None and not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
+    if ax is None:
+        return _draw_alone(chart)
+    if not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
         raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
-    pyplot, alone = of_matplotlib("matplotlib.pyplot"), ax is None
-    room = _POINTS * (
-        _INCHES if ax is None else 0.6 * ax.get_position().width * ax.figure.get_figwidth()
-    )
+    return _draw_on(chart, ax)
+
+
+def _draw_alone(chart: BarChart) -> Axes:
+    """Draw a chart in a figure of its own, with its texts beside the left edge."""
+    room = _POINTS * _INCHES
     above = [*lines(chart.warning, room / _LETTER_POINTS), cut(chart.title, TITLE)]
-    if not alone:
-        above = [line for each in above for line in lines(each, room / _LETTER_POINTS)]
-    below = [
-        line for each in (chart.about, *chart.below) for line in lines(each, room / _SMALL_POINTS)
-    ]
-    if alone:
-        around = _LETTER_POINTS * len(above) + _SMALL_POINTS * (len(below) + 1)
-        height = _AROUND + _height(chart) + _LEADING * around / _POINTS
-        _, ax = pyplot.subplots(figsize=(_INCHES, height), layout="constrained")
-    (_draw_plane if chart.lifts else _draw_rows)(chart, ax, ax.xaxis.label.get_color(), below)
-    ax.spines[:].set_visible(False)
-    texts = [
-        *ax.texts,
-        *(label for tick in ax.yaxis.get_major_ticks() for label in (tick.label1, tick.label2)),
-    ]
-    if alone:
-        beside = {"x": 0.01, "ha": "left"}
-        texts.append(
-            ax.figure.suptitle("\n".join(above), weight="bold", fontsize=_LETTER_POINTS, **beside)
-        )
-        texts.append(ax.figure.supxlabel("\n".join(below), fontsize=_SMALL_POINTS, **beside))
-        ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
-    else:
-        texts.append(ax.set_title("\n".join(above), fontsize=_LETTER_POINTS))
-        texts.append(
-            ax.set_xlabel(
-                "\n".join([chart.scale, *below] if chart.scale else below), fontsize=_SMALL_POINTS
-            )
-        )
-    for text in texts:
-        text.set_parse_math(False)  # a $ in a name is one
-        text.set_usetex(False)
+    below = _wrapped_each([chart.about, *chart.below], room / _SMALL_POINTS)
+    texts = _LETTER_POINTS * len(above) + _SMALL_POINTS * (len(below) + 1)
+    height = _AROUND + _height(chart) + _LEADING * texts / _POINTS
+    pyplot = of_matplotlib("matplotlib.pyplot")
+    figure = pyplot.figure(figsize=(_INCHES, height), layout="constrained")
+    ax: Axes = figure.subplots()
+    below += _draw_dots_of(chart, ax)
+    figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold", fontsize=_LETTER_POINTS)
+    figure.supxlabel("\n".join(below), x=0.01, ha="left", fontsize=_SMALL_POINTS)
+    ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
+    _take_texts_literally(figure)
     return ax
 
 
-def _mark(bar: Bar, ax: Any, ink: Any) -> dict[str, Any]:
-    paper = ax.get_facecolor() if bar.doubtful else ink
-    return {"color": ink, "marker": "o", "markersize": 6, "markerfacecolor": paper, "linestyle": ""}
+def _draw_on(chart: BarChart, ax: Axes) -> Axes:
+    """Draw a chart on axes of somebody's figure, with its texts above and below them."""
+    room = 0.6 * _POINTS * ax.bbox.width / ax.figure.dpi
+    above = _wrapped_each([chart.warning, cut(chart.title, TITLE)], room / _LETTER_POINTS)
+    below = _wrapped_each([chart.about, *chart.below], room / _SMALL_POINTS)
+    below += _draw_dots_of(chart, ax)
+    if chart.scale:
+        below.insert(0, chart.scale)
+    ax.set_title("\n".join(above), fontsize=_LETTER_POINTS)
+    ax.set_xlabel("\n".join(below), fontsize=_SMALL_POINTS)
+    _take_texts_literally(ax)
+    return ax
 
 
-def _draw_rows(chart: BarChart, ax: Any, ink: Any, _: list[str]) -> None:
-    names = [each.label(WIDE) for each in chart.bars]
-    ax.set_xticks([])
-    if chart.has_lengths:
-        for place, each in enumerate(chart.bars):
-            names[place] += f"   {each.number or 'not released'}"
-            if each.length is not None:
-                ax.plot([each.low, each.high], [place, place], color=ink)
-                ax.plot([each.length], [place], **_mark(each, ax, ink))
-        ax.set_xlim(0, chart.ticks[-1])
-        ax.set_xticks(
-            chart.ticks, [chart.tick_text(tick) for tick in chart.ticks], fontsize=_SMALL_POINTS
-        )
-        ax.grid(True, axis="x", alpha=0.35)
-        ax.set_axisbelow(True)
-    ax.set_yticks(range(len(names)), names, fontsize=_LETTER_POINTS)
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)  # the first on top
-    ax.tick_params(axis="y", length=0)
-
-
-def _draw_plane(chart: BarChart, ax: Any, ink: Any, below: list[str]) -> None:
-    lifts = chart.lift_ticks
-    ax.set(xscale="log", xlim=(lifts[0], lifts[-1]), ylim=(0, 100))
-    ax.set_xticks(lifts, [f"{lift:g}" for lift in lifts], fontsize=_SMALL_POINTS)
-    ax.set_xticks([], minor=True)
-    ax.set_yticks(
-        range(0, 101, 20), [f"{tick} %" for tick in range(0, 101, 20)], fontsize=_SMALL_POINTS
-    )
-    ax.set_ylabel("confidence", fontsize=_SMALL_POINTS)
-    ax.grid(True, alpha=0.35)
-    ax.axvline(1, color=ink, linestyle="--", linewidth=1)
-    box = ax.get_position()
-    inches = zip((box.width, box.height), ax.figure.get_size_inches(), strict=True)
-    wide, high = (_POINTS * share * whole for share, whole in inches)
-    along = math.log(lifts[-1] / lifts[0])
-    points = [
-        (wide * math.log(bar.lift[0] / lifts[0]) / along, high * (1 - (bar.length or 0) / 100))
-        for bar in chart.bars
-    ]
-    names = [bar.label(_RULE_WIDE) for bar in chart.bars]
-    boxes = placed(names, points, (0, 0, wide, high), _SMALL_POINTS)
-    below += unlabelled(boxes)
-    ends = {"start": "left", "end": "right", "middle": "center"}
-    for bar, point, box, name in zip(chart.bars, points, boxes, names, strict=True):
-        ax.plot(bar.lift[1:], [bar.length, bar.length], color=ink, alpha=0.3)
-        ax.plot([bar.lift[0]] * 2, [bar.low, bar.high], color=ink, alpha=0.3)
-        ax.plot([bar.lift[0]], [bar.length], **_mark(bar, ax, ink))
-        if box is not None:
-            x, anchor = anchored(box, point[0])
-            how = {
-                "ha": ends[anchor],
-                "va": "center",
-                "transform": ax.transAxes,
-                "fontsize": _SMALL_POINTS,
-            }
-            ax.text(x / wide, 1 - (box[1] + box[3]) / 2 / high, name, **how)
-
-
-def draw_all(charts: Sequence[BarChart]) -> list[Any]:
+def draw_all(charts: Sequence[BarChart]) -> list[Axes]:
     """Draw charts one below the other in a new figure of pyplot, and return their axes."""
     heights = [2 * _AROUND + _height(chart) for chart in charts]
     figure = of_matplotlib("matplotlib.pyplot").figure(
         figsize=(_INCHES, sum(heights)), layout="constrained"
     )
     axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
-    return [draw(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
+    return [_draw_on(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
+
+
+def _wrapped_each(texts: Sequence[str], widest: float) -> list[str]:
+    return [line for text in texts for line in lines(text, widest)]
+
+
+def _height(chart: BarChart) -> float:
+    if chart.lifts:
+        return _PLANE / _WHOLE * _INCHES
+    return _ROW_INCHES * max(len(chart.bars), 1)
+
+
+def _take_texts_literally(drawn: Any) -> None:
+    """Make a $ in a name a $, in all texts of a figure or of axes."""
+    for text in drawn.findobj(of_matplotlib("matplotlib.text").Text):
+        text.set_parse_math(False)
+        text.set_usetex(False)
+
+
+def _draw_dots_of(chart: BarChart, ax: Axes) -> list[str]:
+    """Draw itemsets or rules, and return a note on what has no label, if anything has none."""
+    ax.spines[:].set_visible(False)
+    if not chart.lifts:
+        _draw_itemsets(chart, ax)
+        return []
+    wide, high = (_POINTS * side / ax.figure.dpi for side in (ax.bbox.width, ax.bbox.height))
+    plane = _Plane(0, 0, wide, high, chart, _SMALL_POINTS)
+    _draw_rules(plane, ax)
+    return plane.note
+
+
+def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
+    """Draw a row for each itemset, the first on top."""
+    ink = ax.xaxis.label.get_color()
+    names = [bar.label(WIDE) for bar in chart.bars]
+    ax.set_xticks([])
+    if chart.has_lengths:
+        names = [
+            f"{name}   {bar.number or 'not released'}"
+            for name, bar in zip(names, chart.bars, strict=True)
+        ]
+        rows = [place for place, bar in enumerate(chart.bars) if bar.length is not None]
+        bars = [chart.bars[place] for place in rows]
+        lows, highs = [bar.low or 0 for bar in bars], [bar.high or 0 for bar in bars]
+        ax.hlines(rows, lows, highs, color=ink)
+        _draw_dots(bars, [bar.length or 0 for bar in bars], rows, ax)
+        texts = [chart.tick_text(tick) for tick in chart.ticks]
+        ax.set_xlim(0, chart.ticks[-1])
+        ax.set_xticks(chart.ticks, texts, fontsize=_SMALL_POINTS)
+        ax.grid(True, axis="x", alpha=0.35)
+        ax.set_axisbelow(True)
+    ax.set_yticks(range(len(names)), names, fontsize=_LETTER_POINTS)
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+
+
+def _draw_dots(bars: Sequence[Bar], x: Sequence[float], y: Sequence[float], ax: Axes) -> None:
+    """Draw a dot for each itemset or rule, hollow if it is doubtful."""
+    ink = ax.xaxis.label.get_color()
+    fill = {True: ax.get_facecolor(), False: ink}
+    fills = [fill[bar.doubtful] for bar in bars]
+    ax.scatter(x, y, s=36, c=fills, edgecolors=ink, linewidths=1, zorder=3)
+
+
+def _draw_rules(plane: _Plane, ax: Axes) -> None:
+    """Draw rules by lift and confidence. plane: the axes, in points."""
+    ink = ax.xaxis.label.get_color()
+    lowest, *_, highest = plane.ticks
+    ax.set(xscale="log", xlim=(lowest, highest), ylim=(0, 100))
+    ax.set_xticks(plane.ticks, [f"{lift:g}" for lift in plane.ticks], fontsize=_SMALL_POINTS)
+    ax.set_xticks([], minor=True)
+    percentages = range(0, 101, 20)
+    ax.set_yticks(percentages, [f"{tick} %" for tick in percentages], fontsize=_SMALL_POINTS)
+    ax.set_ylabel("confidence", fontsize=_SMALL_POINTS)
+    ax.grid(True, alpha=0.35)
+    ax.axvline(1, color=ink, linestyle="--", linewidth=1)
+    bars = plane.chart.bars
+    lifts, confidences = [bar.lift[0] for bar in bars], [bar.length or 0 for bar in bars]
+    lows, highs = [bar.low or 0 for bar in bars], [bar.high or 0 for bar in bars]
+    ax.vlines(lifts, lows, highs, color=ink, alpha=0.3)
+    lows = [max(bar.lift[1], lowest) for bar in bars]
+    highs = [min(bar.lift[2], highest) for bar in bars]
+    ax.hlines(confidences, lows, highs, color=ink, alpha=0.3)
+    _draw_dots(bars, lifts, confidences, ax)
+    for label in plane.labels:
+        if label is not None:
+            ax.text(
+                label.x / plane.right,
+                1 - label.y / plane.bottom,
+                label.name,
+                ha=_ALIGNED[label.anchor],
+                va="center",
+                transform=ax.transAxes,
+                fontsize=_SMALL_POINTS,
+            )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from fim_private.display import printable
 from fim_private.dp.composition import growth_bound
@@ -15,33 +14,16 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
-from fim_private.release.markup import (
-    checked_title,
-    chips,
-    document,
-    grid,
-    in_sentence,
-    number_cell,
-    paragraph,
-    section,
-    tag,
-    text,
-)
 from fim_private.release.release import GIVEN, Release, SegmentedRelease
 from fim_private.release.rules import Rules, rules_by_segment, rules_table
-from fim_private.release.trend import named, trend_page, trend_section
+from fim_private.release.templates import Lead, Number, Sentence, checked_title, render
+from fim_private.release.trend import Trend, named, trend_of, trend_page
 from fim_private.request.itemsets import Itemset
 from fim_private.request.plan import shares_in_words
 from fim_private.whole_files import staged
 
 # From a probability as small as this on nobody reads odds.
 _LEAST_ODDS = 1e-12
-# Rows past the first are folded; more findings than the most nobody reads.
-_OPEN, _MOST = 20, 200
-_MONTHS = [
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-]
 
 
 def report(
@@ -62,84 +44,119 @@ def report(
     path or no title, and for limits out of range. Raises OutputError where the file cannot be
     written.
     """
-    several = [] if isinstance(release, Release | SegmentedRelease) else release
-    if not isinstance(several, Sequence) or not all(isinstance(one, Release) for one in several):
-        raise ParameterError(
-            f"a report is made of a Release, or of several in a list, not of {shown(release)}"
-        )
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a report is written to the path of a file, not to {shown(path)}")
     if isinstance(release, Release | SegmentedRelease):
-        rules = rules_by_segment(release, min_confidence, min_lift) if release.with_parts else None
+        rules = None
+        if release.with_parts:
+            rules = rules_by_segment(release, min_confidence, min_lift)
         content = page(release, rules, title=title)
+    elif _are_releases(release):
+        content = trend_page(named(release), title=title)
     else:
-        content = trend_page(named(several), title=title)
+        raise ParameterError(
+            f"a report is made of a Release, or of several in a list, not of {shown(release)}"
+        )
     with staged(Path(path).expanduser(), given="path") as write:
         write(content)
 
 
+def _are_releases(values: object) -> bool:
+    return isinstance(values, Sequence) and all(isinstance(value, Release) for value in values)
+
+
 def page(
-    release: Release | SegmentedRelease, rules: Any = None, *, title: str | None = None
+    release: Release | SegmentedRelease,
+    rules: Rules | Mapping[str, Rules] | None = None,
+    *,
+    title: str | None = None,
 ) -> str:
-    """Return the page, which has only what a release says of itself. rules: of segments under their
-    names.
+    """Return the page of a release, which has only what the release says of itself.
+
+    rules: those of a release, or those of each segment under its name.
     """
     checked_title(title)
+    whole = release if isinstance(release, Release) else release.whole
+    segments = _segments(release, rules)
+    trend = _trend(release)
+    lead = _lead(segments)
+    if trend is not None:
+        lead = trend.lead
+    default_title = "What is bought"
+    if max(whole.sizes) > 1:
+        default_title = "What is bought together"
+    return render(
+        "page.html.jinja",
+        title=title or default_title,
+        facts=_facts(whole),
+        lead=lead,
+        private=whole.private,
+        trend=trend,
+        segments=segments,
+        how_to_read=_how_to_read(segments),
+        promises=_promised(whole),
+        checked=_checked(whole),
+    )
+
+
+def _segments(
+    release: Release | SegmentedRelease, rules: Rules | Mapping[str, Rules] | None
+) -> list[_Segment]:
+    """Return the releases of segments, or a release of everything as the only segment."""
     if isinstance(release, Release):
-        whole, parts = release, [_Part(release, rules, _findings(rules))]
-    else:
-        whole = release.whole
-        own = rules or {}
-        parts = [
-            _Part(one, own.get(name), _findings(own.get(name)), release.heading(one), f"-{place}")
-            for place, (name, one) in enumerate(release.items(), 1)
-        ]
-    title = title or ("What is bought together" if max(whole.sizes) > 1 else "What is bought")
-    contents = (
-        tag("li", tag("a", text(part.heading), href=f"#part{part.place}")) for part in parts
-    )
-    officer = tag("details", tag("summary", "For the privacy officer"), _officer(whole))
-    over_time, lead = _over_time(release)
-    main = [
-        over_time,
-        tag("ul", *contents, class_="contents") if len(parts) > 1 else "",
-        *(each for part in parts for each in part.sections()),
-        section(
-            "How to read it", tag("ul", *(tag("li", text(each)) for each in _how_to_read(parts)))
-        ),
+        assert not isinstance(rules, Mapping)
+        return [_Segment(release, _rules_section(release, rules))]
+    by_segment = rules if isinstance(rules, Mapping) else {}
+    return [
+        _Segment(
+            segment,
+            _rules_section(segment, by_segment.get(name)),
+            release.heading(segment),
+            f"-{number}",
+        )
+        for number, (name, segment) in enumerate(release.items(), 1)
     ]
-    end = [section("What this page promises", *map(paragraph, _promised(whole))), officer]
-    return document(
-        title,
-        _facts(whole),
-        lead or _lead(parts),
-        main,
-        end,
-        "" if whole.private else whole.guarantee,
-    )
 
 
-def _over_time(release: Release | SegmentedRelease) -> tuple[str, str]:
-    """Return the charts of how shares moved, and the sentence on them, of several periods with
-    shares; else nothing.
-    """
+def _rules_section(release: Release, rules: Rules | None) -> _RulesSection | None:
+    """Return the section on rules, if itemsets are long enough to have any."""
+    if rules is None or max(release.sizes) == 1:
+        return None
+    findings = _findings(rules, release.decimals, release.privacy_unit)
+    return _RulesSection(release, rules, findings)
+
+
+def _trend(release: Release | SegmentedRelease) -> Trend | None:
+    """Return how shares moved, if the release is of several periods and has shares of all."""
     if isinstance(release, Release) or release.part != "period" or len(release) < 2:
-        return "", ""
-    if not all(one.has_shares for one in release.values()):
-        return "", ""
-    return trend_section(release)
+        return None
+    if not all(period.has_shares for period in release.values()):
+        return None
+    trend = trend_of(release)
+    if not trend.drawn:
+        return None
+    return trend
+
+
+_MONTHS = [
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+]
 
 
 def _facts(release: Release) -> dict[str, str]:
     """Return what the page is of, as far as the release says so."""
-    day = release.date
-    facts = {
-        "Data": release.charged and release.charged.dataset,
-        "Period": release.scope.period,
-        "Released on": day and f"{day.day} {_MONTHS[day.month - 1]} {day.year}",
-        "Rows": release.where and f"those where {release.where}",
-    }
-    return {name: value for name, value in facts.items() if value}
+    facts = {}
+    if release.charged is not None:
+        facts["Data"] = release.charged.dataset
+    if release.scope.period:
+        facts["Period"] = release.scope.period
+    if release.date is not None:
+        day = release.date
+        facts["Released on"] = f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+    if release.where:
+        facts["Rows"] = f"those where {release.where}"
+    return facts
 
 
 # -------------------- findings: a rule and its mirror, which have the same share and lift
@@ -147,44 +164,170 @@ def _facts(release: Release) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Finding:
-    """Two sides that are together, by the places of the rules from one to the other: the surer
-    first, if both are.
+    """Two sets of items that are bought together: a rule, the surer one if both ways are rules.
+
+    Attributes:
+        antecedent: The items on the left.
+        consequent: The items on the right.
+        doubtful: Whether the rule is doubtful.
+        above: Whether it is not, and more often than chance is sure if rules have lifts.
+        numbers: Its numbers, by the names of their columns.
     """
 
-    rule: int
-    mirror: int | None
-    clear: bool
-    # more often than chance is sure; without lifts, that the confidence is what was asked for
+    antecedent: tuple[Item, ...]
+    consequent: tuple[Item, ...]
+    doubtful: bool
     above: bool
+    numbers: Mapping[str, Number]
 
 
-def _findings(rules: Rules | None) -> list[_Finding]:
+def _findings(rules: Rules, decimals: int, unit: str) -> list[_Finding]:
     """Return the findings of rules, those that are surest first."""
-    if rules is None:
-        return []
-    places: dict[frozenset[tuple[Item, ...]], list[int]] = {}
-    for place, sides in enumerate(zip(rules.antecedents, rules.consequents, strict=True)):
-        places.setdefault(frozenset(sides), []).append(place)
-    made = []
-    for both in places.values():
-        rule, *mirror = sorted(
-            both, key=lambda place: (rules.doubtful[place], -rules.metrics["confidence"][place])
-        )
-        clear = not rules.doubtful[rule]
-        above = clear and (not rules.has_lifts or rules.bounds["lift"][0][rule] > 1)
-        made.append(_Finding(rule, mirror[0] if mirror else None, bool(clear), bool(above)))
-    return made
+    rules_of: dict[frozenset[tuple[Item, ...]], list[_Finding]] = {}
+    texts = rules_table(rules, decimals, unit).rows
+    for (left, right, values, doubtful), row in zip(rules.rows(), texts, strict=True):
+        _, share, confidence, interval, *lift = row
+        numbers = {
+            "confidence": Number(values["confidence"], confidence, interval),
+            "reverse": Number(None, "–"),
+            "share": Number(values["support"], share),
+        }
+        above = not doubtful
+        if lift:
+            numbers["lift"] = Number(values["lift"], *lift)
+            above = above and values["lift_lower"] > 1
+        finding = _Finding(left, right, doubtful, above, numbers)
+        rules_of.setdefault(frozenset((left, right)), []).append(finding)
+    return [_surer(both_ways) for both_ways in rules_of.values()]
+
+
+def _surer(both_ways: Sequence[_Finding]) -> _Finding:
+    """Return the surer of a rule and the one the other way round, with the other's confidence."""
+    surer, *others = sorted(
+        both_ways, key=lambda rule: (rule.doubtful, -(rule.numbers["confidence"].value or 0))
+    )
+    for other in others:
+        reverse = {"reverse": other.numbers["confidence"]}
+        surer = replace(surer, numbers={**surer.numbers, **reverse})
+    return surer
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What the page says of one release, which may be that of a segment. place: what makes its
-    names its own.
+class _RulesSection:
+    """The rules of a release, and the findings by which a page shows them."""
+
+    release: Release
+    rules: Rules
+    findings: list[_Finding]
+
+    @property
+    def unit(self) -> str:
+        return self.release.privacy_unit
+
+    @property
+    def has_lifts(self) -> bool:
+        return self.rules.has_lifts
+
+    @property
+    def above(self) -> list[_Finding]:
+        return [finding for finding in self.findings if finding.above]
+
+    @property
+    def others(self) -> list[_Finding]:
+        return [finding for finding in self.findings if not finding.above]
+
+    @property
+    def title(self) -> str:
+        if self.has_lifts and self.above:
+            return "Bought together more often than chance"
+        return "Bought together"
+
+    @property
+    def note(self) -> str:
+        """How the rules are to be read."""
+        if not self.has_lifts:
+            return self.rules.note
+        return (
+            f"“{self.labels['lift']}” is the lift. It compares with all "
+            f"{words.customers(self.unit)}, not only with the others. "
+            "With 95 % probability, all intervals of a row hold at once."
+        )
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The titles of the columns with numbers, by their names."""
+        every = f"all {words.customers(self.unit)}"
+        buyers, compared_with = "those who buy", every
+        if self.unit == "basket":
+            buyers, compared_with = "baskets with", f"in {every}"
+        labels = {}
+        if self.has_lifts:
+            labels["lift"] = f"Times as often as {compared_with}"
+        labels["confidence"] = f"Of {buyers} the first"
+        labels["reverse"] = f"Of {buyers} the second"
+        labels["share"] = f"Of {every}"
+        return labels
+
+    @property
+    def doubt(self) -> str:
+        """What is doubtful about a finding that is."""
+        if self.has_lifts:
+            return "more often than chance is not sure"
+        return "may have less than was asked for"
+
+    def sentence(self) -> Sentence:
+        """Return the surest rule as a sentence, with its intervals; nothing if none is sure."""
+        if not self.above:
+            return ()
+        # A rule of one item and another, if there is one: that can be said in one breath.
+        rule = min(self.above, key=lambda rule: len(rule.antecedent + rule.consequent) > 2)
+        confidence = rule.numbers["confidence"]
+        claim = f": about {confidence.shown} of them ({confidence.interval})"
+        if self.has_lifts:
+            lift = rule.numbers["lift"]
+            who = words.customers(self.unit)
+            claim += f", {lift.shown} times as often as {who} in all ({lift.interval})"
+        left, right = rule.antecedent, rule.consequent
+        if self.unit == "basket":
+            return ("Baskets with ", left, " also hold ", right, f"{claim}.")
+        where = "" if self.release.scope.unites else " in the same basket"
+        return ("Customers who buy ", left, " also buy ", right, f"{where}{claim}.")
+
+
+# -------------------- itemsets
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """A support and the ends of its interval, in per cent of the longest bar."""
+
+    low: float
+    length: float
+    high: float
+
+
+@dataclass(frozen=True)
+class _ItemsetRow:
+    """An itemset as the row of a table; without a bar if its support was not released."""
+
+    itemset: Itemset
+    bar: _Bar | None
+    numbers: Mapping[str, Number]
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """One release on the page: that of a segment, or the only one.
+
+    Attributes:
+        release: The release.
+        rules: The section on its rules, if rules were made.
+        heading: The name of the segment; empty for a release of everything.
+        place: The end of the ids of its elements, which makes them unique.
     """
 
     release: Release
-    rules: Rules | None
-    findings: list[_Finding]
+    rules: _RulesSection | None
     heading: str = ""
     place: str = ""
 
@@ -192,395 +335,196 @@ class _Part:
     def unit(self) -> str:
         return self.release.privacy_unit
 
-    def sections(self) -> Iterator[str]:
-        release = self.release
-        if self.heading:
-            yield tag("h2", text(self.heading), id=f"part{self.place}")
-        if not release.itemsets:  # the first paragraph says so of one release alone
-            yield paragraph(release.nothing, class_="nothing") if self.heading else ""
-            return
-        where = {"level": "h3" if self.heading else "h2", "place": self.place}
-        if self.rules is not None and max(release.sizes) > 1:
-            is_sure = self.rules.has_lifts and any(one.above for one in self.findings)
-            title = "Bought together more often than chance" if is_sure else "Bought together"
-            yield section(title, *self._rules(self.rules), **where)
-        told = [*release.certainty]
-        if release.counts_for_rules:
+    @property
+    def findings(self) -> list[_Finding]:
+        return [] if self.rules is None else self.rules.findings
+
+    @property
+    def level(self) -> str:
+        """The level of the headings of its sections."""
+        return "h3" if self.heading else "h2"
+
+    @property
+    def doubt(self) -> str:
+        """What is doubtful about an itemset that is."""
+        if self.release.min_support is None:
+            return "rank is not sure"
+        return "may have less than was asked for"
+
+    @property
+    def notes(self) -> list[str]:
+        """How certain the itemsets are, and what they count, in sentences."""
+        notes = [*self.release.certainty]
+        if self.release.counts_for_rules:
             who = words.customers(self.unit)
-            counted = (
-                f"An itemset counts all {who} who ever bought all of it, in one basket or "
-                f"in several."
+            notes.append(
+                f"An itemset counts all {who} who ever bought all of it, in one basket or in "
+                f"several. {words.counted_for_rules(who)}"
             )
-            told.append(f"{counted} {words.counted_for_rules(who)}")
-        notes = (paragraph(each, class_="note") for each in told)
-        yield section("What was found", *self._itemsets(), *notes, **where)
+        return notes
 
-    # -------------------- rules
-
-    def _rules(self, rules: Rules) -> Iterator[str]:
-        if not self.findings:
-            yield paragraph(
-                "No rule of these itemsets has as much confidence and lift as was asked for."
-            )
-            return
-        above = [one for one in self.findings if one.above]
-        others = [one for one in self.findings if not one.above]
-        rows = self._rule_rows(rules)
-        if above:
-            yield self._list("rules", self._rule_heads(rules), [rows(one) for one in above[:_MOST]])
-        elif rules.has_lifts:
-            yield paragraph("More often than chance is sure for none of these.")
-        else:
-            yield paragraph("The confidence that was asked for is sure for none of these.")
-        if others and rules.has_lifts:
-            below = "Less often than chance, or more often is not sure"
-            shown_others = [rows(one) for one in others[:_MOST]]
-            table = self._list(
-                "rules", self._rule_heads(rules), shown_others, most=len(shown_others)
-            )
-            summary = tag("summary", text(f"{below}: {len(others):,}"))
-            yield tag("details", summary, table, class_="less")
-        elif others:
-            yield self._list(
-                "rules", self._rule_heads(rules), [rows(one) for one in others[:_MOST]]
-            )
-        left = sum(max(len(each) - _MOST, 0) for each in (above, others))
-        if left:
-            yield paragraph(f"The release's file has {left:,} more.", class_="note")
-        yield paragraph(self._rules_note(rules), class_="note")
-
-    def _rules_note(self, rules: Rules) -> str:
-        who = words.customers(self.unit)
-        if not rules.has_lifts:
-            return rules.note
-        return (
-            f"“{self._rule_labels(rules)['lift']}” is the lift. It compares with all {who}, not "
-            f"only with the others. "
-            "With 95 % probability, all intervals of a row hold at once."
-        )
-
-    def _rule_labels(self, rules: Rules) -> dict[str, str]:
-        """Return what the numbers of a rule are called."""
-        every = f"all {words.customers(self.unit)}"
-        those, lift = (
-            ("baskets with", f"in {every}") if self.unit == "basket" else ("those who buy", every)
-        )
-        return {
-            **({"lift": f"Times as often as {lift}"} if rules.has_lifts else {}),
-            "confidence": f"Of {those} the first",
-            "reverse": f"Of {those} the second",
-            "share": f"Of {every}",
-        }
-
-    def _rule_heads(self, rules: Rules) -> list[tuple[str, str]]:
-        who = ("Baskets with", "also hold") if self.unit == "basket" else ("Who buys", "also buys")
-        numbers = [(label, f"number {kind}") for kind, label in self._rule_labels(rules).items()]
-        return [(who[0], "side"), ("", "arrow unsorted"), (who[1], "side"), *numbers]
-
-    def _rule_rows(self, rules: Rules) -> Any:
-        cells_of = rules_table(rules, self.release.decimals, self.unit).rows
-        doubted = (
-            "more often than chance is not sure"
-            if rules.has_lifts
-            else ("may have less than was asked for")
-        )
-        labels = self._rule_labels(rules)
-
-        def confidence(place: int) -> tuple[float, str, str]:
-            return float(rules.metrics["confidence"][place]), cells_of[place][2], cells_of[place][3]
-
-        def row(one: _Finding) -> list[str]:
-            share, lift = cells_of[one.rule][1], cells_of[one.rule][4:]
-            named = [
-                chips(side[one.rule], self.unit) for side in (rules.antecedents, rules.consequents)
-            ]
-            named[1] = chips(rules.consequents[one.rule], self.unit, "" if one.clear else doubted)
-            cells = [
-                tag("td", named[0], class_="side", role="cell"),
-                tag("td", tag("span", "→", aria_label="goes with"), class_="arrow", role="cell"),
-                tag("td", named[1], class_="side other", role="cell"),
-            ]
-            numbers: dict[str, Any] = {
-                "lift": (float(rules.metrics["lift"][one.rule]), *lift) if lift else (),
-                "confidence": confidence(one.rule),
-                "reverse": (-1.0, "–", "") if one.mirror is None else confidence(one.mirror),
-                "share": (float(rules.shares["support"][one.rule]), share),
-            }
-            return [
-                *cells,
-                *(number_cell(kind, label, *numbers[kind]) for kind, label in labels.items()),
-            ]
-
-        return lambda one: tag(
-            "tr", *row(one), role="row", class_="sure" if one.clear else "doubtful"
-        )
-
-    # -------------------- itemsets
-
-    def _itemsets(self) -> Iterator[str]:
-        release = self.release
+    @property
+    def by_size(self) -> Mapping[str, Sequence[Itemset]]:
+        """The itemsets of each size under their heading, which is empty for a single size."""
         groups: dict[int, list[Itemset]] = {}
-        for one in release.itemsets:
-            size = release.sizes[0] if one.items is None else len(one.items)
-            groups.setdefault(size, []).append(one)
-        for size, itemsets in sorted(groups.items()):
-            if len(groups) > 1 or len(release.sizes) > 1:
-                yield tag("h4" if self.heading else "h3", text(_of_size(size).capitalize()))
-            if release.has_supports:
-                rows = self._support_rows(itemsets)
-                yield self._list("itemsets", self._support_heads(), rows)
-            else:
-                yield self._names(itemsets)
+        for itemset in self.release.itemsets:
+            size = self.release.sizes[0] if itemset.items is None else len(itemset.items)
+            groups.setdefault(size, []).append(itemset)
+        if len(groups) == len(self.release.sizes) == 1:
+            return {"": self.release.itemsets}
+        return {_of_size(size).capitalize(): groups[size] for size in sorted(groups)}
 
-    def _chips(self, one: Itemset) -> str:
-        doubt = (
-            "rank is not sure"
-            if self.release.min_support is None
-            else ("may have less than was asked for")
-        )
-        return chips(one.items, self.unit, doubt if one.doubtful else "")
+    @property
+    def labels(self) -> dict[str, str]:
+        """The titles of the columns with numbers, by their names."""
+        labels = {"support": words.customers(self.unit).capitalize()}
+        if self.release.has_shares:
+            labels["share"] = "Share"
+        labels["interval"] = "95 % interval"
+        return labels
 
-    def _names(self, itemsets: Sequence[Itemset]) -> str:
-        names = [tag("li", self._chips(one)) for one in itemsets]
-        first = tag("ol", *names[:_OPEN], class_="names")
-        rest = tag("ol", *names[_OPEN:], class_="names", start=_OPEN + 1)
-        more = tag("summary", f"{len(names) - _OPEN:,} more")
-        return tag(
-            "div",
-            first,
-            tag("details", more, rest, class_="more") if names[_OPEN:] else "",
-            class_="list",
-        )
+    def rows(self, itemsets: Sequence[Itemset]) -> list[_ItemsetRow]:
+        """Return itemsets with supports as rows."""
+        ends = [1.0]
+        for itemset in itemsets:
+            if itemset.interval is not None:
+                ends += [itemset.interval[1], itemset.support or 0]
+        return [self._row(itemset, max(ends)) for itemset in itemsets]
 
-    def _support_heads(self) -> list[tuple[str, str]]:
-        heads = [
-            ("Items", "side"),
-            ("", "bars unsorted"),
-            (words.customers(self.unit).capitalize(), "number support"),
-        ]
-        heads += [("Step", "number share")] if self.release.has_shares else []
-        return [*heads, ("95 % interval", "number interval unsorted")]
-
-    def _support_rows(self, itemsets: Sequence[Itemset]) -> list[str]:
-        release, rows = self.release, []
-        longest = max(
-            [
-                1,
-                *(
-                    max(one.interval[1], one.support or 0)
-                    for one in itemsets
-                    if one.interval is not None
-                ),
-            ]
-        )
-        labels = [
-            words.customers(self.unit).capitalize(),
-            *(["Step"] if release.has_shares else []),
-            "95 % interval",
-        ]
-        kinds = ["support", *(["share"] if release.has_shares else []), "interval"]
-        for one in itemsets:
-            cells = [tag("th", self._chips(one), scope="row", role="rowheader", class_="side")]
-            if one.support is None or one.interval is None:
-                cells.append(tag("td", class_="bars", aria_hidden="true"))
-                numbers = ["not released", *[""] * (len(kinds) - 1)]
-            else:
-                low, length, high = (
-                    100 * end / longest for end in (one.interval[0], one.support, one.interval[1])
-                )
-                fill = tag(
-                    "span",
-                    class_="fill doubtful" if one.doubtful else "fill",
-                    style=f"width:{length:.2f}%",
-                )
-                line = tag("span", class_="line", style=f"left:{low:.2f}%;width:{high - low:.2f}%")
-                cells.append(
-                    tag(
-                        "td",
-                        tag("span", fill, line, class_="bar"),
-                        class_="bars",
-                        aria_hidden="true",
-                    )
-                )
-                numbers = [*release.cells(one)[1:]]
-            support = -1 if one.support is None else one.support
-            cells += [
-                number_cell(kind, label, support, number)
-                for kind, label, number in zip(kinds, labels, numbers, strict=True)
-            ]
-            rows.append(tag("tr", *cells, role="row"))
-        return rows
-
-    def _list(
-        self, kind: str, heads: list[tuple[str, str]], rows: list[str], *, most: int = _OPEN
-    ) -> str:
-        """Return rows as a table, with those past the most in a second one that is folded."""
-        shown_rows, folded = grid(kind, heads, rows[:most]), ""
-        if rows[most:]:
-            more = tag("summary", f"{len(rows) - most:,} more")
-            folded = tag("details", more, grid(kind, heads, rows[most:]), class_="more")
-        return tag("div", shown_rows, folded, class_="list")
+    def _row(self, itemset: Itemset, longest: float) -> _ItemsetRow:
+        support, bar = itemset.support, None
+        if support is not None and itemset.interval is not None:
+            low, high = itemset.interval
+            bar = _Bar(100 * low / longest, 100 * support / longest, 100 * high / longest)
+        _, *texts = self.release.cells(itemset)
+        numbers = {
+            name: Number(support, text) for name, text in zip(self.labels, texts, strict=True)
+        }
+        return _ItemsetRow(itemset, bar, numbers)
 
 
 def _of_size(size: int, number: int = 2) -> str:
     """Return what itemsets of a size are called."""
-    several = "s" * (number != 1)
-    names = {1: f"single item{several}", 2: f"pair{several}", 3: f"triple{several}"}
-    return names.get(size, f"itemset{several} of {size} items")
+    plural = "" if number == 1 else "s"
+    names = {1: f"single item{plural}", 2: f"pair{plural}", 3: f"triple{plural}"}
+    return names.get(size, f"itemset{plural} of {size} items")
 
 
 # -------------------- the first paragraph
 
 
-def _lead(parts: Sequence[_Part]) -> str:
-    """Return the paragraph that can be read out: what the first section shows, and how much of it
-    is sure.
-    """
-    found = [part for part in parts if part.release.itemsets]
+def _lead(segments: Sequence[_Segment]) -> Lead:
+    """Return the first paragraph: what the first section shows, and how much of it is sure."""
+    found = [segment for segment in segments if segment.release.itemsets]
     if not found:
-        nothing = (
-            parts[0].release.nothing if len(parts) == 1 else ("Nothing stood out from the noise.")
-        )
-        return text(f"{nothing} That is a valid answer, and its budget is spent.")
-    with_rules = [part for part in found if part.findings]
-    if with_rules:
-        said, counted = _first_said(with_rules, _rule_in_words), _sure_rules(with_rules)
-    else:
-        said, counted = _first_said(found, _itemset_in_words), _sure_ranks(found)
-    return f"{said} {text(counted)}".strip() or text("What was found is below.")
+        nothing = "Nothing stood out from the noise."
+        if len(segments) == 1:
+            nothing = segments[0].release.nothing
+        return Lead((f"{nothing} That is a valid answer, and its budget is spent.",))
+    with_findings = [segment for segment in found if segment.findings]
+    if with_findings:
+        return _first_said(with_findings, _rule_in_words, _sure_rules(with_findings))
+    return _first_said(found, _itemset_in_words, _sure_ranks(found))
 
 
-def _first_said(parts: Sequence[_Part], in_words: Callable[[_Part], str]) -> str:
-    """Return the first sentence that there is of a part, after the part's name; nothing without
-    one.
-    """
-    for part in parts:
-        said = in_words(part)
-        if said:
-            return f"In {tag('bdi', text(part.heading))}: {said}" if part.heading else said
-    return ""
+def _first_said(
+    segments: Sequence[_Segment], in_words: Callable[[_Segment], Sentence], remark: str
+) -> Lead:
+    """Return the sentence of the first segment that has one, and a remark behind it."""
+    for segment in segments:
+        sentence = in_words(segment)
+        if sentence:
+            return Lead(sentence, remark, segment.heading)
+    return Lead((), remark or "What was found is below.")
 
 
-def _sure_rules(parts: Sequence[_Part]) -> str:
-    """Return for how many findings more often than chance is sure; nothing where rules have no
-    lift.
-    """
-    findings = [one for part in parts for one in part.findings]
-    if parts[0].rules is None or not parts[0].rules.has_lifts:
-        doubted = not any(one.above for one in findings)
-        return (
-            "The confidence that was asked for is sure for none of the rules below."
-            if doubted
-            else ""
-        )
-    above = sum(one.above for one in findings)
-    if not above:
+def _rule_in_words(segment: _Segment) -> Sentence:
+    if segment.rules is None:
+        return ()
+    return segment.rules.sentence()
+
+
+def _sure_rules(segments: Sequence[_Segment]) -> str:
+    """Return for how many findings more often than chance, or the confidence, is sure."""
+    findings = [finding for segment in segments for finding in segment.findings]
+    above = sum(finding.above for finding in findings)
+    if segments[0].rules is not None and segments[0].rules.has_lifts:
+        if above:
+            sure = words.some_of(above, len(findings), "finding")
+            return f"More often than chance is sure for {sure}."
         return "More often than chance is sure for none of the findings below: they may be chance."
-    return f"More often than chance is sure for {words.some_of(above, len(findings), 'finding')}."
-
-
-def _sure_ranks(parts: Sequence[_Part]) -> str:
-    """Return of how many itemsets the rank is sure; nothing where that is unknown."""
-    marks = [
-        one.doubtful for part in parts for one in part.release.itemsets if one.doubtful is not None
-    ]
-    if parts[0].release.min_support is not None:
-        return (
-            "A ? marks what may have less support than was asked for, because of the noise."
-            if any(marks)
-            else ""
-        )
-    sure = marks.count(False)
-    if marks and not sure:
-        rank = (
-            "Its rank is not sure"
-            if len(marks) == 1
-            else ("The rank is sure for none of these itemsets")
-        )
-        return f"{rank}: something that was left out may be as frequent."
-    return f"The rank is sure for {words.some_of(sure, len(marks), 'itemset')}." if marks else ""
-
-
-def _rule_in_words(part: _Part) -> str:
-    """Return the surest rule as a sentence, with its intervals; nothing without one."""
-    rules, who, sure = (
-        part.rules,
-        words.customers(part.unit),
-        [one.rule for one in part.findings if one.above],
-    )
-    if rules is None or not sure:
+    if above:
         return ""
-    # Of one item and another, if there is one: that can be said in one breath.
-    short = [
-        place
-        for place in sure
-        if len(rules.antecedents[place]) == len(rules.consequents[place]) == 1
+    return "The confidence that was asked for is sure for none of the rules below."
+
+
+def _sure_ranks(segments: Sequence[_Segment]) -> str:
+    """Return for how many itemsets the rank is sure; nothing if that is unknown."""
+    marks = [
+        itemset.doubtful
+        for segment in segments
+        for itemset in segment.release.itemsets
+        if itemset.doubtful is not None
     ]
-    place = [*short, *sure][0]
-    one, other = (in_sentence(side[place]) for side in (rules.antecedents, rules.consequents))
-    verb = f"Customers who buy {one} also buy {other}"
-    if part.unit == "basket":
-        verb = f"Baskets with {one} also hold {other}"
-    elif not part.release.scope.unites:
-        verb += " in the same basket"
-    *_, share, within, lift, between = [
-        *rules_table(rules, part.release.decimals, part.unit).rows[place],
-        "",
-        "",
-    ][:6]
-    claim = f"{verb}: about {share} of them ({within})"
-    return (
-        f"{claim}, {lift} times as often as {who} in all ({between})."
-        if rules.has_lifts
-        else f"{claim}."
-    )
+    if segments[0].release.min_support is not None:
+        if not any(marks):
+            return ""
+        return "A ? marks what may have less support than was asked for, because of the noise."
+    if not marks:
+        return ""
+    if not all(marks):
+        sure = words.some_of(marks.count(False), len(marks), "itemset")
+        return f"The rank is sure for {sure}."
+    rank = "The rank is sure for none of these itemsets"
+    if len(marks) == 1:
+        rank = "Its rank is not sure"
+    return f"{rank}: something that was left out may be as frequent."
 
 
-def _itemset_in_words(part: _Part) -> str:
+def _itemset_in_words(segment: _Segment) -> Sentence:
     """Return the itemset to tell first as a sentence, with its support; nothing without one."""
-    release = part.release
+    release = segment.release
     told = [itemset for itemset in release.itemsets if itemset.items and _is_worth_telling(itemset)]
     if not told:
-        return ""
-    # Of several items if there is one.
-    itemset = next((itemset for itemset in told if len(itemset.items or ()) > 1), told[0])
+        return ()
+    # One of several items if there is one.
+    itemset = max(told, key=lambda itemset: len(itemset.items or ()) > 1)
     items = itemset.items or ()
     if itemset.support is None or itemset.interval is None:
         return _selected_in_words(release, items, sure=itemset.doubtful is False)
-    of_all = ""
+    low, high = itemset.interval
+    end = f" (95 %: {low:,} to {high:,})."
     share = release.share_of(itemset)
     if share is not None:
-        of_all = f", {words.percent(share, release.decimals)} of all"
-    low, high = itemset.interval
-    verb, together = "bought", ""
-    if part.unit == "basket":
-        verb = "hold"
-    if len(items) > 1 and part.unit == "basket":
-        together = " together"
-    elif len(items) > 1 and not release.scope.unites:
+        end = f", {words.percent(share, release.decimals)} of all{end}"
+    number = f"{itemset.support:,} {words.customers(segment.unit)}"
+    if segment.unit == "basket":
+        together = " together" if len(items) > 1 else ""
+        return (f"About {number} hold ", items, f"{together}{end}")
+    together = ""
+    if len(items) > 1 and not release.scope.unites:
         together = " in one basket"
-    number = f"{itemset.support:,} {words.customers(part.unit)}"
-    within = f"(95 %: {low:,} to {high:,})"
-    return f"About {number} {verb} {in_sentence(items)}{together}{of_all} {within}."
+    return (f"About {number} bought ", items, f"{together}{end}")
 
 
-def _selected_in_words(release: Release, items: Sequence[Item], *, sure: bool) -> str:
+def _selected_in_words(release: Release, items: tuple[Item, ...], *, sure: bool) -> Sentence:
     """Return an itemset without a support as a sentence. sure: whether its rank is."""
-    names = in_sentence(items)
     if release.wanted > 1 and sure:
         kinds = "itemsets"
         if len(release.sizes) == 1 or not release.union:
             kinds = _of_size(len(items))
-        return f"Among the {release.top:,} most frequent {text(kinds)}: {names}."
+        return (f"Among the {release.top:,} most frequent {kinds}: ", items, ".")
     selected = "Selected as frequent"
     if release.wanted == 1:
-        selected = f"Selected as the most frequent {text(_of_size(len(items), 1))}"
-    return f"{selected}: {names}. Its support was not released."
+        selected = f"Selected as the most frequent {_of_size(len(items), 1)}"
+    return (f"{selected}: ", items, ". Its support was not released.")
 
 
-def _is_worth_telling(one: Itemset) -> bool:
+def _is_worth_telling(itemset: Itemset) -> bool:
     """Whether an itemset may stand in the first paragraph: by its support, or else by its rank."""
-    return not one.doubtful if one.interval is None else one.interval[0] > 0
+    if itemset.interval is None:
+        return not itemset.doubtful
+    return itemset.interval[0] > 0
 
 
 # -------------------- what it promises, and to whom
@@ -667,35 +611,27 @@ def _most_difference(release: Release) -> str:
     return f"a factor of {factor} at most, up to an added probability of {chance}"
 
 
-def _officer(release: Release) -> str:
-    """Return the table of all that was asked and spent, for whoever checks it."""
-    rows = (
-        tag("tr", tag("th", text(key), scope="row"), tag("td", *map(paragraph, values)))
-        for key, values in _checked(release).items()
-        if values
-    )
-    return tag("table", tag("tbody", *rows), class_="officer")
-
-
 def _checked(release: Release) -> dict[str, list[str]]:
-    """Return the rows of the table for the privacy officer: what each is about, and its texts."""
+    """Return the rows of the table for the privacy officer: what each is about, and its texts.
+
+    A row without a text is not shown.
+    """
     who = words.customers(release.privacy_unit)
     protected = "one basket"
     if release.privacy_unit == "user":
         period = "" if release.scope.per is None else f" of one {release.scope.per}"
         protected = f"one customer, with all their baskets{period}"
     alike = f", {words.SAME_ITEMS}" if release.scope.items_are_public else ""
-    replaced = release.neighbors == Neighbors.REPLACE_ONE
+    changed = "more or less"
+    if release.neighbors == Neighbors.REPLACE_ONE:
+        changed = "instead of any other"
     mechanism = release.mechanism
     if release.reason is not None:
         mechanism += f": {release.reason}"
     table = {
         "Guarantee": [release.guarantee],
         "Protected": [protected + alike],
-        "Neighbours": [
-            f"{release.neighbors}: {protected} "
-            f"{'in place of any other' if replaced else 'more or less'}{alike}"
-        ],
+        "Neighbours": [f"{release.neighbors}: {protected} {changed}{alike}"],
         "Spent": [_budget(release), *words.charged(release.charged)],
         "Steps": _steps(release),
         "Mechanism": [mechanism],
@@ -711,11 +647,10 @@ def _checked(release: Release) -> dict[str, list[str]]:
         table["Counted of a basket"] = [f"{release.max_basket:,} items at most"]
     if release.max_baskets is not None:
         table["Counted of a customer"] = [f"{release.max_baskets:,} baskets at most"]
-    if release.missing_user is not None:
-        left_out = release.missing_user != "own-unit"
-        table["Baskets without a customer"] = [
-            "left out" if left_out else "each protected by itself"
-        ]
+    if release.missing_user == "own-unit":
+        table["Baskets without a customer"] = ["each protected by itself"]
+    elif release.missing_user is not None:
+        table["Baskets without a customer"] = ["left out"]
     table["What was read"] = [*words.rows_where(release.where), *release.scope.sentences(who[:-1])]
     return table
 
@@ -752,22 +687,21 @@ def _least_support(least: float, who: str) -> str:
     return f"{least:,} {who}"
 
 
-def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
-    releases = [part.release for part in parts]
-    supports = any(one.has_supports and one.itemsets for one in releases)
+def _how_to_read(segments: Sequence[_Segment]) -> Iterator[str]:
+    """Yield how to read the numbers and the marks that are on the page."""
+    releases = [segment.release for segment in segments]
     who = words.customers(releases[0].privacy_unit)
-    if supports:
+    if any(release.has_supports and release.itemsets for release in releases):
         yield (
             f"Numbers of {who} are true numbers with noise added on purpose. If you ask the same "
-            f"question twice, you "
-            "get two answers."
+            "question twice, you get two answers."
         )
         yield (
             "The thin line on a bar is an interval: it contains the true number with 95 % "
             "probability."
         )
         yield "If the lines of two bars overlap, the true order may be the other way round."
-    doubtful = any(one.doubtful for release in releases for one in release.itemsets)
+    doubtful = any(itemset.doubtful for release in releases for itemset in release.itemsets)
     if doubtful and releases[0].min_support is not None:
         yield (
             "A ? beside an itemset means that it may have less support than was asked for, "
@@ -776,14 +710,14 @@ def _how_to_read(parts: Sequence[_Part]) -> Iterator[str]:
     elif doubtful:
         yield (
             "A ? beside an itemset, and stripes in its bar, mean that its rank is not sure. "
-            "Something that was left "
-            "out may be as frequent. The number and the interval hold all the same."
+            "Something that was left out may be as frequent. The number and the interval hold "
+            "all the same."
         )
-    if any(part.rules is not None and part.rules.has_lifts and part.findings for part in parts):
+    sections = [segment.rules for segment in segments if segment.rules is not None]
+    if any(section.has_lifts and section.findings for section in sections):
         yield (
             "More often than chance is sure where the whole interval of the lift is above 1. A ? "
-            "beside a row means "
-            "that it is not sure, and what you see there may be chance."
+            "beside a row means that it is not sure, and what you see there may be chance."
         )
     yield (
         "Items that are not on this page may be bought together, too. They only do not stand "

@@ -18,8 +18,8 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from typing import Any, NamedTuple
+from itertools import combinations, zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from fim_private.release.chart import TITLE, Bar, BarChart, named, width
 from fim_private.release.forms import Cell, Rows, csv_text, rows_by_segment
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import Slice, SupportNoise, UnitCount
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
@@ -99,47 +102,44 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     with x and n and rises with y and z. Leverage is bounded term by term. Counts that cannot be
     (more with both sides than with one, more with a side than there are) are left out first.
     """
-    x, y, z, n = _possible(lowest, highest)
-    low = RuleCounts(x[0], y[1], z[1], n[0])
+    least, most = _possible(lowest, highest)
+    x_low, y_low, z_low, n_low = least
+    x_high, y_high, z_high, n_high = most
+    if name == "leverage":
+        lower = x_low / n_high - (y_high / n_low) * (z_high / n_low)
+        upper = x_high / n_low - (y_low / n_high) * (z_low / n_high)
+        return np.maximum(lower, -0.25), np.minimum(upper, 0.25)
+    worst = RuleCounts(x_low, y_high, z_high, n_low)
     # At the upper corner no side may have less than both together.
-    high = RuleCounts(x[1], np.maximum(y[0], x[1]), np.maximum(z[0], x[1]), n[1])
+    best = RuleCounts(x_high, np.maximum(y_low, x_high), np.maximum(z_low, x_high), n_high)
     if name == "lift":
         # Where x can be more than a side's lowest, lift is highest where they are equal.
-        high = RuleCounts(np.minimum(x[1], np.minimum(y[0], z[0])), y[0], z[0], n[1])
-        most = np.where(
-            (y[0] == 0) | (z[0] == 0),
-            _ratio(n[1], np.maximum(y[0], z[0]), np.inf),
-            METRICS[name](high),
-        )
-        return METRICS[name](low), most
-    if name == "leverage":
-        least = x[0] / n[1] - (y[1] / n[0]) * (z[1] / n[0])
-        most = x[1] / n[0] - (y[0] / n[1]) * (z[0] / n[1])
-        return np.maximum(least, -0.25), np.minimum(most, 0.25)
+        best = RuleCounts(np.minimum.reduce([x_high, y_low, z_low]), y_low, z_low, n_high)
+        without_a_side = _ratio(n_high, np.maximum(y_low, z_low), np.inf)
+        upper = np.where((y_low == 0) | (z_low == 0), without_a_side, _lift(best))
+        return _lift(worst), upper
     if name == "zhangs_metric":
-        often = np.clip(_ratio(z[1] - x[0], n[0] - y[1], 1.0), 0, 1)
-        seldom = np.clip(_ratio(high.consequent - x[1], n[1] - y[0], 0.0), 0, 1)
-        ends = METRICS["confidence"](low), METRICS["confidence"](high)
-        return _zhang(ends[0], often), _zhang(ends[1], seldom)
+        often = np.clip(_ratio(z_high - x_low, n_low - y_high, 1.0), 0, 1)
+        seldom = np.clip(_ratio(best.consequent - x_high, n_high - y_low, 0.0), 0, 1)
+        return _zhang(_confidence(worst), often), _zhang(_confidence(best), seldom)
     if name == "conviction":
-        low = RuleCounts(x[0], y[1], np.minimum(z[1], n[0]), n[0])
-    return METRICS[name](low), METRICS[name](high)
+        worst = worst._replace(consequent=np.minimum(z_high, n_low))
+    metric = METRICS[name]
+    return metric(worst), metric(best)
 
 
-def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[Ends, Ends, Ends, Ends]:
-    """Return the ends of x, y, z and n that agree with x <= y, z <= n and x >= y + z - n."""
-    most = highest.units
-    sides = np.minimum(highest.antecedent, most), np.minimum(highest.consequent, most)
-    x_high = np.minimum(highest.both, np.minimum(*sides))
-    x_low = np.clip(
-        np.maximum(lowest.both, lowest.antecedent + lowest.consequent - most), 0, x_high
-    )
-    y, z = (
-        (np.minimum(np.maximum(low, x_low), high), high)
-        for low, high in zip((lowest.antecedent, lowest.consequent), sides, strict=True)
-    )
-    n = np.maximum(lowest.units, np.maximum(np.maximum(y[0], z[0]), 1)), np.maximum(most, 1)
-    return (x_low, x_high), y, z, n
+def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[RuleCounts, RuleCounts]:
+    """Return the ends of counts with x <= y <= n, x <= z <= n and x >= y + z - n."""
+    y_high = np.minimum(highest.antecedent, highest.units)
+    z_high = np.minimum(highest.consequent, highest.units)
+    x_high = np.minimum.reduce([highest.both, y_high, z_high])
+    overlap = lowest.antecedent + lowest.consequent - highest.units
+    x_low = np.clip(np.maximum(lowest.both, overlap), 0, x_high)
+    y_low = np.clip(lowest.antecedent, x_low, y_high)
+    z_low = np.clip(lowest.consequent, x_low, z_high)
+    n_low = np.maximum(np.maximum.reduce([lowest.units, y_low, z_low]), 1)
+    n_high = np.maximum(highest.units, 1)
+    return RuleCounts(x_low, y_low, z_low, n_low), RuleCounts(x_high, y_high, z_high, n_high)
 
 
 # Each of the counts that a rule is made of (of both sides, of each side, and of all units where
@@ -464,7 +464,7 @@ def rules_by_segment(
     return rules_of(release, min_confidence, min_lift)
 
 
-def rules_json(rules: Rules) -> dict[str, Any]:
+def rules_json(rules: Rules) -> dict[str, object]:
     """Return rules, and how they are read, as plain values, in which an infinite number is None."""
     values = []
     for antecedent, consequent, numbers, doubtful in rules.rows():
@@ -498,21 +498,18 @@ def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
     """Return the rows of CSV, or of a sheet of Excel, the header first: sides, then numbers."""
     if isinstance(rules, Mapping):
         return rows_by_segment({name: rules_rows(segment) for name, segment in rules.items()})
-    left_width = max(map(len, rules.antecedents), default=1)
-    right_width = max(map(len, rules.consequents), default=1)
-    header: list[Cell] = [
-        *(f"antecedent_{number}" for number in range(1, left_width + 1)),
-        *(f"consequent_{number}" for number in range(1, right_width + 1)),
-        *(name.replace(" ", "_") for name in rules.columns),
-        "doubtful",
-    ]
-    rows = [header]
-    for antecedent, consequent, numbers, doubtful in rules.rows():
-        left_gap = [None] * (left_width - len(antecedent))
-        right_gap = [None] * (right_width - len(consequent))
-        row = [*antecedent, *left_gap, *consequent, *right_gap, *numbers.values(), doubtful]
-        rows.append(row)
-    return rows
+    # Sides of items in columns: shorter ones have empty cells.
+    lefts = [*zip_longest(*rules.antecedents)] or [()]
+    rights = [*zip_longest(*rules.consequents)] or [()]
+    columns: dict[str, Sequence[Cell]] = {}
+    for number, items in enumerate(lefts, 1):
+        columns[f"antecedent_{number}"] = items
+    for number, items in enumerate(rights, 1):
+        columns[f"consequent_{number}"] = items
+    for name, numbers in rules.columns.items():
+        columns[name.replace(" ", "_")] = numbers.tolist()
+    columns["doubtful"] = rules.doubtful.tolist()
+    return [[*columns], *map(list, zip(*columns.values(), strict=True))]
 
 
 def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
@@ -525,14 +522,8 @@ def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
         rule = f"{words.braces(antecedent, unit)} → {words.braces(consequent, unit)}"
         if doubtful:
             rule += f" {MARK}"
-        lowest = math.floor(100 * numbers["confidence_lower"])
-        highest = math.ceil(100 * numbers["confidence_upper"])
-        row = [
-            rule,
-            words.percent(numbers["support"], decimals),
-            words.percent(numbers["confidence"], 0),
-            f"{lowest} to {highest} %",
-        ]
+        share = words.percent(numbers["support"], decimals)
+        row = [rule, share, *_confidence_in_words(numbers)]
         if rules.has_lifts:
             lowest_lift = _lift_in_words(numbers["lift_lower"], math.floor)
             highest_lift = _lift_in_words(numbers["lift_upper"], math.ceil)
@@ -544,6 +535,13 @@ def rules_table(rules: Rules, decimals: int, unit: str) -> Table:
         heads += ["lift", "95 %"]
     if_shortened = f"the {len(rules.columns) + 3} columns of this frame have all of them"
     return Table(title, heads, rows, frozenset(range(1, len(heads))), [rules.note], if_shortened)
+
+
+def _confidence_in_words(numbers: Mapping[str, float]) -> tuple[str, str]:
+    """Return the confidence of a rule, and its interval."""
+    lowest = math.floor(100 * numbers["confidence_lower"])
+    highest = math.ceil(100 * numbers["confidence_upper"])
+    return words.percent(numbers["confidence"], 0), f"{lowest} to {highest} %"
 
 
 def _lift_in_words(lift: float, rounded: Callable[[float], int]) -> str:
@@ -575,35 +573,31 @@ def rules_chart(rules: Rules, unit: str) -> BarChart:
             lift = numbers["lift"], numbers["lift_lower"], numbers["lift_upper"]
         if not 0 < lift[0] < math.inf:
             continue
-        confidence = 100 * numbers["confidence"]
-        lowest = 100 * numbers["confidence_lower"]
-        highest = 100 * numbers["confidence_upper"]
-        bars.append(
-            Bar(
-                antecedent,
-                confidence,
-                lowest,
-                highest,
-                words.percent(confidence / 100, 0),
-                f"{math.floor(lowest)} to {math.ceil(highest)} %",
-                doubtful,
-                consequent,
-                lift,
-            )
+        number, interval = _confidence_in_words(numbers)
+        bar = Bar(
+            items=antecedent,
+            length=100 * numbers["confidence"],
+            low=100 * numbers["confidence_lower"],
+            high=100 * numbers["confidence_upper"],
+            number=number,
+            interval=interval,
+            doubtful=doubtful,
+            consequent=consequent,
+            lift=lift,
         )
+        bars.append(bar)
     drawn = tuple(bars[:_MOST_DRAWN])
     scale = f"confidence, in % of these {who}"
     if rules.has_lifts:
         scale = "lift: how many times as often as by chance"
     count = words.number_of(len(rules), "association rule")
     return BarChart(
-        _rules_message(drawn, who),
-        drawn,
-        scale,
-        True,
-        len(rules) - len(drawn),
-        "",
-        (_legend(rules, drawn), rules.note),
+        title=_rules_message(drawn, who),
+        bars=drawn,
+        scale=scale,
+        per_cent=True,
+        more=len(rules) - len(drawn),
+        notes=(_legend(rules, drawn), rules.note),
         about=f"{count}: of the {who} with the left side, how many have the right too",
         lifts=rules.has_lifts,
     )
@@ -611,7 +605,9 @@ def rules_chart(rules: Rules, unit: str) -> BarChart:
 
 def _legend(rules: Rules, drawn: Sequence[Bar]) -> str:
     """Return how the chart of rules is read, in sentences."""
-    hollow = "; hollow, what is marked ?" if any(bar.doubtful for bar in drawn) else ""
+    hollow = ""
+    if any(bar.doubtful for bar in drawn):
+        hollow = "; hollow, what is marked ?"
     legend = f"Dots: rules{hollow}. Lines: 95 % intervals, all of a rule together."
     if rules.has_lifts:
         legend += " Dashed: lift 1, what chance alone gives."
@@ -629,32 +625,25 @@ def _rules_message(bars: Sequence[Bar], who: str) -> str:
     if first.lift[1] > 1 or first.lift[2] < 1:
         end = f": lift {_lift_in_words(first.lift[0], round)}"
     room = (TITLE - width(begin + middle + end)) / 2
-    return f"{begin}{named(first.items or (), room)}{middle}{named(first.then or (), room)}{end}"
+    left, right = named(first.items or (), room), named(first.consequent or (), room)
+    return f"{begin}{left}{middle}{right}{end}"
 
 
-def rules_frame(rules: Rules, decimals: int, unit: str) -> Any:
+def rules_frame(rules: Rules, decimals: int, unit: str) -> pd.DataFrame:
     """Return a pandas.DataFrame: mlxtend's columns, the ends of the intervals, and doubtful.
 
     A notebook shows it as people read rules; what is made of it is shown as pandas does.
     """
     import pandas as pd
 
-    frame: Any = pd.DataFrame(
-        {
-            "antecedents": pd.Series(
-                [frozenset(items) for items in rules.antecedents], dtype=object
-            ),
-            "consequents": pd.Series(
-                [frozenset(items) for items in rules.consequents], dtype=object
-            ),
-            **rules.columns,
-            "doubtful": rules.doubtful,
-        }
-    )
+    sides = {
+        "antecedents": [frozenset(items) for items in rules.antecedents],
+        "consequents": [frozenset(items) for items in rules.consequents],
+    }
+    frame = pd.DataFrame(sides, dtype=object).assign(**rules.columns, doubtful=rules.doubtful)
 
     def html() -> str:
-        is_whole = frame.shape == (len(rules), len(rules.columns) + 3)
-        if is_whole:
+        if frame.shape == (len(rules), len(rules.columns) + 3):
             return rules_table(rules, decimals, unit).html()
         return str(pd.DataFrame(frame)._repr_html_())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from fim_private.display import MARK, in_braces, printable
 from fim_private.dp.charge import Charged, Left
@@ -133,19 +133,33 @@ def guarantee(
     cost: PrivacyCost,
     neighbors: str,
     of_whom: tuple[str, str | None, str | None],
-    **chosen: bool,
+    *,
+    where: bool,
+    query: bool,
+    segments: bool = False,
+    same_items: bool = False,
 ) -> str:
     """Return the guarantee in one sentence.
 
-    of_whom: the privacy unit, missing_user and per. chosen: whether `where`, `query` and `segments`
-    choose units: under replace-one they treat both alike (docs/privacy.md). Among them is also
-    `same_items`: whether neighbouring data have the same list of items.
+    A condition, a query and segments choose units: under replace-one they treat both alike
+    (docs/privacy.md).
+
+    Args:
+        mechanism: The mechanism.
+        cost: What was spent.
+        neighbors: The neighbour relation.
+        of_whom: The privacy unit, missing_user and per.
+        where: Whether a condition chose rows.
+        query: Whether a query did.
+        segments: Whether the release is of one segment or several.
+        same_items: Whether neighbouring data have the same list of items.
     """
     whom = protected(*of_whom)
     change = f"adding or removing any one {whom}"
     if neighbors == Neighbors.REPLACE_ONE:
-        change = f"replacing any one {whom} by any other{_alike(chosen)}"
-    if chosen.get("same_items", False):
+        alike = _alike(where=where, query=query, segments=segments)
+        change = f"replacing any one {whom} by any other{alike}"
+    if same_items:
         change += f", {SAME_ITEMS},"
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
     factor = f"a factor e^{epsilon}"
@@ -161,16 +175,16 @@ def guarantee(
     )
 
 
-def _alike(chosen: Mapping[str, bool]) -> str:
+def _alike(*, where: bool, query: bool, segments: bool) -> str:
     """Return in what a unit and the one that replaces it are alike, to end a clause with."""
     alike = []
-    if chosen["where"] and chosen["query"]:
+    if where and query:
         alike.append(" that the condition and the query keep as well")
-    elif chosen["where"]:
+    elif where:
         alike.append(" that the condition keeps as well")
-    elif chosen["query"]:
+    elif query:
         alike.append(" that the query keeps as well")
-    if chosen.get("segments", False):
+    if segments:
         alike.append(" that counts in the same segments")
     return " and".join(alike)
 

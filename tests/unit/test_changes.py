@@ -222,7 +222,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
         fim.ParameterError,
         match=("before must be a release, or the path of a saved one, not a list"),
     ):
-        fim.changes([], one)
+        fim.changes([], one)  # type: ignore[arg-type]
     one.save(tmp_path / "one.json")
     done = run(tmp_path, "changes", "one.json")
     assert done.returncode == 2

@@ -61,6 +61,7 @@ EVIL = [
     " ",
     "$\\frac{1}$",
     "$x",
+    "{{ 7 * 7 }}",
 ]
 SPACE = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "text"}
@@ -242,9 +243,11 @@ def test_plot_draws_what_the_chart_says(asked: dict[str, Any], pyplot: Any) -> N
     chart = release.chart()
     ax = release.plot()
     if chart.has_lengths:
-        drawn = [[*line.get_xdata()] for line in ax.lines]
-        sure = [bar for bar in chart.bars if bar.length is not None]
-        assert drawn == [each for bar in sure for each in ([bar.low, bar.high], [bar.length])]
+        intervals, dots = ax.collections
+        drawn = [(*ends[:, 0],) for ends in intervals.get_segments()]
+        released = [bar for bar in chart.bars if bar.length is not None]
+        assert drawn == [(bar.low, bar.high) for bar in released]
+        assert [*dots.get_offsets()[:, 0]] == [bar.length for bar in released]
         assert ax.get_xlim() == (0, chart.ticks[-1])
         assert chart.scale in ax.get_xlabel()
         assert ax.get_yticklabels()[0].get_text().startswith("{bread")

@@ -226,6 +226,7 @@ def test_items_with_commas_are_quoted_in_every_form() -> None:
         page(release, made),
         release.rules()._repr_html_(),
     ):
+        markup = markup.replace("&#34;", "&quot;")
         assert "&quot;bread, sliced&quot;" in markup
         assert "bread, sliced" not in markup.replace("&quot;bread, sliced&quot;", "")
     assert '"bread, sliced" and milk are bought together' in html.unescape(release.to_svg())
@@ -233,7 +234,7 @@ def test_items_with_commas_are_quoted_in_every_form() -> None:
     moved = changes(release, sliced(), keep_all=True)
     assert shown in repr(moved)
     for markup in (changes_page(moved), trend_page({"a": release, "b": sliced()})):
-        assert "&quot;bread, sliced&quot;" in markup
+        assert "&#34;bread, sliced&#34;" in markup
     left_out = fim.mine(SHOP, exclude=["bread, sliced", "jam"], seed=1)
     assert '"bread, sliced", jam' in " ".join(left_out.rows_read)
     seen = fim.inspect([SLICED] * 3)

@@ -24,9 +24,10 @@ import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
-from fim_private.release.markup import SCRIPT, STYLE
+from fim_private.release import templates
 from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment, rules_of
+from fim_private.release.trend import changes_page, trend_page
 
 SHOP = (
     [["bread", "butter", "jam"]] * 300
@@ -42,6 +43,8 @@ EVIL = [
     "</style>",
     "\u202eevil",
     " ",
+    "{{ 7 * 7 }}",
+    "{% raw %}",
 ]
 VOID = {"meta", "link"}
 
@@ -442,7 +445,7 @@ def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
         given["content"] for tag, given in found.tags if tag == "meta" and "http-equiv" in given
     ]
     [script] = re.findall("<script>(.*?)</script>", content, flags=re.DOTALL)
-    assert script == SCRIPT
+    assert script == Path(templates.__file__).with_name("page.js").read_text(encoding="utf-8")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert policy == [
         (
@@ -468,9 +471,53 @@ def test_names_are_text_wherever_they_stand() -> None:
     assert "<script>alert(1)</script>" in found.text
     assert "a & b" in found.text
     assert "\u202e" not in content
+    assert "{{ 7 * 7 }}" in found.text
     assert all(set(given) <= KNOWN for _, given in found.tags), {
         name for _, given in found.tags for name in given
     }
+
+
+def hostile() -> list[str]:
+    """Return pages in which everything that comes from outside looks like HTML."""
+    name = "<b>\u202e\" onload='x"
+    week = fim.mine([[*EVIL]] * 900, size=2, top=9, rules=True, epsilon=50, seed=1)
+    release = replace(
+        week,
+        where=name,
+        reason=name,
+        date=datetime.date(2026, 2, 3),
+        scope=replace(week.scope, period=name, item=(name,), basket=(name,), exclude=(name,)),
+    )
+    lands = pa.Table.from_pylist(
+        [
+            {"<i>": land, "order": f"{land}{n}", "item": item}
+            for land in (name, "B")
+            for n in range(300)
+            for item in EVIL
+        ]
+    )
+    asked: dict[str, Any] = {"basket": "order", "item": "item", "size": 1, "top": 20, "seed": 1}
+    by_land = fim.mine(lands, by="<i>", segments=[name, "B"], epsilon=50, **asked)
+    by_name = {f"{name} {number}": week for number in range(3)}
+    moved = replace(fim.changes(week, week, keep_all=True), names=(name, name))
+    return [
+        page(release, rules_of(release), title=name),
+        page(by_land),
+        trend_page(by_name, title=name),
+        changes_page(moved, title=name),
+    ]
+
+
+def test_whatever_comes_from_outside_is_text() -> None:
+    for content in hostile():
+        found = Reader(content)
+        assert {"b", "i"}.isdisjoint(tag for tag, _ in found.tags)
+        assert not [name for _, given in found.tags for name in given if name.startswith("on")]
+        assert [tag for tag, _ in found.tags].count("script") == content.count("</script>") == 1
+        assert content.count("</style>") == 1
+        assert "\u202e" not in content
+        assert "<b>\\u202e\" onload='x" in found.text
+        assert "{{ 7 * 7 }}" in found.text
 
 
 KNOWN = {
@@ -514,7 +561,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("scheme", [0, 1])
 def test_text_stands_out_from_its_ground_in_light_and_dark(scheme: int) -> None:
     """A contrast of 4.5 at least: WCAG 2.2, 1.4.3."""
-    block = re.findall(r":root \{(.*?)\}", STYLE, flags=re.DOTALL)[scheme]
+    block = re.findall(r":root \{(.*?)\}", page(made()), flags=re.DOTALL)[scheme]
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
     for ink, ground in [
         ("ink", "paper"),

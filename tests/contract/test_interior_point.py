@@ -1,4 +1,4 @@
-"""A point inside: MajorityPath and the exponential mechanism: definition, draws and exact audits."""
+"""A point inside: MajorityPath and the exponential mechanism, by definition, draws and audits."""
 
 from __future__ import annotations
 

@@ -63,6 +63,7 @@ def slow(
     A wrong epsilon changes the noise. What is calibrated to the right one stays, as thresholds.
     """
     epsilon, delta = exact(mechanism.epsilon), exact(mechanism.delta)
+    levels: Any
     wrong, neighbors = exact(round(float(epsilon) * factor, 6)), str(mechanism.neighbors)
     known: Any = {"neighbors": neighbors, "universe_size": universe_size}
     if isinstance(mechanism, LargeMargin):
@@ -79,7 +80,8 @@ def slow(
         )
         return {**levels, None: abstain}
     if isinstance(mechanism, Exponential):
-        return {**oracles.exponential_distribution(supports, wrong, **known), None: 0.0}
+        levels = oracles.exponential_distribution(supports, wrong, **known)
+        return {**levels, None: 0.0}
     if isinstance(mechanism, NamedExponential):
         known["universe_size"] = mechanism.universe_size
         levels, unnamed = oracles.named_exponential_distribution(supports, wrong, delta, **known)
@@ -161,9 +163,9 @@ def selections(neighbors: str) -> list[Case]:
         ("tight-margin cap 1", tight(1), (13 * twice, 2, 2)),
         ("tight-margin to the end", tight(40, 0.05), (8 * twice, 3, 3)),
     ]
-    for size, (name, mechanism, supports) in product((None, 12), either):
-        known = "" if size is None else ", known universe"
-        cases.append(Case(f"{name}{of}{known}", mechanism, supports, size))
+    for universe, (name, mechanism, supports) in product((None, 12), either):
+        known = "" if universe is None else ", known universe"
+        cases.append(Case(f"{name}{of}{known}", mechanism, supports, universe))
     return cases
 
 

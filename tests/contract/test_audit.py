@@ -215,7 +215,7 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
 
     def stops(of: list[int]) -> Stops:
         search = mechanism.search(SupportSpectrum.from_supports([c for c in of if c]))
-        given = {"threshold": lambda rank: thresholds[rank - 1], "last_rank": 6}
+        given: Any = {"threshold": lambda rank: thresholds[rank - 1], "last_rank": 6}
         return ranks(replace(search, **given))
 
     p, q = stops(supports), stops(moved)

@@ -11,7 +11,8 @@ from typing import Any
 import levelwise_laws
 import oracles
 import pytest
-from release_distributions import ERROR, Itemset, Noise, decimal
+from oracles import decimal
+from release_distributions import ERROR, Itemset, Noise
 from small_data import ITEMSETS, column, neighbouring, supports_of
 
 import fim_private as fim

@@ -195,7 +195,7 @@ def test_all_neighbours_are_within_the_guarantee_stage_by_stage(
     assert (found.depth, found.release, found.whole) == pytest.approx(used, abs=0.005)
 
 
-def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: int) -> None:
+def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Any) -> None:
     right = vars(MajorityPath)[name].func
     monkeypatch.setattr(MajorityPath, name, property(lambda mechanism: right(mechanism) * factor))
 
@@ -340,12 +340,9 @@ RANGE = "values must be whole numbers from 0 to below 2**bits"
 )
 def test_no_error_tells_a_value(kind: Any, values: Any, message: str) -> None:
     mechanism = kind(bits=8, neighbors="replace-one")
-    for ask in (
-        lambda: mechanism.select(values, Randomness()),
-        lambda: mechanism.distribution(values),
-    ):
+    for ask in (partial(mechanism.select, randomness=Randomness()), mechanism.distribution):
         with pytest.raises(ParameterError) as error:
-            ask()
+            ask(values)
         assert str(error.value) == message
 
 

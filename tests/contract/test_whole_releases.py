@@ -22,6 +22,7 @@ from typing import Any
 import oracles
 import pytest
 import release_distributions
+from oracles import decimal
 from release_distributions import (
     ERROR,
     Distribution,
@@ -31,7 +32,6 @@ from release_distributions import (
     Picks,
     Plan,
     consistent,
-    decimal,
     divergence,
     release_distribution,
 )
@@ -308,7 +308,7 @@ def test_the_whole_release_keeps_its_guarantee(ask: Ask, neighbors: oracles.Neig
     assert ask.rho is not None or plan.epsilon <= ask.epsilon
     assert plan.delta <= ask.delta
     needed = worst(plan, all_pairs(ask, neighbors))
-    assert needed <= release_distributions.decimal(plan.delta) + ERROR
+    assert needed <= decimal(plan.delta) + ERROR
 
 
 def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:

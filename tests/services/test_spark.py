@@ -285,11 +285,13 @@ def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path:
     frame = spark.read.parquet(str(file))
     frame.createOrReplaceTempView("sales_view")
     query = "select user, basket, item from data where amount > 0"
+    asked: Any
     for asked in ({}, {"query": query}):
         found = fim.mine("sales_view", engine="spark", **asked, **request)
         assert found.to_dict() == queried
     assert fim.mine(frame, **request).to_dict() == expected
     frame.write.partitionBy("store").parquet(str(tmp_path / "parts"))
+    more: Any
     for more in ({}, {"where": "store = 's1'"}):
         found = fim.mine(tmp_path / "parts", engine="spark", **request, **more)
         assert found.to_dict() == fim.mine(file, **request, **more).to_dict()
@@ -422,11 +424,9 @@ def switched(spark: Any, file: Path, column: str, switch: Path) -> Any:
     """The rows of a file, without some of them as soon as there is a switch."""
     from pyspark.sql import functions
 
-    def stays(value: Any) -> bool:
-        return "2" not in (value or "") or not switch.exists()
-
     with spark_call():
         frame = spark.read.parquet(str(file))
+        stays = lambda value: "2" not in (value or "") or not switch.exists()  # noqa: E731
         test = functions.udf(stays, "boolean").asNondeterministic()
         return frame.where(test(frame[column]))
 

@@ -81,7 +81,7 @@ CASES: dict[str, dict[str, Any]] = {
 def purchases() -> pa.Table:
     """Rows that no two baskets of a customer keep together, with every odd kind of id and item."""
     draw = np.random.default_rng(7)
-    items = [*(f"i{k}" for k in range(30)), *map(str, range(5, 15))]
+    items: list[str | None] = [*(f"i{k}" for k in range(30)), *map(str, range(5, 15))]
     items += ["007", " i3 ", "Ärger", "NULL", "", None]
     kept: list[dict[str, Any]] = []
     for visit in range(2000):

@@ -19,12 +19,7 @@ from numpy.typing import NDArray
 from oracles import brute_force_supports
 from patience import PATIENCE
 
-from fim_private.counting import (
-    COUNTERS,
-    Effort,
-    itemset_spectrum,
-    list_itemsets,
-)
+from fim_private.counting import COUNTERS, Effort, itemset_spectrum, list_itemsets
 from fim_private.counting import work as work_limit
 from fim_private.counting.counter import Top
 from fim_private.dp.noise import Randomness

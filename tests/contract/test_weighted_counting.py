@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isqrt
@@ -467,11 +467,12 @@ def test_more_work_than_allowed_is_refused(kind: Kind, large: Transactions) -> N
     assert candidates[-1].shape[1] == 6
     labels = [large.vocabulary.label(code) for code in range(60)]
     little = kind.among(large, labels, max_work=10)
-    for size, count in (
+    counts: list[tuple[int, Callable[[], object]]] = [
         (2, lambda: little.pair_level_sums(GRID)),
         (6, lambda: little.level_sums(candidates[-1], GRID)),
         (6, lambda: little.units_with(candidates)),
-    ):
+    ]
+    for size, count in counts:
         said = f"itemsets of size {size} in these baskets took more than max_work = 10 steps"
         with pytest.raises(WorkLimitError, match=said):
             count()

@@ -35,15 +35,7 @@ from release_distributions import (
     divergence,
     release_distribution,
 )
-from small_data import (
-    ITEMS,
-    ITEMSETS,
-    Column,
-    Database,
-    column,
-    neighbouring,
-    supports_of,
-)
+from small_data import ITEMS, ITEMSETS, Column, Database, column, neighbouring, supports_of
 
 import fim_private as fim
 from fim_private.counting import source as itemset_spectra

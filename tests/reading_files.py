@@ -177,9 +177,7 @@ def list_table(file: File) -> pa.Table:
 
 
 def dictionaries(table: pa.Table, size: int) -> pa.Table:
-    """Encode each column in chunks of so many rows, each with its own dictionary, in which values
-    and nulls repeat.
-    """
+    """Encode columns in chunks, each with a dictionary in which values and nulls repeat."""
     columns = []
     for column in table.columns:
         chunks = []
@@ -375,9 +373,7 @@ FORMS = {form.name: form for form in _ALL}
 
 @contextmanager
 def small_pieces(size: int) -> Iterator[None]:
-    """Read few rows, and few bytes, at a time, so that baskets and users are spread over many
-    pieces.
-    """
+    """Read few rows, and few bytes, at a time: baskets and users are spread over pieces."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("LIST_ROWS", "LONG_ROWS", "ENTRIES"):
             patch.setattr(chunk_sizes, name, size)
@@ -388,9 +384,7 @@ def small_pieces(size: int) -> Iterator[None]:
 
 @st.composite
 def drawn_files(draw: st.DrawFn, form: Form, only: Sequence[str] = ()) -> File:
-    """Files of a form: a few users and baskets of one type each (of only these types), in any
-    order.
-    """
+    """Files of a form: a few users and baskets of one type each, in any order."""
     types = [kind for kind in only or form.ids if kind in form.ids]
     users, baskets, items = (draw(st.sampled_from(kinds)) for kinds in (types, types, form.items))
     pools = [draw(st.lists(TYPES[kind][1], min_size=1, max_size=4)) for kind in (users, baskets)]

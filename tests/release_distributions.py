@@ -89,9 +89,7 @@ class Noise:
 
     @property
     def mu_squared(self) -> Fraction:
-        """Of two normals: how far those of neighbours are apart, one of whom has a unit more,
-        whatever it holds.
-        """
+        """Of two normals: how far neighbours are apart, one of whom has a unit more."""
         assert self.of_units is not None
         return 1 / self.of_units + self.count / (4 * self.parameter)
 
@@ -163,9 +161,7 @@ class Noise:
         return up_to(last) - ratio * up_to(last - moved) + missing
 
     def ratios(self) -> list[tuple[Decimal, Decimal]]:
-        """P and Q/P of all values of one noise, Q being P one apart; those of equal Q/P
-        together.
-        """
+        """P and Q/P of all values of one noise, Q being P one apart; equal Q/P together."""
         if self.kind == "laplace":
             likely = 1 / (1 + decimal(-1 / self.parameter).exp())
             return [(likely, (1 - likely) / likely), (1 - likely, likely / (1 - likely))]
@@ -283,9 +279,7 @@ class Plan:
     count: Noise | None = None
 
     def excess(self, count: int, moved: int, ratio: Decimal) -> Decimal:
-        """Σ max(0, P - ratio Q) over all that is said of so many itemsets, of which so many moved,
-        and of the units.
-        """
+        """Σ max(0, P - ratio Q) over all that is said of so many itemsets, and of the units."""
         units = [(Decimal(1), Decimal(1))] if self.count is None else self.count.ratios()
         two = bool(self.noises) and self.noises[0].of_units is not None
         # Two normals spend as much where there is nothing but the number of units.

@@ -99,9 +99,7 @@ def one_hot(baskets: Baskets, columns: Sequence[Item]) -> np.ndarray[Any, Any]:
 
 
 def universe(baskets: Baskets) -> list[Item]:
-    """Return the labels, one of them (if they are strings) in no basket, in an order that is not
-    the canonical one.
-    """
+    """The labels in an order that is not the canonical one; one of strings is in no basket."""
     labels: set[Any] = {item for basket in baskets for item in basket}
     return [*sorted(labels, reverse=True), "never bought"]
 

@@ -1,6 +1,4 @@
-"""The architecture, executed: which module may import which, who may print, where randomness comes
-from.
-"""
+"""The architecture, executed: who may import which, who may print, who is random."""
 
 from __future__ import annotations
 
@@ -79,9 +77,7 @@ COMPILED = {
 
 
 def every_module(test: Callable[[str], None]) -> Callable[[], None]:
-    """Make a test of all modules, which says in which it fails: some hundred tests each would take
-    longer.
-    """
+    """Make a test of all modules, which says in which it fails."""
 
     @wraps(test)
     def of_all() -> None:
@@ -101,9 +97,7 @@ def tree(module: str) -> ast.Module:
 
 
 def imported(module: str) -> Iterator[str]:
-    """Every module of the package that a module imports, wherever in it, as far as it can be
-    told.
-    """
+    """Every module of the package that a module imports, wherever in it."""
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

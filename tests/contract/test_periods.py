@@ -353,9 +353,7 @@ DAYS = range(day_of(2026, 10, 25), day_of(2026, 12, 2))
 
 
 def is_of(charged: Entry, unit: dict[str, int]) -> bool:
-    """Whether a release may depend on a unit, by the definition. unit: its day, by each column of
-    times.
-    """
+    """Whether a release may depend on a unit. unit: its day, by each column of times."""
     span = charged.span
     if span is None or span.period is None:
         return True

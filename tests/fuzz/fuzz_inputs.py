@@ -1,6 +1,4 @@
-"""Inputs of all kinds: files; frames, tables, arrays and other objects; options, right and
-wrong.
-"""
+"""Inputs of all kinds: files, frames, tables, arrays, objects; options."""
 
 from __future__ import annotations
 

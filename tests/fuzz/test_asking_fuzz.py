@@ -1,6 +1,4 @@
-"""Whatever is asked of whatever data: a release that keeps its form, or one line; in Python and on
-the command line.
-"""
+"""Whatever is asked of whatever data: a release in its form, or one line."""
 
 from __future__ import annotations
 

@@ -153,9 +153,7 @@ def by_command(
 def test_the_command_draws_what_the_library_draws(
     raised: dict[tuple[int, ...], int], tmp_path: Path
 ) -> None:
-    """Run by run, under the same seeds: so all that the library is held to here, the command is
-    held to.
-    """
+    """Run by run, under the same seeds: what holds of the library holds of it."""
     drawn = by_command(tmp_path, PAIRS | raised, "limited-domain", 10)
     assert drawn == in_process(PAIRS | raised, "limited-domain", 10, **LAWS["limited-domain"][0])
     assert len(set(drawn)) > 1

@@ -408,14 +408,9 @@ def _has(yes: object, no: object) -> list[list[object]]:
 
 def _one_hot() -> Iterator[PublicFile]:
     for name, yes, no in (
-        ("numbers", 1, 0),
-        ("python", True, False),
-        ("r", "TRUE", "FALSE"),
-        ("words", "yes", "no"),
-        ("letters", "y", "n"),
-        ("crosses", "x", ""),
-        ("german", "WAHR", "FALSCH"),
-        ("quantities", 3, 0),
+        *(("numbers", 1, 0), ("python", True, False), ("r", "TRUE", "FALSE")),
+        *(("words", "yes", "no"), ("letters", "y", "n"), ("crosses", "x", "")),
+        *(("german", "WAHR", "FALSCH"), ("quantities", 3, 0)),
     ):
         yield from _dialects(f"one-hot-{name}", "csv", _csv(NAMES, _has(yes, no)), "lf")
     yield from _dialects("one-hot-semicolons", "csv", _csv(NAMES, _has(1, 0), ";"), "lf cp1252")

@@ -56,22 +56,8 @@ def _decimals(digits: int) -> Values:
 
 _TEXTS = st.sampled_from(
     [
-        "",
-        " ",
-        "\u3000",
-        "0",
-        "0.0",
-        "00",
-        "-0",
-        "a",
-        " a",
-        "a ",
-        "A",
-        "\u00e9",
-        "e\u0301",
-        "NULL",
-        " NA",
-        "null\t",
+        *("", " ", "\u3000", "0", "0.0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301"),
+        *("NULL", " NA", "null\t"),
     ]
 ) | st.text('ab ,;"\n\t', max_size=3)
 _BYTES = st.sampled_from(

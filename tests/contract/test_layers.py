@@ -208,14 +208,8 @@ def test_only_the_command_line_prints_and_exits(module: str) -> None:
     if module == "cli" or module.startswith("cli."):
         return
     speaking = {
-        "print",
-        "typer.echo",
-        "rich.print",
-        "sys.exit",
-        "exit",
-        "quit",
-        "input",
-        "warnings.warn",
+        *("print", "typer.echo", "rich.print", "sys.exit", "exit", "quit"),
+        *("input", "warnings.warn"),
     }
     assert speaking.isdisjoint(
         {*calls(module)} - ({"warnings.warn"} if module == "errors" else set())
@@ -270,14 +264,8 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
     used = {name.partition(".")[0] for module in MODULES for name in all_imports(module)}
     # Matplotlib, which is optional too, is imported by its name in a string.
     optional = {
-        "ibis",
-        "opendp",
-        "polars",
-        "psycopg",
-        "pyspark",
-        "python_calamine",
-        "sqlglot",
-        "xlsxwriter",
+        *("ibis", "opendp", "polars", "psycopg", "pyspark", "python_calamine"),
+        *("sqlglot", "xlsxwriter"),
     }
     assert used - set(sys.stdlib_module_names) - {"fim_private"} == declared | optional
 

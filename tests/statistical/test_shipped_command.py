@@ -112,26 +112,12 @@ def by_command(
         "".join(" ".join(map(str, basket)) + "\n" for basket in baskets_of(pairs)), encoding="utf-8"
     )
     command = [
-        sys.executable,
-        "-m",
-        "fim_private",
-        "mine",
-        str(data),
-        "--mechanism",
-        mechanism,
-        "--format",
-        "json",
+        *(sys.executable, "-m", "fim_private", "mine", str(data), "--mechanism", mechanism),
+        *("--format", "json"),
     ]
     command += [
-        "--epsilon",
-        "1",
-        "--delta",
-        "0.01",
-        "--neighbors",
-        "add-remove",
-        "--max-rank",
-        "2",
-        "--seed",
+        *("--epsilon", "1", "--delta", "0.01", "--neighbors", "add-remove", "--max-rank"),
+        *("2", "--seed"),
     ]
     found = []
     for seed in range(runs):

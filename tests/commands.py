@@ -1,6 +1,4 @@
-"""Commands in this process: in a folder, with variables, as a process of its own would run them,
-but sooner.
-"""
+"""Commands in this process, run as a process of its own would run them, but sooner."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ class Done:
 
 
 def run(folder: Path, *words: object, stdin: str | bytes = "", **variables: str) -> Done:
-    """Run `fim-private` with these words. The limit of memory is of a process, and so is not
-    set.
-    """
+    """Run `fim-private` with these words; the limit of memory, of a process, is not set."""
     given = stdin.encode() if isinstance(stdin, str) else stdin
     encoding = variables.get("PYTHONIOENCODING", "utf-8")
     streams = [

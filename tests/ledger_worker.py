@@ -116,9 +116,7 @@ def charging(path: str, log: Path, times: int) -> int:
 
 
 def entries(path: str) -> int:
-    """Return how many entries there are, at once: to read them all would take longer than what is
-    to be killed.
-    """
+    """Return how many entries there are, at once: reading them all would take longer."""
     with sqlite3.connect(path) as connection:
         number = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
     connection.close()
@@ -126,9 +124,7 @@ def entries(path: str) -> int:
 
 
 def killed(path: str, log: Path, times: int, processes: int, kills: int) -> None:
-    """Kill running processes at random moments, and after each look whether more was released than
-    charged.
-    """
+    """Kill processes at random moments, and look each time whether more was released."""
     rng, left = random.Random(16), kills
     running = [charging(path, log, times) for _ in range(processes)]
     while left:

@@ -1,24 +1,19 @@
-"""Exact laws of levelwise on a few items, written from docs/privacy.md (Theorem 13), without the
-package.
-
-Weights are in multiples of 1/GRID of a unit; noise on them is normal, rounded, and 0 at that scale
-is no special value.
-"""
+"""Exact laws of levelwise on a few items, of docs/privacy.md (Theorem 13), without the package."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
-from math import exp, isqrt, sqrt
+from math import exp, isqrt, prod, sqrt
+from typing import Any
 
 import numpy as np
 import oracles
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
-
-from fim_private.request.supports import SupportNoise
 
 GRID = 1 << 16
 Floats = NDArray[np.float64]
@@ -44,18 +39,14 @@ def tail(sigma2: Fraction | float, least: int) -> float:
 
 
 def named_alone(squares: Floats, sigma: float, threshold: float) -> Floats:
-    """P(one item is named) where a unit alone has items of these squared weights, (..., n):
-    (...).
-    """
+    """P(one item is named) where a unit alone has items of these squared weights: (..., n)."""
     return np.asarray(
         -np.expm1(np.log1p(-ndtr((np.sqrt(squares) - threshold) / sigma)).sum(axis=-1))
     )
 
 
 def likeliest_alone(sigma: float, threshold: float, most: int) -> float:
-    """The most that `named_alone` is of up to `most` items, 1 to 3 heavy ones and equal light ones,
-    Σ squares = 1.
-    """
+    """The most `named_alone` is of up to `most` items: 1 to 3 heavy ones, and equal light ones."""
 
     def silent(count: NDArray[np.int64] | int, square: Floats) -> Floats:
         """The logarithm of P(none of so many items of this squared weight is named)."""
@@ -64,9 +55,8 @@ def likeliest_alone(sigma: float, threshold: float, most: int) -> float:
     # What the heavy ones have in all: also next to nothing, and next to all.
     near = np.geomspace(1e-6, 0.5, 60)
     parts = np.concatenate([[0.0], near, 1 - near, [1.0]])
-    light = np.unique(
-        [*np.geomspace(1, most, 40).astype(np.int64), *range(max(most - 3, 1), most)]
-    )[:, None]
+    counts = {*np.geomspace(1, most, 40).astype(np.int64), *range(max(most - 3, 1), most)}
+    light = np.array(sorted(counts))[:, None]
     none = [silent(most, np.array([1 / most])), silent(1, np.ones(1))]
     for heavy in range(1, min(3, most - 1) + 1):
         others = light[light[:, 0] <= most - heavy]
@@ -77,25 +67,19 @@ def likeliest_alone(sigma: float, threshold: float, most: int) -> float:
 def exact_tail(sigma2: Fraction, least: int) -> Decimal:
     """The same, right to 50 digits or more."""
     with localcontext(prec=60):
-        x = (Decimal(least) - Decimal("0.5")) / (
-            Decimal(sigma2.numerator) / Decimal(sigma2.denominator)
-        ).sqrt()
-        return oracles.normal_tail(Fraction(x))
+        sigma = (Decimal(sigma2.numerator) / Decimal(sigma2.denominator)).sqrt()
+        return oracles.normal_tail(Fraction((Decimal(least) - Decimal("0.5")) / sigma))
 
 
 def gaussian_delta(epsilon: Fraction, mu: Fraction) -> Decimal:
-    """The δ at ε of two normal distributions of variance 1 whose means are mu apart (Balle and
-    Wang, 2018).
-    """
+    """The δ at ε of two normals of variance 1 that are mu apart (Balle and Wang, 2018)."""
     with localcontext(prec=60):
         near, far = (oracles.normal_tail(epsilon / mu + sign * mu / 2) for sign in (-1, 1))
         return near - (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp() * far
 
 
 def excess(p: Floats, q: Floats, epsilon: float, mu: float) -> Floats:
-    """∫ max(0, p f - e^ε q g) for normal densities f, g of variance 1 whose means are mu apart; p,
-    q >= 0: (n,).
-    """
+    """∫ max(0, p f - e^ε q g) of normal densities f, g of variance 1, mu apart; p, q: (n,)."""
     if mu == 0:
         return np.maximum(0, p - exp(epsilon) * q)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -104,10 +88,15 @@ def excess(p: Floats, q: Floats, epsilon: float, mu: float) -> Floats:
     return np.where(p > 0, np.where(q > 0, value, p), 0.0)
 
 
-def subsets(items: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def subsets(items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     items = sorted(items)
-    for size in range(len(items) + 1):
-        yield from combinations(items, size)
+    return (some for size in range(len(items) + 1) for some in combinations(items, size))
+
+
+def chance_of(named: Iterable[Any], chances: Mapping[Any, float]) -> float:
+    """P(these are there, and no others), each by its own chance."""
+    named = {*named}
+    return prod(p if item in named else 1 - p for item, p in chances.items())
 
 
 def named_items(
@@ -115,12 +104,7 @@ def named_items(
 ) -> dict[tuple[str, ...], float]:
     """P(the items named are these). sums: of the items that somebody has."""
     chances = {item: tail(sigma2, threshold - value) for item, value in sums.items() if value}
-    return {
-        named: float(
-            np.prod([chance if item in named else 1 - chance for item, chance in chances.items()])
-        )
-        for named in subsets(chances)
-    }
+    return {named: chance_of(named, chances) for named in subsets(chances)}
 
 
 def found_divergence(
@@ -131,8 +115,7 @@ def found_divergence(
     epsilon: float,
     later: Callable[[tuple[str, ...]], float],
 ) -> float:
-    """The δ at ε from one to another of: which items are named, their noisy weights, and all noisy
-    weights after these.
+    """The δ at ε of: which items are named, their noisy weights, and all noisy weights after these.
 
     one, other: the sums of the items, 0 for an item that nobody has. later: how far apart what
     follows is, as μ of normal distributions, where these items are named.
@@ -143,29 +126,21 @@ def found_divergence(
     """
     sigma = sqrt(sigma2)
     shared = [item for item in one if one[item] and other[item]]
-    alone = [
-        [tail(sigma2, threshold - side[i]) for i in side if side[i] and i not in shared]
-        for side in (one, other)
+    chances = [{i: tail(sigma2, threshold - side[i]) for i in side} for side in (one, other)]
+    silent = [
+        prod(1 - chance[i] for i in side if side[i] and i not in shared)
+        for side, chance in zip((one, other), chances, strict=True)
     ]
-    silent = [float(np.prod([1 - chance for chance in chances])) for chances in alone]
     total = 1 - silent[0]
     for named in subsets(shared):
-        below = [
-            float(
-                np.prod(
-                    [ndtr((threshold - 0.5 - side[i]) / sigma) for i in shared if i not in named]
-                )
-            )
-            for side in (one, other)
-        ]
+        below = [prod(1 - chance[i] for i in shared if i not in named) for chance in chances]
         p, q = np.array([silent[0] * below[0]]), np.array([silent[1] * below[1]])
         differ = [i for i in named if one[i] != other[i]]
         for item in (i for i in named if one[i] == other[i]):
-            p, q = (mass * tail(sigma2, threshold - one[item]) for mass in (p, q))
+            p, q = p * chances[0][item], q * chances[0][item]
         for item in differ:
             nodes = _NODES[len(differ)]
-            start = (threshold - 0.5 - one[item]) / sigma
-            mass = ndtr(-start)
+            mass = chances[0][item]
             # of the noise, given that it is large enough
             values = -ndtri((np.arange(nodes) + 0.5) / nodes * mass)
             shift = (one[item] - other[item]) / sigma
@@ -184,70 +159,27 @@ def release_law(
     second_variance: Callable[[int], Fraction],
     stands_out: float | None,
 ) -> dict[frozenset[tuple[str, ...]], float]:
-    """P(the itemsets released are these), where all candidates may be. units: in how many baskets
-    each has its items, few of them; of one with several items all of these are in some basket.
+    """P(the itemsets released are these), where all candidates may be.
 
-    sizes: (1,) or (2,). second_variance: of the noise of the second count, in units squared, with
-    so many candidates.
+    units: in how many baskets each has its items, few of them, all of which are in one of them.
+    second_variance: of the noise of the second count, in units squared, with so many candidates.
     stands_out: how many σ of it an itemset's second count must reach; None where all are kept. Then
     at most two candidates may be possible: these are counted unscaled, and too few to be drawn
     towards predictions.
     """
     units = list(units)
-    sums: dict[str, int] = {}
+    sums: Counter[str] = Counter()
     for unit in units:
-        for item, own in level_weights(unit).items():
-            sums[item] = sums.get(item, 0) + own
-    law: dict[frozenset[tuple[str, ...]], float] = {}
+        sums.update(level_weights(unit))
+    law: defaultdict[frozenset[tuple[str, ...]], float] = defaultdict(float)
     for named, chance in named_items(sums, threshold, item_variance).items():
-        candidates = list(combinations(named, sizes[0]))
-        passes = dict.fromkeys(candidates, 1.0)
-        if stands_out is not None and candidates:
-            assert len(candidates) <= 2
-            sigma2 = second_variance(len(candidates))
-            for itemset in candidates:
-                support = sum(unit.keys() >= set(itemset) for unit in units)
-                passes[itemset] = float(ndtr(support / sqrt(sigma2) - stands_out))
-        for count in range(len(candidates) + 1):
-            for kept in combinations(candidates, count):
-                part = float(
-                    np.prod([p if itemset in kept else 1 - p for itemset, p in passes.items()])
-                )
-                law[frozenset(kept)] = law.get(frozenset(kept), 0.0) + chance * part
-    return law
-
-
-def final_divergence(
-    one: Mapping[frozenset[tuple[str, ...]], float],
-    other: Mapping[frozenset[tuple[str, ...]], float],
-    supports: tuple[int, int],
-    noise: SupportNoise,
-    epsilon: float,
-) -> float:
-    """The δ at ε from one to another, of releases of one itemset with its noisy support, value by
-    value, or of none.
-
-    Two normals move with the units, whatever was named: by 1/a² + 1/(4b²), and the number alone by
-    as much.
-    """
-    if noise.of_units is not None:
-        mu = sqrt(1 / noise.of_units + 1 / (4 * noise.parameter))
-        ours, theirs = (
-            np.array([law.get(itemsets, 0.0) for itemsets in one]) for law in (one, other)
-        )
-        return float(excess(ours, theirs, epsilon, mu).sum())
-    support_variance = noise.parameter
-    sigma = sqrt(support_variance)
-    reach = int(9 * sigma) + 2
-    values = np.arange(min(supports) - reach, max(supports) + reach + 1)
-    total = 0.0
-    for itemsets, p in one.items():
-        q = other.get(itemsets, 0.0)
-        if not itemsets:
-            total += max(0.0, p - exp(epsilon) * q)
-            continue
-        cells = [
-            ndtr((values + 0.5 - c) / sigma) - ndtr((values - 0.5 - c) / sigma) for c in supports
-        ]
-        total += float(np.maximum(0, p * cells[0] - exp(epsilon) * q * cells[1]).sum())
-    return total
+        passes = dict.fromkeys(combinations(named, sizes[0]), 1.0)
+        if stands_out is not None and passes:
+            assert len(passes) <= 2
+            sigma = sqrt(second_variance(len(passes)))
+            for itemset in passes:
+                support = sum(unit.keys() >= {*itemset} for unit in units)
+                passes[itemset] = float(ndtr(support / sigma - stands_out))
+        for kept in subsets(passes):
+            law[frozenset(kept)] += chance * chance_of(kept, passes)
+    return dict(law)

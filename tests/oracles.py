@@ -40,7 +40,7 @@ DIGITS = 200
 """Decimal digits carried wherever rounding up, or a universe of 10**60, needs more than a float."""
 
 
-def _decimal(value: Real) -> Decimal:
+def decimal(value: Real) -> Decimal:
     """`value` to the precision of the current decimal context (a float's exact binary value)."""
     exact = Fraction(value)
     return Decimal(exact.numerator) / Decimal(exact.denominator)
@@ -55,11 +55,7 @@ def _positive_descending(supports: Iterable[int]) -> list[int]:
 
 
 def discrete_laplace_pmf(scale: Real, k: npt.ArrayLike) -> Floats:
-    """P(X = k) = (1 - q) / (1 + q) * q^|k|, q = e^(-1/scale); the first factor is tanh(1 / (2
-    scale)).
-
-    Scale 0 is the point mass at 0.
-    """
+    """P(X = k) = (1 - q) / (1 + q) q^|k|, q = e^(-1/scale): the first factor is a tanh."""
     b = float(scale)
     size = np.abs(np.asarray(k, dtype=np.float64))
     if b == 0:
@@ -104,15 +100,13 @@ def _root_two_pi() -> Decimal:
         return (2 * (16 * arctan_of_inverse(5) - 4 * arctan_of_inverse(239))).sqrt()
 
 
+@cache
 def normal_tail(x: Real) -> Decimal:
-    """P(Z >= x) = 1/2 - Σ (-1)^n x^(2n+1) / (2^n n! (2n+1)) / √(2π): right to 100 digits for |x| <=
-    12.
-    """
-    if abs(Fraction(x)) > 12:
-        raise ValueError(f"too many digits cancel at {x}")
+    """P(Z >= x) = 1/2 - Σ (-1)^n x^(2n+1) / (2^n n! (2n+1)) / √(2π), to 100 digits: |x| <= 12."""
+    assert abs(Fraction(x)) <= 12, "too many digits cancel"
     with localcontext() as context:
         context.prec = DIGITS
-        power = exact = _decimal(x)
+        power = exact = decimal(x)
         total, n = Decimal(0), 0
         # 72 = 12²/2: from there on the terms fall
         while n < 72 or abs(power) > Decimal(10) ** -DIGITS:
@@ -129,16 +123,11 @@ def normal_tail(x: Real) -> Decimal:
 def _integer_threshold(epsilon: Fraction, delta: Fraction, rank: int) -> int:
     with localcontext() as context:
         context.prec = 50
-        e, d = _decimal(epsilon), _decimal(delta)
-        t = 6 * (1 + (3 * rank / d).ln() / e)
+        e, d = decimal(epsilon), decimal(delta)
         total = (3 / e) * (3 / (2 * d)).ln() + (6 / e) * (3 / d).ln()
-        total += (12 / e) * (3 * rank * (rank + 1) / d).ln() + t
-        for b in (3 / e, 6 / e, 12 / e):
-            total += b * (2 / (1 + (-1 / b).exp())).ln()
-        if abs(total - total.to_integral_value()) < Decimal("1e-30"):
-            raise ArithmeticError(
-                f"threshold at rank {rank} is too close to an integer to round: {total}"
-            )
+        total += (12 / e) * (3 * rank * (rank + 1) / d).ln() + 6 * (1 + (3 * rank / d).ln() / e)
+        total += sum(b * (2 / (1 + (-1 / b).exp())).ln() for b in (3 / e, 6 / e, 12 / e))
+        assert abs(total - total.to_integral_value()) > Decimal("1e-30"), "too close to an integer"
         return int(total.to_integral_value(rounding=ROUND_CEILING))
 
 
@@ -157,8 +146,7 @@ def integer_thresholds(epsilon: Real, delta: Real, ranks: Iterable[int]) -> list
 
 
 def _margin_noise(scale_z: float, scale_g: float) -> tuple[Ints, Floats]:
-    """Values and probabilities of X = Z - G, Z ~ DLap(scale_z), G ~ DLap(scale_g), by direct
-    convolution.
+    """Values and probabilities of X = Z - G, Z ~ DLap(scale_z), G ~ DLap(scale_g).
 
     Each is cut off at 40 scales, where less than 2 e^-40 < 1e-16 of its mass is left.
     """
@@ -170,28 +158,20 @@ def _margin_noise(scale_z: float, scale_g: float) -> tuple[Ints, Floats]:
 
 
 def _stopping_distribution(
-    supports: Sequence[int],
-    epsilon: Real,
-    threshold: Callable[[int], int],
-    tests: int,
-    noise_factor: float,
+    supports: Sequence[int], epsilon: float, threshold: Callable[[int], int], tests: int
 ) -> tuple[dict[int, float], float]:
     """P(the first l in 1..tests that stops is l), for each l, and P(none of them stops).
 
     Given X = Z - G = x the tests are independent, and test l stops when
     Z_l < c(1) - c(l+1) - T(l) + x, that is when Z_l <= c(1) - c(l+1) - T(l) + x - 1.
     """
-    scale_z, scale_g, scale_l = (
-        noise_factor * multiple / float(epsilon) for multiple in (3, 6, 12)
-    )
-    x, going = _margin_noise(scale_z, scale_g)
-    first = supports[0] if supports else 0
+    x, going = _margin_noise(3 / epsilon, 6 / epsilon)
+    padded = [*supports, *[0] * (tests + 1)]
     stops: dict[int, float] = {}
     for rank in range(1, tests + 1):
-        following = supports[rank] if rank < len(supports) else 0
-        bound = first - following - threshold(rank) + x - 1
-        stops[rank] = math.fsum(going * discrete_laplace_cdf(scale_l, bound))
-        going = going * discrete_laplace_cdf(scale_l, -bound - 1)
+        bound = padded[0] - padded[rank] - threshold(rank) + x - 1
+        stops[rank] = math.fsum(going * discrete_laplace_cdf(12 / epsilon, bound))
+        going = going * discrete_laplace_cdf(12 / epsilon, -bound - 1)
         if float(going.sum()) < 1e-30:
             break
     return stops, math.fsum(going)
@@ -205,7 +185,6 @@ def large_margin_distribution(
     universe_size: int | None = None,
     max_rank: int = 10_000,
     thresholds: Callable[[int], int] | None = None,
-    noise_factor: float = 1.0,
 ) -> tuple[dict[int, float], float]:
     """P(the released itemset has support s), for each level s, and P(abstain).
 
@@ -217,39 +196,26 @@ def large_margin_distribution(
     in an unknown universe up to max_rank; in a known one of size K, l is K if no earlier test
     stops. Then an itemset I of the top l is drawn with probability proportional to exp(epsilon c(I)
     / 6). In an unknown universe the search abstains if it never stops; the zero-support itemsets of
-    a top l > L are one outcome, abstain, of weight l - L. To make mutants, `thresholds` replaces
-    T(l), and `noise_factor` multiplies the scales of Z, G and Z_l.
+    a top l > L are one outcome, abstain, of weight l - L. `thresholds` replaces T(l), for mutants.
     """
-    c = _positive_descending(supports)
-
-    def threshold(rank: int) -> int:
-        return (
-            integer_thresholds(epsilon, delta, [rank])[0]
-            if thresholds is None
-            else thresholds(rank)
-        )
-
+    c, e = _positive_descending(supports), float(epsilon)
+    threshold = thresholds or (lambda rank: integer_thresholds(epsilon, delta, [rank])[0])
     tests = max_rank if universe_size is None else universe_size - 1
-    stops, never = _stopping_distribution(c, epsilon, threshold, tests, noise_factor)
+    stops, never = _stopping_distribution(c, e, threshold, tests)
     if universe_size is not None:
         stops[universe_size] = stops.get(universe_size, 0.0) + never
     first = c[0] if c else 0
-    e = float(epsilon)
     result = dict.fromkeys(sorted(set(c), reverse=True), 0.0)
     zero = 0.0
     for rank, chance in stops.items():
-        in_top = Counter(c[:rank])
-        zeros = max(0, rank - len(c))
-        mass = {level: count * math.exp(e * (level - first) / 6) for level, count in in_top.items()}
-        zero_mass = zeros * math.exp(-e * first / 6)
+        tops = Counter(c[:rank])
+        mass = {level: count * math.exp(e * (level - first) / 6) for level, count in tops.items()}
+        zero_mass = max(0, rank - len(c)) * math.exp(-e * first / 6)
         total = math.fsum([*mass.values(), zero_mass])
         for level, part in mass.items():
             result[level] += chance * part / total
         zero += chance * zero_mass / total
-    if universe_size is None:
-        return result, zero + never
-    result[0] = zero
-    return result, 0.0
+    return (result, zero + never) if universe_size is None else ({**result, 0: zero}, 0.0)
 
 
 # -------------------- exponential family
@@ -264,30 +230,23 @@ def exponential_distribution(
     replace-one. The K - L candidates without support weigh e^0 each; K may be 10**60.
     """
     c = _positive_descending(supports)
+    rate = Fraction(epsilon) / divisor(neighbors)
+    return _by_weight(c, rate, {0: Decimal(universe_size - len(c))})
+
+
+def _by_weight(c: list[int], rate: Fraction, others: dict[int, Decimal]) -> dict[int, float]:
+    """P(level) proportional to e^(rate level) for each itemset, beside others of known weight."""
     with localcontext() as context:
         context.prec = DIGITS
-        e = _decimal(epsilon) / _divisor(neighbors)
-        mass = {level: number * (e * level).exp() for level, number in spectrum_of(c)}
-        mass[0] = Decimal(universe_size - len(c))
+        mass = {level: many * (decimal(rate) * level).exp() for level, many in spectrum_of(c)}
+        mass |= others
         total = sum(mass.values(), Decimal(0))
         return {level: float(part / total) for level, part in mass.items()}
 
 
-def _divisor(neighbors: Neighbors) -> int:
+def divisor(neighbors: Neighbors) -> int:
+    """How far one unit moves the difference of two supports."""
     return {"add-remove": 1, "replace-one": 2}[neighbors]
-
-
-def _named_exponential_parameters(
-    epsilon: Real, delta: Real, neighbors: Neighbors, universe_size: int
-) -> tuple[Decimal, int]:
-    """(epsilon of the add-remove mechanism, number ceil(M / delta_) in the unnamed weight)."""
-    e = _decimal(epsilon) / _divisor(neighbors)
-    share = _decimal(delta) if neighbors == "add-remove" else _decimal(delta) / (1 + e.exp())
-    if neighbors == "add-remove" and share < e.exp() - 1:
-        return e, math.ceil(Fraction(universe_size) / Fraction(delta))
-    return e, int(
-        (universe_size / min(share, e.exp() - 1)).to_integral_value(rounding=ROUND_CEILING)
-    )
 
 
 def named_exponential_distribution(
@@ -303,32 +262,30 @@ def named_exponential_distribution(
 
     Replace-one: the add-remove mechanism with (epsilon / 2, delta / (1 + e^(epsilon / 2))).
     """
-    c = _positive_descending(supports)
+    rate = Fraction(epsilon) / divisor(neighbors)
     with localcontext() as context:
         context.prec = DIGITS
-        e, number = _named_exponential_parameters(epsilon, delta, neighbors, universe_size)
-        mass = {level: many * (e * level).exp() for level, many in spectrum_of(c)}
-        unnamed = number * e.exp()
-        total = sum(mass.values(), unnamed)
-        return {level: float(part / total) for level, part in mass.items()}, float(unnamed / total)
+        e = decimal(rate).exp()
+        share = decimal(delta) if neighbors == "add-remove" else decimal(delta) / (1 + e)
+        number = (universe_size / min(share, e - 1)).to_integral_value(rounding=ROUND_CEILING)
+        if neighbors == "add-remove" and share < e - 1:
+            number = Decimal(math.ceil(Fraction(universe_size) / Fraction(delta)))
+        levels = _by_weight(_positive_descending(supports), rate, {0: number * e})
+    return levels, levels.pop(0)
 
 
 # -------------------- counting
 
 
 def brute_force_supports(baskets: Iterable[Iterable[Item]], size: int) -> Counter[Itemset]:
-    """Number of baskets that contain each itemset of `size` distinct items (those with at least
-    one).
-    """
+    """Number of baskets that contain each itemset of `size` distinct items, if any."""
     return brute_force_user_supports(([basket] for basket in baskets), size)
 
 
 def brute_force_user_supports(
     users: Iterable[Iterable[Iterable[Item]]], size: int
 ) -> Counter[Itemset]:
-    """Number of users with at least one basket that contains the itemset; integers come first, then
-    strings.
-    """
+    """Number of users with a basket that contains the itemset; integers come before strings."""
     result: Counter[Itemset] = Counter()
     for baskets in users:
         ordered = (
@@ -340,9 +297,7 @@ def brute_force_user_supports(
 
 
 def spectrum_of(supports: Mapping[Key, int] | Iterable[int]) -> list[tuple[int, int]]:
-    """(support, number of itemsets with exactly that support), strictly descending; zeros left
-    out.
-    """
+    """(support, number of itemsets with exactly that support), descending, without zeros."""
     values: Iterable[int] = supports.values() if isinstance(supports, Mapping) else supports
     return sorted(Counter(_positive_descending(values)).items(), reverse=True)
 
@@ -351,9 +306,7 @@ def spectrum_of(supports: Mapping[Key, int] | Iterable[int]) -> list[tuple[int, 
 
 
 def hockey_stick(p: Mapping[Key, float], q: Mapping[Key, float], epsilon: Real) -> float:
-    """The least delta with P(S) <= e^epsilon Q(S) + delta for every S; a mechanism has to pass for
-    (q, p) too.
-    """
+    """The least delta with P(S) <= e^epsilon Q(S) + delta for every S: of (p, q), not of (q, p)."""
     factor = math.exp(float(epsilon))
     return math.fsum(
         max(0.0, chance - factor * q.get(outcome, 0.0)) for outcome, chance in p.items()
@@ -366,8 +319,8 @@ def hockey_stick(p: Mapping[Key, float], q: Mapping[Key, float], epsilon: Real) 
 def _pooled_cells(probabilities: Mapping[Key, float], draws: int) -> list[list[Key]]:
     """Cells of expectation >= 5: the possible outcomes below that share one cell, which, if it is
     still below, joins the least of the others. Outcomes of probability 0 are in no cell."""
-    if abs(math.fsum(probabilities.values()) - 1) > 1e-9 or min(probabilities.values()) < 0:
-        raise ValueError("probabilities must be non-negative and sum to 1")
+    assert abs(math.fsum(probabilities.values()) - 1) <= 1e-9
+    assert min(probabilities.values()) >= 0
     possible = sorted(
         (o for o in probabilities if probabilities[o] > 0), key=lambda o: probabilities[o]
     )
@@ -383,13 +336,11 @@ def _pooled_cells(probabilities: Mapping[Key, float], draws: int) -> list[list[K
 def chi_square_pvalue(
     counts: Mapping[Key, int], probabilities: Mapping[Key, float], draws: int
 ) -> float:
-    """Pearson's test that `counts` of `draws` come from `probabilities`, cells expected fewer than
-    5 times pooled.
+    """Pearson's test that `counts` of `draws` come from `probabilities`, by cells as above.
 
     An outcome seen though its probability is 0 gives 0.0; a single cell gives 1.0.
     """
-    if sum(counts.values()) != draws:
-        raise ValueError(f"{sum(counts.values())} outcomes counted, {draws} drawn")
+    assert sum(counts.values()) == draws
     cells = _pooled_cells(probabilities, draws)
     if any(count and probabilities.get(outcome, 0.0) <= 0 for outcome, count in counts.items()):
         return 0.0

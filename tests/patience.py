@@ -1,6 +1,4 @@
-"""How long the tests wait before they call something hung: no bound on speed, so far above what
-anything needs.
-"""
+"""How long the tests wait before they call something hung: no bound on speed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Two hundred small files of purchases, of the kinds that people have: what is in each, or why it
-is refused.
+"""Two hundred small files of purchases that people have: what is in each, or why it is refused.
 
 Each has the same forty baskets, in which whole milk and bread are together most often. Shapes are
 how a basket is written, and dialects how a text is.
@@ -12,7 +11,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,36 +49,37 @@ class Purchase:
     item: int
 
     @property
-    def name(self) -> str:
-        return NAMES[self.item]
+    def values(self) -> dict[str, Any]:
+        """What there is of it, by what it is."""
+        basket, line, item = self.basket, self.line, self.item
+        day, minute = f"2011-{1 + basket % 12:02}-{1 + basket % 28:02}", (7 * basket + line) % 60
+        invoice, price = 536_365 + basket, f"{1 + item}.{(31 * item) % 100:02}"
+        return {
+            "name": NAMES[item],
+            "code": 85_000 + 17 * item,
+            "sku": f"S{85_000 + 17 * item}",
+            "group": f"aisle {item % 3}",
+            "basket": basket,
+            "line": line,
+            "row": 5 * basket + line,
+            "invoice": invoice,
+            "long": 26_984_851_472 + basket,
+            "hexadecimal": f"{invoice:032x}",
+            "tx": f"tx{invoice}",
+            "customer": 17_850 + basket % 13,
+            "person": f"p{basket % 13}@example.org",
+            "day": day,
+            "datum": f"{1 + basket % 28}.07.2024",
+            "minute": f"{8 + basket % 12:02}:{minute:02}:11",
+            "moment": f"{day} {8 + basket % 12:02}:{minute:02}",
+            "quantity": 1 + (basket + line) % 6,
+            "price": price,
+            "pounds": f"£{price}",
+            "preis": price.replace(".", ","),
+        }
 
-    @property
-    def code(self) -> int:
-        return 85_000 + 17 * self.item
-
-    @property
-    def invoice(self) -> int:
-        return 536_365 + self.basket
-
-    @property
-    def customer(self) -> int:
-        return 17_850 + self.basket % 13
-
-    @property
-    def day(self) -> str:
-        return f"2011-{1 + self.basket % 12:02d}-{1 + self.basket % 28:02d}"
-
-    @property
-    def minute(self) -> str:
-        return f"{8 + self.basket % 12:02d}:{(7 * self.basket + self.line) % 60:02d}"
-
-    @property
-    def quantity(self) -> int:
-        return 1 + (self.basket + self.line) % 6
-
-    @property
-    def price(self) -> str:
-        return f"{1 + self.item}.{(31 * self.item) % 100:02d}"
+    def __getattr__(self, name: str) -> Any:
+        return self.values[name]
 
 
 PURCHASES = [
@@ -156,42 +156,39 @@ def _padded(baskets: Iterable[Sequence[object]], between: str, nothing: str) -> 
 
 
 def _lines() -> Iterator[PublicFile]:
-    plain = _joined(NAMED, ",")
-    yield from _dialects("groceries", "csv", plain, "lf crlf cr bom utf16 cp1252 no-end gz bz2")
-    yield from _dialects("quoted", "csv", _joined(NAMED, ",", '"'), "lf crlf bom gz")
-    # Kaggle's Market_Basket_Optimisation.csv, and what spreadsheets and pandas make of it.
-    yield from _dialects("padded", "csv", _padded(NAMED, ",", ""), "lf crlf cp1252")
-    yield from _dialects("padded-nan", "csv", _padded(NAMED, ",", "nan"), "lf")
-    yield from _dialects("padded-NA", "csv", _padded(NAMED, ",", "NA"), "lf")
-    yield from _dialects("trailing", "csv", plain.replace("\n", ",\n"), "lf")
-    yield from _dialects("spaced", "csv", plain.replace(",", ", "), "lf crlf")
-    yield from _dialects("blank-lines", "csv", plain.replace("\n", "\n\n"), "lf")
-    yield from _dialects("tabs", "tsv", _joined(NAMED, "\t"), "lf crlf utf16 gz")
-    yield from _dialects("tabs", "tab", _joined(NAMED, "\t"), "lf")
-    yield from _dialects("tabs", "csv", _joined(NAMED, "\t"), "lf")
-    yield from _dialects("semicolons", "csv", _joined(NAMED, ";"), "lf crlf bom cp1252")
-    yield from _dialects("semicolons-quoted", "csv", _joined(NAMED, ";", '"'), "lf")
-    yield from _dialects("bars", "csv", _joined(NAMED, "|"), "lf")
-    yield from _dialects("commas", "txt", plain, "lf crlf utf16")
-    yield from _dialects("commas-quoted", "txt", _joined(NAMED, ",", '"'), "lf")
-    yield from _dialects("bars", "txt", _joined(NAMED, "|"), "lf")
-    yield from _dialects("tabs", "txt", _joined(NAMED, "\t"), "lf")
-    # R's write() of transactions of arules.
-    yield from _dialects("arules", "txt", _joined(NAMED, " ", '"'), "lf crlf gz")
-    yield from _dialects("arules", "csv", _joined(NAMED, " ", '"'), "lf")
-    yield from _dialects("arules", "dat", _joined(NAMED, " ", '"'), "lf")
-    # FIMI's repository, and its like.
-    yield from _dialects(
-        "fimi", "dat", _joined(BASKETS, " "), "lf crlf no-end gz bz2", top=frozenset((0, 1))
-    )
-    yield from _dialects("fimi", "txt", _joined(BASKETS, " "), "lf", top=frozenset((0, 1)))
-    yield from _dialects("fimi", "fimi", _joined(BASKETS, " "), "lf", top=frozenset((0, 1)))
-    ends = _joined(BASKETS, " ").replace("\n", " \n")
-    yield from _dialects("fimi-space-at-end", "dat", ends, "lf", top=frozenset((0, 1)))
+    plain, spaces = _joined(NAMED, ","), _joined(BASKETS, " ")
     words = [[name.replace(" ", "_") for name in basket] for basket in NAMED]
-    yield from _dialects(
-        "words", "txt", _joined(words, " "), "lf bom", top=frozenset(("whole_milk", "bread"))
-    )
+    for files, text, dialects in (
+        ("groceries.csv", plain, "lf crlf cr bom utf16 cp1252 no-end gz bz2"),
+        ("quoted.csv", _joined(NAMED, ",", '"'), "lf crlf bom gz"),
+        # Kaggle's Market_Basket_Optimisation.csv, and what spreadsheets and pandas make of it.
+        ("padded.csv", _padded(NAMED, ",", ""), "lf crlf cp1252"),
+        ("padded-nan.csv", _padded(NAMED, ",", "nan"), "lf"),
+        ("padded-NA.csv", _padded(NAMED, ",", "NA"), "lf"),
+        ("trailing.csv", plain.replace("\n", ",\n"), "lf"),
+        ("spaced.csv", plain.replace(",", ", "), "lf crlf"),
+        ("blank-lines.csv", plain.replace("\n", "\n\n"), "lf"),
+        ("tabs.tsv tabs.tab tabs.csv tabs.txt", _joined(NAMED, "\t"), "lf"),
+        ("more-tabs.tsv", _joined(NAMED, "\t"), "crlf utf16 gz"),
+        ("semicolons.csv", _joined(NAMED, ";"), "lf crlf bom cp1252"),
+        ("semicolons-quoted.csv", _joined(NAMED, ";", '"'), "lf"),
+        ("bars.csv bars.txt", _joined(NAMED, "|"), "lf"),
+        ("commas.txt", plain, "lf crlf utf16"),
+        ("commas-quoted.txt", _joined(NAMED, ",", '"'), "lf"),
+        # R's write() of transactions of arules.
+        ("arules.txt arules.csv arules.dat", _joined(NAMED, " ", '"'), "lf"),
+        ("more-arules.txt", _joined(NAMED, " ", '"'), "crlf gz"),
+    ):
+        for name, suffix in (file.split(".") for file in files.split()):
+            yield from _dialects(name, suffix, text, dialects)
+    # FIMI's repository, and its like.
+    top: dict[str, Any] = {"top": frozenset((0, 1))}
+    yield from _dialects("fimi", "dat", spaces, "lf crlf no-end gz bz2", **top)
+    yield from _dialects("fimi", "txt", spaces, "lf", **top)
+    yield from _dialects("fimi", "fimi", spaces, "lf", **top)
+    yield from _dialects("fimi-space-at-end", "dat", spaces.replace("\n", " \n"), "lf", **top)
+    top = {"top": frozenset(("whole_milk", "bread"))}
+    yield from _dialects("words", "txt", _joined(words, " "), "lf bom", **top)
 
 
 def _lists() -> Iterator[PublicFile]:
@@ -258,169 +255,47 @@ def _sheet(names: Sequence[str], rows: Iterable[Sequence[object]], above: int = 
     return workbook({above + number: row for number, row in enumerate([names, *rows], 1)})
 
 
-Cell = Callable[[Purchase], object]
-_EXPORTS: dict[str, tuple[Mapping[str, Cell], frozenset[Any]]] = {
-    "online-retail": (
-        {
-            "InvoiceNo": lambda row: row.invoice,
-            "StockCode": lambda row: row.code,
-            "Description": lambda row: row.name,
-            "Quantity": lambda row: row.quantity,
-            "InvoiceDate": lambda row: f"{row.day} {row.minute}",
-            "UnitPrice": lambda row: row.price,
-            "CustomerID": lambda row: row.customer,
-            "Country": lambda row: "United Kingdom",
-        },
-        TOP,
-    ),
-    "instacart": (
-        {
-            "order_id": lambda row: row.invoice,
-            "product_id": lambda row: row.code,
-            "add_to_cart_order": lambda row: row.line,
-            "reordered": lambda row: row.basket % 2,
-        },
-        TOP_CODES,
-    ),
-    "instacart-joined": (
-        {
-            "order_id": lambda row: row.invoice,
-            "user_id": lambda row: row.customer,
-            "product_name": lambda row: row.name,
-            "aisle": lambda row: f"aisle {row.item % 3}",
-            "department": lambda row: f"department {row.item % 2}",
-        },
-        TOP,
-    ),
-    "dunnhumby": (
-        {
-            "household_key": lambda row: row.customer,
-            "BASKET_ID": lambda row: 26_984_851_472 + row.basket,
-            "DAY": lambda row: row.basket // 2,
-            "PRODUCT_ID": lambda row: row.code,
-            "QUANTITY": lambda row: row.quantity,
-            "SALES_VALUE": lambda row: row.price,
-            "STORE_ID": lambda row: 364,
-        },
-        TOP_CODES,
-    ),
-    "groceries-members": (
-        {
-            "Member_number": lambda row: row.basket,
-            "Date": lambda row: f"{1 + row.basket % 28:02d}-07-2015",
-            "itemDescription": lambda row: row.name,
-        },
-        TOP,
-    ),
-    "bakery": (
-        {
-            "Date": lambda row: row.day,
-            "Time": lambda row: f"{row.minute}:11",
-            "Transaction": lambda row: row.basket + 1,
-            "Item": lambda row: row.name,
-        },
-        TOP,
-    ),
-    "olist": (
-        {
-            "order_id": lambda row: f"{row.invoice:032x}",
-            "order_item_id": lambda row: row.line,
-            "product_id": lambda row: row.code,
-            "seller_id": lambda row: f"{row.item:032x}",
-            "price": lambda row: row.price,
-        },
-        TOP_CODES,
-    ),
-    "square": (
-        {
-            "Date": lambda row: row.day,
-            "Time": lambda row: f"{row.minute}:07",
-            "Category": lambda row: "Food",
-            "Item": lambda row: row.name,
-            "Qty": lambda row: row.quantity,
-            "SKU": lambda row: "",
-            "Gross Sales": lambda row: f"£{row.price}",
-            "Transaction ID": lambda row: f"tx{row.invoice}",
-            "Customer Name": lambda row: f"Person {row.customer}",
-        },
-        TOP,
-    ),
-    "woocommerce": (
-        {
-            "Order Number": lambda row: row.invoice,
-            "Order Status": lambda row: "Completed",
-            "Order Date": lambda row: f"{row.day} {row.minute}",
-            "Email (Billing)": lambda row: f"p{row.customer}@example.org",
-            "SKU": lambda row: f"S{row.code}",
-            "Item Name": lambda row: row.name,
-            "Item Cost": lambda row: row.price,
-        },
-        TOP,
-    ),
-    "german-till": (
-        {
-            "Bonnummer": lambda row: row.invoice,
-            "Datum": lambda row: f"{1 + row.basket % 28}.07.2024",
-            "Kundennummer": lambda row: row.customer,
-            "Artikel": lambda row: row.name,
-            "Menge": lambda row: row.quantity,
-            "Preis": lambda row: row.price.replace(".", ","),
-        },
-        TOP,
-    ),
-    "online-retail-2": (
-        {
-            "Invoice": lambda row: row.invoice,
-            "StockCode": lambda row: row.code,
-            "Description": lambda row: row.name,
-            "Quantity": lambda row: row.quantity,
-            "Customer ID": lambda row: row.customer,
-        },
-        TOP,
-    ),
-    "bills": (
-        {
-            "BillNo": lambda row: row.invoice,
-            "Itemname": lambda row: row.name,
-            "Quantity": lambda row: row.quantity,
-            "Date": lambda row: f"01.12.2010 {row.minute}",
-            "Price": lambda row: row.price.replace(".", ","),
-            "CustomerID": lambda row: row.customer,
-        },
-        TOP,
-    ),
-    "superstore": (
-        {
-            "Row ID": lambda row: 5 * row.basket + row.line,
-            "Order ID": lambda row: f"CA-2017-{row.invoice}",
-            "Order Date": lambda row: row.day,
-            "Customer ID": lambda row: f"CG-{row.customer}",
-            "Segment": lambda row: "Consumer",
-            "Product ID": lambda row: f"FUR-{row.code}",
-            "Category": lambda row: "Furniture",
-            "Sub-Category": lambda row: "Chairs",
-            "Product Name": lambda row: row.name,
-            "Sales": lambda row: row.price,
-        },
-        TOP,
-    ),
-    "bakery-2": (
-        {
-            "TransactionNo": lambda row: row.basket + 1,
-            "Items": lambda row: row.name,
-            "DateTime": lambda row: f"{row.day} {row.minute}",
-            "Daypart": lambda row: "Morning",
-        },
-        TOP,
-    ),
+# The columns of exports: what a purchase has under that name; any other text stands in every row.
+_EXPORTS = {
+    "online-retail": "InvoiceNo=invoice; StockCode=code; Description=name; Quantity=quantity; "
+    "InvoiceDate=moment; UnitPrice=price; CustomerID=customer; Country=United Kingdom",
+    "instacart": "order_id=invoice; product_id=code; add_to_cart_order=line; reordered=1",
+    "instacart-joined": "order_id=invoice; user_id=customer; product_name=name; aisle=group; "
+    "department=department 1",
+    "dunnhumby": "household_key=customer; BASKET_ID=long; DAY=basket; PRODUCT_ID=code; "
+    "QUANTITY=quantity; SALES_VALUE=price; STORE_ID=364",
+    "groceries-members": "Member_number=basket; Date=day; itemDescription=name",
+    "bakery": "Date=day; Time=minute; Transaction=basket; Item=name",
+    "olist": "order_id=hexadecimal; order_item_id=line; product_id=code; seller_id=group",
+    "square": "Date=day; Time=minute; Category=Food; Item=name; Qty=quantity; SKU=; "
+    "Gross Sales=pounds; Transaction ID=tx; Customer Name=person",
+    "woocommerce": "Order Number=invoice; Order Status=Completed; Order Date=moment; "
+    "Email (Billing)=person; SKU=sku; Item Name=name; Item Cost=price",
+    "german-till": "Bonnummer=invoice; Datum=datum; Kundennummer=customer; Artikel=name; "
+    "Menge=quantity; Preis=preis",
+    "online-retail-2": "Invoice=invoice; StockCode=code; Description=name; Quantity=quantity; "
+    "Customer ID=customer",
+    "bills": "BillNo=invoice; Itemname=name; Quantity=quantity; Date=datum; Price=preis; "
+    "CustomerID=customer",
+    "superstore": "Row ID=row; Order ID=tx; Order Date=day; Customer ID=person; Segment=Consumer; "
+    "Product ID=sku; Category=Furniture; Sub-Category=Chairs; Product Name=name; Sales=price",
+    "bakery-2": "TransactionNo=basket; Items=name; DateTime=moment; Daypart=Morning",
 }
+BY_CODE = ("instacart", "dunnhumby", "olist")
+
+
+def _export(name: str) -> tuple[list[str], list[list[object]]]:
+    """The names of an export's columns, and its rows."""
+    columns = [column.split("=") for column in _EXPORTS[name].split("; ")]
+    rows = [[row.values.get(held, held) for _, held in columns] for row in PURCHASES]
+    return [column for column, _ in columns], rows
 
 
 def _tables() -> Iterator[PublicFile]:
-    """Yield each export in every second form, so that all have a few and each form has many."""
-    for place, (name, (columns, top)) in enumerate(_EXPORTS.items()):
-        names = [*columns]
-        rows = [[cell(row) for cell in columns.values()] for row in PURCHASES]
+    """Each export in every second form, so that all have a few and each form has many."""
+    for place, name in enumerate(_EXPORTS):
+        top = TOP_CODES if name in BY_CODE else TOP
+        names, rows = _export(name)
         typed = pa.Table.from_pandas(pd.DataFrame(rows, columns=names), preserve_index=False)
         semicolons = _csv(names, rows, ";")
         forms = [
@@ -468,17 +343,12 @@ def _first_rows_only() -> Iterator[PublicFile]:
         "Created at",
         "Lineitem quantity",
         "Lineitem name",
-        "Lineitem sku",
     )
     rows = [
         (
             f"#{1000 + row.basket}",
-            f"p{row.customer}@example.org" if row.line == 1 else "",
-            "paid" if row.line == 1 else "",
-            f"{row.day} 10:00:00 +0100",
-            row.quantity,
-            row.name,
-            "",
+            *((row.person, "paid") if row.line == 1 else ("", "")),
+            *(f"{row.day} 10:00:00 +0100", row.quantity, row.name),
         )
         for row in PURCHASES
     ]
@@ -487,15 +357,12 @@ def _first_rows_only() -> Iterator[PublicFile]:
 
 
 def _cancellations() -> Iterator[PublicFile]:
-    columns, _ = _EXPORTS["online-retail"]
-    rows = [[cell(row) for cell in columns.values()] for row in PURCHASES]
+    names, rows = _export("online-retail")
     returned = [[f"C{row[0]}", *row[1:3], -3, *row[4:]] for row in rows[:9]]
-    yield from _dialects("online-retail-returns", "csv", _csv([*columns], [*rows, *returned]), "lf")
+    yield from _dialects("online-retail-returns", "csv", _csv(names, [*rows, *returned]), "lf")
     # Rows of nobody, which have to be decided about.
-    unknown = [
-        [*row[:6], "" if place % 3 == 0 else row[6], row[7]] for place, row in enumerate(rows)
-    ]
-    yield from _dialects("online-retail-unknown", "csv", _csv([*columns], unknown), "lf")
+    unknown = [[*row[:6], "" if n % 3 == 0 else row[6], row[7]] for n, row in enumerate(rows)]
+    yield from _dialects("online-retail-unknown", "csv", _csv(names, unknown), "lf")
 
 
 # -------------------- tables with a row per basket
@@ -541,14 +408,9 @@ def _has(yes: object, no: object) -> list[list[object]]:
 
 def _one_hot() -> Iterator[PublicFile]:
     for name, yes, no in (
-        ("numbers", 1, 0),
-        ("python", True, False),
-        ("r", "TRUE", "FALSE"),
-        ("words", "yes", "no"),
-        ("letters", "y", "n"),
-        ("crosses", "x", ""),
-        ("german", "WAHR", "FALSCH"),
-        ("quantities", 3, 0),
+        *(("numbers", 1, 0), ("python", True, False), ("r", "TRUE", "FALSE")),
+        *(("words", "yes", "no"), ("letters", "y", "n"), ("crosses", "x", "")),
+        *(("german", "WAHR", "FALSCH"), ("quantities", 3, 0)),
     ):
         yield from _dialects(f"one-hot-{name}", "csv", _csv(NAMES, _has(yes, no)), "lf")
     yield from _dialects("one-hot-semicolons", "csv", _csv(NAMES, _has(1, 0), ";"), "lf cp1252")
@@ -597,62 +459,44 @@ def _other_programs() -> Iterator[PublicFile]:
     utilities = "".join(
         f"{' '.join(map(str, b))}:{9 * len(b)}:{' '.join('9' * len(b))}\n" for b in BASKETS
     )
-    yield _refused(
-        "spmf-utilities.txt", utilities, ("utilities. Keep only what stands before the first colon")
-    )
-    arff = (
-        "@relation shop\n"
-        + "".join(f"@attribute {n.split()[0]} {{t,?}}\n" for n in NAMES)
-        + "@data\n"
-    )
-    data = _joined(_has("t", "?"), ",")
-    for suffix in ("arff", "csv", "txt"):
-        yield _refused(f"weka.{suffix}", arff + data, "ARFF, the format of Weka, which is not read")
-    yield _refused(
-        "weka-comment.txt", "% supermarket\n" + arff.upper() + data, "ARFF, the format of Weka"
-    )
-    head = (
-        "\t".join(NAMES)
-        + "\n"
-        + "\t".join("d" * len(NAMES))
-        + "\n"
-        + "\t" * (len(NAMES) - 1)
-        + "\n"
-    )
-    yield _refused("orange.tab", head + _joined(_has("1", "0"), "\t"), "is a table of Orange")
-    kinds = head.replace("\td", "\tdiscrete")
-    yield _refused(
-        "orange-words.tab", kinds + _joined(_has("1", "0"), "\t"), ("is a table of Orange")
-    )
-    yield _refused("orange-prefix.tab", "D#milk\tmS#note\n1\ta\n0\tb\n", "is a table of Orange")
-    ratings = "".join(
-        f"{row.customer}::{row.code}::{row.quantity}::978300760\n" for row in PURCHASES
-    )
-    yield _refused("ratings.dat", ratings, "'::' between its values")
-    yield _refused("ratings.csv", ratings, "'::' between its values")
+    attributes = "".join(f"@attribute {n.split()[0]} {{t,?}}\n" for n in NAMES)
+    arff, data = f"@relation shop\n{attributes}@data\n", _joined(_has("t", "?"), ",")
+    tabs = _joined(_has("1", "0"), "\t")
+    head = "\t".join(NAMES) + "\n" + "\t".join("d" * 10) + "\n" + "\t" * 9 + "\n"
+    ratings = "".join(f"{row.customer}::{row.code}::{row.line}::978300760\n" for row in PURCHASES)
     counted = [[f"{item}={1 + len(item) % 3}" for item in basket] for basket in NAMED]
-    yield _refused("orange.csv", _joined(counted, ","), "quantities behind its items")
-    libsvm = "".join(
-        f"1 {' '.join(f'{item}:1' for item in sorted(basket))}\n" for basket in BASKETS
-    )
-    yield _refused("libsvm.txt", libsvm, "quantities behind its items")
-    row_names = "".join(
-        f'"{number}" "' + '" "'.join(basket) + '"\n' for number, basket in enumerate(NAMED, 1)
-    )
-    yield _refused("row-names.txt", row_names, "row names")
-    yield _refused("row-names.csv", row_names.replace(" ", ","), "row names")
+    libsvm = "".join(f"1 {' '.join(f'{i}:1' for i in sorted(basket))}\n" for basket in BASKETS)
+    rows = "".join(f'"{n}" "' + '" "'.join(basket) + '"\n' for n, basket in enumerate(NAMED, 1))
     listed = '"","x"\n' + "".join(f'"{n}","{{{",".join(b)}}}"\n' for n, b in enumerate(NAMED, 1))
-    yield _refused("row-names-lists.csv", listed, "row names")
     votes = [
-        [
-            "republican" if number % 2 else "democrat",
-            *("ny?"[(number * place) % 3] for place in range(1, 17)),
-        ]
-        for number in range(40)
+        [("democrat", "republican")[n % 2], *("ny?"[(n * place) % 3] for place in range(1, 17))]
+        for n in range(40)
     ]
-    yield _refused("house-votes-84.csv", _joined(votes, ","), "a value in every column")
     mushrooms = [["pxsnf"[(number * place) % 5] for place in range(1, 23)] for number in range(40)]
-    yield _refused("agaricus.csv", _joined(mushrooms, ","), "a value in every column")
+    for file, content, refusal in (
+        (
+            "spmf-utilities.txt",
+            utilities,
+            "utilities. Keep only what stands before the first colon",
+        ),
+        *(
+            (f"weka.{suffix}", arff + data, "ARFF, the format of Weka")
+            for suffix in ("arff", "csv")
+        ),
+        ("weka-comment.txt", "% supermarket\n" + arff.upper() + data, "ARFF, the format of Weka"),
+        ("orange.tab", head + tabs, "is a table of Orange"),
+        ("orange-words.tab", head.replace("\td", "\tdiscrete") + tabs, "is a table of Orange"),
+        ("orange-prefix.tab", "D#milk\tmS#note\n1\ta\n0\tb\n", "is a table of Orange"),
+        *((f"ratings.{suffix}", ratings, "'::' between its values") for suffix in ("dat", "csv")),
+        ("orange.csv", _joined(counted, ","), "quantities behind its items"),
+        ("libsvm.txt", libsvm, "quantities behind its items"),
+        ("row-names.txt", rows, "row names"),
+        ("row-names.csv", rows.replace(" ", ","), "row names"),
+        ("row-names-lists.csv", listed, "row names"),
+        ("house-votes-84.csv", _joined(votes, ","), "a value in every column"),
+        ("agaricus.csv", _joined(mushrooms, ","), "a value in every column"),
+    ):
+        yield _refused(file, content, refusal)
 
 
 def _no_tables() -> Iterator[PublicFile]:

@@ -56,22 +56,8 @@ def _decimals(digits: int) -> Values:
 
 _TEXTS = st.sampled_from(
     [
-        "",
-        " ",
-        "\u3000",
-        "0",
-        "0.0",
-        "00",
-        "-0",
-        "a",
-        " a",
-        "a ",
-        "A",
-        "\u00e9",
-        "e\u0301",
-        "NULL",
-        " NA",
-        "null\t",
+        *("", " ", "\u3000", "0", "0.0", "00", "-0", "a", " a", "a ", "A", "\u00e9", "e\u0301"),
+        *("NULL", " NA", "null\t"),
     ]
 ) | st.text('ab ,;"\n\t', max_size=3)
 _BYTES = st.sampled_from(
@@ -177,9 +163,7 @@ def list_table(file: File) -> pa.Table:
 
 
 def dictionaries(table: pa.Table, size: int) -> pa.Table:
-    """Encode each column in chunks of so many rows, each with its own dictionary, in which values
-    and nulls repeat.
-    """
+    """Encode columns in chunks, each with a dictionary in which values and nulls repeat."""
     columns = []
     for column in table.columns:
         chunks = []
@@ -291,100 +275,80 @@ _CODED: Any = {"without": (*_VIEWS, "null")}
 _ON_DISK: Any = {"without": _SHORT_DECIMALS, "on_disk": True}
 _NO_POLARS: Any = {"without": ("decimal256", *_SHORT_DECIMALS)}
 _ALL = [
-    Form("arrow_table", lambda file, folder: long_table(file)),
-    Form("arrow_batches", lambda file, folder: long_table(file).to_reader(max_chunksize=3)),
-    Form("arrow_dictionaries", lambda file, folder: dictionaries(long_table(file), 4), **_CODED),
-    Form(
-        "parquet", lambda file, folder: parquet(long_table(file), folder / "a.parquet"), **_ON_DISK
-    ),
-    Form(
-        "parquet_folder", lambda file, folder: _parquet_folder(long_table(file), folder), **_ON_DISK
-    ),
-    Form(
-        "feather",
-        lambda file, folder: feather(long_table(file), folder / "a.feather"),
-        on_disk=True,
-    ),
-    Form(
-        "arrow_stream",
-        lambda file, folder: stream(long_table(file), folder / "a.arrows"),
-        on_disk=True,
-    ),
-    Form("arrow_lists", lambda file, folder: list_table(file), has_lists=True),
+    Form("arrow_table", lambda file, to: long_table(file)),
+    Form("arrow_batches", lambda file, to: long_table(file).to_reader(max_chunksize=3)),
+    Form("arrow_dictionaries", lambda file, to: dictionaries(long_table(file), 4), **_CODED),
+    Form("parquet", lambda file, to: parquet(long_table(file), to / "a.parquet"), **_ON_DISK),
+    Form("parquet_folder", lambda file, to: _parquet_folder(long_table(file), to), **_ON_DISK),
+    Form("feather", lambda file, to: feather(long_table(file), to / "a.feather"), on_disk=True),
+    Form("arrow_stream", lambda file, to: stream(long_table(file), to / "a.arrows"), on_disk=True),
+    Form("arrow_lists", lambda file, to: list_table(file), has_lists=True),
     Form(
         "parquet_lists",
-        lambda file, folder: parquet(list_table(file), folder / "l.parquet"),
+        lambda file, to: parquet(list_table(file), to / "l.parquet"),
         **_ON_DISK,
         **_LISTS,
     ),
-    Form("pandas_objects", lambda file, folder: _objects(long_table(file)), **_SOME),
+    Form("pandas_objects", lambda file, to: _objects(long_table(file)), **_SOME),
     Form(
         "pandas_lists",
-        lambda file, folder: _objects(list_table(file)) if _has_items(file) else list_table(file),
+        lambda file, to: _objects(list_table(file)) if _has_items(file) else list_table(file),
         **_LISTS,
         **_SOME,
     ),
     # pandas makes floats of integers beside missing ones: those far from 0 would not be themselves.
     Form(
         "pandas",
-        lambda file, folder: long_table(file).to_pandas(),
+        lambda file, to: long_table(file).to_pandas(),
         without=("int64", "uint64"),
         items=("int8", "float64", "string"),
     ),
     Form(
         "pandas_categories",
-        lambda file, folder: (
-            long_table(file).to_pandas().astype({"u": "category", "b": "category"})
-        ),
+        lambda file, to: long_table(file).to_pandas().astype({"u": "category", "b": "category"}),
         without=("int64", "uint64", "float16", "null"),
         items=("int8", "string"),
     ),
     Form(
         "pandas_arrow",
-        lambda file, folder: long_table(file).to_pandas(types_mapper=pd.ArrowDtype),
+        lambda file, to: long_table(file).to_pandas(types_mapper=pd.ArrowDtype),
         **_CODED,
     ),
     # Of several chunks they are refused: arrow unifies no dictionaries with nulls.
     Form(
         "pandas_arrow_dictionaries",
-        lambda file, folder: dictionaries(long_table(file), 100).to_pandas(
-            types_mapper=pd.ArrowDtype
-        ),
+        lambda file, to: dictionaries(long_table(file), 100).to_pandas(types_mapper=pd.ArrowDtype),
         **_CODED,
     ),
-    Form("polars", lambda file, folder: polars(long_table(file)), **_NO_POLARS),
-    Form(
-        "polars_lists", lambda file, folder: polars(list_table(file)).lazy(), **_LISTS, **_NO_POLARS
-    ),
+    Form("polars", lambda file, to: polars(long_table(file)), **_NO_POLARS),
+    Form("polars_lists", lambda file, to: polars(list_table(file)).lazy(), **_LISTS, **_NO_POLARS),
     Form(
         "polars_categories",
-        lambda file, folder: polars(long_table(file)).with_columns(
+        lambda file, to: polars(long_table(file)).with_columns(
             pl.col("u", "b").cast(pl.Categorical)
         ),
         ids=TEXTS,
     ),
-    Form("csv_rows", lambda file, folder: _text(file, folder / "a.csv"), **_IN_TEXT),
+    Form("csv_rows", lambda file, to: _text(file, to / "a.csv"), **_IN_TEXT),
     Form("csv_folder", _text_folder, **_IN_TEXT),
     Form(
         "csv_rows_quoted",
-        lambda file, folder: _text(file, folder / "q.csv.gz", ";", csv.QUOTE_ALL),
+        lambda file, to: _text(file, to / "q.csv.gz", ";", csv.QUOTE_ALL),
         **_IN_TEXT,
     ),
-    Form("tsv_rows", lambda file, folder: _text(file, folder / "a.tsv", "\t"), **_IN_TEXT),
+    Form("tsv_rows", lambda file, to: _text(file, to / "a.tsv", "\t"), **_IN_TEXT),
     # A line without rows has no columns either.
     Form(
         "json_rows",
-        lambda file, folder: (
-            _lines(long_table(file), folder / "a.jsonl")
-            if file.rows
-            else _text(file, folder / "n.csv")
+        lambda file, to: (
+            _lines(long_table(file), to / "a.jsonl") if file.rows else _text(file, to / "n.csv")
         ),
         **_IN_TEXT,
     ),
     Form(
         "json_lists",
-        lambda file, folder: (
-            _lines(list_table(file), folder / "l.jsonl") if _has_items(file) else list_table(file)
+        lambda file, to: (
+            _lines(list_table(file), to / "l.jsonl") if _has_items(file) else list_table(file)
         ),
         **_LISTS,
         **_IN_TEXT,
@@ -395,9 +359,7 @@ FORMS = {form.name: form for form in _ALL}
 
 @contextmanager
 def small_pieces(size: int) -> Iterator[None]:
-    """Read few rows, and few bytes, at a time, so that baskets and users are spread over many
-    pieces.
-    """
+    """Read few rows, and few bytes, at a time: baskets and users are spread over pieces."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("LIST_ROWS", "LONG_ROWS", "ENTRIES"):
             patch.setattr(chunk_sizes, name, size)
@@ -408,9 +370,7 @@ def small_pieces(size: int) -> Iterator[None]:
 
 @st.composite
 def drawn_files(draw: st.DrawFn, form: Form, only: Sequence[str] = ()) -> File:
-    """Files of a form: a few users and baskets of one type each (of only these types), in any
-    order.
-    """
+    """Files of a form: a few users and baskets of one type each, in any order."""
     types = [kind for kind in only or form.ids if kind in form.ids]
     users, baskets, items = (draw(st.sampled_from(kinds)) for kinds in (types, types, form.items))
     pools = [draw(st.lists(TYPES[kind][1], min_size=1, max_size=4)) for kind in (users, baskets)]

@@ -43,9 +43,7 @@ NONE = {"", "#N/A N/A", *_NONE.split()}
 
 
 def bare(value: Any) -> Any:
-    """A text or bytes without white space around them; None for what stands for none. Anything else
-    as it is.
-    """
+    """A text or bytes without white space; None for what stands for none. Else as it is."""
     if isinstance(value, str | bytes):
         value = value.strip()
         text = value if isinstance(value, str) else value.decode("latin-1")

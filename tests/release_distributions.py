@@ -1,31 +1,29 @@
-"""The exact distribution of a release by picks over a few named items: every selection, and the
-noise on supports.
+"""The exact distribution of a release by picks over a few named items, with noise on supports.
 
 Written from docs/privacy.md (equation 7, Theorems 5 to 12, "Noisy supports"), without the package.
 A `Plan` holds what is allocated before the data is read; `release_distribution` gives the
 probability of each sequence of itemsets, and `divergence` the exact δ of whole releases, noise
-included, between two data sets.
-
-Itemsets are named as the release names them. Equal supports are equally likely, and are picked
-without replacement. The single runs of the mechanisms that are not one pass of weights come from
-the oracles, which are independent too. All probabilities are Decimals, but for the search of the
-large margin mechanism, which is good to 1e-13.
+included, between two data sets. Equal supports are equally likely, and picked without replacement.
+All probabilities are Decimals, but for the search of the large margin, which is good to 1e-13.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate, combinations, combinations_with_replacement, product
+from typing import Any
 
 import oracles
 import selection_oracles
+from oracles import decimal
+from selection_oracles import abstention_multiplicity
 
 PRECISION = 40
 # What a distribution may be wrong by in all: doubles in one of the oracles, and noise cut where
@@ -37,10 +35,6 @@ Itemset = tuple[str, ...]
 Supports = Mapping[Itemset, int]
 Picked = tuple[Itemset | None, ...]
 Distribution = dict[Picked, Decimal]
-
-
-def decimal(value: Fraction | int) -> Decimal:
-    return Decimal(Fraction(value).numerator) / Decimal(Fraction(value).denominator)
 
 
 # -------------------- what is allocated
@@ -95,9 +89,7 @@ class Noise:
 
     @property
     def mu_squared(self) -> Fraction:
-        """Of two normals: how far those of neighbours are apart, one of whom has a unit more,
-        whatever it holds.
-        """
+        """Of two normals: how far neighbours are apart, one of whom has a unit more."""
         assert self.of_units is not None
         return 1 / self.of_units + self.count / (4 * self.parameter)
 
@@ -169,9 +161,7 @@ class Noise:
         return up_to(last) - ratio * up_to(last - moved) + missing
 
     def ratios(self) -> list[tuple[Decimal, Decimal]]:
-        """P and Q/P of all values of one noise, Q being P one apart; those of equal Q/P
-        together.
-        """
+        """P and Q/P of all values of one noise, Q being P one apart; equal Q/P together."""
         if self.kind == "laplace":
             likely = 1 / (1 + decimal(-1 / self.parameter).exp())
             return [(likely, (1 - likely) / likely), (1 - likely, likely / (1 - likely))]
@@ -207,9 +197,7 @@ def _normal_chances(sigma2: Fraction) -> dict[int, Decimal]:
 
 
 def _normal_excess(sigma2: Fraction, moved: int, ratio: Decimal) -> Decimal:
-    """As Noise.excess without the tails: up to two of the noises from a table, the others value by
-    value.
-    """
+    """As Noise.excess without the tails: two noises by a table, the others value by value."""
     falling, likely, unlikely = _normal_table(sigma2, min(moved, 2))
     rest = _normal_cells(sigma2, moved - 2) if moved > 2 else [(Decimal(1), Decimal(1))]
     excess = Decimal(0)
@@ -234,9 +222,7 @@ def _two_normals_excess(mu_squared: Fraction, ratio: Decimal) -> Decimal:
 
 @cache
 def _normal_cells(sigma2: Fraction, moved: int) -> list[tuple[Decimal, Decimal]]:
-    """P and Q of all values of so many noises, Q being P one apart; those of the same values in any
-    order together.
-    """
+    """P and Q of all values of so many noises, Q being P one apart, in whatever order."""
     chances = list(_normal_chances(sigma2).values())
     one = list(zip(chances, [chances[0] * _TAIL, *chances], strict=False))
     cells = []
@@ -252,9 +238,7 @@ def _normal_cells(sigma2: Fraction, moved: int) -> list[tuple[Decimal, Decimal]]
 def _normal_table(
     sigma2: Fraction, moved: int
 ) -> tuple[list[Decimal], list[Decimal], list[Decimal]]:
-    """-P/Q of all values of so many noises, ascending; and the sums of P, and of Q, of what stands
-    before each.
-    """
+    """-P/Q of all values of so many noises, ascending; the sums of P, and of Q, before each."""
     cells = sorted(
         ((-p / q, p, q) for p, q in _normal_cells(sigma2, moved)), key=lambda cell: cell[0]
     )
@@ -265,9 +249,7 @@ def _normal_table(
 
 @cache
 def _gaussian_sums(sigma2: Fraction, moved: int) -> tuple[int, list[Decimal], Decimal]:
-    """The least sum of so many noises, P(sum < each value from there on), and a bound of what is
-    left out.
-    """
+    """The least sum of so many noises, P(sum < each value from there), and what is left out."""
     one = Noise("gaussian", sigma2).chances()
     sums = {0: Decimal(1)}
     for _ in range(moved):
@@ -297,9 +279,7 @@ class Plan:
     count: Noise | None = None
 
     def excess(self, count: int, moved: int, ratio: Decimal) -> Decimal:
-        """Σ max(0, P - ratio Q) over all that is said of so many itemsets, of which so many moved,
-        and of the units.
-        """
+        """Σ max(0, P - ratio Q) over all that is said of so many itemsets, and of the units."""
         units = [(Decimal(1), Decimal(1))] if self.count is None else self.count.ratios()
         two = bool(self.noises) and self.noises[0].of_units is not None
         # Two normals spend as much where there is nothing but the number of units.
@@ -316,19 +296,15 @@ class Plan:
 
 
 def release_distribution(plan: Plan, supports: Supports) -> Distribution:
-    """P(each sequence of itemsets released), all selections one after the other. supports: of every
-    itemset, 0 too.
-    """
+    """P(each sequence of itemsets released), all selections one after the other."""
     distribution: Distribution = {(): Decimal(1)}
     with localcontext(prec=PRECISION):
         for selection in plan.selections:
-            own = selection_law(selection, supports)
-            joined: Distribution = {}
-            for (before, chance), (more, part) in (
-                (x, y) for x in distribution.items() for y in own.items()
-            ):
-                joined[before + more] = joined.get(before + more, Decimal(0)) + chance * part
-            distribution = joined
+            joined: defaultdict[Picked, Decimal] = defaultdict(Decimal)
+            own = selection_law(selection, supports).items()
+            for (before, chance), (more, part) in product(distribution.items(), own):
+                joined[before + more] += chance * part
+            distribution = dict(joined)
     return distribution
 
 
@@ -344,51 +320,34 @@ def selection_law(selection: Picks, supports: Supports) -> Distribution:
 
 
 def _one_pass(picks: Picks, candidates: Supports) -> Distribution:
-    """Theorem 8: by weight among those left, until ⊥. ⊥ is reported as an itemset without a name by
-    one mechanism.
-    """
-    rate = decimal(picks.epsilon / picks.offset)
+    """Theorem 8: by weight among those left, until ⊥, which one mechanism reports as unnamed."""
+    rate, factor = decimal(picks.epsilon / picks.offset), decimal(picks.bottom_factor)
     weights = {itemset: (rate * support).exp() for itemset, support in candidates.items()}
+
+    def bottom(new: int, following: int, zeros: int = 0) -> Decimal:
+        """The weight of ⊥: B of equation (7), of so many itemsets."""
+        many = abstention_multiplicity(picks.epsilon, picks.delta, new, picks.neighbors)
+        return (many + zeros) * (rate * (following + picks.offset)).exp() * factor
+
     if picks.mechanism == "limited-domain":
-        distribution: Distribution = {}
+        distribution: defaultdict[Picked, Decimal] = defaultdict(Decimal)
         following, tops = _tops(candidates, picks.max_rank)
         new = min(picks.max_rank, picks.units or picks.max_rank)
-        bottom = Decimal(0)
-        if not (picks.known and len(candidates) <= picks.max_rank):
-            many = _multiplicity(picks, new) + (new if not picks.known and not following else 0)
-            bottom = many * (rate * (following + picks.offset)).exp()
+        weight = bottom(new, following, new if not picks.known and not following else 0)
+        weight = Decimal(0) if picks.known and len(candidates) <= picks.max_rank else weight
         for top in tops:
-            for picked, chance in _peeled(
-                {i: weights[i] for i in top}, bottom * decimal(picks.bottom_factor), picks.count
-            ):
-                distribution[picked] = distribution.get(picked, Decimal(0)) + chance / len(tops)
-        return distribution
+            for picked, chance in _peeled({i: weights[i] for i in top}, weight, picks.count):
+                distribution[picked] += chance / len(tops)
+        return dict(distribution)
     if picks.known:
         return dict(_peeled(weights, Decimal(0), picks.count))
     assert picks.units is not None
-    bottom = (
-        _multiplicity(picks, picks.units)
-        * (rate * picks.offset).exp()
-        * decimal(picks.bottom_factor)
-    )
     ending: Picked = (None,) if picks.mechanism == "exponential" else ()
-    return dict(_peeled(weights, bottom, picks.count, ending))
-
-
-def _multiplicity(picks: Picks, new: int) -> int:
-    """B of equation (7)."""
-    if picks.neighbors == "add-remove":
-        return math.ceil(new / min(picks.delta, picks.epsilon))
-    x = picks.epsilon / 2
-    decay = decimal(-x).exp()
-    most = new * max((1 + decay) / decimal(picks.delta), decay / decimal(x))
-    return int(most.to_integral_value(rounding=ROUND_CEILING))
+    return dict(_peeled(weights, bottom(picks.units, 0), picks.count, ending))
 
 
 def _tops(candidates: Supports, rank: int) -> tuple[int, list[tuple[Itemset, ...]]]:
-    """The support next below the top rank, and all that the top may be, equally likely: ties are in
-    random order.
-    """
+    """The support next below the top, and all that it may be: ties are in random order."""
     ordered = sorted(candidates.values(), reverse=True)
     if len(ordered) <= rank:
         return 0, [tuple(candidates)]
@@ -415,22 +374,18 @@ def _peeled(
 
 
 def _runs(picks: Picks, candidates: Supports, runs: int) -> Distribution:
-    """The mechanism run again and again, each time on what is left; a run that abstains releases
-    nothing.
-    """
+    """The mechanism run again and again, on what is left; a run that abstains releases nothing."""
     if not runs or (picks.known and not candidates):
         return {(): Decimal(1)}
-    distribution: Distribution = {}
+    distribution: defaultdict[Picked, Decimal] = defaultdict(Decimal)
     chances, abstain = _single(picks, tuple(sorted(candidates.values(), reverse=True)))
     for picked, chance in _runs(picks, candidates, runs - 1).items() if abstain else ():
-        distribution[picked] = distribution.get(picked, Decimal(0)) + abstain * chance
+        distribution[picked] += abstain * chance
     for itemset, support in candidates.items():
         left = {other: c for other, c in candidates.items() if other != itemset}
         for more, chance in _runs(picks, left, runs - 1).items() if chances[support] else ():
-            distribution[(itemset, *more)] = (
-                distribution.get((itemset, *more), Decimal(0)) + chances[support] * chance
-            )
-    return distribution
+            distribution[(itemset, *more)] += chances[support] * chance
+    return dict(distribution)
 
 
 @cache
@@ -438,43 +393,29 @@ def _single(picks: Picks, supports: tuple[int, ...]) -> tuple[dict[int, Decimal]
     """P(an itemset of each support) and P(⊥) of one run."""
     size = len(supports) if picks.known else None
     counts = dict(enumerate(supports))
-    shares: dict[int | None, Decimal]
+    budget = picks.epsilon, picks.delta
+    asked: dict[str, Any] = {"neighbors": picks.neighbors, "universe_size": size}
     if picks.mechanism == "large-margin":
         levels, abstain = oracles.large_margin_distribution(
-            supports, picks.epsilon, picks.delta, universe_size=size, max_rank=picks.max_rank
+            supports, *budget, universe_size=size, max_rank=picks.max_rank
         )
         tied = Counter(supports)
         return {c: Decimal(levels[c]) / tied[c] for c in tied}, Decimal(abstain)
     if picks.mechanism == "permute-and-flip":
         shares = selection_oracles.permute_and_flip_exact(
-            counts,
-            picks.epsilon,
-            neighbors=picks.neighbors,
-            universe_size=len(supports),
-            digits=PRECISION,
+            counts, *budget, digits=PRECISION, **asked
         )
     elif picks.mechanism == "max-of-laplaces":
-        shares = selection_oracles.max_of_laplaces_exact(
-            counts, picks.epsilon, neighbors=picks.neighbors, universe_size=len(supports), digits=18
-        )
+        shares = selection_oracles.max_of_laplaces_exact(counts, *budget, digits=18, **asked)
     elif picks.mechanism == "distance":
-        shares = selection_oracles.distance_exact(
-            counts, picks.epsilon, picks.delta, neighbors=picks.neighbors
-        )
+        asked["universe_size"] = None
+        shares = selection_oracles.distance_exact(counts, *budget, **asked)
     else:
         assert picks.mechanism == "tight-margin", picks
-        split = Fraction(4, 100), Fraction(8, 100), Fraction(88, 100)
-        shares = selection_oracles.tight_margin_exact(
-            counts,
-            picks.epsilon,
-            picks.delta,
-            max_rank=picks.max_rank,
-            neighbors=picks.neighbors,
-            split=split,
-            thresholds=lambda rank: _tight_threshold(picks, split, rank),
-            universe_size=size,
-            digits=18,
-        )
+        asked["split"] = split = Fraction(4, 100), Fraction(8, 100), Fraction(88, 100)
+        asked["thresholds"] = lambda rank: _tight_threshold(picks, split, rank)
+        asked |= {"max_rank": picks.max_rank, "digits": 18}
+        shares = selection_oracles.tight_margin_exact(counts, *budget, **asked)
     return {c: shares[place] for place, c in counts.items()}, shares[None]
 
 

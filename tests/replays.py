@@ -66,9 +66,7 @@ class Step:
         return Fraction(sum(abs(x - y) ** power for x, y in pairs)) / self.parameter
 
     def lone(self, other: Step) -> list[int]:
-        """The weights of items that this one has and the other has not, where nobody listed
-        them.
-        """
+        """The weights of items that only this one has, where nobody listed them."""
         if self.names is None or other.names is None:
             return []
         return [x for name, x in zip(self.names, self.true, strict=True) if name not in other.names]
@@ -105,9 +103,7 @@ Teller = Callable[[int, Step], Sequence[int]]
 
 
 def recorded(run: Callable[[], Any], teller: Teller, known: Collection[Any] = ()) -> Transcript:
-    """Run it with these noisy values. known: items that are public, and take part if nobody has
-    them.
-    """
+    """Run it with these noisy values. known: public items, which take part anyway."""
     steps: list[Step] = []
     told: list[tuple[int, ...]] = []
     with _told(steps, told, teller, known):
@@ -118,9 +114,7 @@ def recorded(run: Callable[[], Any], teller: Teller, known: Collection[Any] = ()
 def forced(
     run: Callable[[], Any], transcript: Transcript, known: Collection[Any] = ()
 ) -> Transcript:
-    """Run it with the noisy values of another one. An item that only this one has weighs 0: it is
-    not named.
-    """
+    """Run it with the noisy values of another one. An item that only this one has weighs 0."""
 
     def teller(place: int, step: Step) -> Sequence[int]:
         assert place < len(transcript.steps), "steps are not the same"

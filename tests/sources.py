@@ -99,9 +99,7 @@ def one_hot(baskets: Baskets, columns: Sequence[Item]) -> np.ndarray[Any, Any]:
 
 
 def universe(baskets: Baskets) -> list[Item]:
-    """Return the labels, one of them (if they are strings) in no basket, in an order that is not
-    the canonical one.
-    """
+    """The labels in an order that is not the canonical one; one of strings is in no basket."""
     labels: set[Any] = {item for basket in baskets for item in basket}
     return [*sorted(labels, reverse=True), "never bought"]
 
@@ -167,75 +165,52 @@ def polars_one_hot(baskets: Baskets) -> pl.DataFrame:
 
 # Writers that take any baskets of one kind of label: all integers >= 0, or all strings.
 SOURCES: dict[str, Writer] = {
-    "python_lists": lambda baskets, folder: ([list(basket) for basket in baskets], {}),
-    "generator_of_sets": lambda baskets, folder: ((frozenset(basket) for basket in baskets), {}),
-    "numpy_baskets": lambda baskets, folder: (
-        [np.array(b, dtype=None if b else object) for b in baskets],
+    "python_lists": lambda b, to: ([list(one) for one in b], {}),
+    "generator_of_sets": lambda b, to: ((frozenset(one) for one in b), {}),
+    "numpy_baskets": lambda b, to: (
+        [np.array(one, dtype=None if one else object) for one in b],
         {},
     ),
-    "arrow_lists": lambda baskets, folder: (list_table(baskets), {}),
-    "arrow_dictionary_lists": lambda baskets, folder: (dictionary_lists(baskets), {}),
-    "arrow_reader": lambda baskets, folder: (list_table(baskets).to_reader(max_chunksize=2), {}),
-    "arrow_array": lambda baskets, folder: (list_table(baskets)["items"], {}),
-    "arrow_long": lambda baskets, folder: (long_table(baskets), LONG),
-    "arrow_long_shuffled": lambda baskets, folder: (shuffled(long_table(baskets)), LONG),
-    "parquet_lists": lambda baskets, folder: (
-        parquet(list_table(baskets), folder / "lists.parquet"),
-        {},
-    ),
-    "parquet_long": lambda baskets, folder: (
-        str(parquet(long_table(baskets), folder / "long.parquet")),
+    "arrow_lists": lambda b, to: (list_table(b), {}),
+    "arrow_dictionary_lists": lambda b, to: (dictionary_lists(b), {}),
+    "arrow_reader": lambda b, to: (list_table(b).to_reader(max_chunksize=2), {}),
+    "arrow_array": lambda b, to: (list_table(b)["items"], {}),
+    "arrow_long": lambda b, to: (long_table(b), LONG),
+    "arrow_long_shuffled": lambda b, to: (shuffled(long_table(b)), LONG),
+    "parquet_lists": lambda b, to: (parquet(list_table(b), to / "lists.parquet"), {}),
+    "parquet_long": lambda b, to: (str(parquet(long_table(b), to / "long.parquet")), LONG),
+    "feather_lists": lambda b, to: (feather(list_table(b), to / "lists.feather"), {}),
+    "arrow_stream_long": lambda b, to: (stream(long_table(b), to / "long.arrows"), LONG),
+    "csv_long": lambda b, to: (delimited(long_table(b), to / "long.csv"), LONG),
+    "csv_long_gzip_shuffled": lambda b, to: (
+        delimited(shuffled(long_table(b)), to / "long.csv.gz"),
         LONG,
     ),
-    "feather_lists": lambda baskets, folder: (
-        feather(list_table(baskets), folder / "lists.feather"),
+    "csv_lines": lambda b, to: (lines(b, to / "lines.csv", ","), LINES),
+    "tsv_lines": lambda b, to: (lines(b, to / "lines.tsv", "\t", end="\r\n"), LINES),
+    "fimi": lambda b, to: (lines(b, to / "baskets.dat", " ", end=" \n"), FIMI),
+    "fimi_gzip": lambda b, to: (lines(b, to / "baskets.txt.gz", " "), FIMI),
+    "pandas_lists": lambda b, to: (
+        pd.DataFrame({"number": range(len(b)), "items": [list(one) for one in b]}),
         {},
     ),
-    "arrow_stream_long": lambda baskets, folder: (
-        stream(long_table(baskets), folder / "long.arrows"),
-        LONG,
-    ),
-    "csv_long": lambda baskets, folder: (delimited(long_table(baskets), folder / "long.csv"), LONG),
-    "csv_long_gzip_shuffled": lambda baskets, folder: (
-        delimited(shuffled(long_table(baskets)), folder / "long.csv.gz"),
-        LONG,
-    ),
-    "csv_lines": lambda baskets, folder: (lines(baskets, folder / "lines.csv", ","), LINES),
-    "tsv_lines": lambda baskets, folder: (
-        lines(baskets, folder / "lines.tsv", "\t", end="\r\n"),
-        LINES,
-    ),
-    "fimi": lambda baskets, folder: (lines(baskets, folder / "baskets.dat", " ", end=" \n"), FIMI),
-    "fimi_gzip": lambda baskets, folder: (lines(baskets, folder / "baskets.txt.gz", " "), FIMI),
-    "pandas_lists": lambda baskets, folder: (
-        pd.DataFrame(
-            {"number": range(len(baskets)), "items": [list(basket) for basket in baskets]}
-        ),
-        {},
-    ),
-    "pandas_series": lambda baskets, folder: (
-        pd.Series([list(basket) for basket in baskets], dtype=object),
-        {},
-    ),
+    "pandas_series": lambda b, to: (pd.Series([list(one) for one in b], dtype=object), {}),
     # Integers with a missing one among them become floats here.
-    "pandas_long": lambda baskets, folder: (long_table(baskets).to_pandas(), LONG),
-    "pandas_one_hot": lambda baskets, folder: (pandas_one_hot(baskets), {}),
-    "pandas_sparse_one_hot": lambda baskets, folder: (
-        pandas_one_hot(baskets).astype(pd.SparseDtype(bool, False)),
+    "pandas_long": lambda b, to: (long_table(b).to_pandas(), LONG),
+    "pandas_one_hot": lambda b, to: (pandas_one_hot(b), {}),
+    "pandas_sparse_one_hot": lambda b, to: (
+        pandas_one_hot(b).astype(pd.SparseDtype(bool, False)),
         {},
     ),
-    "polars_lists": lambda baskets, folder: (polars(list_table(baskets)), {}),
-    "polars_lazy_long_shuffled": lambda baskets, folder: (
-        polars(shuffled(long_table(baskets))).lazy(),
-        LONG,
-    ),
-    "polars_series": lambda baskets, folder: (polars_series(baskets), {}),
-    "polars_one_hot": lambda baskets, folder: (polars_one_hot(baskets), {}),
-    "scipy_matrix": lambda baskets, folder: (
-        scipy.sparse.coo_matrix(one_hot(baskets, up_to_largest(baskets)).astype(np.int8)),
+    "polars_lists": lambda b, to: (polars(list_table(b)), {}),
+    "polars_lazy_long_shuffled": lambda b, to: (polars(shuffled(long_table(b))).lazy(), LONG),
+    "polars_series": lambda b, to: (polars_series(b), {}),
+    "polars_one_hot": lambda b, to: (polars_one_hot(b), {}),
+    "scipy_matrix": lambda b, to: (
+        scipy.sparse.coo_matrix(one_hot(b, up_to_largest(b)).astype(np.int8)),
         {},
     ),
-    "numpy_matrix": lambda baskets, folder: (one_hot(baskets, up_to_largest(baskets)), {}),
+    "numpy_matrix": lambda b, to: (one_hot(b, up_to_largest(b)), {}),
 }
 # These have column numbers for labels, or column names.
 INTEGERS_ONLY = {"scipy_matrix", "numpy_matrix"}

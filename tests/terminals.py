@@ -15,9 +15,7 @@ from patience import PATIENCE
 
 @dataclass(frozen=True)
 class Seen:
-    """What a command showed. screen: on the terminal, as it was sent. stdout, stderr: what went
-    elsewhere.
-    """
+    """What a command showed: on the terminal, as it was sent, and what went elsewhere."""
 
     screen: str
     stdout: str

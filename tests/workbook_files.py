@@ -1,6 +1,4 @@
-"""Workbooks of Excel, written by hand: cells of texts, numbers, booleans and dates, and XML of any
-kind.
-"""
+"""Workbooks of Excel, written by hand: cells of all kinds, and XML of any kind."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ Rows = Mapping[int, Sequence[object]]
 
 
 def workbook(*sheets: Rows | str, strings: Sequence[str] = (), hidden: Sequence[int] = ()) -> bytes:
-    """A workbook. sheets: rows by their number, from 1 on, or the XML of them. strings: shared
-    ones, for XML.
-    """
+    """A workbook. sheets: rows by their number from 1 on, or XML. strings: shared ones."""
     parts = {
         "_rels/.rels": _related([("officeDocument", "xl/workbook.xml")]),
         "xl/workbook.xml": f'{_HEAD}<workbook xmlns="{_MAIN}" xmlns:r="{_KINDS}"><sheets>'

@@ -170,7 +170,7 @@ class ReleasePlan:
         return 0 if noise is None else noise.half_width
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values: what `mine --dry-run --format json` prints."""
+        """Return plain values: what a dry run prints as JSON."""
         return {
             "epsilon": float(self.cost.epsilon),
             "delta": float(self.cost.delta),

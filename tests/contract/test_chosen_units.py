@@ -1,12 +1,10 @@
-"""Where a condition, a query or segments choose units, nothing tells exactly how many there are
-unless it is public.
-"""
+"""Where a condition, a query or segments choose units, nothing tells exactly how many there are."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -36,17 +34,15 @@ Call = Callable[..., Any]
 
 
 def shop(germans: int) -> pa.Table:
-    """1,001 customers of one visit each, so many of them from Germany and all others from
-    France.
-    """
-    rows = [
-        (n, f"v{n}", item, "DE" if n < germans else "FR")
-        for n in range(CUSTOMERS)
-        for item in ("milk", "tea")
-    ]
-    names = ("holder", "visit", "item", "country")
+    """1,001 customers of one visit each, so many from Germany and all others from France."""
+    places = [place for place in range(CUSTOMERS) for _ in range(2)]
     return pa.table(
-        {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+        {
+            "holder": places,
+            "visit": [f"v{place}" for place in places],
+            "item": ["milk", "tea"] * CUSTOMERS,
+            "country": ["DE" if place < germans else "FR" for place in places],
+        }
     )
 
 
@@ -58,15 +54,12 @@ def by_condition(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[st
 
 
 def by_query(table: pa.Table, folder: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
-    return as_sqlite(table, folder / f"{len(list(folder.iterdir()))}.db"), {
-        "query": QUERY,
-        **columns,
-    }
+    path = folder / f"{len(list(folder.iterdir()))}.db"
+    return as_sqlite(table, path), {"query": QUERY, **columns}
 
 
 def by_lazy_frame(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
-    frame = pl.DataFrame(table).lazy()
-    return frame.filter(pl.col("country") == "DE"), columns
+    return pl.DataFrame(table).lazy().filter(pl.col("country") == "DE"), columns
 
 
 def by_segments(table: pa.Table, _: Path, **columns: Any) -> tuple[Any, dict[str, Any]]:
@@ -96,9 +89,10 @@ CALLS: tuple[tuple[Call, Call], ...] = (
     *((way, call) for way in WAYS for call in EVERY),
     (by_segments, fim.mine),
 )
+QUERIED = "that the query keeps as well"
 KEPT: dict[Call, str] = {
     **dict.fromkeys((by_condition, by_condition_before), "that the condition keeps as well"),
-    **dict.fromkeys((by_query, by_query_before, by_lazy_frame), "that the query keeps as well"),
+    **dict.fromkeys((by_query, by_query_before, by_lazy_frame), QUERIED),
     by_segments: "that counts in the same segments",
 }
 with_supports = pytest.mark.parametrize(
@@ -112,9 +106,9 @@ every_call = pytest.mark.parametrize(
 
 
 def chosen(
-    way: Call, call: Call, table: pa.Table, folder: Path, *, unit: str = "user", **asked: Any
+    way: Call, call: Call, folder: Path, *, germans: int = 501, unit: str = "user", **asked: Any
 ) -> Any:
-    data, how = way(table, folder, **UNITS[unit])
+    data, how = way(NEIGHBOURS[germans], folder, **UNITS[unit])
     with pytest.warns(fim.PrivacyWarning, match=WARNED):
         return call(data, **how, **{"epsilon": 0.001, "neighbors": "replace-one", **asked})
 
@@ -124,24 +118,22 @@ def parts(found: Released) -> list[Any]:
     return [*found.values()] if isinstance(found, fim.SegmentedRelease) else [found]
 
 
-def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
-    """Everything that is written of it, with a name."""
-    yield "json", json.dumps(found.to_dict())
+def forms(found: Released, folder: Path) -> dict[str, str]:
+    """Everything that is written of it, by its name."""
+    written = {"json": json.dumps(found.to_dict())}
     if isinstance(found, Vote):
-        yield "table", render_vote(found, Screen())
-        return
-    yield "table", render_table(found, Screen())
-    yield "text", str(found)
-    others = (
-        repr(found),
-        found._repr_html_(),
-        found.to_csv(),
-        found.to_markdown(),
-        str(found.to_arrow().column_names),
-    )
-    yield from zip(("shown", "notebook", "csv", "markdown", "arrow"), others, strict=True)
+        return written | {"table": render_vote(found, Screen())}
     fim.report(found, folder / "page.html")
-    yield "page", (folder / "page.html").read_text(encoding="utf-8")
+    return written | {
+        "table": render_table(found, Screen()),
+        "text": str(found),
+        "shown": repr(found),
+        "notebook": found._repr_html_(),
+        "csv": found.to_csv(),
+        "markdown": found.to_markdown(),
+        "arrow": str(found.to_arrow().column_names),
+        "page": (folder / "page.html").read_text(encoding="utf-8"),
+    }
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -150,19 +142,18 @@ def forms(found: Released, folder: Path) -> Iterator[tuple[str, str]]:
 def test_neighbours_with_different_numbers_of_units_say_none(
     way: Call, call: Call, unit: str, tmp_path: Path
 ) -> None:
-    """One customer of 1,001 is from France instead of Germany. That was told for nothing, at any
-    budget.
-    """
-    for table in NEIGHBOURS.values():
+    """One of 1,001 is from France instead of Germany. That was told for nothing, at any budget."""
+    for germans in NEIGHBOURS:
         # A noisy number may be the exact one by chance, and then not again and again.
-        exact = {name for name, _ in forms(chosen(way, call, table, tmp_path, unit=unit), tmp_path)}
-        for _ in range(4):
-            found = chosen(way, call, table, tmp_path, unit=unit)
-            for name, text in forms(found, tmp_path):
-                exact -= set() if re.search(r"\b50[01]\b", text) else {name}
-                assert "released exactly" not in text, name
-                assert '"units"' not in text, name
+        exact: set[str] | None = None
+        for _ in range(5):
+            found = chosen(way, call, tmp_path, germans=germans, unit=unit)
             assert all(one.units is None for one in parts(found))
+            written = forms(found, tmp_path)
+            assert not [name for name, text in written.items() if "released exactly" in text]
+            assert not [name for name, text in written.items() if '"units"' in text]
+            now = {name for name, text in written.items() if re.search(r"\b50[01]\b", text)}
+            exact = now if exact is None else exact & now
             if not exact:
                 break
         assert not exact
@@ -171,17 +162,13 @@ def test_neighbours_with_different_numbers_of_units_say_none(
 @with_supports
 @pytest.mark.every_case
 def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path) -> None:
-    found = chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True)
-    for one in parts(found):
+    found = [chosen(way, call, tmp_path, epsilon=1, count=True) for _ in range(5)]
+    for one in parts(found[0]):
         assert "count" in {share.purpose for share in one.shares}
         low, high = one.units_interval
         assert low < one.units < high
         assert abs(one.units - 501) < 1000
-    several = [
-        chosen(way, call, NEIGHBOURS[501], tmp_path, epsilon=1, count=True).to_json()
-        for _ in range(4)
-    ]
-    assert len({re.findall(r'"units": \d+', text)[0] for text in several}) > 1
+    assert len({re.findall(r'"units": \d+', one.to_json())[0] for one in found}) > 1
 
 
 @every_call
@@ -189,27 +176,21 @@ def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path)
 def test_the_guarantee_names_what_is_exchanged_for_what(
     way: Call, call: Call, tmp_path: Path
 ) -> None:
-    found = chosen(way, call, NEIGHBOURS[501], tmp_path)
-    said = (
-        f"replacing any one user (all their baskets) by any other {KEPT[way]} changes the "
-        f"probability"
-    )
-    assert said in found.guarantee
+    found = chosen(way, call, tmp_path)
+    whom = f"replacing any one user (all their baskets) by any other {KEPT[way]}"
+    assert f"{whom} changes the probability" in found.guarantee
     assert found.to_dict()["guarantee"] == found.guarantee
-    for name, text in forms(found, tmp_path):
+    for name, text in forms(found, tmp_path).items():
         if name in ("table", "json", "page", "text"):
-            assert said in " ".join(text.split()), name
+            assert f"{whom} changes the probability" in " ".join(text.split()), name
 
 
-def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
+def test_where_nothing_chooses_the_number_stays_public() -> None:
     asked: dict[str, Any] = {**UNITS["user"], "neighbors": "replace-one"}
     for call in EVERY:
         found = call(NEIGHBOURS[501], **asked)
         assert found.units == found.to_dict()["units"] == CUSTOMERS
-        assert (
-            "replacing any one user (all their baskets) by any other changes the probability"
-            in found.guarantee
-        )
+        assert "(all their baskets) by any other changes the probability" in found.guarantee
         if call is not voted:
             assert found.units_interval is None
             assert {share.purpose for share in found.shares} <= {"selection", "supports"}
@@ -220,30 +201,16 @@ def test_where_nothing_chooses_the_number_stays_public(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("asked", [{"where": WHERE}, {"exclude": ["jam"]}, {}], ids=str)
 def test_a_ledger_says_whom_it_protects(asked: dict[str, Any], tmp_path: Path) -> None:
-    kept = (
-        ": replacing it by any other that every condition keeps as well."
-        if "where" in asked
-        else "."
-    )
-    with fim.Ledger.create(
-        tmp_path / "l", epsilon=4, delta=1e-4, dataset="shop", unit="user"
-    ) as ledger:
-        how: dict[str, Any] = {
-            **UNITS["user"],
-            "neighbors": "replace-one",
-            "ledger": ledger,
-            "dataset": "shop",
-        }
-        fim.mine(NEIGHBOURS[501], **how)
-        whole = (
-            "It is about one user, with all their baskets (named by 'holder'), under replace-one"
-        )
+    whole = "It is about one user, with all their baskets (named by 'holder'), under replace-one"
+    kept = "replacing it by any other that every condition keeps as well"
+    said = f"{whole}: {kept}." if "where" in asked else f"{whole}."
+    made: Any = {"epsilon": 4, "delta": 1e-4, "dataset": "shop", "unit": "user"}
+    with fim.Ledger.create(tmp_path / "l", **made) as ledger:
+        how: dict[str, Any] = {**UNITS["user"], "neighbors": "replace-one", "dataset": "shop"}
+        fim.mine(NEIGHBOURS[501], ledger=ledger, **how)
         assert ledger.statement().protected == f"{whole}."
         with pytest.warns(fim.PrivacyWarning, match=WARNED) if "where" in asked else nullcontext():
-            fim.mine(NEIGHBOURS[501], **how, **asked)
-        assert (
-            ledger.statement().protected
-            == ledger.statement().to_dict()["protected"]
-            == f"{whole}{kept}"
-        )
-        assert f"{whole}{kept}" in " ".join(render_statement(ledger.statement(), Screen()).split())
+            fim.mine(NEIGHBOURS[501], ledger=ledger, **how, **asked)
+        statement = ledger.statement()
+        assert statement.protected == statement.to_dict()["protected"] == said
+        assert said in " ".join(render_statement(statement, Screen()).split())

@@ -1,6 +1,4 @@
-"""Learners of a point, a threshold and a box: their exact laws by definition, draws, and audits
-over all neighbours.
-"""
+"""Learners of a point, a threshold and a box: exact laws, draws, and audits of all neighbours."""
 
 from __future__ import annotations
 
@@ -8,7 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from functools import partial
+from itertools import combinations_with_replacement, permutations, product
 from typing import Any
 
 import numpy as np
@@ -42,9 +41,7 @@ labelled = st.lists(st.tuples(st.integers(0, 7), st.booleans()), max_size=10)
 
 @pytest.fixture
 def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
-    """The exact law of each choice that a learner makes, as it is made: of points, or of pieces
-    where they are one.
-    """
+    """The exact law of each choice that a learner makes: of points, or of pieces that are one."""
     seen: list[Law] = []
 
     def draw(
@@ -125,28 +122,20 @@ SMALL = [*product(range(4), (False, True))]
 def neighbours(
     n: int, kinds: Sequence[Row] = SMALL, neighbors: str = "replace-one"
 ) -> list[tuple[tuple[Row, ...], tuple[Row, ...]]]:
-    """All pairs of n rows, each of one of these kinds, that differ in one row; or of n and of one
-    row less.
-    """
-    if neighbors == "add-remove":
-        less = combinations_with_replacement(sorted(kinds), n - 1)
-        return [(rows, tuple(sorted([*rows, other]))) for rows in less for other in kinds]
-    return [
-        (rows, tuple(sorted([*rows[:j], other, *rows[j + 1 :]])))
-        for rows in combinations_with_replacement(sorted(kinds), n)
-        for j in range(n)
-        if not j or rows[j] != rows[j - 1]
-        for other in kinds
-        if other != rows[j]
-    ]
+    """All pairs of n rows of these kinds that differ in one row; or of n and of one row less."""
+    pairs: list[tuple[tuple[Row, ...], tuple[Row, ...]]] = []
+    for rest in combinations_with_replacement(sorted(kinds), n - 1):
+        more = [tuple(sorted([*rest, other])) for other in kinds]
+        pairs += (
+            [(rest, rows) for rows in more] if neighbors == "add-remove" else permutations(more, 2)
+        )
+    return pairs
 
 
 def worst(
     laws: list[Law], learn: Callable[[tuple[Row, ...]], object], pairs: Sequence[tuple[Any, Any]]
 ) -> float:
-    """The largest log-ratio of an outcome over all pairs, over ε. The choices of a learner are
-    independent.
-    """
+    """The largest log-ratio of an outcome over all pairs, over ε: choices are independent."""
     known: dict[tuple[Row, ...], list[Law]] = {}
     for rows in {rows for pair in pairs for rows in pair}:
         laws.clear()
@@ -208,48 +197,35 @@ rows_of_two = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.boolea
 @example(rows=[(7, 0, False)] * 12)
 @example(rows=[])
 def test_a_box_is_cut_from_each_side_of_each_column(rows: list[tuple[int, int, bool]]) -> None:
-    error = Fraction(3, 4)
     with pytest.MonkeyPatch.context() as patch:
         seen = laws.__wrapped__(patch)  # type: ignore[attr-defined]
         table = np.array([row[:2] for row in rows], dtype=int).reshape(-1, 2)
-        learn_box(table, [row[2] for row in rows], bits=3, error=error, epsilon=EPSILON, seed=1)
-    rank = max(math.floor(error * len(rows) / 8), 1)
+        labels = [row[2] for row in rows]
+        learn_box(table, labels, bits=3, error=Fraction(3, 4), epsilon=EPSILON, seed=1)
+    rank = max(math.floor(Fraction(3, 4) * len(rows) / 8), 1)
     inside = [[row[column] for row in rows if row[2]] for column in (0, 1)]
-    slow = [
-        cut_law(c, rank, 3, EPSILON / 8)
-        for column in inside
-        for c in (column, [7 - v for v in column])
-    ]
-    assert len(seen) == 4
-    assert seen == [pytest.approx(law) for law in slow]
+    sides = [side for column in inside for side in (column, [7 - v for v in column])]
+    assert seen == [pytest.approx(cut_law(side, rank, 3, EPSILON / 8)) for side in sides]
 
 
-def learned_box(
-    rows: tuple[Row, ...], neighbors: str, error: Fraction, epsilon: float = EPSILON
-) -> object:
+def learned_box(rows: tuple[Row, ...], neighbors: str, error: Fraction, epsilon: float) -> object:
     values, labels = split(rows)
     table = np.array(values, dtype=int).reshape(-1, 1)
-    return learn_box(
-        table, labels, bits=2, error=error, epsilon=epsilon, neighbors=neighbors, seed=1
-    )
+    asked: Any = {"error": error, "epsilon": epsilon, "neighbors": neighbors}
+    return learn_box(table, labels, bits=2, seed=1, **asked)
 
 
-# Of 5 rows 9/10 is a rank of 1 in one column. With error 1 the rank of 8 rows is 2, and that of 7
-# or of none is 1.
+# Of 5 rows 9/10 is a rank of 1 in one column. With error 1 the rank of 8 rows is 2, of 7 or 0 is 1.
+FEW = [(0, True), (1, True), (3, True), (0, False)]
+
+
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("neighbors", "kinds", "error", "numbers", "used", "doubled"),
     [
         ("replace-one", SMALL, Fraction(9, 10), [5], 0.64, 1.40),
         ("add-remove", SMALL, Fraction(9, 10), [1, 2, 3, 4, 5], 0.62, 1.29),
-        (
-            "add-remove",
-            [(0, True), (1, True), (3, True), (0, False)],
-            Fraction(1),
-            [7, 8, 9],
-            0.69,
-            1.44,
-        ),
+        ("add-remove", FEW, Fraction(1), [7, 8, 9], 0.69, 1.44),
     ],
 )
 def test_a_box_is_within_epsilon_for_all_neighbours(
@@ -262,65 +238,46 @@ def test_a_box_is_within_epsilon_for_all_neighbours(
     doubled: float,
 ) -> None:
     pairs = [pair for n in numbers for pair in neighbours(n, kinds, neighbors)]
-
-    def spent(epsilon: float) -> float:
-        return worst(laws, lambda rows: learned_box(rows, neighbors, error, epsilon), pairs)
-
-    assert spent(EPSILON) == pytest.approx(used, abs=0.005)
-    assert spent(2 * EPSILON) == pytest.approx(doubled, abs=0.005)
+    for epsilon, spent in ((EPSILON, used), (2 * EPSILON, doubled)):
+        learn = partial(learned_box, neighbors=neighbors, error=error, epsilon=epsilon)
+        assert worst(laws, learn, pairs) == pytest.approx(spent, abs=0.005)
 
 
-def test_a_rank_that_fell_to_0_would_be_no_answer_of_few_rows() -> None:
-    # Without rows the box is cut at rank 1 as with one: what it is does not tell that there are
-    # none.
+def test_a_box_of_no_rows_is_as_one_of_few() -> None:
+    """It is cut at rank 1 as with one: what it is does not tell that there are none."""
+    sure: dict[str, Any] = {**BOX, "epsilon": 1e6}
     none = np.empty((0, 1), dtype=int)
-    assert learn_box(none, [], **{**BOX, "epsilon": 1e6}) == learn_box(
-        [[7]], [False], **{**BOX, "epsilon": 1e6}
-    )
+    assert learn_box(none, [], **sure) == learn_box([[7]], [False], **sure)
 
 
 def point_law(
     rows: Sequence[Row], bits: int, epsilon: float, delta: float, neighbors: Any = "replace-one"
 ) -> Law:
     """The distance mechanism's winner, else a uniform point."""
-    moved = 2 if neighbors == "replace-one" else 1  # by one row, the margin of the winner
-    size = 1 << bits
     positives = Counter(value for value, label in rows if label)
-    law = dict.fromkeys(range(size), 1 / size)
-    if positives:
-        supports = sorted([*positives.values(), 0, 0], reverse=True)
-        tied = [value for value, support in positives.items() if support == supports[0]]
-        margin = supports[0] - supports[1]
-        threshold = selection_oracles.distance_threshold(epsilon, delta, neighbors)
-        ratio = math.exp(-epsilon / moved)
-        needed = threshold + moved - margin + 1
-        tail = (
-            ratio**needed / (1 + ratio) if needed > 0 else 1 - ratio ** (1 - needed) / (1 + ratio)
-        )
-        law = {value: (1 - tail) * chance for value, chance in law.items()}
-        for value in tied:
-            law[value] += tail / len(tied)
-    return law
+    size = 1 << bits
+    counts = {**dict(positives), **{-n: 0 for n in (1, 2)}} if positives else {}
+    exact = Fraction(repr(epsilon)), Fraction(repr(delta))
+    shares = selection_oracles.distance(counts, *exact, neighbors=neighbors)
+    return {value: shares.get(value, 0) + shares[None] / size for value in range(size)}
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("neighbors", "leader"), [("replace-one", 12), ("add-remove", 7)])
 def test_a_point_is_drawn_as_the_definition_says(neighbors: str, leader: int) -> None:
     rows = [(1, True)] * leader + [(2, True), (0, False), (3, False)]
+    values, labels = split(rows)
     law, draws = point_law(rows, 2, 1.0, 0.01, neighbors), 600
     wrong = [point_law(rows, 2, epsilon, 0.01, neighbors) for epsilon in (1.3, 1 / 1.3)]
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
 
-    def drawn(epsilon: float) -> Counter[int]:
-        return Counter(
-            learn_point(
-                *split(rows), bits=2, epsilon=epsilon, delta=0.01, neighbors=neighbors, seed=seed
-            )
-            for seed in range(draws)
-        )
+    def pvalue(epsilon: float) -> float:
+        asked: Any = {"epsilon": epsilon, "delta": 0.01, "neighbors": neighbors}
+        drawn = (learn_point(values, labels, bits=2, seed=n, **asked) for n in range(draws))
+        return oracles.chi_square_pvalue(Counter(drawn), law, draws)
 
-    assert oracles.chi_square_pvalue(drawn(1.0), law, draws) > LEVEL
-    assert oracles.chi_square_pvalue(drawn(1.3), law, draws) < LEVEL
+    assert pvalue(1.0) > LEVEL
+    assert pvalue(1.3) < LEVEL
 
 
 @pytest.mark.every_case
@@ -357,89 +314,54 @@ def test_so_many_positives_are_enough_in_a_domain_of_any_size(neighbors: str, en
     assert sum(hits) > 170
 
 
-POINT: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "delta": 1e-6, "seed": 1}
-THRESHOLD: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "seed": 1}
 BOX: dict[str, Any] = {"bits": 8, "epsilon": 1.0, "error": 0.5, "seed": 1}
 REPLACED: dict[str, Any] = {"neighbors": "replace-one"}
 NO_COLUMN = (
     "rows must have at least one number each; where there may be none of them, give an array of "
-    "the shape "
-    "(rows, columns)"
+    "the shape (rows, columns)"
 )
 FLAT = "must be a list or an array of one dimension, not of 2"
 UNMASKED = "must be an array without a mask: none may be missing"
 DOMAIN = "must be whole numbers from 0 to below 2**bits"
 
 
+ONE_EACH = "must be one for each row: there are more or fewer of them"
+ENOUGH = "must be at least 4 times their columns divided by error"
+SHARE = "must be a number above 0 and at most 1"
+
+
+BOX_OF = partial(learn_box, bits=8, epsilon=1.0, error=0.5, seed=1)
+POINT_OF = partial(learn_point, bits=8, epsilon=1.0, delta=1e-6, seed=1)
+THRESHOLD_OF = partial(learn_threshold, bits=8, epsilon=1.0, seed=1)
+MASKED = np.ma.masked_array([1], mask=[True])
+
+
 @pytest.mark.every_case
 @pytest.mark.parametrize(
-    ("learn", "rows", "labels", "options", "message"),
+    ("learn", "rows", "labels", "changed", "message"),
     [
-        (
-            learn_point,
-            [1],
-            [True],
-            {**POINT, "bits": "8"},
-            ("bits must be a whole number of at least 1, not '8'"),
-        ),
-        (
-            learn_point,
-            [1],
-            [True],
-            {**POINT, "delta": 0},
-            ("delta must be a number above 0 and below 1, not 0"),
-        ),
-        (learn_point, [0.5], [True], POINT, f"values {DOMAIN}, not float"),
-        (
-            learn_point,
-            [1, 2],
-            [True],
-            POINT,
-            ("labels must be one for each row: there are more or fewer of them"),
-        ),
-        (learn_point, [], [], {**POINT, **REPLACED}, "values must hold at least one number"),
-        (learn_box, [], [], {**BOX, **REPLACED}, "rows must hold at least one number"),
-        (
-            learn_box,
-            [[1]],
-            [1],
-            {**BOX, "neighbors": "x"},
-            ("neighbors must be one of replace-one, add-remove, not 'x'"),
-        ),
-        (learn_point, [1], [2], POINT, "labels must be True or False, or 1 or 0: one is not"),
-        (
-            learn_threshold,
-            [1],
-            [1],
-            {**THRESHOLD, "private": "x"},
-            ("private must be 'rows' or 'labels', not 'x'"),
-        ),
-        (learn_box, [[1], [2, 3]], [1, 1], BOX, "rows must have equally many numbers each"),
-        (learn_point, pd.DataFrame({0: [9]}), [True], POINT, f"values {FLAT}"),
-        (learn_point, [9], np.ma.masked_array([1], mask=[True]), POINT, f"labels {UNMASKED}"),
-        (learn_box, [], [], BOX, NO_COLUMN),
-        (learn_box, [[]], [1], BOX, NO_COLUMN),
-        (
-            learn_box,
-            [[1]],
-            [1],
-            {**BOX, **REPLACED},
-            ("rows must be at least 4 times their columns divided by error"),
-        ),
-        (
-            learn_box,
-            [[1]] * 8,
-            [1] * 8,
-            {**BOX, "error": 1.5},
-            ("error must be a number above 0 and at most 1, not 1.5"),
-        ),
+        (POINT_OF, [1], [1], {"bits": "8"}, "bits must be a whole number of at least 1, not '8'"),
+        (POINT_OF, [1], [1], {"delta": 0}, "delta must be a number above 0 and below 1, not 0"),
+        (POINT_OF, [0.5], [1], {}, f"values {DOMAIN}, not float"),
+        (POINT_OF, [1, 2], [1], {}, f"labels {ONE_EACH}"),
+        (POINT_OF, [], [], REPLACED, "values must hold at least one number"),
+        (BOX_OF, [], [], REPLACED, "rows must hold at least one number"),
+        (POINT_OF, [1], [2], {}, "labels must be True or False, or 1 or 0: one is not"),
+        (THRESHOLD_OF, [1], [1], {"private": "x"}, "private must be 'rows' or 'labels', not 'x'"),
+        (BOX_OF, [[1], [2, 3]], [1, 1], {}, "rows must have equally many numbers each"),
+        (POINT_OF, pd.DataFrame({0: [9]}), [1], {}, f"values {FLAT}"),
+        (POINT_OF, [9], MASKED, {}, f"labels {UNMASKED}"),
+        (BOX_OF, [], [], {}, NO_COLUMN),
+        (BOX_OF, [[]], [1], {}, NO_COLUMN),
+        (BOX_OF, [[1]], [1], REPLACED, f"rows {ENOUGH}"),
+        (BOX_OF, [[1]] * 8, [1] * 8, {"error": 1.5}, f"error {SHARE}, not 1.5"),
     ],
 )
 def test_what_is_refused(
-    learn: Any, rows: Any, labels: Any, options: dict[str, Any], message: str
+    learn: Any, rows: Any, labels: Any, changed: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ParameterError) as error:
-        learn(rows, labels, **options)
+        learn(rows, labels, **changed)
     assert str(error.value) == message
 
 

@@ -1,6 +1,4 @@
-"""A point inside: MajorityPath and the exponential mechanism on points, by definition, by draws and
-by exact audits.
-"""
+"""A point inside: MajorityPath and the exponential mechanism, by definition, draws and audits."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import combinations_with_replacement, permutations
 from typing import Any
 
@@ -71,9 +69,8 @@ def slow_law(values: list[int], mechanism: MajorityPath) -> dict[int | None, flo
 @example(values=[5])
 @example(values=[3, 4])
 @example(values=[4] * 9)
-def test_the_path_and_the_law_are_those_of_the_definition(values: list[int]) -> None:
+def test_the_law_is_that_of_the_definition(values: list[int]) -> None:
     mechanism = MajorityPath(EPSILON, DELTA, BITS)
-    assert mechanism.path(sorted(values)) == slow_path(values, BITS)
     found = mechanism.distribution(values)
     assert found == pytest.approx(slow_law(values, mechanism), abs=1e-12)
     assert math.fsum(found.values()) == pytest.approx(1)
@@ -82,80 +79,64 @@ def test_the_path_and_the_law_are_those_of_the_definition(values: list[int]) -> 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @given(values=small_values)
 def test_the_exponential_mechanism_weighs_each_point(neighbors: str, values: list[int]) -> None:
-    if neighbors == "replace-one":
-        values = [*values, 3]  # there is one at least
-    law: dict[int | None, float] = {}
-    for start, length, chance in ExponentialInterior(EPSILON, BITS, neighbors).distribution(values):
-        law.update({start + step: chance / length for step in range(length)})
-    rate = EPSILON / 2 if neighbors == "replace-one" else EPSILON
-    assert law == pytest.approx(exponential_law(values, rate), abs=1e-12)
+    replaced = neighbors == "replace-one"
+    values = [*values, *([3] if replaced else [])]  # there is one at least
+    rate = EPSILON / 2 if replaced else EPSILON
+    depths = [min(sum(v <= z for v in values), sum(v >= z for v in values)) for z in POINTS]
+    weights = [math.exp(rate * depth) for depth in depths]
+    law = {z: weight / math.fsum(weights) for z, weight in enumerate(weights)}
+    found = law_of(ExponentialInterior(EPSILON, BITS, neighbors), values)
+    assert found == pytest.approx(law, abs=1e-12)
 
 
-def exponential_law(values: list[int], rate: float) -> dict[int | None, float]:
-    weights = [
-        math.exp(rate * min(sum(v <= z for v in values), sum(v >= z for v in values)))
-        for z in POINTS
-    ]
-    return {z: weight / math.fsum(weights) for z, weight in enumerate(weights)}
-
-
-def drawn(
-    select: Callable[[list[int], Randomness], int | None], values: list[int], draws: int
-) -> Counter[int | None]:
-    randomness = Randomness.of_seed(18)
-    return Counter(select(values, randomness) for _ in range(draws))
-
-
-def test_majority_path_draws_from_its_distribution() -> None:
-    values, mechanism = [1] * 20 + [6] * 4, MajorityPath(1.0, DELTA, BITS)
-    law = mechanism.distribution(values)
-    wrong = [MajorityPath(epsilon, DELTA, BITS).distribution(values) for epsilon in (1.3, 1 / 1.3)]
-    draws = 1_500
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("make", "values", "epsilon", "draws"),
+    [
+        (lambda e: MajorityPath(e, DELTA, BITS), [1] * 20 + [6] * 4, 1.0, 1_500),
+        (lambda e: ExponentialInterior(e, BITS), [1] * 4 + [2] * 4, 0.5, 3_000),
+    ],
+)
+def test_draws_are_from_the_distribution(
+    make: Callable[[float], Any], values: list[int], epsilon: float, draws: int
+) -> None:
+    law, *wrong = (law_of(make(epsilon * factor), values) for factor in (1, 1.3, 1 / 1.3))
     assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
-    assert oracles.chi_square_pvalue(drawn(mechanism.select, values, draws), law, draws) > LEVEL
-    assert (
-        oracles.chi_square_pvalue(
-            drawn(MajorityPath(1.3, DELTA, BITS).select, values, draws), law, draws
-        )
-        < LEVEL
-    )
+
+    def pvalue(epsilon: float) -> float:
+        mechanism, randomness = make(epsilon), Randomness.of_seed(18)
+        drawn = Counter(mechanism.select(values, randomness) for _ in range(draws))
+        return oracles.chi_square_pvalue(drawn, law, draws)
+
+    assert pvalue(epsilon) > LEVEL
+    assert pvalue(1.3 * epsilon) < LEVEL
 
 
-def test_the_exponential_mechanism_draws_from_its_distribution() -> None:
-    values, mechanism = [1] * 4 + [2] * 4, ExponentialInterior(0.5, BITS)
-    law, draws = exponential_law(values, 0.5), 3_000
-    wrong = [exponential_law(values, 0.5 * factor) for factor in (1.3, 1 / 1.3)]
-    assert min(oracles.detects(law, other, draws, level=LEVEL) for other in wrong) > 0.999
-    assert oracles.chi_square_pvalue(drawn(mechanism.select, values, draws), law, draws) > LEVEL
-    assert (
-        oracles.chi_square_pvalue(
-            drawn(ExponentialInterior(0.65, BITS).select, values, draws), law, draws
-        )
-        < LEVEL
-    )
+def law_of(mechanism: Any, values: list[int]) -> dict[int | None, float]:
+    """Its own distribution, point by point."""
+    if isinstance(mechanism, MajorityPath):
+        return mechanism.distribution(values)
+    runs = mechanism.distribution(values)
+    return {start + n: chance / length for start, length, chance in runs for n in range(length)}
 
 
 @cache
 def neighbours(
     n: int, neighbors: str = "replace-one"
 ) -> tuple[list[tuple[int, ...]], NDArray[np.intp], NDArray[np.intp]]:
-    """All data sets of n of eight points, and all pairs that differ in one value, both ways.
+    """All data of n of eight points, and all pairs that differ in one value, both ways.
 
-    Under add-remove those of n and of one value less, and all pairs of which one has a value more,
-    both ways.
+    Under add-remove those of n and of one value less, of which one has a value more.
     """
     less = [*combinations_with_replacement(POINTS, n - 1)]
     data = [*combinations_with_replacement(POINTS, n), *(less if neighbors == "add-remove" else ())]
     places = {values: place for place, values in enumerate(data)}
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for values in less:
         more = [places[tuple(sorted([*values, other]))] for other in POINTS]
         if neighbors == "add-remove":
-            pairs += [
-                pair
-                for place in more
-                for pair in ((places[values], place), (place, places[values]))
-            ]
+            own = [places[values]] * len(more)
+            pairs += [*zip(own, more, strict=True), *zip(more, own, strict=True)]
         else:
             pairs += permutations(more, 2)
     one, two = np.array(pairs).T
@@ -174,12 +155,9 @@ class Audit:
         data, one, two = neighbours(n, neighbors)
         epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
         paths = [mechanism.path(values) for values in data]
-        scores = [tuple(stop.score for stop in path) for path in paths]
-        depths = {
-            score: mechanism.depths(path)
-            for score, path in dict(zip(scores, paths, strict=True)).items()
-        }
-        chosen = np.array([depths[score] for score in scores])
+        by_scores = {tuple(stop.score for stop in path): path for path in paths}
+        depths = {scores: mechanism.depths(path) for scores, path in by_scores.items()}
+        chosen = np.array([depths[tuple(stop.score for stop in path)] for path in paths])
         released = [mechanism.released(excess) for excess in range(n + 2)]
         self.depth = float(np.abs(np.log(chosen[one] / chosen[two])).max() / (0.6 * epsilon))
         cells = np.full((len(data), BITS + 1), -1)
@@ -196,9 +174,8 @@ class Audit:
         for depth in range(BITS + 1):  # where the path has ended it adds 0, in the last place
             whole[np.arange(len(data)), cells[:, depth]] += chosen[:, depth] * clears[:, depth]
         whole[:, -1] = 1 - whole[:, :-1].sum(axis=1)
-        self.whole = float(
-            np.maximum(whole[one] - math.exp(epsilon) * whole[two], 0).sum(axis=1).max() / delta
-        )
+        spent = np.maximum(whole[one] - math.exp(epsilon) * whole[two], 0).sum(axis=1)
+        self.whole = float(spent.max() / delta)
 
 
 @pytest.mark.every_case
@@ -214,13 +191,17 @@ class Audit:
 def test_all_neighbours_are_within_the_guarantee_stage_by_stage(
     n: int, neighbors: str, used: Any
 ) -> None:
-    audit = Audit(MajorityPath(EPSILON, DELTA, BITS), n, neighbors)
-    assert (audit.depth, audit.release, audit.whole) == pytest.approx(used, abs=0.005)
+    found = audit(n, neighbors)
+    assert (found.depth, found.release, found.whole) == pytest.approx(used, abs=0.005)
 
 
-def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> None:
+def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Any) -> None:
     right = vars(MajorityPath)[name].func
     monkeypatch.setattr(MajorityPath, name, property(lambda mechanism: right(mechanism) * factor))
+
+
+def audit(n: int = 8, neighbors: str = "replace-one") -> Audit:
+    return Audit(MajorityPath(EPSILON, DELTA, BITS), n, neighbors)
 
 
 @pytest.mark.full
@@ -230,24 +211,24 @@ def patched(monkeypatch: pytest.MonkeyPatch, name: str, factor: Fraction) -> Non
 def test_other_budgets_and_numbers_are_within_it_too(
     neighbors: str, epsilon: float, delta: float, n: int
 ) -> None:
-    audit = Audit(MajorityPath(epsilon, delta, BITS), n, neighbors)
-    assert max(audit.depth, audit.release, audit.whole) <= 1 + 1e-9
+    found = Audit(MajorityPath(epsilon, delta, BITS), n, neighbors)
+    assert max(found.depth, found.release, found.whole) <= 1 + 1e-9
 
 
-def test_the_audit_sees_a_rate_that_is_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
-    patched(monkeypatch, "rate", Fraction(2))
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8).depth == pytest.approx(1.96, abs=0.005)
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8, "add-remove").depth == pytest.approx(
-        1.96, abs=0.005
-    )
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
+def test_the_audit_sees_a_rate_that_is_doubled(
+    neighbors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patched(monkeypatch, "rate", 2)
+    assert audit(8, neighbors).depth == pytest.approx(1.96, abs=0.005)
 
 
 def test_the_audit_sees_noise_that_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
     threshold = MajorityPath(EPSILON, DELTA, BITS).threshold
     patched(monkeypatch, "scale", Fraction(1, 2))  # and with it the threshold
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8).release == pytest.approx(9.16, abs=0.005)
+    assert audit().release == pytest.approx(9.16, abs=0.005)
     monkeypatch.setattr(MajorityPath, "threshold", threshold)
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 8).release == pytest.approx(1.85, abs=0.005)
+    assert audit().release == pytest.approx(1.85, abs=0.005)
 
 
 @pytest.mark.parametrize("n", [5, 8])
@@ -256,12 +237,9 @@ def test_the_audit_sees_a_release_without_one_value_less(
     monkeypatch: pytest.MonkeyPatch, n: int, neighbors: str
 ) -> None:
     right = MajorityPath.released
-    monkeypatch.setattr(
-        MajorityPath, "released", lambda mechanism, excess: right(mechanism, excess + 1)
-    )
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), n, neighbors).release == pytest.approx(
-        1.25, abs=0.005
-    )
+    one_more = lambda mechanism, excess: right(mechanism, excess + 1)  # noqa: E731
+    monkeypatch.setattr(MajorityPath, "released", one_more)
+    assert audit(n, neighbors).release == pytest.approx(1.25, abs=0.005)
 
 
 def test_the_audit_sees_a_path_that_goes_on_without_a_majority(
@@ -279,19 +257,14 @@ def test_the_audit_sees_a_path_that_goes_on_without_a_majority(
         return stops
 
     monkeypatch.setattr(MajorityPath, "path", heavier)
-    assert Audit(MajorityPath(EPSILON, DELTA, BITS), 5).release > 1
+    assert audit(5).release > 1
 
 
 def ratio_of_exponential(n: int, neighbors: str, made_for: str | None = None) -> float:
     """The largest log-ratio over all neighbouring data of n values, over ε."""
     data, one, two = neighbours(n, neighbors)
     mechanism = ExponentialInterior(EPSILON, BITS, made_for or neighbors)
-    laws = np.array(
-        [
-            [p / length for _, length, p in mechanism.distribution(v) for _ in range(length)]
-            for v in data
-        ]
-    )
+    laws = np.array([[*law_of(mechanism, [*values]).values()] for values in data])
     return float(np.abs(np.log(laws[one] / laws[two])).max() / EPSILON)
 
 
@@ -337,49 +310,40 @@ def test_the_threshold_is_the_least(delta: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "message"),
+    ("make", "message"),
     [
-        (lambda: MajorityPath(epsilon=0), "epsilon must be a number above 0, not 0"),
-        (lambda: MajorityPath(delta=1), "delta must be a number above 0 and below 1, not 1"),
-        (lambda: MajorityPath(bits=0), "bits must be a whole number of at least 1, not 0"),
-        (lambda: ExponentialInterior(bits=10**6), "bits must be at most 65,536, not 1000000"),
-        (
-            lambda: ExponentialInterior(neighbors="x"),
-            ("neighbors must be one of replace-one, add-remove, not 'x'"),
-        ),
+        (partial(MajorityPath, epsilon=0), "epsilon must be a number above 0, not 0"),
+        (partial(MajorityPath, delta=1), "delta must be a number above 0 and below 1, not 1"),
+        (partial(MajorityPath, bits=0), "bits must be a whole number of at least 1, not 0"),
+        (partial(ExponentialInterior, bits=10**6), "bits must be at most 65,536, not 1000000"),
     ],
 )
-def test_parameters_out_of_range(mechanism: Callable[[], object], message: str) -> None:
-    with pytest.raises(ParameterError) as error:
-        mechanism()
-    assert str(error.value) == message
+def test_parameters_out_of_range(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{message}$"):
+        make()
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        MajorityPath(bits=8, neighbors="replace-one"),
-        ExponentialInterior(bits=8, neighbors="replace-one"),
-    ],
-)
+RANGE = "values must be whole numbers from 0 to below 2**bits"
+
+
+@pytest.mark.parametrize("kind", [MajorityPath, ExponentialInterior])
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1, 256], "values must be whole numbers from 0 to below 2**bits: one is not"),
-        ([1, 7.5], "values must be whole numbers from 0 to below 2**bits, not float"),
+        ([1, 256], f"{RANGE}: one is not"),
+        ([1, 7.5], f"{RANGE}, not float"),
         ([], "values must hold at least one number"),
-        ([True], "values must be whole numbers from 0 to below 2**bits, not bool"),
+        ([True], f"{RANGE}, not bool"),
         ({1, 2}, "values must be a list or an array, not set"),
         (pd.DataFrame({0: [900]}), "values must be a list or an array of one dimension, not of 2"),
     ],
 )
-def test_no_error_tells_a_value(mechanism: Any, values: Any, message: str) -> None:
-    with pytest.raises(ParameterError) as error:
-        mechanism.select(values, Randomness.of_seed(1))
-    assert str(error.value) == message
-    with pytest.raises(ParameterError) as error:
-        mechanism.distribution(values)
-    assert str(error.value) == message
+def test_no_error_tells_a_value(kind: Any, values: Any, message: str) -> None:
+    mechanism = kind(bits=8, neighbors="replace-one")
+    for ask in (partial(mechanism.select, randomness=Randomness()), mechanism.distribution):
+        with pytest.raises(ParameterError) as error:
+            ask(values)
+        assert str(error.value) == message
 
 
 def test_interior_point_takes_either_and_warns() -> None:

@@ -1,6 +1,4 @@
-"""The architecture, executed: which module may import which, who may print, where randomness comes
-from.
-"""
+"""The architecture, executed: who may import which, who may print, who is random."""
 
 from __future__ import annotations
 
@@ -82,9 +80,7 @@ COMPILED = {
 
 
 def every_module(test: Callable[[str], None]) -> Callable[[], None]:
-    """Make a test of all modules, which says in which it fails: some hundred tests each would take
-    longer.
-    """
+    """Make a test of all modules, which says in which it fails."""
 
     @wraps(test)
     def of_all() -> None:
@@ -104,9 +100,7 @@ def tree(module: str) -> ast.Module:
 
 
 def imported(module: str) -> Iterator[str]:
-    """Every module of the package that a module imports, wherever in it, as far as it can be
-    told.
-    """
+    """Every module of the package that a module imports, wherever in it."""
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -217,14 +211,8 @@ def test_only_the_command_line_prints_and_exits(module: str) -> None:
     if module == "cli" or module.startswith("cli."):
         return
     speaking = {
-        "print",
-        "typer.echo",
-        "rich.print",
-        "sys.exit",
-        "exit",
-        "quit",
-        "input",
-        "warnings.warn",
+        *("print", "typer.echo", "rich.print", "sys.exit", "exit", "quit"),
+        *("input", "warnings.warn"),
     }
     assert speaking.isdisjoint(
         {*calls(module)} - ({"warnings.warn"} if module == "errors" else set())
@@ -278,15 +266,8 @@ def test_every_dependency_is_used_and_what_is_used_is_one() -> None:
     declared = {re.split(r"[^\w-]", dependency)[0] for dependency in project["dependencies"]}
     used = {name.partition(".")[0] for module in MODULES for name in all_imports(module)}
     optional = {
-        "ibis",
-        "matplotlib",
-        "opendp",
-        "polars",
-        "psycopg",
-        "pyspark",
-        "python_calamine",
-        "sqlglot",
-        "xlsxwriter",
+        *("ibis", "matplotlib", "opendp", "polars", "psycopg", "pyspark", "python_calamine"),
+        *("sqlglot", "xlsxwriter"),
     }
     assert used - set(sys.stdlib_module_names) - {"fim_private"} == declared | optional
 

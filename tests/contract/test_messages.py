@@ -29,71 +29,20 @@ def sources() -> dict[str, ast.Module]:
 
 
 # `parameter`, and what hands a name on to it.
-NAMING = {
-    *(
-        "parameter",
-        "positive_integer",
-        "public_integer",
-        "whole_number",
-        "exact_fraction",
-        "exact_share",
-        "flag",
-    ),
-    *(
-        "_within",
-        "_check",
-        "_candidates",
-        "_rational",
-        "as_list",
-        "as_rows",
-        "as_array",
-        "check_function",
-    ),
-    *("_numbers", "_finite"),
-}
+_NAMING = (
+    "parameter positive_integer public_integer whole_number exact_fraction exact_share flag "
+    "_within _check _candidates _rational as_list as_rows as_array check_function _numbers _finite"
+)
+NAMING = {*_NAMING.split()}
 # Parameters that no command has: of functions and classes that are for Python only.
-PYTHON_ONLY = {
-    *(
-        "bound",
-        "counter",
-        "highest",
-        "itemset",
-        "level",
-        "lowest",
-        "max_itemsets",
-        "rank",
-        "threads",
-        "labels",
-    ),
-    *(
-        "plans",
-        "scale",
-        "scores",
-        "sensitivity",
-        "d_in",
-        "ax",
-        "values",
-        "levels",
-        "low",
-        "high",
-        "progress",
-    ),
+_PYTHON_ONLY = (
+    "bound counter highest itemset level lowest max_itemsets rank threads labels plans scale "
+    "scores sensitivity d_in ax values levels low high progress "
     # of learning
-    *(
-        "candidates",
-        "center",
-        "columns",
-        "regularization",
-        "retrain",
-        "rows",
-        "run",
-        "score",
-        "stability",
-        "steps",
-    ),
-    *("stop", "train", "training", "least_rows"),
-    *("bits", "error", "private"),
-}
+    "candidates center columns regularization retrain rows run score stability steps stop train "
+    "training least_rows bits error private"
+)
+PYTHON_ONLY = {*_PYTHON_ONLY.split()}
 # Where a message begins with a word that only looks like a parameter: here it is what baskets hold.
 NO_PARAMETER = {"items must be numbers or strings, not \0; convert them first"}
 
@@ -116,53 +65,35 @@ def commands(group: Any) -> Iterator[Any]:
 
 def options() -> dict[str, str]:
     group: Any = typer.main.get_command(app)
-    return {
-        given.name: given.opts[0]
-        for command in commands(group)
-        for given in command.params
-        if given.param_type_name == "option"
-    }
+    given = [each for command in commands(group) for each in command.params]
+    return {each.name: each.opts[0] for each in given if each.param_type_name == "option"}
 
 
 def test_every_marked_name_is_an_option_or_for_python_only() -> None:
-    named = {
-        text
-        for tree in sources().values()
-        for call in ast.walk(tree)
-        if called(call) in NAMING and isinstance(call, ast.Call)
-        for argument in call.args
-        for text in texts(argument)
-    }
+    calls = (call for tree in sources().values() for call in ast.walk(tree))
+    marked = (call for call in calls if called(call) in NAMING and isinstance(call, ast.Call))
+    named = {text for call in marked for argument in call.args for text in texts(argument)}
     assert {"max_rank", "items", "output", "figure"} <= named
     assert named - set(options()) == PYTHON_ONLY
 
 
 def test_the_command_line_spells_each_parameter_as_it_is_typed() -> None:
     assert {name: as_typed(name) for name in options()} == options()
-    renamed = {
-        name: option
-        for name, option in options().items()
-        if option != "--" + name.replace("_", "-")
-    }
-    assert renamed == {"start": "--from", "end": "--to"}
+    plain = {name: "--" + name.replace("_", "-") for name in options()}
+    others = {name: option for name, option in options().items() if option != plain[name]}
+    assert others == {name: f"--{word}" for name, word in (("start", "from"), ("end", "to"))}
     assert as_typed("data") == "FILE"
     assert {as_typed(name) for name in PYTHON_ONLY} == PYTHON_ONLY
 
 
 def test_no_parameter_is_named_without_a_mark() -> None:
-    names = "|".join(sorted({*options(), *PYTHON_ONLY}, key=len, reverse=True))
-    unmarked = re.compile(
-        rf"\A({names})\b|\b({'|'.join(name for name in names.split('|') if '_' in name)})\b"
-    )
-    found = {
-        message
-        for tree in sources().values()
-        for call in ast.walk(tree)
-        if re.fullmatch(r"(Parameter|Data|WorkLimit|Output|Ledger|MissingExtra)Error", called(call))
-        for message in messages(call)
-        if unmarked.search(message)
-    }
-    assert found == NO_PARAMETER
+    names = sorted({*options(), *PYTHON_ONLY}, key=len, reverse=True)
+    anywhere = "|".join(name for name in names if "_" in name)
+    unmarked = re.compile(rf"\A({'|'.join(names)})\b|\b({anywhere})\b")
+    errors = re.compile(r"(Parameter|Data|WorkLimit|Output|Ledger|MissingExtra)Error")
+    calls = (call for tree in sources().values() for call in ast.walk(tree))
+    said = (messages(call) for call in calls if errors.fullmatch(called(call)))
+    assert {one for each in said for one in each if unmarked.search(one)} == NO_PARAMETER
 
 
 def messages(call: ast.AST) -> Iterator[str]:

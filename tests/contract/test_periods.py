@@ -1,6 +1,4 @@
-"""Periods: a basket has the day of its earliest row, by its own rows alone; and the ledger adds up
-unit by unit.
-"""
+"""A basket has the day of its earliest row, by its own rows; the ledger adds up unit by unit."""
 
 from __future__ import annotations
 
@@ -9,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sources import units_of
 
 import fim_private as fim
 from fim_private.dp.accountant import SUMS, added, cost_of_units, most_spent
@@ -117,6 +115,13 @@ INSTANT = datetime(2026, 11, 15, 23, 30)
 NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
 
 
+def of_period(name: str) -> Options:
+    return Options(item=("i",), basket=("b",), times=times_of({"time": "t", "period": name}, None))
+
+
+TEXT_TIMES = ("2026-11-15", "2026-11-15 23:30", "2026-11-15T23:30:00", " 2026-11-15 ")
+
+
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     "times",
@@ -125,11 +130,7 @@ NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
         pa.array([NANOS // 1000], pa.timestamp("us", "Europe/Berlin")),  # zones are taken in UTC
         pa.array([INSTANT.date()], pa.date32()),
         pa.array([INSTANT.date()], pa.date64()),
-        *(
-            pa.array([text])
-            for text in ("2026-11-15", "2026-11-15 23:30", "2026-11-15T23:30:00", " 2026-11-15 ")
-        ),
-        pa.array(["2026-11-16T00:30+01:00"]),
+        *(pa.array([text]) for text in (*TEXT_TIMES, "2026-11-16T00:30+01:00")),
         pa.array(["2026-11-15"]).dictionary_encode(),
         pa.array(["2026-11-15"], pa.large_string()),
     ],
@@ -137,50 +138,32 @@ NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
 )
 def test_every_form_of_a_time(times: pa.Array) -> None:
     table = pa.table({"t": times, "i": ["tea"], "b": [1]})
-    options = Options(
-        item=("i",), basket=("b",), times=times_of({"time": "t", "period": "2026-11-15"}, None)
-    )
-    assert [part.baskets for part in read_parts(source_of(table), options)] == [1]
-    assert [part.baskets for part in read_parts(source_of(table.to_pandas()), options)] == [1]
-    later = replace(options, times=times_of({"time": "t", "period": "2026-11-16"}, None))
-    assert [part.baskets for part in read_parts(source_of(table), later)] == [0]
+    for name, baskets in (("2026-11-15", 1), ("2026-11-16", 0)):
+        for source in (table, table.to_pandas()):
+            assert [part.baskets for part in read_parts(source_of(source), of_period(name))] == [
+                baskets
+            ]
 
 
 def test_other_objects_of_pandas_are_times() -> None:
-    for value in (
-        INSTANT,
-        INSTANT.date(),
-        pd.Timestamp(INSTANT),
-        INSTANT.replace(tzinfo=timezone(timedelta(0))),
-    ):
+    zoned = INSTANT.replace(tzinfo=timezone(timedelta(0)))
+    for value in (INSTANT, INSTANT.date(), pd.Timestamp(INSTANT), zoned):
         frame = pd.DataFrame({"t": pd.Series([value], dtype=object), "i": ["tea"], "b": [1]})
-        options = Options(
-            item=("i",), basket=("b",), times=times_of({"time": "t", "period": "2026-W46"}, None)
-        )
-        assert [part.baskets for part in read_parts(source_of(frame), options)] == [1]
+        assert [part.baskets for part in read_parts(source_of(frame), of_period("2026-W46"))] == [1]
+
+
+NO_TIME = "column 't' of .* has rows without a time"
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("times", "says"),
     [
-        (
-            ["16/11/2026"],
-            ("column 't' of .* holds a text that is no time; write times as 2026-11-16"),
-        ),
+        (["16/11/2026"], "'t' of .* holds a text that is no time; write times as 2026-11-16"),
         ([20261116], "column 't' of .* has type int64, which holds no times"),
-        (
-            ["2026-11-16", None],
-            ("column 't' of .* has rows without a time; missing_time drop leaves them out"),
-        ),
-        (
-            pa.array(["2026-11-16", None]).dictionary_encode(),
-            ("column 't' of .* has rows without a time"),
-        ),
-        (
-            pa.array(["2026-11-16", "NULL"]).dictionary_encode(),
-            ("column 't' of .* has rows without a time"),
-        ),
+        (["2026-11-16", None], f"{NO_TIME}; missing_time drop leaves them out"),
+        (pa.array(["2026-11-16", None]).dictionary_encode(), NO_TIME),
+        (pa.array(["2026-11-16", "NULL"]).dictionary_encode(), NO_TIME),
         ([["2026-11-16"]], "column 't' .* times"),
     ],
     ids=str,
@@ -235,15 +218,11 @@ def reference(
 
 
 def table(rows: Sequence[Row]) -> pa.Table:
-    columns = [*zip(*rows, strict=True)] or [()] * 5
-    times = [None if day is None else moment(day) for day in columns[2]]
-    named = {
-        "u": (columns[0], pa.int64()),
-        "b": (columns[1], pa.int64()),
-        "t": (times, pa.date32()),
-    }
-    named |= {"s": (columns[3], pa.string()), "i": (columns[4], pa.string())}
-    return pa.table({name: pa.array(values, kind) for name, (values, kind) in named.items()})
+    users, baskets, days, shops, items = [*zip(*rows, strict=True)] or [()] * 5
+    times = [None if day is None else moment(day) for day in days]
+    arrays = [pa.array(users, pa.int64()), pa.array(baskets, pa.int64())]
+    arrays += [pa.array(times, pa.date32()), pa.array(shops, pa.string())]
+    return pa.table([*arrays, pa.array(items, pa.string())], names=[*"ubtsi"])
 
 
 def csv_of(rows: Sequence[Row], folder: Path) -> Path:
@@ -260,47 +239,21 @@ SOURCES: dict[str, Callable[[Sequence[Row], Path], Any]] = {
 
 
 def held(data: Transactions) -> Counter[Unit]:
-    label = data.vocabulary.label
-    baskets = [
-        frozenset(str(label(c)) for c in data.items[a:b].tolist())
-        for a, b in pairwise(data.offsets.tolist())
-    ]
-    bounds = range(len(baskets) + 1) if data.unit_offsets is None else data.unit_offsets.tolist()
-    return Counter(tuple(sorted(baskets[a:b], key=sorted)) for a, b in pairwise(bounds))
+    units = ([frozenset(map(str, basket)) for basket in unit] for unit in units_of(data))
+    return Counter(tuple(sorted(unit, key=sorted)) for unit in units)
 
 
 def read(source: Any, *, by_user: bool, per: str | None, shop: str | None) -> list[Counter[Unit]]:
-    asked = {
-        "time": "t",
-        "periods": [*PERIODS],
-        "missing_time": "drop",
-        "per": per,
-        "user": "u" if by_user else None,
-    }
+    asked: dict[str, Any] = {"time": "t", "periods": [*PERIODS], "missing_time": "drop", "per": per}
+    times = times_of(asked | {"user": "u" if by_user else None}, None)
     where = None if shop is None else where_of(f"s = '{shop}'")
     keys: dict[str, Any] = {"user": "u", "missing_user": "own-unit"} if by_user else {}
-    return [
-        *map(
-            held,
-            read_parts(
-                source_of(source),
-                Options(
-                    item=("i",), basket=("b",), where=where, times=times_of(asked, None), **keys
-                ),
-            ),
-        )
-    ]
+    options = Options(item=("i",), basket=("b",), where=where, times=times, **keys)
+    return [*map(held, read_parts(source_of(source), options))]
 
 
-WHICH = st.sampled_from(
-    [
-        (False, None, None),
-        (False, None, "F"),
-        (True, None, "F"),
-        (True, "month", None),
-        (True, "month", "F"),
-    ]
-)
+BY_USER = st.sampled_from([(False, None), (True, None), (True, "month")])
+WHICH = st.tuples(BY_USER, st.none() | st.just("F")).map(lambda drawn: (*drawn[0], drawn[1]))
 
 
 @pytest.fixture(scope="module")
@@ -404,9 +357,7 @@ DAYS = range(day_of(2026, 10, 25), day_of(2026, 12, 2))
 
 
 def is_of(charged: Entry, unit: dict[str, int]) -> bool:
-    """Whether a release may depend on a unit, by the definition. unit: its day, by each column of
-    times.
-    """
+    """Whether a release may depend on a unit. unit: its day, by each column of times."""
     span = charged.span
     if span is None or span.period is None:
         return True
@@ -418,27 +369,16 @@ def is_of(charged: Entry, unit: dict[str, int]) -> bool:
 
 
 def brute_force(entries: Sequence[Entry], units: Sequence[dict[str, int]]) -> dict[str, Fraction]:
-    sums = [
-        {
-            name: sum(
-                (Fraction(one.sums[name]) for one in entries if is_of(one, unit)), Fraction(0)
-            )
-            for name in SUMS
-        }
-        for unit in units
-    ]
-    return {name: max(one[name] for one in sums) for name in SUMS}
+    charged = [[one for one in entries if is_of(one, unit)] for unit in units]
+    return {
+        name: max(sum((Fraction(one.sums[name]) for one in own), Fraction(0)) for own in charged)
+        for name in SUMS
+    }
 
 
 # The ends of what is there, and days between.
-EDGES = sorted(
-    {
-        d
-        for n in ("2026-W44", "2026-W45", "2026-11")
-        for d in (Period.of(n).first, Period.of(n).last + 1)
-    }
-    | {DAYS[0]}
-)
+NAMED = [Period.of(name) for name in ("2026-W44", "2026-W45", "2026-11")]
+EDGES = sorted({DAYS[0], *(day for one in NAMED for day in (one.first, one.last + 1))})
 
 
 @given(

@@ -1,6 +1,4 @@
-"""`inspect` and `mine` agree on files of every kind: on the purchases in them, or on why they are
-refused.
-"""
+"""`inspect` and `mine` agree on files of every kind, or on why they are refused."""
 
 from __future__ import annotations
 

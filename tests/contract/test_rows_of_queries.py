@@ -1,6 +1,4 @@
-"""Whatever is no plain table, and no file or frame that holds its rows, is read as what a query
-gave.
-"""
+"""What is no plain table, nor a file or frame of its rows, is read as of a query."""
 
 from __future__ import annotations
 

@@ -1,12 +1,9 @@
-"""Segments: a unit is in as many as are allowed, with its own rows of them, by its own rows
-alone.
-"""
+"""Segments: a unit is in as many as are allowed, with its own rows, by these alone."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sources import units_of
 
 from fim_private.errors import ParameterError
 from fim_private.reading import transactions as segment_members
@@ -47,18 +45,15 @@ def reference(rows: Sequence[Row], by_user: bool, most: int) -> list[Counter[Uni
     """What is in each segment, by the definition, one unit at a time."""
     units: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
-        nobodys = ("nobody's", row[1])
-        units[row[1] if not by_user else nobodys if row[0] is None else row[0]].append(row)
+        owner = ("nobody's", row[1]) if row[0] is None else row[0]
+        units[owner if by_user else row[1]].append(row)
     found: list[Counter[Unit]] = [Counter() for _ in NAMES]
     for own in units.values():
-        baskets: dict[str, dict[int, set[str]]] = {name: {} for name in NAMES}
+        baskets: dict[str, dict[int, set[str]]] = {name: defaultdict(set) for name in NAMES}
         for _, basket, segment, item in own:
             if segment is not None and segment.strip() in NAMES:
-                held = baskets[segment.strip()].setdefault(basket, set())
-                held |= set() if item is None else {item}
-        order = sorted(
-            (name for name in NAMES if baskets[name]), key=lambda name: -len(baskets[name])
-        )
+                baskets[segment.strip()][basket] |= set() if item is None else {item}
+        order = sorted(filter(baskets.get, NAMES), key=lambda name: -len(baskets[name]))
         for name in order[:most]:
             found[NAMES.index(name)][as_unit(baskets[name].values())] += 1
     return found
@@ -68,47 +63,37 @@ def as_unit(baskets: Any) -> Unit:
     return tuple(sorted(map(frozenset, baskets), key=sorted))
 
 
-def frame(rows: Sequence[Row]) -> pd.DataFrame:
-    made = pd.DataFrame([*rows], columns=["u", "b", "s", "i"])
-    return made.astype({"u": "Int64", "b": "int64", "s": object, "i": object})
-
-
-def written(rows: Sequence[Row], path: Path) -> Path:
-    if path.suffix == ".csv":
-        frame(rows).to_csv(path, index=False)
-    else:
-        pyarrow.parquet.write_table(table(rows), path)
-    return path
-
-
 def table(rows: Sequence[Row]) -> pa.Table:
     kinds = {"u": pa.int64(), "b": pa.int64(), "s": pa.string(), "i": pa.string()}
-    return pa.table(
-        {
-            name: pa.array([row[place] for row in rows], kind)
-            for place, (name, kind) in enumerate(kinds.items())
-        }
-    )
+    columns = ([row[place] for row in rows] for place in range(4))
+    return pa.table([*map(pa.array, columns, kinds.values())], names=[*kinds])
+
+
+def frame(rows: Sequence[Row]) -> pd.DataFrame:
+    return table(rows).to_pandas().astype({"u": "Int64"})
+
+
+def csv_of(rows: Sequence[Row], folder: Path) -> Path:
+    frame(rows).to_csv(folder / "a.csv", index=False)
+    return folder / "a.csv"
+
+
+def parquet_of(rows: Sequence[Row], folder: Path) -> Path:
+    pyarrow.parquet.write_table(table(rows), folder / "a.parquet")
+    return folder / "a.parquet"
 
 
 SOURCES: dict[str, Callable[[Sequence[Row], Path], Any]] = {
-    "pandas": lambda rows, folder: frame(rows),
-    "polars": lambda rows, folder: pl.from_arrow(table(rows)),
-    "arrow": lambda rows, folder: table(rows),
-    "csv": lambda rows, folder: written(rows, folder / "a.csv"),
-    "parquet": lambda rows, folder: written(rows, folder / "a.parquet"),
+    "pandas": lambda rows, _: frame(rows),
+    "polars": lambda rows, _: pl.from_arrow(table(rows)),
+    "arrow": lambda rows, _: table(rows),
+    "csv": csv_of,
+    "parquet": parquet_of,
 }
 
 
 def held(data: Transactions) -> Counter[Unit]:
-    label = data.vocabulary.label
-    baskets = [
-        frozenset(str(label(code)) for code in data.items[a:b].tolist())
-        for a, b in pairwise(data.offsets.tolist())
-    ]
-    if data.unit_offsets is None:
-        return Counter(as_unit([basket]) for basket in baskets)
-    return Counter(as_unit(baskets[a:b]) for a, b in pairwise(data.unit_offsets.tolist()))
+    return Counter(as_unit({*map(str, basket)} for basket in unit) for unit in units_of(data))
 
 
 def read(
@@ -168,9 +153,7 @@ MIXED: list[Row] = [
 
 
 def by_size_of_segment(units: Any, numbers: Any, baskets: Any) -> Any:
-    """A mutant: a unit's first segment is the one in which all units together have the most
-    baskets.
-    """
+    """A unit's first segment is that in which all units have the most baskets."""
     total = np.bincount(numbers, weights=baskets)
     ranks = np.zeros(len(units), dtype=np.int64)
     for place, unit in enumerate(units):
@@ -185,19 +168,18 @@ MUTANTS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_that_mutants_are_caught(
     mutant: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def caught() -> bool:
-        rows = MIXED
         try:
-            counted = [changes(rows, gone, True, 1, folder) for gone in range(3)]
+            counted = [changes(MIXED, gone, True, 1, folder) for gone in range(3)]
         except AssertionError:
             return True
-        return max(counted) > 1 or read(rows, "arrow", folder, by_user=True, most=1) != reference(
-            rows, True, 1
-        )
+        found = read(MIXED, "arrow", folder, by_user=True, most=1)
+        return max(counted) > 1 or found != reference(MIXED, True, 1)
 
     assert not caught()
     monkeypatch.setattr(segment_members, "_ranks", MUTANTS[mutant])
@@ -208,7 +190,7 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
     path = folder / "w.csv"
     path.write_text("order_id,s,Item 1,Item 2\n1,A,x,y\n2,39,z\n")
     lists = pd.DataFrame(
-        {"s": ["A", "B", "A", "C"], "u": [1, 1, 2, 3], "items": [["x"], ["x", "y"], ["y"], ["z"]]}
+        {"s": [*"ABAC"], "u": [1, 1, 2, 3], "items": map(list, ["x", "xy", "y", "z"])}
     )
     hot = pd.DataFrame({"s": ["A", "B"], "x": [1, 0], "y": [1, 1]})
     wide: dict[str, Any] = {"basket": ("order_id",), "dialect": Dialect(input_format="wide")}
@@ -218,10 +200,8 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
         (path, wide, [["xy"], [], ["z"]]),
     ]
     for source, how, wanted in cases:
-        found = read_parts(source_of(source), Options(**how, by=Segments("s", NAMES)))
-        assert [held(part) for part in found] == [
-            Counter(as_unit([{*one}]) for one in each) for each in wanted
-        ]
+        found = [*map(held, read_parts(source_of(source), Options(**how, by=Segments("s", NAMES))))]
+        assert found == [Counter(as_unit([{*one}]) for one in each) for each in wanted]
 
 
 @pytest.mark.parametrize(

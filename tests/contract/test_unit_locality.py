@@ -152,9 +152,7 @@ def check_definition(reading: Reading, file: File) -> None:
 
 
 def check_parts(reading: Reading, file: File) -> None:
-    """A file is the sum of the files of its units, each alone, whatever is looked at; and caps are
-    kept.
-    """
+    """A file is the sum of the files of its units, each alone; and caps are kept."""
     meaning = reading.meaning(file)
     alone = []
     for numbers in reference.parts(file.rows, meaning):
@@ -180,9 +178,7 @@ def check_parts(reading: Reading, file: File) -> None:
 
 
 def level_sums(data: Transactions) -> Counter[frozenset[Item]]:
-    """What units add to the items, of which two count, and to pairs, by their own repetition;
-    nothing of what is 0.
-    """
+    """What units add to items, of which two count, and to pairs; nothing of what is 0."""
     items = LocalSource(data, Effort(threads=1)).items()
     codes = range(len(data.vocabulary))
     cells = [*([a] for a in codes), *([a, b] for b in codes for a in range(b))]
@@ -203,9 +199,7 @@ def check_caps(
 
 
 def check_neighbours(reading: Reading, file: File, other: File) -> None:
-    """Of two files that differ in one unit's rows, no other unit differs, and no support by more
-    than 1.
-    """
+    """If one unit's rows differ, no other unit does, and no support by more than 1."""
     data, others = reading.read(file), reading.read(other)
     for name, view in VIEWS.items():
         one, two = units_of(view.of(data)), units_of(view.of(others))
@@ -500,9 +494,7 @@ def order_by_what_all_users_bought(
 def merge_baskets_if_another_user_has_many(
     items: Any, offsets: Any, unit_offsets: Any, *rest: Any
 ) -> Any:
-    """As it was: who has no more than count loses equal baskets once anybody has more, by sums that
-    can collide.
-    """
+    """As it was: who has few loses equal baskets once anybody has more."""
     counts = drawn_baskets(items, offsets, unit_offsets, *rest)
     for first, last in pairwise(unit_offsets.tolist()):
         seen = set()
@@ -522,9 +514,7 @@ def first_in_the_file(items: Any, offsets: Any, unit_offsets: Any, digests: Any,
 
 @mutant(*(f"{module}.item_level_sums" for module in COUNTED_BY))
 def items_that_all_have_most(data: Transactions, scale: int, most: int, *rest: Any) -> Any:
-    """A unit's items cut to those that the whole file repeats most, not to those that the unit
-    does.
-    """
+    """A unit's items cut to those that the whole file repeats most."""
     often = np.bincount(data.items, minlength=len(data.vocabulary))
     left = np.argsort(-often, kind="stable")[:most]
     return item_level_sums(data._with(np.isin(data.items, left)), scale, most, *rest)

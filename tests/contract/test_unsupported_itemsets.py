@@ -1,6 +1,4 @@
-"""Itemsets that no basket contains are drawn uniformly, and in reasonable time even where all of
-them are wanted.
-"""
+"""Itemsets that no basket contains are drawn uniformly, in reasonable time."""
 
 from __future__ import annotations
 

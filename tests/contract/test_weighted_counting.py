@@ -1,14 +1,9 @@
-"""Weighted sums of items, pairs and candidates are exact, whoever counts them, and one unit adds
-its own vector.
-
-Both implementations are tested, the compiled one with 1, 2 and 7 threads. Oracle: plain Python on
-small baskets.
-"""
+"""Weighted sums are exact, whoever counts them, and one unit adds its own vector."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isqrt
@@ -53,9 +48,7 @@ class Kind:
     def among(
         self, transactions: Transactions, labels: Iterable[Item], **effort: Any
     ) -> CandidateSource:
-        """Number these items in that order; codes stand for labels, so the data must have them
-        all.
-        """
+        """Number these items in that order, which the data must have."""
         items = self.items(transactions, **effort)
         code_of = {
             transactions.vocabulary.label(code): code
@@ -80,7 +73,6 @@ every_kind = pytest.mark.parametrize(
 
 numbers = st.integers(0, 6)
 random_users = st.lists(st.lists(st.lists(numbers, max_size=6), max_size=4), max_size=8)
-random_baskets = st.lists(st.lists(numbers, max_size=6), max_size=12)
 random_candidates = st.lists(
     st.sets(numbers, min_size=1).map(sorted).map(tuple), unique=True, max_size=25
 )
@@ -115,11 +107,7 @@ def of_baskets(baskets: Baskets) -> Transactions:
 def by_size(
     candidates: Sequence[Candidate], numbering: Sequence[int] = range(7)
 ) -> list[NDArray[np.int32]]:
-    """Write candidates as the kernel wants them: by item numbers, in arrays of one size each, in
-    their order.
-
-    Equal sizes are in one array only where they are neighbours: an array a size is not asked for.
-    """
+    """Candidates as the kernel wants them: by item numbers, in arrays of one size each."""
     number_of = {item: number for number, item in enumerate(numbering)}
     rows = [sorted(number_of[item] for item in candidate) for candidate in candidates]
     arrays: list[list[list[int]]] = []
@@ -132,14 +120,7 @@ def by_size(
 
 def held_by(users: Sequence[Baskets], candidates: Sequence[Candidate]) -> list[list[int]]:
     """Oracle: which candidates each unit holds, by the definition."""
-    return [
-        [
-            number
-            for number, candidate in enumerate(candidates)
-            if any(set(candidate) <= set(b) for b in user)
-        ]
-        for user in users
-    ]
+    return [[*repeated(user, candidates)] for user in users]
 
 
 def weighted(units: Sequence[Sequence[int]], weights: Sequence[int], cells: int) -> list[int]:
@@ -199,16 +180,11 @@ def test_a_clipped_weight_is_the_root_rounded_down(bound: int, largest: int, sca
 def test_clipped_weights_are_exact_up_to_a_million_candidates(bound: int, scale: int) -> None:
     weights = clipped_weights(bound, 1_200_000, scale).tolist()
     assert len(weights) == 1_200_001
-    assert all(m * weight**2 <= scale**2 * bound for m, weight in enumerate(weights))
+    square = scale**2 * bound
+    assert all(m * weight**2 <= square for m, weight in enumerate(weights))
     # The next multiple would be too much: for the norm, or for one candidate.
-    assert all(
-        m * (weight + 1) ** 2 > scale**2 * bound or weight == scale
-        for m, weight in enumerate(weights)
-        if m
-    )
-
-
-def test_clipped_weights_of_no_whole_number_are_refused() -> None:
+    more = ((m, weight) for m, weight in enumerate(weights) if m and weight != scale)
+    assert all(m * (weight + 1) ** 2 > square for m, weight in more)
     for name in ("bound", "scale"):
         with pytest.raises(ParameterError, match=f"^{name} must be a whole number of at least 1"):
             clipped_weights(**{"bound": 1, "largest": 3, "scale": 1, name: 0})
@@ -219,64 +195,45 @@ def first_items(user: Baskets, most: int) -> list[int]:
 
 
 @every_kind
-@given(users=random_users, most=st.integers(1, 8))
-@example(users=[], most=1)
-@example(users=[[], [[]]], most=3)
-@example(users=[[[1, 2], [2, 3], [0]], [[3]]], most=2)
-def test_sums_of_items_equal_brute_force(kind: Kind, users: list[Baskets], most: int) -> None:
-    weights = some_weights(most + 1)
-    units = [first_items(user, most) for user in users]
-    assert kind.items(of_users(users)).sums(weights).tolist() == weighted(
-        units, weights.tolist(), 7
-    )
-    baskets = [basket for user in users for basket in user]
-    units = [first_items([basket], most) for basket in baskets]
-    assert kind.items(of_baskets(baskets)).sums(weights).tolist() == weighted(
-        units, weights.tolist(), 7
-    )
-
-
-@every_kind
 @given(users=random_users, most=st.integers(1, 8), scale=scales)
 @example(users=[], most=1, scale=1)
 @example(users=[[], [[]], [[], [3]]], most=1, scale=GRID)
+@example(users=[[[1, 2], [2, 3], [0]], [[3]]], most=2, scale=1)
 @example(users=[[[1, 2, 2, 2], [2, 3], [0]], [[3]], [[6, 5], [5, 4], [4, 6]]], most=2, scale=GRID)
-def test_level_sums_of_items_equal_brute_force(
+def test_sums_of_items_equal_brute_force(
     kind: Kind, users: list[Baskets], most: int, scale: int
 ) -> None:
-    expected = leveled([most_repeated(user, most) for user in users], scale, 7)
-    assert kind.items(of_users(users)).level_sums(scale, most).tolist() == expected
-    assert kind.items(together(users)).level_sums(scale, most).tolist() == expected
+    weights = some_weights(most + 1)
+    for data, units in every_form(users):
+        items = kind.items(data)
+        expected = weighted([first_items(unit, most) for unit in units], weights.tolist(), 7)
+        assert items.sums(weights).tolist() == expected
+        expected = leveled([most_repeated(unit, most) for unit in units], scale, 7)
+        assert items.level_sums(scale, most).tolist() == expected
+
+
+def every_form(users: Sequence[Baskets]) -> list[tuple[Transactions, Sequence[Baskets]]]:
+    """The same baskets by user, by user whose baskets count together, and by basket."""
     baskets = [basket for user in users for basket in user]
-    expected = leveled([most_repeated([basket], most) for basket in baskets], scale, 7)
-    assert kind.items(of_baskets(baskets)).level_sums(scale, most).tolist() == expected
+    by_basket = of_baskets(baskets), [[basket] for basket in baskets]
+    return [(of_users(users), users), (together(users), users), by_basket]
 
 
 @every_kind
 @pytest.mark.parametrize("united", [False, True])
 def test_forms_of_one_label_are_one_item_of_a_catalogue(kind: Kind, united: bool) -> None:
-    """A basket with 7 and "7" has it once, and baskets with either have it as often as there are
-    baskets.
-    """
+    """A basket with 7 and "7" has it once, and baskets with either as often as there are."""
     users: list[list[list[Item]]] = [[[7, "7", "tea"], ["7"], [7, "zz"]], [["tea", "zz"], ["zz"]]]
     read = read_transactions([basket for user in users for basket in user])
     data = replace(read, unit_offsets=np.array([0, 3, 5]), together=united)
     items = kind.items(data, Catalogue(read_catalogue([7, "tea", "jam"])))
-    assert {
-        items.named([[code]])[0][0]: total
-        for code, total in enumerate(items.level_sums(GRID, 5).tolist())
-    } == {
-        7: isqrt(GRID**2 * 3 // 4),
-        "tea": isqrt(GRID**2 // 4) + GRID,
-        "jam": 0,
-    }
+    sums = dict(zip(items.named([[0, 1, 2]])[0], items.level_sums(GRID, 5).tolist(), strict=True))
+    assert sums == {7: isqrt(GRID**2 * 3 // 4), "jam": 0, "tea": isqrt(GRID**2 // 4) + GRID}
     assert items.level_sums(GRID, 1).tolist() == [GRID, 0, GRID]
     numbered = items.among(np.arange(3))
-    pairs = [
-        numbered.pair_level_sums(GRID),
-        numbered.level_sums(np.array([[0, 1], [0, 2], [1, 2]], np.int32), GRID),
-    ]
-    assert [sorted(some.tolist()) for some in pairs] == [[0, 0, GRID]] * 2
+    sets = np.array([[0, 1], [0, 2], [1, 2]], np.int32)
+    for some in (numbered.pair_level_sums(GRID), numbered.level_sums(sets, GRID)):
+        assert sorted(some.tolist()) == [0, 0, GRID]
 
 
 @every_kind
@@ -294,157 +251,99 @@ def test_a_catalogue_has_items_that_nobody_has_and_no_others(kind: Kind) -> None
 
 
 @every_kind
-@given(users=random_users, order=order_of_items, items=st.integers(0, 7), scale=scales)
-@example(users=[], order=list(range(7)), items=7, scale=1)
-@example(
-    users=[[[0, 1, 1], [0, 1]], [[0], [1]], [], [[]]], order=list(range(7)), items=2, scale=GRID
-)
-@example(users=[[[0, 1, 2], [0, 1], [2], [2], [0]]], order=list(range(7)), items=3, scale=GRID)
-def test_level_sums_of_pairs_equal_brute_force(
-    kind: Kind, users: list[Baskets], order: list[int], items: int, scale: int
-) -> None:
-    numbering = order[:items]
-    # in the order of their cells
-    pairs = [(numbering[a], numbering[b]) for b in range(items) for a in range(b)]
-    for transactions, units in every_unit(users, pairs):
-        found = kind.among(transactions, numbering).pair_level_sums(scale)
-        assert found.tolist() == leveled(units, scale, len(pairs))
-
-
-def every_unit(
-    users: Sequence[Baskets], cells: Sequence[Candidate]
-) -> Iterable[tuple[Transactions, list[dict[int, int]]]]:
-    """Yield the same baskets by users, by users whose baskets count together, and by basket; with
-    what units repeat.
-    """
-    yield of_users(users), [repeated(user, cells) for user in users]
-    yield together(users), [repeated(user, cells, together=True) for user in users]
-    baskets = [basket for user in users for basket in user]
-    yield of_baskets(baskets), [repeated([basket], cells) for basket in baskets]
-
-
-@every_kind
-@given(users=random_users, sets=random_sets, order=order_of_items, scale=scales)
-@example(users=[], sets=[(0, 1)], order=list(range(7)), scale=1)
-@example(users=[[[0, 1]], []], sets=[], order=list(range(7)), scale=GRID)
-@example(
-    users=[[[0, 1, 2], [0, 1], [2], [2], [0]]],
-    sets=[(0, 1, 2), (0, 1, 3)],
-    order=list(range(7)),
-    scale=GRID,
-)
-@example(
-    users=[[[0, 1], [1, 2], [0, 1, 1]], [[0, 1, 2]], []],
-    sets=[(1,), (0,)],
-    order=[*range(6, -1, -1)],
-    scale=GRID,
-)
-def test_level_sums_of_sets_equal_brute_force(
-    kind: Kind, users: list[Baskets], sets: list[Candidate], order: list[int], scale: int
-) -> None:
-    [rows] = by_size(sets, order) or [np.empty((0, 3), dtype=np.int32)]
-    for transactions, units in every_unit(users, sets):
-        assert kind.among(transactions, order).level_sums(rows, scale).tolist() == leveled(
-            units, scale, len(sets)
-        )
-
-
-@every_kind
 @pytest.mark.parametrize(
     "times", [[2**31 - 1, 2**31 - 2, 1, 2**31 - 1], [2**31 - 1] * 4, [2**30, 3, 2**29 + 1, 1]]
 )
 def test_units_of_very_many_baskets_are_weighed_exactly(
     kind: Kind, times: list[int], monkeypatch: Any
 ) -> None:
-    """Told how often they repeat what they have: baskets by the thousand million fit in no memory
-    here.
-    """
+    """Told how often they repeat what they have: such baskets fit in no memory here."""
+    repeated_items = portable_candidates.repeated_items
 
     def very_often(transactions: Transactions, number_of: Any) -> tuple[Any, Any, Any]:
         starts, items, repeats = repeated_items(transactions, number_of)
-        often = {
-            int(number_of[code]): count for code, count in enumerate(times) if number_of[code] >= 0
-        }
-        return (
-            starts,
-            items,
-            np.array([often[item] for item in items.tolist()], dtype=repeats.dtype),
-        )
+        often = {int(number_of[code]): count for code, count in enumerate(times)}
+        return starts, items, np.array([often[i] for i in items.tolist()], dtype=repeats.dtype)
 
-    repeated_items = portable_candidates.repeated_items
     for module in ("portable", *(["compiled"] if "compiled" in COUNTERS else [])):
         monkeypatch.setattr(f"fim_private.counting.{module}.repeated_items", very_often)
     pairs = [(a, b) for b in range(4) for a in range(b)]
-    expected = leveled(
-        [{cell: min(times[a], times[b]) for cell, (a, b) in enumerate(pairs)}], GRID, 6
-    )
+    less = {cell: min(times[a], times[b]) for cell, (a, b) in enumerate(pairs)}
     among = kind.among(together([[[0, 1], [2, 3]]]), range(4))
-    assert among.pair_level_sums(GRID).tolist() == expected
-    assert among.level_sums(np.array(pairs, dtype=np.int32), GRID).tolist() == expected
+    assert among.pair_level_sums(GRID).tolist() == leveled([less], GRID, 6)
+    sets = np.array(pairs, dtype=np.int32)
+    assert among.level_sums(sets, GRID).tolist() == leveled([less], GRID, 6)
     single = np.arange(4, dtype=np.int32)[:, None]
     assert among.level_sums(single, GRID).tolist() == leveled([dict(enumerate(times))], GRID, 4)
 
 
-@given(times=st.lists(st.integers(1, 2**60), min_size=1, max_size=7), scale=scales)
-@example(times=[2**31, 1], scale=GRID)
-@example(times=[2**31 - 1, 1], scale=GRID)
-@example(times=[1], scale=GRID)
-@example(times=[3, 3, 3], scale=GRID)
-def test_numpy_weighs_any_number_of_baskets_exactly(times: list[int], scale: int) -> None:
-    units = np.array([0] * len(times) + [4], dtype=np.int64)
-    found = portable_candidates._roots(units, np.array([*times, 9], dtype=np.int64), scale)
-    assert found.tolist() == [*leveled([dict(enumerate(times))], scale, len(times)), scale]
-
-
 @every_kind
-@given(users=random_users, candidates=random_candidates, order=order_of_items)
-@example(users=[], candidates=[(0,), (1, 2)], order=list(range(7)))
-@example(users=[[[0, 1]], []], candidates=[], order=list(range(7)))
+@given(
+    users=random_users,
+    candidates=random_candidates,
+    sets=random_sets,
+    order=order_of_items,
+    items=st.integers(0, 7),
+    scale=scales,
+)
+@example(users=[], candidates=[(0,), (1, 2)], sets=[], order=[*range(7)], items=7, scale=1)
+@example(users=[[[0, 1]], []], candidates=[], sets=[(0, 1)], order=[*range(7)], items=0, scale=GRID)
 @example(
-    users=[[[0, 1, 2], [0]]],
+    users=[[[0, 1, 2], [0, 1], [2], [2], [0]]],
     candidates=[(0,), (0, 1), (0, 1, 2), (1,), (0, 2)],
-    order=list(range(7)),
+    sets=[(0, 1, 2), (0, 1, 3)],
+    order=[*range(7)],
+    items=3,
+    scale=GRID,
 )
 @example(
-    users=[[[0, 1], [1, 2]], [[0, 1, 2]]],
+    users=[[[0, 1], [1, 2], [0, 1, 1]], [[0, 1, 2]], []],
     candidates=[(0, 1, 2), (0, 1), (1, 2)],
-    order=list(range(6, -1, -1)),
+    sets=[(1,), (0,)],
+    order=[*range(6, -1, -1)],
+    items=2,
+    scale=GRID,
 )
-@example(users=[[[*range(7)]]], candidates=[tuple(range(7)), (6,), (5, 6)], order=list(range(7)))
+@example(
+    users=[[[*range(7)]]],
+    candidates=[tuple(range(7)), (6,), (5, 6)],
+    sets=[(1, 2)],
+    order=[*range(7)],
+    items=7,
+    scale=2,
+)
 def test_sums_and_numbers_of_candidates_equal_brute_force(
-    kind: Kind, users: list[Baskets], candidates: list[Candidate], order: list[int]
+    kind: Kind,
+    users: list[Baskets],
+    candidates: list[Candidate],
+    sets: list[Candidate],
+    order: list[int],
+    items: int,
+    scale: int,
 ) -> None:
-    rows = by_size(candidates, order)
-    weights = some_weights(len(candidates) + 1)
-    baskets = [basket for user in users for basket in user]
-    united = [[[item for basket in user for item in basket]] for user in users]
-    by_basket = (of_baskets(baskets), [[basket] for basket in baskets])
-    for transactions, units in [(of_users(users), users), (together(users), united), by_basket]:
-        held = held_by(units, candidates)
-        source = kind.among(transactions, order)
-        assert source.sums(rows, weights).tolist() == weighted(
-            held, weights.tolist(), len(candidates)
-        )
-        numbers = Counter(map(len, held))
+    rows, weights = by_size(candidates, order), some_weights(len(candidates) + 1)
+    [of_one_size] = by_size(sets, order) or [np.empty((0, 3), dtype=np.int32)]
+    # in the order of their cells
+    pairs = [(order[a], order[b]) for b in range(items) for a in range(b)]
+    for data, units in every_form(users):
+        united = [[[item for basket in unit for item in basket]] for unit in units]
+        held = held_by(united if data.together else units, candidates)
+        source, numbers = kind.among(data, order), Counter(map(len, held))
+        expected = weighted(held, weights.tolist(), len(candidates))
+        assert source.sums(rows, weights).tolist() == expected
         assert source.units_with(rows).tolist() == [numbers[k] for k in range(len(candidates) + 1)]
-
-
-@every_kind
-def test_no_item_has_no_pair_and_no_candidate(kind: Kind) -> None:
-    source = kind.among(of_baskets([[0, 1], [2]]), [])
-    one = np.array([7])
-    none = np.empty((0, 2), dtype=np.int32)
-    assert source.pair_level_sums(7).tolist() == source.level_sums(none, 7).tolist() == []
-    assert source.sums([], one).tolist() == []
-    assert source.units_with([]).tolist() == [2]
+        for cells, found in (
+            (sets, source.level_sums(of_one_size, scale)),
+            (pairs, kind.among(data, order[:items]).pair_level_sums(scale)),
+        ):
+            times = [repeated(unit, cells, together=data.together) for unit in units]
+            assert found.tolist() == leveled(times, scale, len(cells))
 
 
 def generated(
     units: int, *, seed: int, by_user: bool = True, items: int = 60, length: int = 12
 ) -> Transactions:
-    """Users of 0 to 7 baskets, three of them of hundreds; some items are far more frequent than
-    others.
-    """
+    """Users of 0 to 7 baskets, three of them of hundreds; some items are far more frequent."""
     generator = np.random.default_rng(seed)
     counts = generator.integers(0, 8, units) if by_user else np.ones(units, dtype=np.int64)
     if by_user:
@@ -457,20 +356,15 @@ def generated(
 
 
 def generated_candidates(items: int, *, seed: int) -> list[NDArray[np.int32]]:
-    """Items, pairs, and larger sets most of which begin like one another: few children here, many
-    there.
-    """
-    generator = np.random.default_rng(seed)
-    few = [
-        sorted(generator.choice(items, size, replace=False).tolist())
-        for size in (3, 4, 6)
-        for _ in range(40)
-    ]
-    many = [list(row) for row in combinations(range(9), 3)] + [
-        [0, 1, 2, k] for k in range(3, items)
-    ]
-    candidates = {tuple(row) for row in [*few, *many, *([k] for k in range(0, items, 3))]}
-    candidates |= {(a, b) for a in range(5) for b in range(a + 1, items)}
+    """Items, pairs, and larger sets most of which begin like one another."""
+    draw = np.random.default_rng(seed)
+    candidates = {
+        *(tuple(sorted(draw.choice(items, 3 + n % 4, replace=False).tolist())) for n in range(120)),
+        *combinations(range(9), 3),
+        *((0, 1, 2, k) for k in range(3, items)),
+        *((k,) for k in range(0, items, 3)),
+        *((a, b) for a in range(5) for b in range(a + 1, items)),
+    }
     return by_size(sorted(candidates, key=lambda row: (len(row), row)), range(items))
 
 
@@ -523,17 +417,6 @@ def test_sums_beyond_what_floats_hold_are_exact(kind: Kind) -> None:
     assert among.sums(by_size([(0, 1), (2,)]), weights[:3]).tolist() == [3 * large + 1, 3 * large]
 
 
-def all_level_sums(
-    kind: Kind, transactions: Transactions, most: int, sets: Sequence[Candidate]
-) -> list[list[int]]:
-    """Return those of items, of pairs, and of sets of one size."""
-    among = kind.among(transactions, range(7))
-    sums = [kind.items(transactions).level_sums(GRID, most), among.pair_level_sums(GRID)]
-    return [
-        some.tolist() for some in (*sums, *(among.level_sums(rows, GRID) for rows in by_size(sets)))
-    ]
-
-
 @every_kind
 @settings(max_examples=40)
 @given(
@@ -554,31 +437,28 @@ def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
     bound: int,
 ) -> None:
     """Whoever else is there: the privacy of the sums rests on this."""
-    scale = 1 << 20
-    rows = by_size(candidates)
+    scale, rows = 1 << 20, by_size(candidates)
 
-    def sums(held: list[Baskets]) -> list[list[int]]:
-        transactions = of_users(held)
-        among = kind.among(transactions, range(7))
-        return [
-            kind.items(transactions).sums(clipped_weights(bound, 5, scale)).tolist(),
-            among.sums(rows, clipped_weights(bound, len(candidates), scale)).tolist(),
-        ]
+    def sums(held: list[Baskets]) -> list[Any]:
+        data = of_users(held)
+        weights = clipped_weights(bound, 5, scale), clipped_weights(bound, len(candidates), scale)
+        among = kind.among(data, range(7))
+        return [kind.items(data).sums(weights[0]), among.sums(rows, weights[1])]
 
-    def levels(held: list[Baskets]) -> list[list[int]]:
-        return [
-            some
-            for make in (of_users, together)
-            for some in all_level_sums(kind, make(held), 3, sets)
-        ]
+    def levels(held: list[Baskets]) -> list[Any]:
+        found: list[Any] = []
+        for data in (of_users(held), together(held)):
+            among = kind.among(data, range(7))
+            found += [kind.items(data).level_sums(GRID, 3), among.pair_level_sums(GRID)]
+            found += [among.level_sums(some, GRID) for some in by_size(sets)]
+        return found
 
     joined = [*users[:place], more, *users[place:]]
     for vectors, most in ((sums, bound * scale**2), (levels, GRID**2)):
-        for before, after, own in zip(
-            vectors(users), vectors(joined), vectors([more]), strict=True
-        ):
-            assert [b - a for a, b in zip(before, after, strict=True)] == own
-            assert sum(weight**2 for weight in own) <= most
+        triples = zip(vectors(users), vectors(joined), vectors([more]), strict=True)
+        for before, after, own in triples:
+            assert (after - before).tolist() == own.tolist()
+            assert sum(weight**2 for weight in own.tolist()) <= most
 
 
 @every_kind
@@ -587,39 +467,32 @@ def test_more_work_than_allowed_is_refused(kind: Kind, large: Transactions) -> N
     assert candidates[-1].shape[1] == 6
     labels = [large.vocabulary.label(code) for code in range(60)]
     little = kind.among(large, labels, max_work=10)
-    with pytest.raises(
-        WorkLimitError,
-        match=("itemsets of size 2 in these baskets took more than max_work = 10 steps"),
-    ):
-        little.pair_level_sums(GRID)
-    with pytest.raises(
-        WorkLimitError, match=("itemsets of size 6 in these baskets took more than max_work")
-    ):
-        little.level_sums(candidates[-1], GRID)
-    with pytest.raises(
-        WorkLimitError, match=("itemsets of size 6 in these baskets took more than max_work")
-    ):
-        little.units_with(candidates)
+    counts: list[tuple[int, Callable[[], object]]] = [
+        (2, lambda: little.pair_level_sums(GRID)),
+        (6, lambda: little.level_sums(candidates[-1], GRID)),
+        (6, lambda: little.units_with(candidates)),
+    ]
+    for size, count in counts:
+        said = f"itemsets of size {size} in these baskets took more than max_work = 10 steps"
+        with pytest.raises(WorkLimitError, match=said):
+            count()
     assert kind.among(large, labels, max_work=10**9).units_with(candidates).sum() == 6_000
 
 
 @every_kind
 def test_progress_is_shown_and_may_end_the_count(kind: Kind, monkeypatch: Any) -> None:
-    class EnoughError(Exception):
-        """What a caller raises."""
-
     shown: list[float] = []
 
     def progress(fraction: float) -> None:
         shown.append(fraction)
-        raise EnoughError
+        raise KeyboardInterrupt
 
     monkeypatch.setattr("fim_private.counting.work._PROGRESS_SECONDS", 0.0)
     data = generated(10_000, seed=1, by_user=False, length=30)
     among = kind.among(data, [data.vocabulary.label(code) for code in range(60)], progress=progress)
-    with pytest.raises(EnoughError):
+    with pytest.raises(KeyboardInterrupt):
         among.pair_level_sums(GRID)
-    with pytest.raises(EnoughError):
+    with pytest.raises(KeyboardInterrupt):
         among.level_sums(generated_candidates(60, seed=4)[-1], GRID)
     assert len(shown) >= 2
     assert all(0 <= fraction <= 1 for fraction in shown)

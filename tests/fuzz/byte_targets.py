@@ -80,9 +80,7 @@ _OF_SHEETS = [*_OF_TABLES, {**_LONG, "skip_rows": 2}]
 
 @dataclass(frozen=True)
 class Target:
-    """try_: takes an input; returns what came of it, or raises. seeds: whole inputs to begin
-    with.
-    """
+    """try_ takes an input; returns what came of it, or raises. seeds: to begin with."""
 
     try_: Callable[[bytes], object]
     seeds: Sequence[bytes]
@@ -122,9 +120,7 @@ def _whole(contents: Sequence[bytes], choices: Sequence[int]) -> list[bytes]:
 
 
 def parquet_files() -> list[bytes]:
-    """Small Parquet files: plain and dictionary pages, both page versions, all compressions that
-    are always there.
-    """
+    """Small Parquet files: both page versions, and all compressions there always are."""
     files = []
     for table in TABLES:
         for more in (
@@ -239,9 +235,7 @@ def _gzip(given: bytes) -> object:
 
 
 def _zipped(given: bytes) -> object:
-    """A workbook: the XML of its sheet and its shared strings, which no change of packed bytes
-    would reach.
-    """
+    """A workbook by its XML, which no change of packed bytes would reach."""
     choice, content = (given[:1], given[1:]) if given else (b"\0", b"")
     sheet, _, strings = content.decode("utf-8", "replace").partition("\0")
     return _read(choice + workbook(sheet, strings=strings.split("\0")), [".xlsx", ""], _OF_SHEETS)

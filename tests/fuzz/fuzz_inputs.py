@@ -1,6 +1,4 @@
-"""Inputs of all kinds: files; frames, tables, arrays and other objects; options, right and
-wrong.
-"""
+"""Inputs of all kinds: files, frames, tables, arrays, objects; options."""
 
 from __future__ import annotations
 
@@ -30,18 +28,8 @@ _TOKENS = st.sampled_from(
     [
         *_PLAIN.split(),
         *(
-            "",
-            " ",
-            "whole milk",
-            "Item 1",
-            "Item 2",
-            '"',
-            '""',
-            '"q, r"',
-            "'",
-            "@ITEM=1=a",
-            "a" * 300,
-            "9" * 30,
+            *("", " ", "whole milk", "Item 1", "Item 2", '"', '""', '"q, r"', "'", "@ITEM=1=a"),
+            *("a" * 300, "9" * 30),
         ),
         *("\0", "\ufeff", "\x1b[2J", "=1+1", "sep=;", "\u3000", "\u2028"),
     ]
@@ -112,30 +100,16 @@ _VALUES = st.one_of(
     st.integers(-3, 3),
     st.sampled_from(
         [
-            2**63,
-            -(2**63) - 1,
-            10**40,
-            np.int8(1),
-            np.float32(0.5),
-            np.str_("a"),
-            b"a",
-            Decimal("1.5"),
-            Fraction(1, 3),
+            *(2**63, -(2**63) - 1, 10**40, np.int8(1), np.float32(0.5), np.str_("a"), b"a"),
+            *(Decimal("1.5"), Fraction(1, 3)),
         ]
     ),
     st.floats(),
     st.sampled_from(["a", "b", " a", "", "NULL", "a\0", "\ud800", "é", "1", "\n"]),
     st.sampled_from(
         [
-            pd.NA,
-            pd.NaT,
-            np.nan,
-            np.datetime64("NaT", "s"),
-            pd.Timestamp(0),
-            object(),
-            (1, 2),
-            range(2),
-            {},
+            *(pd.NA, pd.NaT, np.nan, np.datetime64("NaT", "s"), pd.Timestamp(0), object(), (1, 2)),
+            *(range(2), {}),
         ]
     ),
 )

@@ -1,6 +1,4 @@
-"""What no input may cost, and what may become of it: an answer, or one line that says what is
-wrong.
-"""
+"""What no input may cost; and an answer, or one line that says what is wrong."""
 
 from __future__ import annotations
 
@@ -54,9 +52,7 @@ def peak_megabytes() -> float:
 
 
 def outcome(ask: Callable[[], Any]) -> Any:
-    """What asking gives; or the message of one of our errors, checked. Anything else that is raised
-    is a fault.
-    """
+    """What asking gives, or the message of one of our errors; anything else is a fault."""
     with within_limits(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -1,6 +1,4 @@
-"""Whatever is asked of whatever data: a release that keeps its form, or one line; in Python and on
-the command line.
-"""
+"""Whatever is asked of whatever data: a release in its form, or one line."""
 
 from __future__ import annotations
 
@@ -33,34 +31,11 @@ from fim_private.release.release import Release
 pytestmark = pytest.mark.full
 
 _NUMBERS: list[Any] = [
-    0,
-    1,
-    2,
-    3,
-    -1,
-    10**6,
-    10**30,
-    10**400,
-    1.0,
-    1e-6,
-    1e-400,
-    0.5,
-    1.5,
-    1e300,
-    True,
-    None,
+    *(0, 1, 2, 3, -1, 10**6, 10**30, 10**400, 1.0, 1e-6, 1e-400, 0.5, 1.5, 1e300, True, None),
 ]
 _NUMBERS += [
-    float("nan"),
-    float("inf"),
-    "",
-    "1",
-    "1_0",
-    "2-4",
-    Fraction(1, 3),
-    np.int64(2),
-    np.float64(0.5),
-    [],
+    *(float("nan"), float("inf"), "", "1", "1_0", "2-4", Fraction(1, 3), np.int64(2)),
+    *(np.float64(0.5), []),
 ]
 _NUMBERS += [range(1, 3), object()]
 numbers = st.sampled_from(_NUMBERS)

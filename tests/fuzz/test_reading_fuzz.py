@@ -1,6 +1,4 @@
-"""Whatever is given to be read: an answer that keeps its promises, or one line. `make fuzz` runs
-these for long.
-"""
+"""Whatever is to be read: an answer that keeps its promises, or one line."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A PostgreSQL server of the tests' own: started in a temporary folder, reached by a socket in it,
-and stopped.
-"""
+"""A PostgreSQL server of the tests: in a temporary folder, reached by a socket, and stopped."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ PASSWORD = "tell@no/one?"
 
 @dataclass(frozen=True)
 class Server:
-    """A running server. folder: of its socket. binaries: of its programs. account: of the system,
-    whose it is.
-    """
+    """A running server. folder: of its socket. binaries: of its programs. account: whose it is."""
 
     folder: Path
     binaries: Path
@@ -33,24 +29,12 @@ class Server:
     def address(self, database: str = "shop", user: str = "owner", **more: str) -> str:
         """Return the address of a database, without a password."""
         parameters = {"host": str(self.folder), "user": user, **more}
-        return f"postgresql:///{database}?" + "&".join(
-            f"{name}={value}" for name, value in parameters.items()
-        )
+        return f"postgresql:///{database}?" + "&".join(map("=".join, parameters.items()))
 
     def run(self, script: str, database: str = "shop") -> None:
         """Run SQL as the owner."""
-        self.program(
-            "psql",
-            "-q",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-h",
-            str(self.folder),
-            "-U",
-            "owner",
-            database,
-            text=script,
-        )
+        words = f"-q -v ON_ERROR_STOP=1 -h {self.folder} -U owner {database}"
+        self.program("psql", *words.split(), text=script)
 
     def program(self, name: str, *words: str, text: str | None = None) -> None:
         """Run one of PostgreSQL's programs. It refuses to be run by root."""
@@ -75,14 +59,8 @@ def binaries() -> Path:
     if (named := shutil.which("initdb")) is not None:
         found.append(Path(named).resolve().parent)
     if not found:
-        pytest.fail(
-            "this test starts a PostgreSQL server: install one (on Debian: apt-get "
-            "install postgresql)"
-        )
-    return max(
-        found,
-        key=lambda path: [int(part) for part in path.parent.name.split(".") if part.isdigit()],
-    )
+        pytest.fail("this test starts a PostgreSQL server: install one (Debian: postgresql)")
+    return max(found, key=lambda path: [int(n) for n in path.parent.name.split(".") if n.isdigit()])
 
 
 def account() -> str | None:
@@ -99,35 +77,21 @@ def running_server() -> Iterator[Server]:
     # A socket's path may have a hundred letters or so.
     folder = Path(tempfile.mkdtemp(prefix="fim-"))
     server = Server(folder, binaries(), account())
+    secret, data = folder / "password", folder / "data"
+    secret.write_text(PASSWORD + "\n", encoding="utf-8")
     if server.account is not None:
         shutil.chown(folder, server.account)
-    data = str(folder / "data")
+        shutil.chown(secret, server.account)
     try:
-        secret = folder / "password"
-        secret.write_text(PASSWORD + "\n", encoding="utf-8")
-        if server.account is not None:
-            shutil.chown(secret, server.account)
-        server.program(
-            "initdb",
-            "-D",
-            data,
-            "-U",
-            "owner",
-            "-A",
-            "scram-sha-256",
-            f"--pwfile={secret}",
-            "-E",
-            "UTF8",
-            "-N",
-        )
+        words = f"-D {data} -U owner -A scram-sha-256 --pwfile={secret} -E UTF8 -N"
+        server.program("initdb", *words.split())
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        server.program(
-            "pg_ctl", "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start"
-        )
+        words = f"-D {data} -w -l {folder / 'log'} -o"
+        server.program("pg_ctl", *words.split(), options, "start")
         try:
             server.run("create database shop", "postgres")
             yield server
         finally:
-            server.program("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+            server.program("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
     finally:
         shutil.rmtree(folder)

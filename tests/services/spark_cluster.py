@@ -51,9 +51,7 @@ def _parents(pid: int) -> list[int]:
 
 
 def main(path: str) -> None:
-    """Mine, killing the first executor there is as soon as counting begins, and another one
-    later.
-    """
+    """Mine, killing an executor as soon as counting begins, and another one later."""
     warnings.simplefilter("ignore")
     session(
         {

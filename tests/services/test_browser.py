@@ -1,23 +1,21 @@
-"""The page of a release in a real browser, Debian's chromium: what is seen on a phone, on screens
-and in print.
-
-The browser is driven over its DevTools protocol, through a pipe: it measures what it has laid out.
-"""
+"""The page of a release in a real browser, Debian's chromium: on a phone, on screens, in print."""
 
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import shutil
-import struct
 import subprocess
 from collections.abc import Iterator
 from fcntl import F_DUPFD, fcntl
+from itertools import product
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from patience import PATIENCE
 
@@ -25,22 +23,11 @@ import fim_private as fim
 from fim_private.release.trend import changes_page
 
 pytestmark = pytest.mark.full
-_OPTIONS = [
-    *(
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-quic",
-        "--no-first-run",
-    ),
-    *(
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--remote-debugging-pipe",
-    ),
-]
+_SWITCHES = (
+    "headless no-sandbox disable-gpu disable-dev-shm-usage disable-quic no-first-run "
+    "disable-background-networking disable-component-update disable-sync remote-debugging-pipe"
+)
+_OPTIONS = [f"--{switch}" for switch in _SWITCHES.split()]
 # What sticks out of the page or of its box, text that is too small or stands out too little from
 # its ground.
 _MEASURE = """(() => {
@@ -74,20 +61,16 @@ _MEASURE = """(() => {
   return {scrolls: document.documentElement.scrollWidth - wide, out, clipped, small, pale, texts};
 })()"""  # noqa: E501
 GOOD = {"scrolls": 0, "out": [], "clipped": [], "small": [], "pale": []}
-SIZES = {390: "phone", 1024: "tablet", 1920: "screen"}
+SIZES = (390, 1024, 1920)  # a phone, a tablet, a screen
+UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
 
 
 class Browser:
-    """One tab of a browser. events: what it told while a page was loaded, such as messages on its
-    console.
-    """
+    """One tab of a browser. events: what it told while a page was loaded."""
 
     def __init__(self, folder: Path) -> None:
-        program = (
-            shutil.which("chromium")
-            or shutil.which("chromium-browser")
-            or shutil.which("google-chrome")
-        )
+        named = ("chromium", "chromium-browser", "google-chrome")
+        program = next(filter(None, map(shutil.which, named)), None)
         if program is None:
             pytest.fail("no browser: install Debian's package chromium")
         # The browser reads commands at 3 and writes answers at 4.
@@ -108,9 +91,8 @@ class Browser:
         self._session: dict[str, str] = {}
         self.events: list[dict[str, Any]] = []
         tab = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = {
-            "sessionId": self.call("Target.attachToTarget", targetId=tab, flatten=True)["sessionId"]
-        }
+        attached = self.call("Target.attachToTarget", targetId=tab, flatten=True)
+        self._session = {"sessionId": attached["sessionId"]}
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
@@ -158,12 +140,9 @@ class Browser:
     @property
     def fetched(self) -> list[str]:
         """What was fetched beside the page, and the icon, which is empty."""
-        sent = [
-            each["params"]["request"]["url"]
-            for each in self.events
-            if each["method"] == "Network.requestWillBeSent"
-        ]
-        return [address for address in sent[1:] if address != "data:,"]
+        sent = [e["params"] for e in self.events if e["method"] == "Network.requestWillBeSent"]
+        addresses = [each["request"]["url"] for each in sent[1:]]
+        return [address for address in addresses if address != "data:,"]
 
     @property
     def complaints(self) -> list[Any]:
@@ -190,37 +169,28 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     opened.close()
 
 
-SHOP = [["wholemeal bread, sliced", "salted butter", "jam"]] * 300 + [
-    ["salted butter", "brown rice"]
-] * 400
+BUTTER = "salted butter"
+SHOP = [["wholemeal bread, sliced", BUTTER, "jam"]] * 300 + [[BUTTER, "brown rice"]] * 400
 MANY = [[f"item {n % 40}", f"also {n % 40}"] for n in range(8000)]
-LONG = [
-    ["Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", "x" * 90]
-] * 400
+DANUBE = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
+LONG = [[DANUBE, "x" * 90]] * 400
 MARKS = [["<b>bold</b>", "a & b", "\x1b]]>", "שלום עולם"]] * 400 + [["\u202eevil", " "]] * 500
+SALES = [
+    {"land": land, "id": f"{land}{n}", "item": item}
+    for land in "AB"
+    for n in range(400)
+    for item in ("tea", "jam")
+]
+RULES: dict[str, Any] = {"size": "1-2", "rules": True}
+OF_LANDS: dict[str, Any] = {"by": "land", "segments": "A,B", "basket": "id", "item": "item"}
 PAGES: dict[str, tuple[Any, dict[str, Any]]] = {
     "rules": (SHOP, {"size": "1-3", "rules": True}),
-    "many": (MANY, {"size": "1-2", "top": 80, "rules": True}),
-    "long names": (LONG, {"size": "1-2", "rules": True}),
-    "marks": (MARKS, {"size": "1-2", "rules": True}),
+    "many": (MANY, RULES | {"top": 80}),
+    "long names": (LONG, RULES),
+    "marks": (MARKS, RULES),
     "no supports": (SHOP, {"supports": False}),
     "nothing": ([], {"rules": True}),
-    "segments": (
-        [
-            {"land": land, "id": f"{land}{n}", "item": item}
-            for land in "AB"
-            for n in range(400)
-            for item in ("tea", "jam")
-        ],
-        {
-            "by": "land",
-            "segments": "A,B",
-            "basket": "id",
-            "item": "item",
-            "size": "1-2",
-            "rules": True,
-        },
-    ),
+    "segments": (pa.Table.from_pylist(SALES), RULES | OF_LANDS),
 }
 
 
@@ -230,55 +200,45 @@ SEVERAL = ("trend", "changes")
 
 def written(name: str, folder: Path) -> str:
     """Write a page, and return its address."""
-    import pyarrow as pa
-
+    path = folder / "page.html"
     if name in SEVERAL:
         ones = [fim.mine(MARKS + LONG * n, size=2, top=9, epsilon=9, seed=n) for n in (1, 2, 4)]
-        if name == "trend":
-            fim.report(ones, folder / "page.html")
-        else:
+        fim.report(ones, path)
+        if name == "changes":
             made = changes_page(fim.changes(ones[0], ones[-1], keep_all=True))
-            (folder / "page.html").write_text(made, encoding="utf-8")
-        return (folder / "page.html").as_uri()
+            path.write_text(made, encoding="utf-8")
+        return path.as_uri()
     data, asked = PAGES[name]
-    table = pa.Table.from_pylist(data) if name == "segments" else data
-    release = fim.mine(table, **{"size": 2, "top": 9, "epsilon": 9, "seed": 1, **asked})
+    release = fim.mine(data, **{"size": 2, "top": 9, "epsilon": 9, "seed": 1, **asked})
     title = "A title that is rather long for a page of this kind, as titles are " * 2
-    fim.report(release, folder / "page.html", title=title if name == "long names" else None)
-    return (folder / "page.html").as_uri()
+    fim.report(release, path, title=title if name == "long names" else None)
+    return path.as_uri()
 
 
 @pytest.mark.parametrize("name", [*PAGES, *SEVERAL])
 @pytest.mark.every_case
 def test_a_page_looks_right_everywhere(name: str, browser: Browser, tmp_path: Path) -> None:
-    """Nothing sticks out or is cut off, no text has less than 12 px, and its contrast is 4.5 (WCAG
-    2.2, AA).
-    """
+    """Nothing sticks out or is cut off, no text is below 12 px, contrast is 4.5 (WCAG 2.2, AA)."""
     address = written(name, tmp_path)
-    for width in SIZES:
-        for scheme in ("light", "dark"):
-            browser.show(address, width, scheme=scheme)
-            browser.run(
-                "document.querySelectorAll('details').forEach(each => { each.open = true; })"
-            )
-            seen = browser.run(_MEASURE)
-            assert seen.pop("texts") > 20
-            assert (width, scheme, seen) == (width, scheme, GOOD)
-            assert (browser.fetched, browser.complaints) == ([], [])
+    for width, scheme in product(SIZES, ("light", "dark")):
+        browser.show(address, width, scheme=scheme)
+        browser.run(UNFOLD)
+        seen = browser.run(_MEASURE)
+        assert seen.pop("texts") > 20
+        assert (width, scheme, seen) == (width, scheme, GOOD)
+        assert (browser.fetched, browser.complaints) == ([], [])
 
 
 @pytest.mark.parametrize("name", [*PAGES, *SEVERAL])
 @pytest.mark.every_case
 def test_print_has_all_of_a_page_on_white(name: str, browser: Browser, tmp_path: Path) -> None:
-    address = written(name, tmp_path)
+    address, white = written(name, tmp_path), "rgb(255, 255, 255)"
     for width in (700, 1024):  # of A4 and above
         browser.show(address, width, scheme="dark", media="print")
         seen = browser.run(_MEASURE)
         assert seen.pop("texts") > 20
         assert seen == GOOD
-        assert browser.run("getComputedStyle(document.body).backgroundColor") == (
-            "rgb(255, 255, 255)"
-        )
+        assert browser.run("getComputedStyle(document.body).backgroundColor") == white
         folded = "[...document.querySelectorAll('details td:not(.arrow), details p')]"
         assert browser.run(f"{folded}.filter(each => !each.checkVisibility()).length") == 0
         assert browser.run("document.querySelector('.tools')?.checkVisibility() ?? false") is False
@@ -326,29 +286,23 @@ def test_a_page_reads_without_its_script(browser: Browser, tmp_path: Path) -> No
     try:
         browser.show(address, 390)
         assert browser.run("document.querySelectorAll('.tools, thead button').length") == 0
-        assert browser.run(_MEASURE) | {"texts": 0} == GOOD | {"texts": 0}
-        browser.run("document.querySelectorAll('details').forEach(each => { each.open = true; })")
-        assert browser.run(_MEASURE) | {"texts": 0} == GOOD | {"texts": 0}
+        for script in ("0", UNFOLD):
+            browser.run(script)
+            assert browser.run(_MEASURE) | {"texts": 0} == GOOD | {"texts": 0}
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_a_screenshot_is_of_the_whole_page(browser: Browser, tmp_path: Path) -> None:
-    """What is painted, and not only measured: a phone's picture is as wide as its screen, and its
-    edges are ground.
-    """
+    """What is painted: as wide as a phone's screen, and its edges are ground."""
+    from matplotlib.image import imread
+
     browser.show(written("rules", tmp_path), 390)
     height = browser.run("document.documentElement.scrollHeight")
     clip = {"x": 0, "y": 0, "width": 390, "height": height, "scale": 1}
-    shot = base64.b64decode(
-        browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"]
-    )
-    assert struct.unpack(">II", shot[16:24]) == (390, height)
-    picture = tmp_path / "page.png"
-    picture.write_bytes(shot)
-    from matplotlib.image import imread
-
-    pixels = imread(picture)[:, :, :3]
+    shot = browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+    pixels = imread(io.BytesIO(base64.b64decode(shot["data"])))[:, :, :3]
+    assert pixels.shape[:2] == (height, 390)
     assert (pixels[:, :8] == 1).all()
     assert (pixels[:, -8:] == 1).all()
     assert (pixels < 0.4).any()
@@ -378,15 +332,13 @@ def test_what_is_wrong_is_seen(browser: Browser, tmp_path: Path) -> None:
 def test_a_picture_is_whole_and_its_texts_stay_inside(
     name: str, browser: Browser, tmp_path: Path
 ) -> None:
-    data, _ = PAGES[name]
-    release = fim.mine(data, size=2, top=3, supports=True, epsilon=5, seed=1)
-    release.save(tmp_path / "bars.svg")
-    (tmp_path / "page.html").write_text(
-        "<title>bars</title><body style='margin:0'>" + release.to_svg()
-    )
-    browser.show((tmp_path / "page.html").as_uri(), 900)
+    release = fim.mine(PAGES[name][0], size=2, top=3, supports=True, epsilon=5, seed=1)
+    bars, page = tmp_path / "bars.svg", tmp_path / "page.html"
+    release.save(bars)
+    page.write_text(f"<title>bars</title><body style='margin:0'>{release.to_svg()}")
+    browser.show(page.as_uri(), 900)
     seen = browser.run(_MEASURE)
     assert (seen["scrolls"], seen["out"], browser.fetched) == (0, [], [])
-    browser.show((tmp_path / "bars.svg").as_uri(), 900)
+    browser.show(bars.as_uri(), 900)
     assert browser.run("document.documentElement.tagName") == "svg"
     assert browser.run("document.querySelector('parsererror')") is None

@@ -1,6 +1,4 @@
-"""A real PostgreSQL server, and the same sales in every kind of source. It needs PostgreSQL's
-server programs.
-"""
+"""A real PostgreSQL server, whose programs it needs, and the same sales in every kind of source."""
 
 from __future__ import annotations
 
@@ -17,6 +15,7 @@ import pytest
 from patience import PATIENCE
 from postgres_server import PASSWORD, Server, running_server
 from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
+from sources import labels_of
 
 import fim_private as fim
 from fim_private.reading.purchases import read_transactions
@@ -25,29 +24,24 @@ pytestmark = pytest.mark.full
 
 SALES = sales()
 ASKED: dict[str, Any] = {**COLUMNS, "missing_user": "drop"}
-MINED: dict[str, Any] = {
-    **ASKED,
-    "size": "1-2",
-    "top": 8,
-    "supports": True,
-    "seed": 1,
-    "epsilon": 20,
-}
+MINED: dict[str, Any] = {**ASKED, "size": "1-2", "top": 8, "supports": True, "epsilon": 20}
+MINED |= {"seed": 1}
+KINDS_OF_COLUMNS = (
+    "customer_id bigint, order_id integer, product text, country varchar(20), day date, "
+    "price numeric(10, 2), code text"
+)
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Server]:
     with running_server() as server:
-        rows = "\n".join(
-            "\t".join("\\N" if value is None else str(value) for value in row.values())
-            for row in SALES.to_pylist()
+        cells = (
+            ["\\N" if v is None else str(v) for v in row.values()] for row in SALES.to_pylist()
         )
-        kinds = (
-            "customer_id bigint, order_id integer, product text, country varchar(20), day date, "
-            "price numeric(10, 2), "
-            "code text"
+        rows = "\n".join(map("\t".join, cells))
+        server.run(
+            f"create table sales ({KINDS_OF_COLUMNS});\ncopy sales from stdin;\n{rows}\n\\.\n"
         )
-        server.run(f"create table sales ({kinds});\ncopy sales from stdin;\n{rows}\n\\.\n")
         yield server
 
 
@@ -76,42 +70,34 @@ def every_source(server: Server, folder: Path) -> dict[str, tuple[Any, dict[str,
 
 def told(release: fim.Release) -> str:
     """All that it says, but whether a query chose the rows."""
-    values = release.to_dict()
-    values.pop("query", None)
-    return json.dumps(values)
+    return json.dumps({k: value for k, value in release.to_dict().items() if k != "query"})
 
 
-def test_every_source_gives_the_same_release(server: Server, tmp_path: Path) -> None:
-    releases = {
-        name: fim.mine(source, **said, **MINED)
-        for name, (source, said) in every_source(server, tmp_path).items()
-    }
-    assert len(releases["table"].itemsets) > 8
-    assert len({told(release) for release in releases.values()}) == 1, releases.keys()
-    assert [name for name, release in releases.items() if release.scope.query] == [
-        "PostgreSQL",
-        "SQLite",
-        "DuckDB",
-    ]
+QUERIES = ["PostgreSQL", "SQLite", "DuckDB"]
 
 
 @pytest.mark.parametrize(
     "where",
     [
+        None,
         "country = 'France'",
         "day >= '2011-06-01' and not price > 10",
-        ("country is null or customer_id in (1, 2, 3)"),
+        "country is null or customer_id in (1, 2, 3)",
     ],
 )
-def test_every_source_gives_the_same_release_of_some_rows(
-    where: str, server: Server, tmp_path: Path
+def test_every_source_gives_the_same_release(
+    where: str | None, server: Server, tmp_path: Path
 ) -> None:
+    sources = every_source(server, tmp_path).items()
     releases = {
-        name: told(fim.mine(source, **said, **MINED, where=where))
-        for name, (source, said) in every_source(server, tmp_path).items()
+        name: fim.mine(source, **said, **MINED, where=where) for name, (source, said) in sources
     }
-    assert len({*releases.values()}) == 1, releases.keys()
-    assert releases["table"] != told(fim.mine(SALES, **MINED))
+    assert len({*map(told, releases.values())}) == 1, releases.keys()
+    assert [name for name, release in releases.items() if release.scope.query] == QUERIES
+    if where is None:
+        assert len(releases["table"].itemsets) > 8
+    else:
+        assert told(releases["table"]) != told(fim.mine(SALES, **MINED))
 
 
 KINDS = {
@@ -132,31 +118,21 @@ def test_items_of_every_type(kind: str, server: Server) -> None:
     value, labels = KINDS[kind]
     if kind == "mood":
         server.run("drop type if exists mood cascade; create type mood as enum ('good', 'bad')")
-    for key in ("item", "basket"):
-        query = f"select cast({value} as {kind}) as one, 'x' as other union all select null, 'x'"
-        named: dict[str, Any] = (
-            {"item": "one", "basket": "other"}
-            if key == "item"
-            else {"basket": "one", "item": "other"}
-        )
-        read = read_transactions(server.address(), query=query, input_format="long", **named)
+    query = f"select cast({value} as {kind}) as one, 'x' as other union all select null, 'x'"
+    for item, basket, expected in (("one", "other", labels), ("other", "one", ["x"])):
+        asked: Any = {"query": query, "item": item, "basket": basket, "input_format": "long"}
+        read = read_transactions(server.address(), **asked)
         assert read.baskets == 1
-        found = [read.vocabulary.label(code) for code in range(len(read.vocabulary))]
-        assert found == (labels if key == "item" else ["x"])
+        assert labels_of(read.vocabulary) == expected
 
 
+NO_SELECT = "it is no single select that the database understands"
 FAILS = [
     ("select * from nowhere", "there is no such table (SQLSTATE 42P01)"),
     ("select nothing from sales", "there is no such column (SQLSTATE 42703)"),
     ("select from where", "(SQLSTATE 42601)"),
-    (
-        "select * from sales; delete from sales",
-        ("it is no single select that the database understands"),
-    ),
-    (
-        "select * from sales) as t; drop table sales; --",
-        ("it is no single select that the database understands"),
-    ),
+    ("select * from sales; delete from sales", NO_SELECT),
+    ("select * from sales) as t; drop table sales; --", NO_SELECT),
     ("with gone as (delete from sales returning *) select * from gone", "(SQLSTATE 0A000)"),
     ("select nextval('numbers') as order_id, 'x' as product", "it failed"),
     ("select order_id / (price * 0) as order_id, 'x' as product from sales", "it failed"),
@@ -174,8 +150,9 @@ def test_what_the_server_refuses_is_one_line_without_values(
 ) -> None:
     server.run(
         f"""create sequence if not exists numbers;
-        do $$ begin create role reader login password '{PASSWORD}'; exception when duplicate_object then null; end $$;
-        grant select on sales to reader; grant all on numbers to reader;"""  # noqa: E501
+        do $$ begin create role reader login password '{PASSWORD}';
+        exception when duplicate_object then null; end $$;
+        grant select on sales to reader; grant all on numbers to reader;"""
     )
     with pytest.raises(fim.DataError) as caught:
         fim.mine(server.address(user="reader"), query=query, basket="order_id", item="product")
@@ -201,28 +178,17 @@ def test_who_cannot_connect_reads_one_line_without_a_password(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("mine",), ("mine", "--format", "json"), ("inspect",), ("inspect", "--format", "json")],
-)
-def test_a_password_in_an_address_is_shown_nowhere(words: tuple[str, ...], server: Server) -> None:
+@pytest.mark.parametrize("form", [(), ("--format", "json")])
+@pytest.mark.parametrize("command", ["mine", "inspect"])
+def test_a_password_in_an_address_is_shown_nowhere(
+    command: str, form: tuple[str, ...], server: Server
+) -> None:
     secret = "tell%40no%2Fone%3F"
     address = f"postgresql://owner:{secret}@/shop?host={server.folder}"
     named = [word for name, column in COLUMNS.items() for word in (f"--{name}", column)]
+    words = [command, address, "--query", QUERY, *named, "--missing-user", "drop", *form]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "fim_private",
-            words[0],
-            address,
-            "--query",
-            QUERY,
-            *named,
-            "--missing-user",
-            "drop",
-            *words[1:],
-        ],
+        [sys.executable, "-m", "fim_private", *words],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -233,6 +199,6 @@ def test_a_password_in_an_address_is_shown_nowhere(words: tuple[str, ...], serve
     printed = done.stdout + done.stderr
     assert secret not in printed
     assert PASSWORD not in printed
-    if words[0] == "inspect":
+    if command == "inspect":
         assert "postgresql://owner:***@/shop" in printed
         assert "--query" in printed

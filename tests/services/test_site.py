@@ -21,9 +21,7 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site. Links to pages or headings that are not there are warnings, and warnings are
-    errors.
-    """
+    """Build the site. Links to what is not there are warnings, and these are errors."""
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],

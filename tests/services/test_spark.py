@@ -1,6 +1,4 @@
-"""The engine on a real local Spark: the same spectra and, under a seed, the same releases as on one
-machine.
-"""
+"""The engine on a real local Spark: the same releases, under a seed, as on one machine."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -77,34 +75,29 @@ def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(purchases, "FEWEST_ENTRIES", 1)
 
 
-def sales(seed: int = 5, users: int = 60, baskets: int = 400) -> pa.Table:
-    """Rows of sales: users with many baskets, one with very many, nulls in each column, items that
-    repeat.
-    """
-    generator = np.random.default_rng(seed)
+def sales() -> pa.Table:
+    """Rows of sales: users with many baskets, nulls in each column, items that repeat."""
+    generator, baskets = np.random.default_rng(5), 400
     sizes = generator.integers(1, 7, baskets)
     basket = np.repeat(np.arange(baskets), sizes)
-    user = np.minimum(generator.geometric(0.08, baskets), users)[basket]
+    user = np.minimum(generator.geometric(0.08, baskets), 60)[basket]
     items = np.minimum(generator.zipf(1.4, len(basket)), 40)
     stores = generator.integers(0, 3, baskets)[basket]
     rows = generator.permutation(len(basket))
-    table = {
-        "user": [None if one == 3 else f"c{one}" if one % 7 else " " for one in user[rows]],
-        "basket": [None if place % 97 == 0 else int(one) for place, one in enumerate(basket[rows])],
-        "item": [
-            None if place % 50 == 0 else f"{one}" if one % 3 else f" i{one} "
-            for place, one in enumerate(items[rows])
-        ],
-        "store": [f"s{one}" for one in stores[rows]],
-        "amount": [float(one) for one in generator.integers(1, 9, len(basket))],
-        # Of some baskets the rows are of two days, the earlier of which counts.
-        "date": [f"{1 + one % 28}/{11 + one % 2}/2026" for one in basket[rows].tolist()],
-        "day": [
-            f"2026-11-{1 + (7 * one + place % 2) % 28:02}"
-            for place, one in enumerate(basket[rows].tolist())
-        ],
-    }
-    return pa.table(table)
+    ids, sold = basket[rows].tolist(), items[rows].tolist()
+    texts = [f"{one}" if one % 3 else f" i{one} " for one in sold]
+    return pa.table(
+        {
+            "user": [None if n == 3 else f"c{n}" if n % 7 else " " for n in user[rows].tolist()],
+            "basket": [None if place % 97 == 0 else one for place, one in enumerate(ids)],
+            "item": [None if place % 50 == 0 else one for place, one in enumerate(texts)],
+            "store": [f"s{one}" for one in stores[rows]],
+            "amount": [float(one) for one in generator.integers(1, 9, len(basket))],
+            # Of some baskets the rows are of two days, the earlier of which counts.
+            "date": [f"{1 + one % 28}/{11 + one % 2}/2026" for one in ids],
+            "day": [f"2026-11-{1 + (7 * n + place % 2) % 28:02}" for place, n in enumerate(ids)],
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -155,15 +148,16 @@ REQUESTS: Any = {
 }  # fmt: skip
 
 
+def assert_same(file: Path, **request: Any) -> None:
+    there = fim.mine(str(file), engine="spark", **request)
+    assert there.to_dict() == fim.mine(file, **request).to_dict()
+
+
 @pytest.mark.parametrize("name", REQUESTS)
 def test_releases_are_those_of_one_machine(
     spark: Any, many_tasks: None, file: Path, name: str
 ) -> None:
-    request: Any = MUCH | REQUESTS[name]
-    assert (
-        fim.mine(str(file), engine="spark", **request).to_dict()
-        == fim.mine(file, **request).to_dict()
-    )
+    assert_same(file, **MUCH | REQUESTS[name])
 
 
 def test_a_dataframe_is_a_product_list(spark: Any, many_tasks: None, file: Path) -> None:
@@ -179,56 +173,47 @@ def test_cells_are_split_and_letters_folded_as_on_one_machine(
     spark: Any, many_tasks: None, tmp_path: Path
 ) -> None:
     cells = ["Tea, milk,1", "['TEA', 'jam']", "milk", None, " jam ,Null, 1"]
-    table = pa.table(
-        {"b": [n // 3 for n in range(900)], "cells": [cells[n % 5] for n in range(900)]}
-    )
-    pq.write_table(table, path := tmp_path / "cells.parquet", row_group_size=200)
-    request: Any = MUCH | {
-        "basket": "b",
-        "item": "cells",
-        "top": 3,
-        "catalogue": ["TEA", "Milk", "jam", "1"],
-    }
+    columns = {"b": [n // 3 for n in range(900)], "cells": [cells[n % 5] for n in range(900)]}
+    pq.write_table(pa.table(columns), path := tmp_path / "cells.parquet", row_group_size=200)
+    keys: Any = {"basket": "b", "item": "cells"}
+    request: Any = MUCH | keys | {"top": 3, "catalogue": ["TEA", "Milk", "jam", "1"]}
     request |= {"split": ",", "fold_case": True, "supports": True}
-    here = fim.mine(path, **request)
-    assert fim.mine(str(path), engine="spark", **request).to_dict() == here.to_dict()
-    assert {*here[0].items} <= {"tea", "milk", "jam", "1"}
+    assert_same(path, **request)
+    assert {*fim.mine(path, **request)[0].items} <= {"tea", "milk", "jam", "1"}
+    said = "column 'cells' of .* say split ',', or input_format long"
     for engine in ("local", "spark"):
-        with pytest.raises(
-            fim.DataError,
-            match=(
-                r"column 'cells' of .* say split ',', or "
-                r"input_format long"
-            ),
-        ):
-            fim.mine(str(path), engine=engine, basket="b", item="cells")
-        assert fim.mine(
-            str(path), engine=engine, basket="b", item="cells", input_format="long", size=1, **MUCH
-        )
+        with pytest.raises(fim.DataError, match=said):
+            fim.mine(str(path), engine=engine, **keys)
+        long = MUCH | keys | {"input_format": "long", "size": 1}
+        assert fim.mine(str(path), engine=engine, **long)
+
+
+@pytest.fixture
+def setting(spark: Any) -> Iterator[Callable[[str, Any], None]]:
+    """Sets a setting of the session, until the test ends."""
+    before: dict[str, Any] = {}
+
+    def set_to(name: str, value: Any) -> None:
+        before.setdefault(name, spark.conf.get(name))
+        spark.conf.set(name, value)
+
+    yield set_to
+    for name, value in before.items():
+        spark.conf.set(name, value)
 
 
 @pytest.mark.parametrize(("partitions", "adaptive"), [(1, True), (7, False), (200, True)])
 def test_partitions_and_plans_change_nothing(
-    spark: Any,
+    setting: Callable[[str, Any], None],
     many_tasks: None,
     file: Path,
     partitions: int,
     adaptive: bool,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    spark.conf.set("spark.sql.shuffle.partitions", partitions)
-    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
-    try:
-        request: Any = (
-            MUCH | OF_USERS | {"missing_user": "own-unit", "top": 3, "mechanism": "limited-domain"}
-        )
-        assert (
-            fim.mine(str(file), engine="spark", **request).to_dict()
-            == fim.mine(file, **request).to_dict()
-        )
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", SETTINGS["spark.sql.shuffle.partitions"])
-        spark.conf.set("spark.sql.adaptive.enabled", True)
+    setting("spark.sql.shuffle.partitions", partitions)
+    setting("spark.sql.adaptive.enabled", adaptive)
+    request = MUCH | OF_USERS | {"missing_user": "own-unit", "top": 3}
+    assert_same(file, **request | {"mechanism": "limited-domain"})
 
 
 @pytest.mark.parametrize(
@@ -254,9 +239,8 @@ def test_spectra_are_those_of_one_machine(
     )
     found = []
     for engine in ("local", "spark"):
-        with Engine.of(str(file), engine).opened(str(file), reading, Scope(), Effort()) as (
-            opened,
-        ):
+        named = Engine.of(str(file), engine)
+        with named.opened(str(file), reading, Scope(), Effort()) as (opened,):
             source = opened.source.capped(2, 1) if capped else opened.source
             spectra = [source.spectrum(size, universe) for size in (1, 2, 4, [2, 3])]
             found.append((source.units, [[*spectrum.levels()] for spectrum in spectra]))
@@ -268,36 +252,26 @@ def test_spectra_are_those_of_one_machine(
 
 def test_lists_without_keys_and_lists_of_users(spark: Any, many_tasks: None) -> None:
     lists = [["b", "a"], None, ["a", None, "b", "a"], [], ["c", "007", "7"]] * 90
-    users = [*range(45), None] * 10
-    table = pa.table({"u": users[: len(lists)], "items": lists})
+    table = pa.table({"u": ([*range(45), None] * 10)[: len(lists)], "items": lists})
     with spark_call():
-        frame = spark.createDataFrame(
-            table.to_pandas(), "u double, items array<string>"
-        ).repartition(5)
-    for more in (
-        {"items": "items"},
-        {"user": "u", "missing_user": "own-unit"},
-        {"user": "u", "missing_user": "drop"},
-    ):
+        made = spark.createDataFrame(table.to_pandas(), "u double, items array<string>")
+        frame = made.repartition(5)
+    of_users = {"user": "u", "missing_user": "drop"}
+    for more in ({"items": "items"}, of_users | {"missing_user": "own-unit"}, of_users):
         request: Any = MUCH | more | {"top": 2, "supports": True, "size": "1-2"}
         assert fim.mine(frame, **request).to_dict() == fim.mine(table, **request).to_dict()
-    given: Any = {
-        "itemsets": [["a", "b"], ["7"], ["zzz"]],
-        "seed": 2,
-        "user": "u",
-        "missing_user": "drop",
-    }
+    given: Any = of_users | {"itemsets": [["a", "b"], ["7"], ["zzz"]], "seed": 2}
     assert fim.count(frame, **given).to_dict() == fim.count(table, **given).to_dict()
 
 
 def test_integers_in_print_are_as_on_one_machine(spark: Any, many_tasks: None) -> None:
-    ways = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"]
-    rows = [
-        (ways[n % 5].format(n // 10), ways[n % 3].format(n // 6), ways[n % 4].format(n % 7))
-        for n in range(1500)
-    ]
+    ways, rows = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"], range(1500)
     table = pa.table(
-        {name: [row[place] for row in rows] for place, name in enumerate(("u", "b", "i"))}
+        {
+            "u": [ways[n % 5].format(n // 10) for n in rows],
+            "b": [ways[n % 3].format(n // 6) for n in rows],
+            "i": [ways[n % 4].format(n % 7) for n in rows],
+        }
     )
     with spark_call():
         frame = spark.createDataFrame(table.to_pandas()).repartition(5)
@@ -309,81 +283,66 @@ def test_integers_in_print_are_as_on_one_machine(spark: Any, many_tasks: None) -
 def test_tables_views_queries_folders_and_text(spark: Any, file: Path, tmp_path: Path) -> None:
     request: Any = MUCH | OF_USERS | {"top": 2}
     expected = fim.mine(file, **request).to_dict()
+    queried = expected | {"query": True}
     frame = spark.read.parquet(str(file))
     frame.createOrReplaceTempView("sales_view")
-    assert fim.mine("sales_view", engine="spark", **request).to_dict() == expected | {"query": True}
-    assert fim.mine(frame, **request).to_dict() == expected
     query = "select user, basket, item from data where amount > 0"
-    assert fim.mine("sales_view", engine="spark", query=query, **request).to_dict() == expected | {
-        "query": True
-    }
+    asked: Any
+    for asked in ({}, {"query": query}):
+        found = fim.mine("sales_view", engine="spark", **asked, **request)
+        assert found.to_dict() == queried
+    assert fim.mine(frame, **request).to_dict() == expected
     frame.write.partitionBy("store").parquet(str(tmp_path / "parts"))
-    assert fim.mine(tmp_path / "parts", engine="spark", **request).to_dict() == expected
-    where = request | {"where": "store = 's1'"}
-    assert (
-        fim.mine(tmp_path / "parts", engine="spark", **where).to_dict()
-        == fim.mine(file, **where).to_dict()
-    )
+    more: Any
+    for more in ({}, {"where": "store = 's1'"}):
+        found = fim.mine(tmp_path / "parts", engine="spark", **request, **more)
+        assert found.to_dict() == fim.mine(file, **request, **more).to_dict()
     assert not spark.catalog.tableExists("data")
     frame.createTempView("data")
     try:
-        with pytest.raises(
-            fim.ParameterError, match=("this session has a table of that name: drop it")
-        ):
+        with pytest.raises(fim.ParameterError, match="this session has a table of that name: drop"):
             fim.mine(frame, query=query, **request)
     finally:
         spark.catalog.dropTempView("data")
 
 
-def test_columns_of_any_type_and_name(spark: Any, many_tasks: None, tmp_path: Path) -> None:
-    rows = 300
+def test_columns_of_any_type_and_name(
+    setting: Callable[[str, Any], None], many_tasks: None, tmp_path: Path
+) -> None:
+    rows = range(300)
+    instants = [1_700_000_000_000_000 + 86_400_000_000 * (place % 9) for place in rows]
     table = pa.table(
         {
-            "us`er.x y": [float(place % 20) if place % 9 else -0.0 for place in range(rows)],
-            "kind": ["A"] * rows,
-            "item": [f"i{place % 4}" for place in range(rows)],
-            "failure": ['["DataError","hi"]'] * rows,
-            "when": pa.array(
-                [1_700_000_000_000_000 + 86_400_000_000 * (place % 9) for place in range(rows)],
-                INSTANT,
-            ),
-            "amount": pa.array([place % 5 for place in range(rows)]).cast(pa.decimal128(21, 2)),
-            "basket": [*range(rows)],
+            "us`er.x y": [float(place % 20) if place % 9 else -0.0 for place in rows],
+            "kind": ["A"] * 300,
+            "item": [f"i{place % 4}" for place in rows],
+            "failure": ['["DataError","hi"]'] * 300,
+            "when": pa.array(instants, INSTANT),
+            "amount": pa.array([place % 5 for place in rows]).cast(pa.decimal128(21, 2)),
+            "basket": rows,
         }
     )
-    path = tmp_path / "odd.parquet"
-    pq.write_table(table, path)
-    odd: Any = MUCH | {
-        "user": "us`er.x y",
-        "basket": "basket",
-        "size": 1,
-        "top": 3,
-        "supports": True,
-    }
-    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-    try:
-        for more in (
-            {"item": "item"},
-            {"item": ["kind", "failure"]},
-            {"item": "item", "where": "failure <> 'x' and when >= '2023-11-16' and amount > 1.5"},
-            {"item": "when"},
-            {"item": "item", "user": "when"},
-        ):
-            found = fim.mine(str(path), engine="spark", **(odd | more)).to_dict()
-            assert found == fim.mine(path, **(odd | more)).to_dict(), more
-    finally:
-        spark.conf.unset("spark.sql.session.timeZone")
+    pq.write_table(table, path := tmp_path / "odd.parquet")
+    odd: Any = MUCH | {"user": "us`er.x y", "basket": "basket", "size": 1, "top": 3}
+    setting("spark.sql.session.timeZone", "Asia/Tokyo")
+    for more in (
+        {"item": "item"},
+        {"item": ["kind", "failure"]},
+        {"item": "item", "where": "failure <> 'x' and when >= '2023-11-16' and amount > 1.5"},
+        {"item": "when"},
+        {"item": "item", "user": "when"},
+    ):
+        assert_same(path, **odd | {"supports": True} | more)
 
 
 def test_what_spark_raises_is_one_line_without_data(spark: Any, file: Path, tmp_path: Path) -> None:
-    broken = tmp_path / "broken.parquet"
+    broken, text = tmp_path / "broken.parquet", tmp_path / "sales.csv"
     broken.write_bytes(file.read_bytes()[:-9] + b"123456789")
+    text.write_text("basket,item\nb,SECRET\n")
+    secret = "concat('SECRET', id)"
     with spark_call():
-        casting = spark.range(9).selectExpr(
-            "concat('SECRET', id) u", ("cast(concat('SECRET', id) as int) b"), "id i"
-        )
-    (tmp_path / "sales.csv").write_text("basket,item\nb,SECRET\n")
-    for data, options in ((broken, {}), (casting, {"user": "u"}), (tmp_path / "sales.csv", {})):
+        casting = spark.range(9).selectExpr(f"{secret} u", f"cast({secret} as int) b", "id i")
+    for data, options in ((broken, {}), (casting, {"user": "u"}), (text, {})):
         request: Any = {"basket": "b", "item": "i", "seed": 1} | options
         with pytest.raises(fim.DataError) as error:
             fim.mine(data, engine="spark", **request)
@@ -393,66 +352,45 @@ def test_what_spark_raises_is_one_line_without_data(spark: Any, file: Path, tmp_
 
 
 def test_nothing_is_left_in_the_session(spark: Any, file: Path) -> None:
-    def settings() -> dict[str, str]:
-        found = dict(spark.sparkContext.getConf().getAll())
+    partitions = "spark.sql.shuffle.partitions"
+    request: Any = MUCH | OF_USERS | {"engine": "spark"}
+
+    def state() -> tuple[int, dict[str, str], str]:
+        settings = dict(spark.sparkContext.getConf().getAll())
         # Spark itself notes it when a table is first asked for
-        found.pop("spark.sql.warehouse.dir", None)
-        return found
+        settings.pop("spark.sql.warehouse.dir", None)
+        kept = int(spark.sparkContext._jsc.getPersistentRDDs().size())
+        return kept, settings, spark.conf.get(partitions)
 
-    def kept() -> int:
-        return int(spark.sparkContext._jsc.getPersistentRDDs().size())
-
-    before = kept(), settings()
-    fim.mine(str(file), engine="spark", **(MUCH | OF_USERS))
+    before = state()
+    fim.mine(str(file), **request)
     with pytest.raises(fim.DataError, match="without a user"):
-        fim.mine(str(file), engine="spark", **(MUCH | OF_USERS | {"missing_user": None}))
-    assert kept() == before[0]
+        fim.mine(str(file), **request | {"missing_user": None})
+    assert state() == before
     found: list[Any] = []
-    thread = threading.Thread(
-        target=lambda: found.append(fim.mine(str(file), engine="spark", **(MUCH | OF_USERS)))
-    )
+    thread = threading.Thread(target=lambda: found.append(fim.mine(str(file), **request)))
     thread.start()
     thread.join()
     assert len(found) == 1
-    assert settings() == before[1]
-    assert (
-        spark.conf.get("spark.sql.shuffle.partitions") == SETTINGS["spark.sql.shuffle.partitions"]
-    )
-    with pytest.raises(
-        fim.ParameterError, match=("the session that runs already has another setting")
-    ):
-        fim.mine(
-            str(file),
-            engine="spark",
-            spark_conf={"spark.sql.shuffle.partitions": "9"},
-            **(MUCH | OF_USERS),
-        )
+    assert state()[1:] == before[1:]
+    said = "the session that runs already has another setting"
+    with pytest.raises(fim.ParameterError, match=said):
+        fim.mine(str(file), spark_conf={partitions: "9"}, **request)
 
 
 @pytest.mark.parametrize(
     "more", [{"size": 3}, {"top": 20, "mechanism": "levelwise", "supports": True}]
 )
 def test_online_retail(spark: Any, more: Any) -> None:
-    path = str(real_data("online_retail.parquet"))
-    request: Any = {
-        "user": "CustomerID",
-        "missing_user": "drop",
-        "basket": "InvoiceNo",
-        "item": "StockCode",
-        "seed": 1,
-    }
-    request |= more
-    assert (
-        fim.mine(path, engine="spark", **request).to_dict() == fim.mine(path, **request).to_dict()
-    )
+    request: Any = {"user": "CustomerID", "missing_user": "drop", "basket": "InvoiceNo"}
+    path = real_data("online_retail.parquet")
+    assert_same(path, **request | {"item": "StockCode", "seed": 1} | more)
 
 
 def test_a_task_that_fails_and_runs_again_changes_nothing(
     spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each kind of task is lost once, after its work: noise is drawn here, so that nothing is drawn
-    again.
-    """
+    """Each kind of task is lost once, after its work: noise is drawn here, and not again."""
     from fim_private.spark import tasks
 
     lost = tmp_path / "lost"
@@ -475,9 +413,7 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
     assert len([*lost.iterdir()]) >= 5
 
 
-LEVELWISE: Any = (
-    MUCH | OF_USERS | {"top": 20, "size": "1-2", "mechanism": "levelwise", "supports": True}
-)
+LEVELWISE: Any = MUCH | REQUESTS["levelwise of users"] | {"size": "1-2"}
 THREES: Any = MUCH | {
     "size": 3,
     "top": 3,
@@ -491,11 +427,10 @@ def switched(spark: Any, file: Path, column: str, switch: Path) -> Any:
     from pyspark.sql import functions
 
     with spark_call():
-        stays = functions.udf(
-            lambda value: "2" not in (value or "") or not switch.exists(), "boolean"
-        )
         frame = spark.read.parquet(str(file))
-        return frame.where(stays.asNondeterministic()(frame[column]))
+        stays = lambda value: "2" not in (value or "") or not switch.exists()  # noqa: E731
+        test = functions.udf(stays, "boolean").asNondeterministic()
+        return frame.where(test(frame[column]))
 
 
 def lose_blocks(spark: Any, known: set[int]) -> None:
@@ -529,9 +464,7 @@ def test_sums_of_other_rows_are_refused(
     monkeypatch: pytest.MonkeyPatch,
     lost: str,
 ) -> None:
-    """The source changes after the purchases were kept, and what was kept is lost: lists, or
-    shuffled rows.
-    """
+    """The source changes after the purchases were kept, and what was kept is lost."""
     request, column = (THREES, "items") if lost == "blocks" else (LEVELWISE, "item")
     if lost == "blocks":
         file = tmp_path / "lists.parquet"
@@ -557,9 +490,7 @@ def test_sums_of_other_rows_are_refused(
 def test_a_source_that_changes_between_its_readings_is_refused_uncharged(
     spark: Any, many_tasks: None, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By chance, by a switch, or since the file is written anew: as many bytes, the same items, in
-    other baskets.
-    """
+    """By chance, by a switch, or since the file is written anew with the same items."""
     from pyspark.sql import functions
 
     again = tmp_path / "again.parquet"
@@ -635,30 +566,15 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
 
     for module in (retries, purchases, source):
         monkeypatch.setattr(module, "collected", watched)
-    release = fim.mine(
-        str(file), engine="spark", **(MUCH | OF_USERS | {"top": 3, "supports": True})
-    )
+    release = fim.mine(str(file), engine="spark", **MUCH | OF_USERS, top=3, supports=True)
     named = {item for itemset in release.itemsets for item in itemset.items or ()}
     rows = [row for table in seen if "text" in table.column_names for row in table.to_pylist()]
     texts = {row["text"] if row.get("number") is None else row["number"] for row in rows}
     assert named <= texts
-    found = {item for item in texts if item not in named}
-    # Levelwise names the items that it finds under noise, which are more than those of its
-    # itemsets.
-    assert len(found) < 40
-    columns = {name for table in seen for name in table.column_names}
-    assert columns <= {
-        "block",
-        "values",
-        "check",
-        "count",
-        "length",
-        "shard",
-        "answer",
-        "digest",
-        "number",
-        "text",
-    }
+    # Levelwise names the items that it finds under noise, more than those of its itemsets.
+    assert len(texts - named) < 40
+    allowed = "block values check count length shard answer digest number text"
+    assert {name for table in seen for name in table.column_names} <= {*allowed.split()}
 
 
 @pytest.mark.parametrize(
@@ -695,37 +611,26 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(
 
 def test_one_hot_and_wrong_engines_are_refused(spark: Any) -> None:
     frame = spark.createDataFrame([(True, False)], "tea boolean, milk boolean")
-    with pytest.raises(
-        fim.DataError, match=("has a column for each item, which engine spark does not read")
-    ):
+    with pytest.raises(fim.DataError, match="column for each item, which engine spark does not"):
         fim.mine(frame, seed=1)
-    with pytest.raises(
-        fim.ParameterError, match=("leave out engine: Spark counts a DataFrame of Spark")
-    ):
+    with pytest.raises(fim.ParameterError, match="leave out engine: Spark counts a DataFrame"):
         fim.mine(frame, engine="local", seed=1)
 
 
-def test_on_the_command_line(spark: Any, tmp_path: Path) -> None:
+def test_on_the_command_line(spark: Any) -> None:
     from fim_private.cli.commands import app
 
-    runner = CliRunner()
-    options = ["--size", "2", "--top", "5", "--supports", "--seed", "1", "--format", "json"]
-    found = [
-        json.loads(
-            runner.invoke(app, ["mine", str(CORNER_SHOP), *options, "--engine", engine]).stdout
-        )
-        for engine in ("local", "spark")
-    ]
-    assert found[0] == found[1]
-    wrong = runner.invoke(
-        app, ["mine", str(CORNER_SHOP), "--engine", "spark", "--spark-conf", "master=local"]
-    )
+    def run(*words: str) -> Any:
+        return CliRunner().invoke(app, [words[0], str(CORNER_SHOP), *words[1:]])
+
+    options = "--size 2 --top 5 --supports --seed 1 --format json --engine"
+    one, other = (run("mine", *options.split(), engine).stdout for engine in ("local", "spark"))
+    assert json.loads(one) == json.loads(other)
+    wrong = run("mine", "--engine", "spark", "--spark-conf", "master=local")
     assert isinstance(wrong.exception, fim.ParameterError)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        runner.invoke(
-            app, ["count", str(CORNER_SHOP), "--engine", "spark", "--itemset", "bread,milk"]
-        )
+        run("count", "--engine", "spark", "--itemset", "bread,milk")
 
 
 def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
@@ -742,11 +647,7 @@ def test_killed_workers_of_a_cluster_change_nothing(file: Path) -> None:
 
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
-SHOWN = re.findall(
-    r"^```(sh|python)\n(.*?)^```$",
-    DOCUMENT.read_text(encoding="utf-8"),
-    flags=re.MULTILINE | re.DOTALL,
-)
+SHOWN = re.findall(r"(?ms)^```(sh|python)\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -754,18 +655,14 @@ SHOWN = re.findall(
 )
 def test_what_the_document_shows_runs(language: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "datasets").symlink_to(CORNER_SHOP.parent, target_is_directory=True)
-    lines = [line for line in text.splitlines(keepends=True) if not line.startswith("pip install")]
+    shown = re.sub(r"(?m)^pip install.*\n", "", text)
     command = ["sh", "-ec"] if language == "sh" else [sys.executable, "-c"]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = os.environ | {
-        "PATH": path,
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_SUBMIT_OPTS": JAVA,
-    }
+    own = {"PATH": path, "PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": JAVA}
     done = subprocess.run(
-        [*command, "".join(lines)],
+        [*command, shown],
         cwd=tmp_path,
-        env=environment,
+        env=os.environ | own,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -852,36 +749,20 @@ def test_a_view_is_charged_to_all_periods_and_hides_how_many_it_chose(
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
 def test_a_day_is_of_utc_whatever_the_zone_of_the_session(
-    spark: Any, zone: str, tmp_path: Path
+    spark: Any, setting: Callable[[str, Any], None], zone: str, tmp_path: Path
 ) -> None:
-    """The last hours of January in UTC are February in Tokyo; times without a zone stay as they are
-    written.
-    """
+    """The last hours of January in UTC are February in Tokyo; times without a zone stay."""
     late = [datetime.datetime(2026, 1, 31, 20), datetime.datetime(2026, 2, 1, 3)]
     kinds = {"zoned": pa.timestamp("us", "UTC"), "plain": pa.timestamp("us")}
     columns = {name: pa.array(late * 200, kind) for name, kind in kinds.items()}
     table = pa.table({"visit": range(400), "item": ["milk"] * 400, **columns})
     pq.write_table(table, path := tmp_path / "times.parquet")
-    asked: Any = {
-        "basket": "visit",
-        "item": "item",
-        "size": 1,
-        "count": True,
-        "epsilon": 9,
-        "seed": 1,
-    }
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", zone)
-    try:
-        for time in kinds:
-            asked_of: list[dict[str, Any]] = [
-                {"time": time, "period": "2026-01"},
-                {"where": f"{time} < '2026-02-01'"},
-            ]
-            for own in asked_of:
-                here = fim.mine(path, **asked, **own).units
-                assert here is not None
-                assert abs(here - 200) < 20
-                assert fim.mine(spark.read.parquet(str(path)), **asked, **own).units == here
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", before)
+    asked: Any = {"basket": "visit", "item": "item", "size": 1, "count": True, "epsilon": 9}
+    setting("spark.sql.session.timeZone", zone)
+    for time in kinds:
+        periods: list[Any] = [{"time": time, "period": "2026-01"}]
+        for own in (*periods, {"where": f"{time} < '2026-02-01'"}):
+            here = fim.mine(path, seed=1, **asked, **own).units
+            assert here is not None
+            assert abs(here - 200) < 20
+            assert fim.mine(spark.read.parquet(str(path)), seed=1, **asked, **own).units == here

@@ -1,6 +1,4 @@
-"""The engine in a database: the same seeded release as on one machine, from DuckDB and a real
-PostgreSQL server.
-"""
+"""The engine in a database: the same seeded release as on one machine, of DuckDB and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,109 +39,70 @@ pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationW
 
 COLUMNS: dict[str, Any] = {"basket": "visit", "item": "product"}
 USERS = {**COLUMNS, "user": "customer", "missing_user": "drop"}
+LISTED: dict[str, Any] = {"catalogue": ["i1", "i2", 5, "i3", "zz"]}
+TEN: dict[str, Any] = {**COLUMNS, "top": 10}
+TEN_OF_USERS: dict[str, Any] = {**USERS, "top": 10}
+WRITTEN = "%d/%m/%Y %I:%M %p"
+OF_DATES: dict[str, Any] = {"time": "date", "time_format": "%d %b %Y", "period": "2026-02"}
+OF_TEXTS = {"time": "written", "time_format": WRITTEN, "missing_time": "drop", "period": "2026-02"}
+OF_NUMBERS = {"time": "code", "time_format": "%Y%m%d", "period": "2026-W02"}
+MONTHS: dict[str, Any] = {"time": "day", "period": "2026-01..2026-03", "per": "month"}
+SOME = "store in ('N', 'S') and not (price > 2.5 or day < '2026-01-15')"
+LIKE = "product like 'i1_' or product not like '%i%' or price like '2%'"
 CASES: dict[str, dict[str, Any]] = {
     "pairs": {**COLUMNS, "top": 20},
     "sizes": {**COLUMNS, "top": 15, "size": "1-3"},
     "customers": {**USERS, "top": 15, "size": "1-3"},
-    "rules": {**USERS, "top": 10, "size": "2-3", "rules": True},
-    "nobody is a unit": {**USERS, "missing_user": "own-unit", "top": 10},
-    "together": {**USERS, "together": "user", "top": 10, "size": "2-3"},
+    "rules": {**TEN_OF_USERS, "size": "2-3", "rules": True},
+    "nobody is a unit": {**TEN_OF_USERS, "missing_user": "own-unit"},
+    "together": {**TEN_OF_USERS, "together": "user", "size": "2-3"},
     "min_support": {**COLUMNS, "min_support": 0.02},
-    "catalogue": {**COLUMNS, "top": 10, "catalogue": ["i1", "i2", 5, "i3", "zz"]},
-    "known": {**COLUMNS, "top": 10, "known": [("i1", "i2")]},
-    "exclude": {**COLUMNS, "top": 10, "exclude": ["i1"], "min_basket": 2},
-    "where": {
-        **COLUMNS,
-        "top": 10,
-        "where": ("store in ('N', 'S') and not (price > 2.5 or day < '2026-01-15')"),
-    },
-    "like": {
-        **COLUMNS,
-        "top": 10,
-        "where": ("product like 'i1_' or product not like '%i%' or price like '2%'"),
-    },
-    "dates in texts": {
-        **COLUMNS,
-        "top": 10,
-        "time_format": "%d %b %Y",
-        "where": "date >= '2026-01-15'",
-    },
-    "period of texts": {
-        **COLUMNS,
-        "top": 10,
-        "time": "written",
-        "time_format": "%d/%m/%Y %I:%M %p",
-        "missing_time": "drop",
-        "period": "2026-02",
-    },
-    "period of numbers": {
-        **USERS,
-        "top": 10,
-        "time": "code",
-        "time_format": "%Y%m%d",
-        "period": "2026-W02",
-    },
-    "baskets by their day": {
-        **USERS,
-        "basket": ["customer", "date"],
-        "top": 10,
-        "time": "date",
-        "time_format": "%d %b %Y",
-        "period": "2026-02",
-    },
+    "catalogue": {**TEN, **LISTED},
+    "known": {**TEN, "known": [("i1", "i2")]},
+    "exclude": {**TEN, "exclude": ["i1"], "min_basket": 2},
+    "where": {**TEN, "where": SOME},
+    "like": {**TEN, "where": LIKE},
+    "dates in texts": {**TEN, "time_format": "%d %b %Y", "where": "date >= '2026-01-15'"},
+    "period of texts": {**TEN, **OF_TEXTS},
+    "period of numbers": {**TEN_OF_USERS, **OF_NUMBERS},
+    "baskets by their day": {**TEN_OF_USERS, **OF_DATES, "basket": ["customer", "date"]},
     "segments": {**USERS, "top": 5, "by": "store", "segments": ["N", "S"]},
     "segments of baskets": {**COLUMNS, "top": 5, "by": "store", "segments": ["S", "N"]},
-    "period": {**COLUMNS, "top": 10, "time": "day", "period": "2026-02"},
-    "periods": {**USERS, "top": 10, "time": "day", "periods": ["2026-01", "2026-02"]},
-    "per month": {**USERS, "top": 10, "time": "day", "period": "2026-01..2026-03", "per": "month"},
+    "period": {**TEN, "time": "day", "period": "2026-02"},
+    "periods": {**TEN_OF_USERS, "time": "day", "periods": ["2026-01", "2026-02"]},
+    "per month": {**TEN_OF_USERS, **MONTHS},
     "limited-domain": {**COLUMNS, "size": 2},
     "limited-domain of customers": {**USERS, "size": 3, "mechanism": "limited-domain"},
     "large-margin": {**COLUMNS, "size": 2, "mechanism": "large-margin"},
     "sized universe": {**COLUMNS, "size": 2, "mechanism": "exponential", "universe_size": 60},
-    "exponential": {**COLUMNS, "size": 2, "catalogue": ["i1", "i2", 5, "i3", "zz"]},
+    "exponential": {**COLUMNS, "size": 2, **LISTED},
 }
 
 
 def purchases() -> pa.Table:
-    """Return rows that no two baskets of a customer keep together, with ids and items of every odd
-    kind.
-    """
+    """Rows that no two baskets of a customer keep together, with every odd kind of id and item."""
     draw = np.random.default_rng(7)
-    items = [
-        *(f"i{k}" for k in range(30)),
-        *map(str, range(5, 15)),
-        "007",
-        " i3 ",
-        "Ärger",
-        "NULL",
-        "",
-        None,
-    ]
+    items: list[str | None] = [*(f"i{k}" for k in range(30)), *map(str, range(5, 15))]
+    items += ["007", " i3 ", "Ärger", "NULL", "", None]
     kept: list[dict[str, Any]] = []
     for visit in range(2000):
-        customer = int(draw.integers(0, 500))
+        who = int(draw.integers(0, 500))
+        nobody = [None, "", " NULL "][who % 3]
         for place in draw.zipf(1.3, draw.integers(1, 7)) % len(items):
-            kept.append(
-                {
-                    "customer": [None, "", " NULL "][customer % 3]
-                    if customer < 30
-                    else f"c{customer}{' ' * (visit % 2)}",
-                    "visit": None if visit % 101 == 0 else visit // 2 if visit % 50 == 0 else visit,
-                    "product": items[place],
-                    "store": ["N", "S", "W", " N", None][int(draw.integers(0, 5))],
-                    "price": int(draw.integers(1, 5)),
-                    "day": datetime.datetime(2026, 1, 1)
-                    + datetime.timedelta(hours=int(draw.integers(0, 2000))),
-                    "code": 20260101 + int(draw.integers(0, 28)),
-                }
-            )
-    for row in kept:
-        row["written"] = (
-            f"{row['day']:%d/%m/%Y %I:%M %p}" if row["price"] < 4 or row["day"].day < 20 else "soon"
-        )
-        row["date"] = f"{row['day'].day} {row['day']:%b} {row['day'].year}"
-    order = draw.permutation(len(kept))
-    return pa.Table.from_pylist([kept[place] for place in order])
+            row: dict[str, Any] = {
+                "customer": nobody if who < 30 else f"c{who}{' ' * (visit % 2)}",
+                "visit": None if visit % 101 == 0 else visit // 2 if visit % 50 == 0 else visit,
+                "product": items[place],
+                "store": ["N", "S", "W", " N", None][int(draw.integers(0, 5))],
+                "price": int(draw.integers(1, 5)),
+                "day": datetime.datetime(2026, 1, 1)
+                + datetime.timedelta(hours=int(draw.integers(0, 2000))),
+                "code": 20260101 + int(draw.integers(0, 28)),
+            }
+            day, is_written = row["day"], row["price"] < 4 or row["day"].day < 20
+            row |= {"written": f"{day:{WRITTEN}}" if is_written else "soon"}
+            kept.append(row | {"date": f"{day.day} {day:%b} {day.year}"})
+    return pa.Table.from_pylist([kept[place] for place in draw.permutation(len(kept))])
 
 
 TABLE = purchases()
@@ -155,12 +113,22 @@ ASKED: dict[str, Any] = {"epsilon": 2, "delta": 1e-5, "seed": 3}
 def server() -> Iterator[Server]:
     with pytest.MonkeyPatch.context() as patch, running_server() as running:
         patch.setenv("PGPASSWORD", PASSWORD)
-        con = ibis.postgres.connect(
-            host=str(running.folder), user="owner", password=PASSWORD, database="shop"
-        )
+        con = connected(running)
         con.create_table("sales", obj=ibis.memtable(TABLE))
         con.disconnect()
         yield running
+
+
+def connected(server: Server) -> Any:
+    asked = {"user": "owner", "password": PASSWORD, "database": "shop"}
+    return ibis.postgres.connect(host=str(server.folder), **asked)
+
+
+def in_memory(table: pa.Table, name: str = "sales") -> Any:
+    """A connection to DuckDB that has a table of that name."""
+    con = ibis.duckdb.connect()
+    con.create_table(name, obj=ibis.memtable(table))
+    return con
 
 
 @pytest.fixture(scope="module")
@@ -176,29 +144,20 @@ def duckdb_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_releases_are_those_of_one_machine(name: str, server: Server, duckdb_file: Path) -> None:
     asked: dict[str, Any] = {**ASKED, **CASES[name]}
     here = fim.mine(TABLE, **asked).to_dict()
-    addresses = [f"duckdb:///{duckdb_file}", server.address()]
-    for address in addresses:
+    for address in (f"duckdb:///{duckdb_file}", server.address()):
         assert fim.mine(address, engine="sql", table="sales", **asked).to_dict() == here, address
 
 
 LISTS: dict[str, Any] = {"items": "items", "top": 20, "size": "2-3", "rules": True}
-OF_COUNTRIES = {
-    "by": "Country",
-    "segments": ["France", "Germany"],
-    "user": "CustomerID",
-    "missing_user": "drop",
-}
+OF_COUNTRIES: dict[str, Any] = {"by": "Country", "segments": ["France", "Germany"], "top": 10}
+OF_COUNTRIES |= {"basket": "InvoiceNo", "item": "StockCode"}
+OF_COUNTRIES |= {"user": "CustomerID", "missing_user": "drop"}
+OF_ORDERS: dict[str, Any] = {"basket": "order", "item": "product", "user": "customer"}
 # What is asked of each data set, and whether of PostgreSQL too, which takes longer.
 REAL: dict[str, tuple[dict[str, Any], bool]] = {
     "groceries": (LISTS, True),
-    "online_retail": (
-        {"basket": "InvoiceNo", "item": "StockCode", **OF_COUNTRIES, "top": 10},
-        True,
-    ),
-    "valued_shoppers": (
-        {**LISTS, "items": None, "basket": "order", "item": "product", "user": "customer"},
-        True,
-    ),
+    "online_retail": (OF_COUNTRIES, True),
+    "valued_shoppers": ({**LISTS, "items": None, **OF_ORDERS}, True),
     **dict.fromkeys(["bms_webview_1", "mushroom", "retail", "t10i4d100k"], (LISTS, False)),
 }
 
@@ -206,15 +165,15 @@ REAL: dict[str, tuple[dict[str, Any], bool]] = {
 @pytest.mark.parametrize("name", REAL)
 def test_releases_of_real_data_are_those_of_one_machine(name: str, server: Server) -> None:
     file, (asked, everywhere) = real_data(f"{name}.parquet"), REAL[name]
-    here = fim.mine(file, **ASKED, **asked).to_dict()
-    assert fim.mine(file, engine="sql", **ASKED, **asked).to_dict() == here
+    asked = {**ASKED, **asked}
+    here = fim.mine(file, **asked).to_dict()
+    assert fim.mine(file, engine="sql", **asked).to_dict() == here
     if everywhere:
         with adbc.connect(server.address()) as connection, connection.cursor() as cursor:
             cursor.adbc_ingest(name, pyarrow.parquet.read_table(file), mode="create")
             connection.commit()
-        assert (
-            fim.mine(server.address(), engine="sql", table=name, **ASKED, **asked).to_dict() == here
-        )
+        there = fim.mine(server.address(), engine="sql", table=name, **asked)
+        assert there.to_dict() == here
 
 
 def test_counts_are_those_of_one_machine(duckdb_file: Path) -> None:
@@ -268,81 +227,61 @@ def test_numbers_and_what_is_missing_are_as_on_one_machine(
 ) -> None:
     prices = [Decimal("2.512345"), Decimal("2.512344")] * 100
     days = [None, datetime.date(2026, 1, 1)] * 100
-    baskets = [
-        None if day is None and "missing_time" not in own and "time" in own else n
-        for n, day in enumerate(days)
-    ]
-    columns = {
-        "basket": baskets,
-        "item": ["a"] * 200,
-        "price": prices,
-        "weight": [0.0, -0.0] * 100,
-        "day": days,
-    }
-    table = pa.table(columns).set_column(2, "price", pa.array(prices, pa.decimal128(18, 6)))
-    con = ibis.duckdb.connect()
-    con.create_table("sales", obj=ibis.memtable(table))
-    asked: dict[str, Any] = {
-        **ASKED,
-        "basket": "basket",
-        "item": "item",
-        "size": 1,
-        "top": 2,
-        "count": True,
-        **own,
-    }
+    refused = "time" in own and "missing_time" not in own
+    table = pa.table(
+        {
+            "basket": [None if day is None and refused else n for n, day in enumerate(days)],
+            "item": ["a"] * 200,
+            "price": pa.array(prices, pa.decimal128(18, 6)),
+            "weight": [0.0, -0.0] * 100,
+            "day": days,
+        }
+    )
+    there = in_memory(table).table("sales")
+    asked: dict[str, Any] = {"basket": "basket", "item": "item", "size": 1, "top": 2, "count": True}
+    asked |= ASKED | own
     if isinstance(rows, str):
         with pytest.raises(fim.DataError, match=rows):
-            fim.mine(con.table("sales"), **asked)
+            fim.mine(there, **asked)
         return
-    there = fim.mine(con.table("sales"), **asked)
-    assert there.to_dict() == fim.mine(table, **asked).to_dict()
-    assert abs((there.units or 0) - rows) < 30
+    release = fim.mine(there, **asked)
+    assert release.to_dict() == fim.mine(table, **asked).to_dict()
+    assert abs((release.units or 0) - rows) < 30
 
 
 @pytest.mark.parametrize(
-    "own", [{}, {"user": "customer"}, {"basket": ["customer", "basket"]}, {"by": "shop"}]
+    "own",
+    [
+        {},
+        {"user": "customer"},
+        {"basket": ["customer", "basket"]},
+        {"by": "shop", "segments": ["0.0", "1"]},
+    ],
 )
 def test_integers_in_print_are_as_on_one_machine(own: dict[str, Any]) -> None:
-    ways = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"]
-    rows = [
-        (ways[n % 5].format(n // 10), ways[n % 3].format(n // 6), ways[n % 4].format(n % 7))
-        for n in range(3000)
-    ]
-    columns = {
-        name: [row[place] for row in rows]
-        for place, name in enumerate(("customer", "basket", "item"))
-    }
-    table = pa.table({**columns, "shop": [ways[n % 3].format(n % 2) for n in range(3000)]})
-    con = ibis.duckdb.connect()
-    con.create_table("sales", obj=ibis.memtable(table))
-    asked: dict[str, Any] = {
-        **ASKED,
-        "basket": "basket",
-        "item": "item",
-        "size": "1-2",
-        "top": 9,
-        "count": True,
-        **own,
-    }
-    asked |= {"segments": ["0.0", "1"]} if "by" in own else {}
-    there = fim.mine(con.table("sales"), **asked)
+    ways, rows = ["{}", "{}.0", " {}.00 ", "0{}", "{}.5"], range(3000)
+    table = pa.table(
+        {
+            "customer": [ways[n % 5].format(n // 10) for n in rows],
+            "basket": [ways[n % 3].format(n // 6) for n in rows],
+            "item": [ways[n % 4].format(n % 7) for n in rows],
+            "shop": [ways[n % 3].format(n % 2) for n in rows],
+        }
+    )
+    asked: dict[str, Any] = {"basket": "basket", "item": "item", "size": "1-2", "top": 9}
+    asked |= {"count": True} | ASKED | own
+    there = fim.mine(in_memory(table).table("sales"), **asked)
     assert there.to_dict() == fim.mine(table, **asked).to_dict()
 
 
 def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
     every = [chr(code) for code in range(1, 0x3100) if not 0xD800 <= code < 0xE000]
     bare = pa.compute.utf8_trim_whitespace(pa.array(every)).to_pylist()
-    assert [text for text, left in zip(every, bare, strict=True) if not left] == re.findall(
-        f"[{WHITE}]", "".join(every)
-    )
+    white = [text for text, left in zip(every, bare, strict=True) if not left]
+    assert white == re.findall(f"[{WHITE}]", "".join(every))
     texts = [f" {text}\u3000" for text in sorted(MISSING_TEXTS)] + [" a b ", "x"]
-    con = ibis.duckdb.connect()
-    found = con.to_pyarrow(
-        ibis.memtable(pa.table({"at": range(len(texts)), "x": texts})).mutate(
-            x=lambda t: present(t.x)
-        )
-    )
+    table = ibis.memtable(pa.table({"at": range(len(texts)), "x": texts}))
+    found = ibis.duckdb.connect().to_pyarrow(table.mutate(x=lambda t: present(t.x)))
     assert [*filter(None, found.sort_by("at").column("x").to_pylist())] == ["a b", "x"]
 
 
@@ -358,23 +297,14 @@ def test_what_stands_for_no_value_is_as_on_one_machine() -> None:
         ({"query": "select * from sales"}, "make a view, and name it with table"),
         ({"query": "select 1; drop table sales"}, "leave out query"),
         ({"user": "customer", "basket": ["customer", "visit"]}, "has rows without a user"),
-        (
-            {"where": "price like '2_' and day like '2026%'"},
-            ("column 'day' of .* with a text by like"),
-        ),
-        ({"time": "written", "period": "2026-02"}, "say with time_format how they are written"),
-        (
-            {"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y"},
-            ("is not written as time_format"),
-        ),
+        ({"where": "day like '2026%'"}, "column 'day' of .* with a text by like"),
+        (OF_TEXTS | {"time_format": None}, "say with time_format how they are written"),
+        (OF_TEXTS | {"time_format": "%d/%m/%Y"}, "is not written as time_format"),
         (
             {"where": "written >= '2026-02-01'", "time_format": "%d/%m/%Y"},
-            ("not all of its values fit time_format"),
+            "not all of its values fit time_format",
         ),
-        (
-            {"time": "written", "period": "2026-02", "time_format": "%d/%m/%Y %I:%M %p"},
-            "rows without a time",
-        ),
+        (OF_TEXTS | {"missing_time": None}, "rows without a time"),
     ],
 )
 def test_errors_are_of_one_line(own: dict[str, Any], error: str, server: Server) -> None:
@@ -422,20 +352,14 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return running.address()
 
 
-VISITS: dict[str, Any] = {"basket": "visit", "item": "item", "size": 1, "top": 2}
+VISITS: dict[str, Any] = {"engine": "sql", "basket": "visit", "item": "item", "size": 1, "top": 2}
 
 
 def test_a_view_is_charged_to_all_periods(shop: str, tmp_path: Path) -> None:
     """The same visits are of January in the table, and of February in the view."""
     for second, charged_to in (("since_february", None), ("visits", "2026-02")):
         ledger = fim.Ledger.create(tmp_path / f"{second}.ledger", epsilon=10, delta=1e-3)
-        asked: dict[str, Any] = {
-            **VISITS,
-            "engine": "sql",
-            "time": "day",
-            "ledger": ledger,
-            "dataset": "visits",
-        }
+        asked = {**VISITS, "time": "day", "ledger": ledger, "dataset": "visits"}
         fim.mine(shop, table="visits", period="2026-01", **asked)
         fim.mine(shop, table=second, period="2026-02", **asked)
         spans = [entry.span for entry in ledger.entries]
@@ -443,13 +367,12 @@ def test_a_view_is_charged_to_all_periods(shop: str, tmp_path: Path) -> None:
 
 
 def test_a_view_hides_how_many_it_chose(shop: str) -> None:
-    asked: dict[str, Any] = {**VISITS, "engine": "sql", "neighbors": "replace-one"}
+    asked: dict[str, Any] = {**VISITS, "neighbors": "replace-one"}
     table = fim.mine(shop, table="visits", **asked)
     assert table.units == 300
     assert "by any other changes the probability" in table.guarantee
-    with pytest.warns(
-        fim.PrivacyWarning, match=("does not hide which baskets are chosen by a condition, a query")
-    ):
+    said = "does not hide which baskets are chosen by a condition, a query"
+    with pytest.warns(fim.PrivacyWarning, match=said):
         view = fim.mine(shop, table="since_february", **asked)
     assert view.units is None
     assert view.to_dict()["query"] is True
@@ -461,24 +384,21 @@ def test_what_of_a_database_is_a_query(duckdb_file: Path, tmp_path: Path, server
     file = tmp_path / "it's (1).parquet"
     pyarrow.parquet.write_table(TABLE, file)
     con = ibis.duckdb.connect()
-    con.raw_sql(f"attach '{duckdb_file}' as shop (read_only)")
-    con.raw_sql(
-        "create table Sales as select * from shop.main.sales; create temp table hidden "
-        "as from sales"
-    )
-    con.raw_sql(
-        "create schema other; create table other.own as from sales; create view "
-        "other.seen as from sales"
-    )
-    con.raw_sql(
-        "create temp view hidden_view as from sales; create view ibis_read_parquet_x as select * "
-        "from ("
-        f"select * from read_parquet('{str(file).replace(chr(39), chr(39) * 2)}') limit 9)"
-    )
-    con.raw_sql(
-        "create table shadowed as from sales; create temp view shadowed as from sales "
-        "where visit < 9"
-    )
+    named = str(file).replace("'", "''")
+    for statement in (
+        f"attach '{duckdb_file}' as shop (read_only)",
+        "create table Sales as select * from shop.main.sales",
+        "create temp table hidden as from sales",
+        "create schema other",
+        "create table other.own as from sales",
+        "create view other.seen as from sales",
+        "create temp view hidden_view as from sales",
+        "create view ibis_read_parquet_x as "
+        f"select * from (select * from read_parquet('{named}') limit 9)",
+        "create table shadowed as from sales",
+        "create temp view shadowed as from sales where visit < 9",
+    ):
+        con.raw_sql(statement)
     sales = con.table("Sales")
     plain = {
         "table": sales,
@@ -502,22 +422,21 @@ def test_what_of_a_database_is_a_query(duckdb_file: Path, tmp_path: Path, server
         assert is_query(table, None, Options()) == (name in queries), name
     con.disconnect()
     server.run(
-        "create materialized view copied as select * from sales; create table secret as "
-        "select * from sales"
+        """create materialized view copied as select * from sales;
+        create table secret as select * from sales;
+        create role clerk login password 'x'; grant select on secret, sales to clerk;
+        alter table secret enable row level security;
+        create policy p on secret using (visit < 10);"""
     )
-    server.run("create role clerk login password 'x'; grant select on secret, sales to clerk")
-    server.run(
-        "alter table secret enable row level security; create policy p on secret using (visit < 10)"
-    )
-    found = {
-        name: is_query(server.address(), name, Options())
-        for name in ("sales", "public.sales", "copied", "secret")
-    }
-    assert found == {"sales": False, "public.sales": False, "copied": True, "secret": False}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PGPASSWORD", "x")
-        assert is_query(server.address(user="clerk"), "secret", Options())
-        assert not is_query(server.address(user="clerk"), "sales", Options())
+        for user, name, is_one in (
+            *(("owner", name, False) for name in ("sales", "public.sales", "secret")),
+            ("owner", "copied", True),
+            ("clerk", "secret", True),
+            ("clerk", "sales", False),
+        ):
+            patch.setenv("PGPASSWORD", PASSWORD if user == "owner" else "x")
+            assert is_query(server.address(user=user), name, Options()) == is_one, name
     server.run(
         "drop materialized view copied; drop table secret; drop owned by clerk; drop role clerk"
     )
@@ -525,12 +444,11 @@ def test_what_of_a_database_is_a_query(duckdb_file: Path, tmp_path: Path, server
 
 def test_what_of_duckdb_itself_is_a_query(tmp_path: Path) -> None:
     con = duckdb.connect()
-    con.execute(
-        "create table sales as select 1 as visit, 'tea' as item; create view seen as from sales"
-    )
+    con.execute("create table sales as select 1 as visit, 'tea' as item")
+    con.execute("create view seen as from sales")
     pyarrow.parquet.write_table(TABLE, tmp_path / "sales.parquet")
-    sales = con.table("sales")
-    plain = {"table": sales, "file": con.read_parquet(str(tmp_path / "sales.parquet"))}
+    sales, file = con.table("sales"), con.read_parquet(str(tmp_path / "sales.parquet"))
+    plain = {"table": sales, "file": file}
     queries = {
         "view": con.view("seen"),
         "table of a view": con.table("seen"),
@@ -538,9 +456,7 @@ def test_what_of_duckdb_itself_is_a_query(tmp_path: Path) -> None:
         "all of a table": con.sql("from sales"),
         "filter": sales.filter("visit > 0"),
         "filter with a name": sales.filter("visit > 0").set_alias("sales"),
-        "filter of a file": con.read_parquet(str(tmp_path / "sales.parquet"))
-        .filter("visit > 0")
-        .set_alias("x"),
+        "filter of a file": file.filter("visit > 0").set_alias("x"),
         "limit": sales.limit(1),
         "reader": con.from_arrow(TABLE.to_reader()),
     }
@@ -572,23 +488,11 @@ OF_TIMES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_a_day_is_of_utc_whatever_the_zone_of_a_session(zone: str, server: Server) -> None:
-    """A basket of late January is in no release of February, wherever the session believes that it
-    is.
-    """
-    asked: dict[str, Any] = {
-        "basket": "visit",
-        "item": "item",
-        "size": 1,
-        "count": True,
-        "epsilon": 9,
-        "seed": 1,
-    }
-    con = ibis.duckdb.connect()
-    con.create_table("times", obj=ibis.memtable(TIMES))
+    """A basket of late January is in no release of February, whatever the session believes."""
+    asked: dict[str, Any] = {"basket": "visit", "item": "item", "size": 1, "count": True}
+    asked |= {"epsilon": 9, "seed": 1}
+    con, there = in_memory(TIMES, "times"), connected(server)
     con.raw_sql(f"set timezone = '{zone}'")
-    there = ibis.postgres.connect(
-        host=str(server.folder), user="owner", password=PASSWORD, database="shop"
-    )
     there.create_table("times", obj=ibis.memtable(TIMES), temp=True)
     there.raw_sql(f"set time zone '{zone}'").close()
     for own in OF_TIMES.values():
@@ -601,18 +505,12 @@ def test_a_day_is_of_utc_whatever_the_zone_of_a_session(zone: str, server: Serve
 
 
 def test_a_zone_that_a_database_cannot_be_asked_for_is_refused() -> None:
-    table = ibis.table(
-        {"visit": "int64", "item": "string", "day": "timestamp('UTC')"}, name="sales"
-    )
+    kinds = {"visit": "int64", "item": "string", "day": "timestamp('UTC')"}
+    asked: dict[str, Any] = {"dialect": "exasol", "basket": "visit", "item": "item", "top": 5}
+    said = "column 'day' of the table of Ibis has times with a zone"
     for own in ({"time": "day", "period": "2026-02"}, {"where": "day >= '2026-02-01'"}):
-        with pytest.raises(
-            fim.DataError,
-            match=(
-                r"column 'day' of the table of Ibis has times "
-                r"with a zone"
-            ),
-        ):
-            fim.queries(table, dialect="exasol", basket="visit", item="item", top=5, **own)
+        with pytest.raises(fim.DataError, match=said):
+            fim.queries(ibis.table(kinds, name="sales"), **asked, **own)
 
 
 # Databases that are not here: their queries are compiled, and stand in files that a reviewer can
@@ -637,17 +535,15 @@ COMPILED_REQUEST: dict[str, Any] = {
 
 def sent(dialect: str) -> str:
     """Return the queries of one request, in a dialect: each once, whatever its numbers are."""
-    columns = {
-        "customer": "string",
-        "visit": "int64",
-        "product": "string",
-        "store": "string",
-        "price": "float64",
-    }
-    table = ibis.table({**columns, "day": "timestamp('UTC')"}, name="sales")
+    columns = dict.fromkeys(("customer", "product", "store"), "string")
+    columns |= {"visit": "int64", "price": "float64", "day": "timestamp('UTC')"}
+    table = ibis.table({name: columns[name] for name in ORDER}, name="sales")
     queries = fim.queries(table, dialect=dialect, **ASKED, **COMPILED_REQUEST)
     distinct = {re.sub(r"\d+", "", query): query for query in reversed(queries)}
     return "".join(f"{query}\n\n" for query in reversed(distinct.values()))
+
+
+ORDER = ("customer", "visit", "product", "store", "price", "day")
 
 
 @pytest.mark.parametrize("dialect", COMPILED)
@@ -666,11 +562,9 @@ def test_queries_are_compiled_for_databases_that_are_not_here(
 def test_times_in_texts_are_compiled_for_databases_that_are_not_here(dialect: str) -> None:
     table = ibis.table({"written": "string"}, name="sales")
     for written in ("%d/%m/%Y", "%d %b %Y %I:%M:%S.%f %p"):
-        times = Times("written", format=TimeFormat(written))
-        assert times.format is not None
-        found = table.select(
-            day=day(table.written, times, "it", dialect), moment=moment(table.written, times.format)
-        )
+        shape = TimeFormat(written)
+        days = day(table.written, Times("written", format=shape), "it", dialect)
+        found = table.select(day=days, moment=moment(table.written, shape))
         assert "31" in ibis.to_sql(found, dialect=dialect)
 
 
@@ -735,10 +629,8 @@ def test_a_lost_connection_keeps_the_charge(
 
     monkeypatch.setattr(View, "weighed", lost)
     asked: dict[str, Any] = {"table": "sales", "ledger": ledger, "dataset": "sales", **USERS}
-    with pytest.raises(
-        fim.DataError,
-        match=("the connection was lost: nothing is released, and what was charged stays"),
-    ):
+    said = "the connection was lost: nothing is released, and what was charged stays"
+    with pytest.raises(fim.DataError, match=said):
         fim.mine(server.address(), engine="sql", top=50, **asked)
     assert len(ledger.entries) == 1
 
@@ -750,42 +642,37 @@ SHOWN = re.findall(r"^```(sh|python|sql)\n(.*?)^```$", DOCUMENT, flags=re.MULTIL
 
 
 def test_what_the_document_shows_runs(server: Server, tmp_path: Path) -> None:
-    """In the order of the page: views and roles first, then the queries, a ledger and the
-    release.
-    """
-    (tmp_path / "datasets").symlink_to(
-        Path(__file__).resolve().parents[2] / "datasets", target_is_directory=True
-    )
-    server.run("alter table sales rename to all_sales")
+    """In the order of the page: views and roles first, then queries, a ledger and the release."""
+    datasets = Path(__file__).resolve().parents[2] / "datasets"
+    (tmp_path / "datasets").symlink_to(datasets, target_is_directory=True)
     server.run(
-        "create view sales as select customer as customer_id, visit as order_id, product "
-        "from all_sales"
+        "alter table sales rename to all_sales; create view sales as "
+        "select customer as customer_id, visit as order_id, product from all_sales"
     )
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     environment = os.environ | {"PATH": path, "PGPASSWORD": "ask-your-vault"}
+    address = f"'{server.address(user='miner')}'"
     try:
         for language, text in SHOWN:
             if language == "sql":
                 server.run(text)
                 continue
-            lines = [
-                line
-                for line in text.splitlines(keepends=True)
-                if not line.startswith("pip install")
-            ]
-            shown = "".join(lines).replace(
-                "postgresql://miner@db.example/shop", f"'{server.address(user='miner')}'"
-            )
+            shown = re.sub(r"(?m)^pip install.*\n", "", text)
+            shown = shown.replace("postgresql://miner@db.example/shop", address)
             command = ["sh", "-ec"] if language == "sh" else [sys.executable, "-c"]
-            run = partial(
-                subprocess.run, cwd=tmp_path, env=environment, capture_output=True, text=True
+            done = subprocess.run(
+                [*command, shown],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
             )
-            done = run([*command, shown], timeout=PATIENCE)
             assert done.returncode == 0, done.stderr[-2000:]
     finally:
         server.run(
-            "drop view purchases, sales; alter table all_sales rename to sales; drop owned by "
-            "miner; drop role miner"
+            "drop view purchases, sales; alter table all_sales rename to sales; "
+            "drop owned by miner; drop role miner"
         )
     assert "CREATE TEMPORARY TABLE fim_entries" in (tmp_path / "queries.sql").read_text()
     assert fim.load(tmp_path / "release.json").privacy_unit == "user"
@@ -795,23 +682,14 @@ def test_what_the_document_shows_runs(server: Server, tmp_path: Path) -> None:
 def test_a_dry_run_on_the_command_line_leaves_files_as_they_are(
     duckdb_file: Path, tmp_path: Path
 ) -> None:
-    command = [
-        "mine",
-        f"duckdb:///{duckdb_file}",
-        "--engine",
-        "sql",
-        "--table",
-        "sales",
-        "--dry-run",
-    ]
-    command += ["--basket", "visit", "--item", "product", "--top", "5"]
+    options = "--engine sql --table sales --dry-run --basket visit --item product --top 5"
+    command = ["mine", f"duckdb:///{duckdb_file}", *options.split()]
     assert "CREATE TEMPORARY TABLE fim_entries" in CliRunner().invoke(app, command).stdout
     kept = tmp_path / "kept"
+    kept.write_text("a release")
     for option in ("--output", "--report"):
-        kept.write_text("a release")
-        assert isinstance(
-            CliRunner().invoke(app, [*command, option, str(kept)]).exception, fim.ParameterError
-        )
+        refused = CliRunner().invoke(app, [*command, option, str(kept)]).exception
+        assert isinstance(refused, fim.ParameterError)
         assert kept.read_text() == "a release"
 
 

@@ -1,6 +1,4 @@
-"""Rounded normal noise against its exact distribution, with proven power: a σ wrong by 30 % would
-be caught.
-"""
+"""Rounded normal noise against its exact distribution, with proven power."""
 
 from __future__ import annotations
 
@@ -51,9 +49,7 @@ def equal_pmf(count: int, factor: float = 1) -> dict[int, float]:
 
 @pytest.fixture(params=["doubles", "rationals"])
 def draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """As it is; and with all that is not certain at a cell's edge left to the slow path, so with
-    fewer draws.
-    """
+    """As it is; and with all that is uncertain left to the slow path, fewer draws."""
     if request.param == "doubles":
         return DRAWS
     monkeypatch.setattr(sampler, "_MARGIN", 2.0)
@@ -101,9 +97,7 @@ def test_low_digits_are_uniform() -> None:
 
 @pytest.mark.full
 def test_five_million_draws() -> None:
-    """Beyond what a cell's weight, wrong by one in 2^16, would show; and no discrete Gaussian of
-    the same variance.
-    """
+    """Beyond a cell's weight wrong by 2^-16; and no discrete Gaussian."""
     number = 5_000_000
     pmf = rounded_pmf(2.0)
     counts = Counter(
@@ -138,9 +132,7 @@ def test_what_comes_from_the_wide_cells_is_the_tail() -> None:
     least = 76  # 16 · 4.75
 
     def pmf(steepness: float) -> dict[int, float]:
-        """Of 76 to 160; 76 is only what is rounded up to it. The tail to the power of
-        `steepness`.
-        """
+        """Of 76, which is only what is rounded up to it, to 160; the tail to a power."""
         tails = [normal_cdf(-4.75), *(normal_cdf(-(k + 0.5) / 16) for k in range(least, 160))]
         beyond = [(tail / tails[0]) ** steepness for tail in tails]
         return dict(enumerate([*(-np.diff(beyond)), beyond[-1]], start=least))
@@ -153,9 +145,7 @@ def test_what_comes_from_the_wide_cells_is_the_tail() -> None:
 
 
 def test_draws_are_independent() -> None:
-    """Correlations of neighbours, of their squares and of sign with size: none beyond 5.5 standard
-    deviations.
-    """
+    """Neighbours, squares, sign with size: none correlated beyond 5.5 deviations."""
     z = rounded_normal(Fraction(400), DRAWS, randomness=Randomness.seeded(125)) / 20
     pairs = [(z[1:], z[:-1]), (z[1:] ** 2, z[:-1] ** 2), (np.sign(z), np.abs(z)), (z[:-2], z[2:])]
     for one, other in pairs:

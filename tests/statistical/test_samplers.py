@@ -125,9 +125,7 @@ def test_discrete_gaussian_of_any_size(sigma2: Fraction) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("delta", [None, Fraction("1e-6")], ids=["laplace", "gaussian"])
 def test_noise_of_supports(delta: Fraction | None) -> None:
-    """Every released support has its own noise, of the scale that the number of supports asks
-    for.
-    """
+    """Every support has its own noise, of the scale that their number asks for."""
     noise = SupportNoise.for_budget(Fraction(2), delta, 12)
     supports, runs = [0, 7, 10**12] * 4, DRAWS // 20
     randomness = Randomness.seeded(112)
@@ -197,9 +195,7 @@ def test_choose_level() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("scale", [1.0, 4.5, 12.0])
 def test_opendp_draws_from_the_same_distribution(scale: float) -> None:
-    """OpenDP's discrete Laplace, itself exact, agrees with ours: a two-sample chi-square on shared
-    cells.
-    """
+    """OpenDP's discrete Laplace, itself exact, agrees with ours."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")

@@ -112,26 +112,12 @@ def by_command(
         "".join(" ".join(map(str, basket)) + "\n" for basket in baskets_of(pairs)), encoding="utf-8"
     )
     command = [
-        sys.executable,
-        "-m",
-        "fim_private",
-        "mine",
-        str(data),
-        "--mechanism",
-        mechanism,
-        "--format",
-        "json",
+        *(sys.executable, "-m", "fim_private", "mine", str(data), "--mechanism", mechanism),
+        *("--format", "json"),
     ]
     command += [
-        "--epsilon",
-        "1",
-        "--delta",
-        "0.01",
-        "--neighbors",
-        "add-remove",
-        "--max-rank",
-        "2",
-        "--seed",
+        *("--epsilon", "1", "--delta", "0.01", "--neighbors", "add-remove", "--max-rank"),
+        *("2", "--seed"),
     ]
     found = []
     for seed in range(runs):
@@ -153,9 +139,7 @@ def by_command(
 def test_the_command_draws_what_the_library_draws(
     raised: dict[tuple[int, ...], int], tmp_path: Path
 ) -> None:
-    """Run by run, under the same seeds: so all that the library is held to here, the command is
-    held to.
-    """
+    """Run by run, under the same seeds: what holds of the library holds of it."""
     drawn = by_command(tmp_path, PAIRS | raised, "limited-domain", 10)
     assert drawn == in_process(PAIRS | raised, "limited-domain", 10, **LAWS["limited-domain"][0])
     assert len(set(drawn)) > 1

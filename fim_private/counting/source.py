@@ -1,8 +1,8 @@
-"""The source of supports: whoever selects itemsets asks it, and need not know where the baskets
-are, or who counts.
+"""The source of supports, which hides from a selection where the baskets are and how they are
+counted.
 
-The choice of counters, weighted sums of items, lazy spectra of itemsets, and the itemsets of a
-public catalogue.
+Here are the choice of a counter, weighted sums of items, lazy spectra of itemsets, and the itemsets
+of a public catalogue.
 """
 
 from __future__ import annotations
@@ -27,10 +27,17 @@ from fim_private.dp.noise import Randomness, distinct_integers
 from fim_private.errors import ParameterError, WorkLimitError, parameter, shown
 from fim_private.reading.labels import Item, Vocabulary, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
-from fim_private.spectrum import Level, LevelDraws, SupportSpectrum, candidate_itemsets, union
+from fim_private.spectrum import (
+    Items,
+    Level,
+    LevelDraws,
+    SupportSpectrum,
+    candidate_itemsets,
+    union,
+)
 
-# What counts: compiled where it was built, in numpy where it was not. Modules of the same
-# functions, by name.
+# The counters by name: the compiled one if it was built, and that in numpy. Their modules have the
+# same functions.
 COUNTERS: dict[str, type[ShardCounter]] = {"numpy": PortableCounter}
 _MODULES: dict[str, ModuleType] = {"numpy": portable}
 try:
@@ -57,26 +64,24 @@ def counter_for(
 ) -> Counter:
     """Return a counter of the itemsets of that size, >= 1, and at least that support, >= 1 unit.
 
-    name: one of COUNTERS; the fastest that can do it unless given. Raises ParameterError for what
-    is out of range.
+    name: one of COUNTERS; the fastest one that can count them unless given. Raises ParameterError
+    for a number out of range.
     """
     size, min_support = positive_integer("size", size), positive_integer("min_support", min_support)
-    # no support is larger, and some fit in no array
+    # No support is larger, and a larger number may fit in no array.
     min_support = min(min_support, transactions.baskets + 1)
-    counter = COUNTERS[_able(transactions, name, size)](
-        transactions, size, min_support, effort or Effort()
-    )
+    kind = COUNTERS[_counter_name(transactions, name, size)]
+    counter = kind(transactions, size, min_support, effort or Effort())
     return ItemCounter(counter, min_support) if size == 1 else counter
 
 
 def shard_counter(shard: Shard, size: int, effort: Effort, name: str | None = None) -> ShardCounter:
     """Return a counter of the itemsets of that size, >= 2, in a shard. name: as in counter_for."""
-    return COUNTERS[_able(shard.transactions, name, size)](
-        shard.transactions, size, 1, effort, shard
-    )
+    kind = COUNTERS[_counter_name(shard.transactions, name, size)]
+    return kind(shard.transactions, size, 1, effort, shard)
 
 
-def _able(transactions: Transactions, name: str | None, size: int = 1) -> str:
+def _counter_name(transactions: Transactions, name: str | None, size: int = 1) -> str:
     """Return the name, or that of the fastest counter that can count itemsets of that size."""
     if name is not None and name not in COUNTERS:
         raise ParameterError(
@@ -97,38 +102,43 @@ class ItemSource(Protocol):
     """
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for each item the sum of weights[distinct items of the unit] over the units that
-        have it: (items,).
+        """Return the weighted sum of each item: (items,) int64.
 
-        weights: (most + 1,) int64, >= 0, most >= 1: every unit is first cut to its most first
-        distinct items, in label order. A unit's part depends on that unit alone. The int64 sums are
-        exact as long as the number of units times the largest weight is below 2^63.
+        It is the sum of weights[distinct items of the unit] over the units that have the item. Each
+        unit is first cut to its ``most`` first distinct items, in label order. What a unit adds
+        depends on that unit alone. The sums are exact as long as the number of units times the
+        largest weight is below 2^63.
+
+        weights: (most + 1,) int64, >= 0, most >= 1.
         """
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
-        """Return for each item the sum of floor(scale · √(c / C)) over the units, exactly: (items,)
-        int64.
+        """Return the level sum of each item, exactly: (items,) int64.
 
-        c: how many of its baskets have the item. C: the sum of c over the unit's items, first cut
-        to the ``most`` that it has in most baskets; ties go by label order. So in multiples of
-        1/scale the L2 norm of what a unit adds is at most 1. scale: 1 to 2^16. most: >= 1.
+        It is the sum of floor(scale · √(c / C)) over the units. c: how many of the unit's baskets
+        have the item. C: the sum of c over the unit's items, first cut to the ``most`` that it has
+        in the most baskets, ties by label order. So in multiples of 1/scale the L2 norm of what a
+        unit adds is at most 1.
+
+        scale: 1 to 2^16. most: >= 1.
         """
 
-    def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
+    def named(self, itemsets: Sequence[Sequence[int]]) -> list[Items]:
         """Return the labels of itemsets given by codes, each in label order."""
 
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
-        """Return the same purchases, uncut, restricted to these different items: codes[k] becomes
-        number k.
-        """
+        """Return the same purchases, uncut, with only these different items: codes[k] is item k."""
 
 
 @dataclass(frozen=True)
 class LocalItems:
     """The items of transactions in memory; see `ItemSource`.
 
-    counter: one of COUNTERS; the fastest unless given. label: of a code; that of the transactions
-    unless given.
+    Attributes:
+        transactions: The purchases.
+        effort: The threads and steps that counting may use.
+        counter: One of COUNTERS; the fastest unless given.
+        label: Returns the label of a code; that of the transactions unless given.
     """
 
     transactions: Transactions
@@ -147,12 +157,10 @@ class LocalItems:
             self._counting.item_level_sums(self.transactions, scale, most, self.effort)
         )
 
-    def named(self, itemsets: Iterable[Iterable[int]]) -> list[tuple[Item, ...]]:
+    def named(self, itemsets: Iterable[Iterable[int]]) -> list[Items]:
         """Return the labels of itemsets; see `ItemSource.named`."""
-        return [
-            in_label_order(map(self.label or self.transactions.vocabulary.label, codes))
-            for codes in itemsets
-        ]
+        label = self.label or self.transactions.vocabulary.label
+        return [in_label_order(map(label, codes)) for codes in itemsets]
 
     def among(self, codes: NDArray[np.integer]) -> CandidateSource:
         """Return the same purchases restricted to these items; see `ItemSource.among`."""
@@ -163,62 +171,56 @@ class LocalItems:
 
     @property
     def _counting(self) -> ModuleType:
-        return _MODULES[_able(self.transactions, self.counter)]
+        return _MODULES[_counter_name(self.transactions, self.counter)]
 
 
 # -------------------- spectra
 
-# A reader of the top reads this many itemsets first, and then so many times more again and again.
+# A reader of the top reads this many itemsets first, and so many times more in each further round.
 _FIRST_ITEMSETS = 1024
 _MORE_ITEMSETS = 16
-# The rest comes in one pass where that is no more than the work already done. Who reads on from
-# this many itemsets likely wants all: for them it may be so many times as much. What is done is a
-# small part of any more than that.
+# All further levels come in one pass if that is no more work than was already done. A reader of
+# this many itemsets probably wants all: then the pass may be so many times as much work, since what
+# was done is a small part of any further round.
 _ENOUGH_ITEMSETS = 1 << 14
 _WORTH_FINISHING = 16
 
 
 def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
-    """Yield the levels of at least that support, >= 1 unit, descending; each round counts more
-    itemsets than before.
+    """Yield the levels of at least that support, >= 1 unit, descending, in ever larger rounds.
 
-    Raises WorkLimitError where the next level takes more steps than allowed.
+    Raises WorkLimitError if the next level takes more steps than allowed.
     """
-    top, wanted, read, done, within_limit = (
-        counter.top(None, _FIRST_ITEMSETS),
-        _FIRST_ITEMSETS,
-        0,
-        0,
-        True,
-    )
+    wanted, read, done = _FIRST_ITEMSETS, 0, 0
+    within_limit = True
+    top = counter.top(None, wanted)
     yield from top.levels
     while top.floor > min_support:
         read += sum(multiplicity for _, multiplicity in top.levels)
         done += top.work
         wanted *= _MORE_ITEMSETS
-        rest = None
-        if within_limit and counter.most_work <= done * (
-            _WORTH_FINISHING if read >= _ENOUGH_ITEMSETS else 1
-        ):
+        further = None
+        times_done = _WORTH_FINISHING if read >= _ENOUGH_ITEMSETS else 1
+        if within_limit and counter.most_work <= times_done * done:
             try:
-                rest = counter.top(top.floor, None)
+                further = counter.top(top.floor, None)
             except WorkLimitError:
-                # The whole is out of reach; whoever wants only some more can still have them.
+                # All levels are out of reach, but a reader can still have some more.
                 within_limit = False
-        top = counter.top(top.floor, wanted) if rest is None else rest
+        top = further or counter.top(top.floor, wanted)
         yield from top.levels
 
 
-# A level's support, and which of its itemsets are to be named: places in scan order, all different.
+# The support of a level, and different places of its itemsets in scan order.
 Places = tuple[int, Sequence[int]]
-# From a spectrum, the codes of the itemsets at some places of its levels, which descend: for each
-# level a list.
+# Returns the codes of the itemsets at some places of the levels of a spectrum, which descend: a
+# list for each level.
 Locate = Callable[[Sequence[Places], SupportSpectrum], list[list[list[int]]]]
-# The labels of itemsets given by their codes, each in canonical order.
-NameAll = Callable[[Sequence[Sequence[int]]], Iterable[tuple[Item, ...]]]
+# Returns the labels of itemsets, which are given by their codes, in canonical order.
+NameAll = Callable[[Sequence[Sequence[int]]], Iterable[Items]]
 
-# Names from which on it is quicker to list all itemsets down to their levels, if these are no more
-# than so many.
+# From so many itemsets to locate it is faster to list all down to their levels, if these are no
+# more than so many.
 _WORTH_LISTING, _MOST_LISTED = 3, 1 << 16
 
 
@@ -230,12 +232,17 @@ def itemset_spectrum(
     effort: Effort | None = None,
     counter: str | None = None,
 ) -> SupportSpectrum:
-    """Return the lazy spectrum of all itemsets of that size; the item universe is unknown.
+    """Return the lazy spectrum of all itemsets of that size; the universe of items is unknown.
 
-    size: items per itemset, >= 1. min_support: units, >= 1; levels below it are left out, and
-    nothing is spent on them.
-    counter: one of COUNTERS; the fastest unless given. Raises ParameterError for a number out of
-    range; reading levels raises WorkLimitError where they are out of reach.
+    Raises ParameterError for a number out of range. Reading a level that is out of reach raises
+    WorkLimitError.
+
+    Args:
+        transactions: The purchases.
+        size: Items per itemset, >= 1.
+        min_support: In units, >= 1. Lower levels are left out, and take no steps.
+        effort: The threads and steps that counting may use.
+        counter: One of COUNTERS; the fastest unless given.
     """
     counting = counter_for(transactions, size, min_support, effort, counter)
     names = LocalItems(transactions).named
@@ -251,16 +258,17 @@ def counted_spectrum(
     """
     locate = locate or partial(located, counter)
 
-    def sample(
-        wanted: Sequence[LevelDraws], randomness: Randomness
-    ) -> list[list[tuple[Item, ...]]]:
+    def sample(draws: Sequence[LevelDraws], randomness: Randomness) -> list[list[Items]]:
         places = [
-            (s, distinct_integers(many, number, randomness=randomness))
-            for s, many, number in wanted
+            (
+                level.support,
+                distinct_integers(level.multiplicity, level.number, randomness=randomness),
+            )
+            for level in draws
         ]
-        found = locate(places, spectrum)
-        named = iter(names([codes for level in found for codes in level]))
-        return [list(islice(named, len(level))) for level in found]
+        codes = locate(places, spectrum)
+        named = iter(names([itemset for level in codes for itemset in level]))
+        return [list(islice(named, len(level))) for level in codes]
 
     levels = lazy_levels(counter, positive_integer("min_support", min_support))
     spectrum = SupportSpectrum(levels, whole=lambda: counter.top(None, None).levels, sampler=sample)
@@ -270,56 +278,53 @@ def counted_spectrum(
 def catalogue_spectrum(
     transactions: Transactions, size: int, *, effort: Effort | None = None
 ) -> SupportSpectrum:
-    """Return the lazy spectrum over a public catalogue, the transactions' vocabulary; see
-    itemset_spectrum.
+    """Return the lazy spectrum over a public catalogue, which is the transactions' vocabulary.
 
-    The universe is every itemset of catalogue items, C(N, size) of them; the unsupported ones are
-    level 0.
+    The universe is every itemset of its items, C(N, size) of them. Those without support are level
+    0. See itemset_spectrum.
     """
-    occurring, names = (
-        itemset_spectrum(transactions, size, effort=effort),
-        LocalItems(transactions).named,
-    )
-    return listed_spectrum(occurring, candidates_of(transactions, size, effort), names)
+    occurring = itemset_spectrum(transactions, size, effort=effort)
+    candidates = candidates_of(transactions, size, effort)
+    return listed_spectrum(occurring, candidates, LocalItems(transactions).named)
 
 
 def listed_spectrum(
-    named: SupportSpectrum, candidates: CatalogueItemsets, names: NameAll
+    occurring: SupportSpectrum, candidates: CatalogueItemsets, names: NameAll
 ) -> SupportSpectrum:
-    """Return the spectrum of all candidates of a public catalogue: those that occur, named, and the
-    rest as level 0.
-    """
+    """Return the spectrum of all candidates of a catalogue: those that do not occur are level 0."""
 
-    def sample(
-        wanted: Sequence[LevelDraws], randomness: Randomness
-    ) -> list[list[tuple[Item, ...]]]:
-        occurring = [support for support, _, number in wanted for _ in range(number) if support]
-        supported = iter(named.sample_itemsets(occurring, randomness))
-        return [
-            list(islice(supported, number))
-            if support
-            else list(names(unsupported_itemsets(candidates, multiplicity, number, randomness)))
-            for support, multiplicity, number in wanted
-        ]
+    def sample(draws: Sequence[LevelDraws], randomness: Randomness) -> list[list[Items]]:
+        supports = [level.support for level in draws for _ in range(level.number) if level.support]
+        supported = iter(occurring.sample_itemsets(supports, randomness))
+        itemsets = []
+        for support, multiplicity, number in draws:
+            if support:
+                itemsets.append([*islice(supported, number)])
+            else:
+                codes = unsupported_itemsets(candidates, multiplicity, number, randomness)
+                itemsets.append([*names(codes)])
+        return itemsets
 
     universe_size = math.comb(candidates.items, candidates.size)
     return SupportSpectrum(
-        named.levels(), whole=named.all_levels, universe_size=universe_size, sampler=sample
+        occurring.levels(),
+        whole=occurring.all_levels,
+        universe_size=universe_size,
+        sampler=sample,
     )
 
 
 def list_itemsets(
     transactions: Transactions, size: int, lowest: int, highest: int, *, counter: str | None = None
-) -> Iterator[tuple[tuple[Item, ...], int]]:
-    """Yield the itemsets of supports lowest..highest, in units, with their supports. Not private:
-    for looking at data.
+) -> Iterator[tuple[Items, int]]:
+    """Yield the itemsets of supports lowest..highest, in units, with their supports.
 
-    Memory is proportional to their number. Raises ParameterError for a number below 1.
+    This is not private: it is for looking at data. Memory is proportional to the number of
+    itemsets. Raises ParameterError for a number below 1.
     """
     lowest, highest = positive_integer("lowest", lowest), positive_integer("highest", highest)
     counting = counter_for(transactions, size, lowest, None, counter)
-    # more than any support: numbers beyond are as good, and may fit in no array
-    most = transactions.baskets + 1
+    most = transactions.baskets + 1  # more than any support: a larger number may fit in no array
     codes, supports = counting.itemsets(min(lowest, most), min(highest, most))
     items = LocalItems(transactions)
     for row, support in zip(codes.tolist(), supports.tolist(), strict=True):
@@ -356,44 +361,49 @@ def located_down_to(
 
 
 def lowest_listed(places: Sequence[Places], spectrum: SupportSpectrum) -> int | None:
-    """Return down to which level, not too far, it is worth listing all itemsets to locate some;
-    None for none.
+    """Return the lowest level down to which all itemsets should be listed to locate some.
+
+    None if it is faster to locate them one by one.
     """
     if sum(len(indices) for _, indices in places) < _WORTH_LISTING:
         return None
-    found, total = None, 0
+    lowest, total = None, 0
     for support, multiplicity in spectrum.levels():
         total += multiplicity
         if support < places[-1][0] or total > _MOST_LISTED:
             break
-        found = support
-    return found
+        lowest = support
+    return lowest
 
 
 def spectrum_of_sizes(
     size: int | Sequence[int], of_size: Callable[[int], SupportSpectrum]
 ) -> SupportSpectrum:
-    """Return the spectrum of a size, or of several ranked together. Raises ParameterError for none,
-    or one below 1.
+    """Return the spectrum of one size, or of several ranked together.
+
+    Raises ParameterError for no size, or one below 1.
     """
     sizes = size if isinstance(size, Sequence) else [size]
     if not sizes:
         raise ParameterError(f"{parameter('size')} must be at least one number")
-    return union([of_size(positive_integer("size", one)) for one in sizes])
+    return union([of_size(positive_integer("size", number)) for number in sizes])
 
 
-# From so many draws on, which scan the data each, it is quicker to list what baskets contain, if
-# this is no more.
+# From so many draws, each of which scans the data, it is faster to list all itemsets in baskets, if
+# these are no more than so many.
 _WORTH_DRAWING, _MOST_SUPPORTED = 8, 1 << 22
 
-ItemCodes = tuple[int, ...]
+ItemCodes = tuple[int, ...]  # of an itemset, ascending
 
 
 class CatalogueItemsets(NamedTuple):
-    """All itemsets of one size of a public catalogue of some number of items.
+    """All itemsets of one size in a public catalogue.
 
-    is_supported: whether any basket contains one. supported: lists those that some basket contains,
-    (m, size) codes.
+    Attributes:
+        items: The number of items.
+        size: How many an itemset has.
+        is_supported: Tells whether any basket contains an itemset.
+        supported: Lists the itemsets in baskets: (m, size) codes.
     """
 
     items: int
@@ -416,8 +426,8 @@ def candidates_of(
     def supported() -> NDArray[np.int64]:
         return counter_for(transactions, size, 1, effort).itemsets(1, transactions.baskets)[0]
 
-    known = partial(is_supported, LocalItems(transactions))
-    return CatalogueItemsets(len(transactions.vocabulary), size, known, supported)
+    in_baskets = partial(is_supported, LocalItems(transactions))
+    return CatalogueItemsets(len(transactions.vocabulary), size, in_baskets, supported)
 
 
 def spectrum_of_items(
@@ -455,46 +465,47 @@ def spectrum_of_items(
 def unsupported_itemsets(
     candidates: CatalogueItemsets, unsupported: int, number: int, randomness: Randomness
 ) -> list[ItemCodes]:
-    """Return ``number`` different itemsets of all the unsupported, as ascending codes, in uniformly
-    random order.
+    """Return ``number`` different ones of all the unsupported itemsets: ascending codes.
+
+    They are in uniformly random order.
     """
-    items, size, is_known, supported = candidates
-    every = math.comb(items, size)
-    most_draws = number * every / (unsupported - number + 1)  # so many are expected at most
-    if most_draws >= _WORTH_DRAWING and every - unsupported <= _MOST_SUPPORTED:
-        known = set(map(tuple, np.sort(supported(), axis=1).tolist()))
+    items, size, has_support, supported = candidates
+    total = math.comb(items, size)
+    expected_draws = number * total / (unsupported - number + 1)  # at most
+    if expected_draws >= _WORTH_DRAWING and total - unsupported <= _MOST_SUPPORTED:
+        in_baskets = set(map(tuple, np.sort(supported(), axis=1).tolist()))
         if 2 * number > unsupported:
-            # To draw the last of nearly all would take long. So these are listed, not many more
-            # than are wanted.
-            free = [codes for codes in combinations(range(items), size) if codes not in known]
-            return [
-                free[place] for place in distinct_integers(len(free), number, randomness=randomness)
-            ]
-        is_known = known.__contains__
-    # Draw from all itemsets and reject what is supported: as level 0 was chosen by its number, that
-    # is seldom long.
-    found: dict[ItemCodes, None] = {}
-    while len(found) < number:
+            # To draw the last of nearly all would take long, so all are listed: not many more than
+            # are wanted.
+            free = [codes for codes in combinations(range(items), size) if codes not in in_baskets]
+            places = distinct_integers(len(free), number, randomness=randomness)
+            return [free[place] for place in places]
+        has_support = in_baskets.__contains__
+    # Draw from all itemsets, and reject those with support: as level 0 was chosen for its many
+    # itemsets, that seldom takes long.
+    drawn: dict[ItemCodes, None] = {}
+    while len(drawn) < number:
         codes = tuple(sorted(distinct_integers(items, size, randomness=randomness)))
-        if codes not in found and not is_known(codes):
-            found[codes] = None
-    return list(found)
+        if codes not in drawn and not has_support(codes):
+            drawn[codes] = None
+    return list(drawn)
 
 
 # -------------------- the universe
 
-# The universe is never derived from the data: which items occur at all is somebody's purchase.
+# The universe is never derived from the data: that an item occurs at all is somebody's purchase.
 
 
 @dataclass(frozen=True)
 class UnknownUniverse:
-    """Nothing is known: any item may occur. Itemsets that nobody has are no candidates."""
+    """Any item may occur. Itemsets that nobody has are no candidates."""
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All items are listed publicly; others are dropped before counting. Itemsets that nobody has
-    are level 0.
+    """The public list of all items. Others are dropped before counting.
+
+    Itemsets that nobody has are level 0.
     """
 
     items: Vocabulary
@@ -511,9 +522,9 @@ class SizedUniverse:
     """Only the number of items is public: count >= 1.
 
     A unit with more distinct items would contradict it, so each is cut to its first ``count`` items
-    in label order. This rule is for one unit at a time and needs no other data, so nobody learns
-    that it was needed. One unit then supports at most candidates(size) itemsets, however many
-    baskets it has, which is what Theorem 5 asks for.
+    in label order. This rule looks at one unit at a time, so nobody learns that it was needed. One
+    unit then supports at most candidates(size) itemsets, however many baskets it has, as Theorem 5
+    requires.
     """
 
     count: int
@@ -528,24 +539,25 @@ Universe = UnknownUniverse | Catalogue | SizedUniverse
 
 @dataclass(frozen=True)
 class KnownItemsets:
-    """Itemsets that are public, such as those of an earlier release, and so are their items; any
-    other item may occur.
+    """Public itemsets, such as those of an earlier release; any other item may occur.
 
-    items: theirs. itemsets: (k,) their codes in items, ascending.
+    items: their items. itemsets: (k,) ascending codes in items.
     """
 
     items: Vocabulary
-    itemsets: tuple[tuple[int, ...], ...]
+    itemsets: tuple[ItemCodes, ...]
 
 
 UNKNOWN = UnknownUniverse()
 
 
 class ListedFirst(NamedTuple):
-    """The codes of own items where those of a public list come first, (items,), -1 for none; how
-    many codes there are.
+    """New codes for the items of purchases, in which those of a public list come first.
 
-    others: (codes behind the list,) which own items these are: those that occur beside known ones.
+    Attributes:
+        listed: The public list.
+        codes: The new code of each item, (items,), -1 for none.
+        others: Which items have the codes behind the list, in order: those beside known ones.
     """
 
     listed: Vocabulary
@@ -558,8 +570,9 @@ class ListedFirst(NamedTuple):
         universe: Catalogue | KnownItemsets,
         codes_in: Callable[[Vocabulary], NDArray[np.int32]],
     ) -> ListedFirst:
-        """Return those of a catalogue, or of known itemsets. codes_in: of each own item the code in
-        a list, or -1.
+        """Return the codes for a catalogue, or for known itemsets.
+
+        codes_in: Returns the code of each item of the purchases in a list, or -1.
         """
         listed = universe.items
         codes, others = codes_in(listed), np.empty(0, dtype=np.intp)
@@ -575,7 +588,7 @@ class ListedFirst(NamedTuple):
         return len(self.listed) + len(self.others)
 
     def label(self, code: int, own: Callable[[int], Item]) -> Item:
-        """Return the label of a code. own: that of an own item."""
+        """Return the label of a new code. own: returns that of an old one."""
         behind = code - len(self.listed)
         return self.listed.label(code) if behind < 0 else own(int(self.others[behind]))
 
@@ -584,14 +597,15 @@ class ListedFirst(NamedTuple):
 
 
 class SelectedItemset(NamedTuple):
-    """An itemset that a selection found.
+    """An itemset that a selection has chosen.
 
-    items: in the order of labels; None for the outcome without a name. support: in units; the true
-    one: it must not leave. doubtful: whether, by noise alone, it may not be among those that were
-    sought; None where unknown.
+    Attributes:
+        items: In the order of labels; None for the outcome without a name.
+        support: The true one, in units. It must not be released.
+        doubtful: Whether only noise may have put it among the chosen ones; None if unknown.
     """
 
-    items: tuple[Item, ...] | None
+    items: Items | None
     support: int
     doubtful: bool | None = None
 
@@ -609,48 +623,38 @@ class SupportSource(Protocol):
 
     @property
     def missing_user(self) -> str | None:
-        """What became of rows without a user, as in read_transactions; None where that was not
-        asked for.
-        """
+        """How rows without a user were read, as in read_transactions; None if nobody said."""
 
     @property
     def units(self) -> int:
-        """How many units there are, those without an item included: the same whatever a unit has,
-        or is cut to.
-        """
+        """How many units there are, including those without an item: no cut changes it."""
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
-        """Return the lazy spectrum of the itemsets of that size, >= 1, or of several different ones
-        ranked together.
+        """Return the lazy spectrum of the itemsets of a size, >= 1, or of several ranked together.
 
-        universe: unknown or sized: the itemsets that occur, once each unit is cut to that size; a
-        catalogue: all. A unit has an itemset or not whatever other units have, so one unit moves
-        each support by at most 1. Raises ParameterError for a size out of range, or none; reading
-        raises WorkLimitError for levels out of reach.
+        Of a catalogue it has all itemsets, else those that occur, once each unit is cut to a sized
+        universe. Whether a unit has an itemset depends on that unit alone, so one unit moves each
+        support by at most 1. Raises ParameterError for a size out of range, or none. Reading a
+        level that is out of reach raises WorkLimitError.
         """
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> ItemSource:
-        """Return the items, and what units have of them: those of a catalogue, or else those that
-        occur.
+        """Return the items of a catalogue, or else those that occur, with the purchases of them.
 
-        Known items come first, in their order, and those that occur beside them follow in label
-        order.
+        Known items come first, in their order; those that occur beside them follow in label order.
         """
 
     def capped(self, most_items: int, most_baskets: int) -> SupportSource:
-        """Return a source where each basket counts with its first most_items >= 1 items, in label
-        order, only.
+        """Return a source of only the first most_items >= 1 items, by label, of each basket.
 
-        Of a user at most most_baskets >= 1 baskets count, drawn by what is in that user's baskets
+        At most most_baskets >= 1 baskets of a user count. Which ones depends on that user's baskets
         alone. A unit then supports at most most_baskets * C(most_items, size) itemsets.
         """
 
 
 @dataclass(frozen=True)
 class LocalSource:
-    """The source on one machine, see `SupportSource`: transactions in memory, counted with some
-    effort.
-    """
+    """The source on one machine: transactions in memory; see `SupportSource`."""
 
     transactions: Transactions
     effort: Effort = field(default_factory=Effort)
@@ -662,17 +666,18 @@ class LocalSource:
 
     @property
     def missing_user(self) -> str | None:
-        """What became of rows without a user, as in read_transactions."""
+        """How rows without a user were read, as in read_transactions."""
         return self.transactions.missing_user
 
     @property
     def units(self) -> int:
-        """How many units there are, those without an item included."""
+        """How many units there are, including those without an item."""
         return self.transactions.units
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
-        """Return the lazy spectrum of the itemsets of that size, or of several; see
-        `SupportSource.spectrum`.
+        """Return the lazy spectrum of the itemsets of one size or several.
+
+        See `SupportSource.spectrum`.
         """
         data = self.transactions.united()
         if isinstance(universe, Catalogue):
@@ -680,22 +685,18 @@ class LocalSource:
         elif isinstance(universe, SizedUniverse):
             data = data.cut_to(universe.count)
         of_size = catalogue_spectrum if isinstance(universe, Catalogue) else itemset_spectrum
-        return spectrum_of_sizes(size, lambda one: of_size(data, one, effort=self.effort))
+        return spectrum_of_sizes(size, lambda number: of_size(data, number, effort=self.effort))
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> LocalItems:
-        """Return the items, and what units have of them; see `SupportSource.items`."""
-        data = self.transactions
+        """Return the items, with the purchases of them; see `SupportSource.items`."""
+        data, label = self.transactions, None
         if isinstance(universe, KnownItemsets):
-            own = data.vocabulary
-            listed = ListedFirst.of(universe, own.codes_in)
-            label = partial(listed.label, own=own.label)
-            return LocalItems(
-                data.recoded(listed.codes, numbers(listed.total)), self.effort, label=label
-            )
-        return LocalItems(
-            data.restricted_to(universe.items) if isinstance(universe, Catalogue) else data,
-            self.effort,
-        )
+            listed = ListedFirst.of(universe, data.vocabulary.codes_in)
+            label = partial(listed.label, own=data.vocabulary.label)
+            data = data.recoded(listed.codes, numbers(listed.total))
+        elif isinstance(universe, Catalogue):
+            data = data.restricted_to(universe.items)
+        return LocalItems(data, self.effort, label=label)
 
     def capped(self, most_items: int, most_baskets: int) -> LocalSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""

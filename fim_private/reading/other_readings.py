@@ -1,9 +1,8 @@
-"""What else the first lines of a text, or the first cells of a column, may be: refused, with the
-option that decides.
+"""Refusals of texts, and of columns of items, that could as well be read in another way.
 
 Only a line or a cell itself may decide which baskets it makes, so nothing here decides how a text
-is read. A text that could as well be read otherwise is refused, and the refusal names the right
-reading.
+is read. By its first lines, or cells, a text is refused, and the refusal names the option that
+decides.
 """
 
 from __future__ import annotations
@@ -30,15 +29,12 @@ from fim_private.reading.values import (
     value_type,
 )
 
-# How many lines, or cells, are looked at; of a line so many characters, and so many fields; of
-# rows, for a title.
-SAMPLE = 200
-_CHARACTERS, _FIELDS = 1 << 16, 1000
-LOOKED_AT = 20
+SAMPLE = 200  # so many lines, or cells, are looked at
+_CHARACTERS, _FIELDS = 1 << 16, 1000  # so much of each line
+LOOKED_AT = 20  # so many rows are looked at for a title
 _FEW, _SEVERAL, _SOME = 2, 3, 10
 _RARE = 20  # of so many lines one may have what its form hardly has
-# So many columns a table may have that nothing but its even rows tells: there are basket files of
-# even wider rows.
+# A table with nothing but even rows has at most so many columns: basket files may have wider rows.
 _TABLE_COLUMNS = 4
 # What a quoted field may hold cuts nothing.
 _QUOTED_FIELD = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"(?=\s*(?:[,;\t|]|$))')
@@ -65,8 +61,16 @@ class OtherReading(NamedTuple):
 
 @dataclass(frozen=True)
 class _Sample:
-    """The first lines, how many stand above each, and their fields; and how they are about to be
-    read.
+    """The first lines of a text that are not blank, and how they are about to be read.
+
+    Attributes:
+        numbers: How many lines stand above each.
+        lines: The lines.
+        rows: Their fields.
+        form: lines or fimi.
+        delimiter: The character that is about to cut them.
+        dialect: What a caller said of the text.
+        is_told: Whether a line above names the delimiter.
     """
 
     numbers: Sequence[int]
@@ -75,7 +79,7 @@ class _Sample:
     form: InputForm
     delimiter: str
     dialect: Dialect
-    is_told: bool = False  # whether a line above names the delimiter
+    is_told: bool = False
 
     @property
     def as_lines(self) -> str:
@@ -85,68 +89,63 @@ class _Sample:
     def is_spaced(self) -> bool:
         return self.form is InputForm.FIMI
 
-    def most(self, holds: Callable[[str], object]) -> bool:
-        """Tell whether something holds for more than half of the lines."""
-        return 2 * sum(map(bool, map(holds, self.lines))) > len(self.lines)
-
     def widest_delimiter(self, place: int) -> str:
         """Return the delimiter that cuts one of the lines into the most fields."""
         line = self.lines[place]
         if self.is_spaced and "\t" in line:  # which are white space, too
             return "\t"
         delimiters = (self.delimiter, *DELIMITERS)
-        return max(delimiters, key=lambda delimiter: len(fields_of(delimiter)(line)))
-
-    def widest(self, place: int) -> Callable[[str], list[str]]:
-        return fields_of(self.widest_delimiter(place))
+        return max(delimiters, key=lambda delimiter: len(fields_of(line, delimiter)))
 
 
-def fields_of(delimiter: str) -> Callable[[str], list[str]]:
-    """Return what cuts a line into fields, outside double quotes; a space means any white space of
-    ASCII.
-    """
-
-    def cut_at_spaces(line: str) -> list[str]:
-        fields = _SPACED_FIELD.finditer(line)
-        return [each[2] if each[1] is None else each[1].replace('""', '"') for each in fields]
-
-    def cut(line: str) -> list[str]:
-        try:
-            return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
-        except csv.Error:
-            return line.split(delimiter)
-
-    return cut_at_spaces if delimiter == " " else cut
+def fields_of(line: str, delimiter: str) -> list[str]:
+    """Return the fields of a line, cut outside double quotes; a space means ASCII white space."""
+    if delimiter == " ":
+        fields = _SPACED_FIELD.findall(line)
+        return [plain or quoted.replace('""', '"') for quoted, plain in fields]
+    try:
+        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+    except csv.Error:
+        return line.split(delimiter)
 
 
-def _bare(fields: Sequence[str]) -> list[str]:
-    return [field.strip().strip("\"'") for field in fields[:_FIELDS]]
+def _bare_fields(line: str, delimiter: str) -> list[str]:
+    return [field.strip().strip("\"'") for field in fields_of(line, delimiter)[:_FIELDS]]
+
+
+def _most(holds: Callable[[Any], object], values: Sequence[object]) -> bool:
+    """Tell whether something holds for more than half of some values."""
+    return 2 * sum(bool(holds(value)) for value in values) > len(values)
 
 
 def refuse_other_readings(
     lines: Sequence[str], form: InputForm, delimiter: str, dialect: Dialect, name: str
 ) -> None:
-    """Raise DataError where the first lines of a text are plausibly something else than one basket
-    per line.
+    """Raise DataError if a text is plausibly something else than one basket per line.
 
-    lines: without their ends. form: lines, or fimi, as which they are about to be read; sequences
-    of SPMF are clear.
-    name: what errors call it.
+    Args:
+        lines: Its first lines, without their ends.
+        form: lines or fimi, as which they are about to be read. (Sequences of SPMF are clear.)
+        delimiter: The character that is about to cut them.
+        dialect: What a caller said of the text.
+        name: The name of the text in errors.
     """
-    found = [(number, line) for number, line in enumerate(lines, dialect.skipped) if line.strip()][
-        :SAMPLE
-    ]
-    if dialect.form is not None or form is InputForm.SPMF or not found:
+    if dialect.form is not None or form is InputForm.SPMF:
         return
-    numbers, whole = zip(*found, strict=True)
-    short, cut = [line[:_CHARACTERS] for line in whole], fields_of(delimiter)
-    rows = [_bare(cut(line)) for line in short]
-    sample = _Sample(numbers, short, rows, form, delimiter, dialect)
-    if len(short) > 1 and SEPARATOR_LINE.fullmatch(short[0]):
-        sample = _Sample(numbers[1:], short[1:], rows[1:], form, delimiter, dialect, is_told=True)
+    numbered = [pair for pair in enumerate(lines, dialect.skipped) if pair[1].strip()][:SAMPLE]
+    is_told = len(numbered) > 1 and SEPARATOR_LINE.fullmatch(numbered[0][1]) is not None
+    if is_told:
+        numbered = numbered[1:]
+    short = [line[:_CHARACTERS] for _, line in numbered]
+    rows = [_bare_fields(line, delimiter) for line in short]
+    numbers = [number for number, _ in numbered]
+    if not short:
+        return
+    sample = _Sample(numbers, short, rows, form, delimiter, dialect, is_told)
     for check in _CHECKS:
-        if (other := check(sample)) is not None:
-            raise unclear(f"{name} {other.problem}", other.options)
+        other_reading = check(sample)
+        if other_reading is not None:
+            raise unclear(f"{name} {other_reading.problem}", other_reading.options)
 
 
 # -------------------- formats of other programs
@@ -174,7 +173,7 @@ def _named_format(sample: _Sample) -> OtherReading | None:
             f"{parameter('input_format')} spmf, or {sample.as_lines} if these lines are baskets",
             {"input_format": str(InputForm.SPMF)},
         )
-    if sample.most(_SPMF_UTILITIES.fullmatch):
+    if _most(_SPMF_UTILITIES.fullmatch, sample.lines):
         return OtherReading(
             "looks like SPMF's format of items, their total and their utilities. Keep only what "
             f"stands before the first colon, or say {sample.as_lines} if all of it is items"
@@ -232,8 +231,9 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
     if sample.dialect.header is not None:
         return None
     delimiter = sample.widest_delimiter(0)
-    first = [field.strip() for field in fields_of(delimiter)(sample.lines[0])]
-    comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(_bare(first))
+    first = [field.strip() for field in fields_of(sample.lines[0], delimiter)]
+    bare = _bare_fields(sample.lines[0], delimiter)
+    comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(bare)
     places = columns.numbered(columns.suggested(first)[0]) or _numbers_above_words(sample)
     spaced, dialect = _dialect(sample, delimiter, is_headed=True)
     if places and len(sample.rows) > 1 and not comes_again:
@@ -248,11 +248,13 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
     is_named = sum(map(columns.suggests_a_column, first)) >= _FEW
     if not is_named or (comes_again and not roles):
         return None
-    such_as = f", such as {columns.named_roles(roles)}" if roles else ""
+    such_as, options = "", {}
+    if roles:
+        such_as, options = f", such as {columns.named_roles(roles)}", {**roles, **dialect}
     return OtherReading(
         f"looks like one row per item, with a header: name its columns with {parameter('basket')} "
         f"and {parameter('item')}{such_as}{spaced}; or say {sample.as_lines} if line 1 is a basket",
-        {**roles, **dialect} if roles else {},
+        options,
     )
 
 
@@ -267,7 +269,9 @@ def _numbers_above_words(sample: _Sample) -> list[str]:
     prefix = re.escape(first[0].rstrip("0123456789"))
     below = [cell for row in body for cell in row if not is_missing(cell)]
     alike = re.compile(rf"{prefix}[0-9]+|[-+]?[0-9.,]+", re.IGNORECASE)
-    return [] if not below or any(map(alike.fullmatch, below)) else first
+    if not below or any(map(alike.fullmatch, below)):
+        return []
+    return first
 
 
 def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[str, dict[str, Any]]:
@@ -291,22 +295,20 @@ def _title(sample: _Sample) -> OtherReading | None:
     if sample.dialect.header is not None:
         return None
     for place in range(1, min(LOOKED_AT, len(sample.lines))):
-        cut = sample.widest(place)
-        above = max(sum(map(bool, _bare(cut(line)))) for line in sample.lines[:place])
-        names = [name for name in _bare(cut(sample.lines[place])) if name]
-        if 2 * above > len(names):
+        delimiter = sample.widest_delimiter(place)
+        rows = [_bare_fields(line, delimiter) for line in sample.lines]
+        above, rows = rows[:place], rows[place:]
+        names = list(filter(None, rows[0]))
+        if any(2 * sum(map(bool, row)) > len(names) for row in above):
             continue
-        rows = [_bare(cut(line)) for line in sample.lines[place:]]
-        rest = replace(sample, lines=sample.lines[place:], rows=rows, form=InputForm.LINES)
+        table = replace(sample, lines=sample.lines[place:], rows=rows, form=InputForm.LINES)
         is_long = columns.likely_roles(names)
-        is_wide = columns.numbered(columns.suggested(names)[0]) and {
-            *chain.from_iterable(rows[1:])
-        }.isdisjoint(names)
-        if is_long or is_wide or (len(rows) > _SOME and _table(rest) is not None):
+        comes_again = not {*chain.from_iterable(rows[1:])}.isdisjoint(names)
+        is_wide = columns.numbered(columns.suggested(names)[0]) and not comes_again
+        if is_long or is_wide or (len(rows) > _SOME and _table(table) is not None):
             return OtherReading(
                 f"seems to have a title above a table: say {parameter('skip_rows')} "
-                f"{sample.numbers[place]} to skip "
-                f"it, or {sample.as_lines} if each line is a basket"
+                f"{sample.numbers[place]} to skip it, or {sample.as_lines} if each line is a basket"
             )
     return None
 
@@ -346,19 +348,20 @@ def _name_above_lists(sample: _Sample, insides: Sequence[str | None]) -> str | N
     """Return the first line if it seems to name the column of the lists below; else None."""
     if sample.dialect.header is not None:
         return None
-    first = sample.lines[0].strip() if insides[0] is None else insides[0]
+    inside, *below = insides
+    first = sample.lines[0].strip() if inside is None else inside
     if _delimiter_in([first]) is not None:
         return None
-    is_alone = insides[0] is None and None not in insides[1:] and len(insides) > _SOME
-    return first if is_alone or columns.suggests_item(first) else None
+    is_alone = inside is None and None not in below and len(insides) > _SOME
+    if is_alone or columns.suggests_item(first):
+        return first
+    return None
 
 
 def _delimiter_in(texts: Sequence[str]) -> str | None:
     """Return the first of the usual delimiters that any of the texts has; else None."""
-    for delimiter in DELIMITERS:
-        if any(delimiter in text for text in texts):
-            return delimiter
-    return None
+    joined = "".join(texts)
+    return next((delimiter for delimiter in DELIMITERS if delimiter in joined), None)
 
 
 def inside_of_list(line: str) -> str | None:
@@ -367,20 +370,19 @@ def inside_of_list(line: str) -> str | None:
     >>> inside_of_list('"tea,milk"'), inside_of_list('{tea,milk}'), inside_of_list('"tea","milk"')
     ('tea,milk', 'tea,milk', None)
     """
-    bare = line.strip()
-    quoted = re.fullmatch(r'"((?:[^"]|"")*)"', bare)
-    inner = bare if quoted is None else quoted[1].replace('""', '"').strip()
-    if inner[:1] + inner[-1:] in _BRACKETS:
-        return inner[1:-1]
-    return None if quoted is None else inner
+    inside = line.strip()
+    quoted = re.fullmatch(r'"((?:[^"]|"")*)"', inside)
+    if quoted is not None:
+        inside = quoted[1].replace('""', '"').strip()
+    if inside[:1] + inside[-1:] in _BRACKETS:
+        return inside[1:-1]
+    return None if quoted is None else inside
 
 
 def items_of_line(line: str, split: str) -> list[str]:
-    """Return the items of a line that is a list, or one in quotes or brackets; see
-    `split_cells`.
-    """
-    inner = inside_of_list(line)
-    return items_of_cell(line if inner is None else inner, split)
+    """Return the items of a line that is a list, perhaps in quotes or brackets."""
+    inside = inside_of_list(line)
+    return items_of_cell(line if inside is None else inside, split)
 
 
 def _shown(delimiter: str) -> str:
@@ -393,7 +395,9 @@ def _spoken(delimiter: str) -> str:
 
 def _two_colons(sample: _Sample) -> OtherReading | None:
     """Lines whose values have :: between them, as those of MovieLens."""
-    if sample.dialect.delimiter is not None or not sample.most(re.compile(r"\S::\S").search):
+    if sample.dialect.delimiter is not None or not _most(
+        re.compile(r"\S::\S").search, sample.lines
+    ):
         return None
     return OtherReading(
         "has '::' between its values, and a delimiter is one character. Write a tab or a comma in "
@@ -409,12 +413,12 @@ def _quantities(sample: _Sample) -> OtherReading | None:
     """Items with a quantity behind each: milk=2, or 7:1 with a first number that is none."""
 
     def has_them(row: Sequence[str]) -> bool:
-        filled = [cell for cell in row if cell]
-        return any(map(_QUANTITY.fullmatch, filled)) or (
-            len(filled) > 1 and all(map(_NUMBERED_VALUE.fullmatch, filled[1:]))
-        )
+        cells = list(filter(None, row))
+        if any(map(_QUANTITY.fullmatch, cells)):
+            return True
+        return len(cells) > 1 and all(map(_NUMBERED_VALUE.fullmatch, cells[1:]))
 
-    if 2 * sum(map(has_them, sample.rows)) <= len(sample.rows):
+    if not _most(has_them, sample.rows):
         return None
     return OtherReading(
         "has quantities behind its items, as in milk=2 or milk:2: leave the quantities out, or "
@@ -444,9 +448,8 @@ def _row_numbers(sample: _Sample) -> OtherReading | None:
 
 def _counts_up(texts: Sequence[str]) -> bool:
     """Tell whether texts are 0, 1, … or 1, 2, …"""
-    return any(
-        texts == [str(number) for number in range(start, start + len(texts))] for start in (0, 1)
-    )
+    numbers = [*map(str, range(len(texts) + 1))]
+    return texts in (numbers[:-1], numbers[1:])
 
 
 def _other_delimiter(sample: _Sample) -> OtherReading | None:
@@ -459,8 +462,7 @@ def _other_delimiter(sample: _Sample) -> OtherReading | None:
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
     for delimiter in DELIMITERS:
         if _may_separate(sample, delimiter, unquoted):
-            one_hot = _one_hot_at(sample, delimiter)
-            return one_hot or _as_separated(sample, delimiter, unquoted)
+            return _one_hot(sample, delimiter) or _as_separated(sample, delimiter, unquoted)
     return None
 
 
@@ -510,17 +512,16 @@ def _as_separated(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> O
 
 def _quoted_items(sample: _Sample) -> OtherReading | None:
     """Items in double quotes, of which white space does not cut the lines, as it does in R's."""
-    if not sample.most(lambda line: line.strip()[:1] == '"'):
+    if not _most(lambda line: line.strip()[:1] == '"', sample.lines):
         return None
     if all('"' not in _SPACED_QUOTES.sub("", line) for line in sample.lines):
         return None
-    behind = [match[1] for line in sample.lines for match in re.finditer(r'"\s*([,;|])\s*"', line)]
-    other = max({*behind}, key=behind.count, default=",")
+    behind = re.findall(r'"\s*([,;|])\s*"', "\n".join(sample.lines))
+    usual = max({*behind}, key=behind.count, default=",")
     return OtherReading(
-        f"has its items in double quotes, as CSV has: say {parameter('delimiter')} {other!r} (or "
-        f"another), or "
-        f"{sample.as_lines} if the quotes are part of the items",
-        {"delimiter": other} if behind else None,
+        f"has its items in double quotes, as CSV has: say {parameter('delimiter')} {usual!r} (or "
+        f"another), or {sample.as_lines} if the quotes are part of the items",
+        {"delimiter": usual} if behind else None,
     )
 
 
@@ -551,16 +552,13 @@ def _cuts(delimiter: str, line: str) -> bool:
 # -------------------- rows of a table, by what is in them
 
 
-def _one_hot(sample: _Sample) -> OtherReading | None:
-    """Hardly anything but 0 and 1, or quantities of which some are 0; with a line of names or
-    without.
+def _one_hot(sample: _Sample, delimiter: str | None = None) -> OtherReading | None:
+    """Hardly anything but 0 and 1, or quantities of which some are 0, with or without names.
+
+    delimiter: another than that which is about to cut the lines.
     """
-    return _one_hot_at(sample, sample.delimiter)
-
-
-def _one_hot_at(sample: _Sample, delimiter: str) -> OtherReading | None:
-    """Tell what `_one_hot` does of lines that are cut at a delimiter."""
-    rows = [_bare(fields_of(delimiter)(line)) for line in sample.lines]
+    delimiter = delimiter or sample.delimiter
+    rows = [_bare_fields(line, delimiter) for line in sample.lines]
     is_headed = _headed_one_hot(rows)
     if is_headed is None:
         return None
@@ -569,9 +567,7 @@ def _one_hot_at(sample: _Sample, delimiter: str) -> OtherReading | None:
 
 
 def options_of_rows(rows: Sequence[list[str]]) -> dict[str, Any]:
-    """Return the options that the first rows of a sheet suggest, names of columns first; none if
-    they do not.
-    """
+    """Return the options that the first rows of a sheet suggest, if the first names its columns."""
     options = columns.likely_options(rows[0])
     if not options and _headed_one_hot(rows):
         return {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(rows[0])}
@@ -587,17 +583,19 @@ def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
         return None
     if len(first) == len(by_column) and _names_items(first, is_item):
         # Beside the items there may be ids of a basket and its user.
-        return True if sum(is_item) >= len(by_column) - _FEW else None
+        if sum(is_item) < len(by_column) - _FEW:
+            return None
+        return True
     if not all(is_item) or sum(len({*column}) > 1 for column in by_column) < _FEW:
         return None
     return False
 
 
 def _are_items(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> list[bool]:
-    """Tell of each column whether its cells may say that baskets have an item, or how many.
+    """Tell for each column whether its cells may say that baskets have an item, or how many.
 
-    Quantities are known from ids, prices and items that are numbers by their zeros, under a line of
-    names.
+    What tells quantities from ids, prices and items that are numbers is their zeros, under a line
+    of names.
     """
     is_item = [all(map(_is_truth, column)) for column in by_column]
     is_distinct = len({*first}) == len(first) > 0
@@ -634,13 +632,11 @@ def _as_one_hot(
 
 
 def _matrix(sample: _Sample) -> OtherReading | None:
-    """As many values in each line, most of which repeat one inside of themselves: no basket
-    does.
-    """
+    """Lines of as many values each, most of which have a value twice: baskets have none twice."""
     rows = _even(sample.rows)
     if len(_columns(rows)) < _SEVERAL or len(rows) < _FEW:
         return None
-    if 2 * sum(map(_repeats, rows)) <= len(rows):
+    if not _most(_repeats, rows):
         return None
     cells = [cell for row in rows for cell in row if not is_missing(cell)]
     is_absent = [cell.casefold() in values.FALSE_TEXTS for cell in cells]
@@ -659,16 +655,15 @@ def is_presence(cell: str) -> bool:
 
 
 def _repeats(row: Sequence[str]) -> bool:
-    given = [cell for cell in row if not is_missing(cell) and cell != "?"]
-    return len({*given}) < len(given)
+    cells = [cell for cell in row if not is_missing(cell) and cell != "?"]
+    return len({*cells}) < len(cells)
 
 
 def _are_quantities(column: Sequence[str]) -> bool:
-    given = [cell for cell in column if not is_missing(cell)]
-    has_zero = len(given) < len(column) or not all(
-        re.match(values.ABOVE_ZERO, cell) for cell in given
-    )
-    return has_zero and all(re.fullmatch(values.QUANTITY, cell) for cell in given)
+    cells = [cell for cell in column if not is_missing(cell)]
+    above_zero = [cell for cell in cells if re.match(values.ABOVE_ZERO, cell)]
+    has_zero = len(above_zero) < len(column)
+    return has_zero and all(re.fullmatch(values.QUANTITY, cell) for cell in cells)
 
 
 def _table(sample: _Sample) -> OtherReading | None:
@@ -688,8 +683,8 @@ def _table(sample: _Sample) -> OtherReading | None:
         return None
     return OtherReading(
         f"looks like a table of items: name its columns with {parameter('basket')} and "
-        f"{parameter('item')} "
-        f"(1, 2, … without a header), or say {sample.as_lines} if each line is a basket",
+        f"{parameter('item')} (1, 2, … without a header), or say {sample.as_lines} if each line is "
+        "a basket",
         {},
     )
 
@@ -729,21 +724,17 @@ def _even(rows: Sequence[list[str]]) -> Sequence[list[str]]:
 
 
 def _open_quotes(sample: _Sample) -> OtherReading | None:
-    """A double quote that begins a field, and is not closed in its line: it takes in what stands
-    behind the line.
-    """
-    lines = [] if sample.is_spaced else [line for line in sample.lines if '"' in line]
-    read = (
-        [*csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)]
-        for line in lines
-    )
-    if all(len(rows) > 1 for rows in read):
+    """A double quote that begins a field, and is not closed in its line: it takes in the next."""
+    if sample.is_spaced:
         return None
-    return OtherReading(
-        f"has a line with an open double quote: check its double quotes, or say "
-        f"{sample.as_lines} if they are part of "
-        "the items"
-    )
+    for line in sample.lines:
+        rows = csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)
+        if '"' in line and len([*rows]) == 1:
+            return OtherReading(
+                "has a line with an open double quote: check its double quotes, or say "
+                f"{sample.as_lines} if they are part of the items"
+            )
+    return None
 
 
 def _separator_line(sample: _Sample) -> OtherReading | None:
@@ -776,49 +767,50 @@ _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
 
 
 def refuse_title(
-    rows: Sequence[tuple[int, Sequence[str]]], wanted: Collection[str], name: str
+    rows: Sequence[tuple[int, Sequence[str]]], names: Collection[str], source: str
 ) -> None:
-    """Raise DataError where rows above that of the names plausibly are a title. Nothing is left out
-    unasked.
+    """Raise DataError if rows above that of the names plausibly are a title.
 
-    The names are in the first row that has all columns wanted. If none are wanted, they are in the
-    first of the fullest rows, if it has twice as many cells as the first row. rows: each with how
-    many stand above it, and its bare cells.
+    The names are in the first row that has all names of columns. If none are given, they are in the
+    first of the fullest rows, if it has twice as many cells as the first row.
+
+    Args:
+        rows: The number of rows above each row, and its bare cells.
+        names: The columns that were named.
+        source: The name of the table in errors.
     """
-    filled = [(above, {*cells}, sum(map(bool, cells))) for above, cells in rows if any(cells)]
-    if wanted:
-        found = [above for above, cells, _ in filled if cells.issuperset(wanted)]
-    else:
-        most = max((count for _, _, count in filled), default=0)
-        found = [above for above, _, count in filled if count == most and 2 * filled[0][2] <= most]
-    if found and found[0] != filled[0][0]:
+    rows = [(above, cells) for above, cells in rows if any(cells)]
+    if not rows:
+        return
+    counts = [sum(map(bool, cells)) for _, cells in rows]
+    may_be_names = [count == max(counts) and 2 * counts[0] <= count for count in counts]
+    if names:
+        may_be_names = [{*cells}.issuperset(names) for _, cells in rows]
+    above = next((above for above, _ in compress(rows, may_be_names)), rows[0][0])
+    if above != rows[0][0]:
         raise DataError(
-            f"{name} seems to have a title above its table: say {parameter('skip_rows')} "
-            f"{found[0]} to leave out what "
-            "stands above the names of the columns"
+            f"{source} seems to have a title above its table: say {parameter('skip_rows')} "
+            f"{above} to leave out what stands above the names of the columns"
         )
 
 
-# Cells of a column of items may be lists, `a, b` or `['a', 'b']`, but names have commas, too: so
-# the first cells are looked at, and refused where both may be. How a cell is cut follows from it
+# Cells of a column of items may be lists, `a, b` or `['a', 'b']`, but names have commas, too. So
+# the first cells are looked at, and refused if they may be both. How a cell is cut follows from it
 # alone.
 _BRACKETS = ("[]", "()", "{}")
 
 
 def split_cells(cells: pa.Array, split: str) -> pa.Array:
-    """Return the items of each cell, (n,) Arrow texts, cut at a character: (n,) Arrow lists of
-    strings, null for null.
+    """Return the items of each cell, (n,) Arrow texts, as (n,) Arrow lists; null for null.
 
-    A space means any white space. Brackets around a cell, and quotes around an item, go; what is in
-    quotes is not cut.
+    Cells are cut at a character; a space means any white space. Brackets around a cell, and quotes
+    around an item, are taken off. Text in quotes is not cut.
     """
     encoded = cells
     if not pa.types.is_dictionary(cells.type):
         encoded = as_texts(cells).dictionary_encode()
-    items = [
-        items_of_cell(text, split)
-        for text in as_texts(encoded.dictionary).fill_null("").to_pylist()
-    ]
+    texts = as_texts(encoded.dictionary).fill_null("").to_pylist()
+    items = [items_of_cell(text, split) for text in texts]
     ends = np.cumsum([0, *map(len, items)], dtype=np.int32)
     lists = pa.ListArray.from_arrays(arrow_of(ends), arrow_strings([*chain.from_iterable(items)]))
     return lists.take(encoded.indices)
@@ -829,40 +821,42 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     bare = cell.strip()
     if bare[:1] + bare[-1:] in _BRACKETS:
         bare = bare[1:-1].strip()
-    at, plain = (r"\s+", r"\S*") if split == " " else (re.escape(split), f"[^{re.escape(split)}]*")
+    at, plain = re.escape(split), f"[^{re.escape(split)}]*"
+    if split == " ":
+        at, plain = r"\s+", r"\S*"
     field = rf"""\s*(?:"([^"]*)"|'([^']*)'|({plain}))\s*(?:{at}|\Z)"""
-    return [
-        item for match in re.finditer(field, bare) if (item := match[match.lastindex or 0].strip())
-    ]
+    items = ["".join(groups).strip() for groups in re.findall(field, bare)]
+    return list(filter(None, items))
 
 
 class FirstCells:
-    """Looks at the first cells of a column, which errors call where, as they come: whether they
-    seem to be lists.
+    """Looks at the first cells of a column of items: they must not seem to be lists.
+
+    where: the name of the column in errors. is_asked: whether to look at all.
     """
 
     def __init__(self, where: str, *, is_asked: bool) -> None:
-        self._where = where
-        self._cells: list[str] | None = [] if is_asked else None
+        self._where, self._is_asked = where, is_asked
+        self._cells: list[str] = []
 
     def see(self, cells: pa.Array) -> None:
-        """Look at more cells: (n,) Arrow array of any type. Raises DataError where they look like
-        lists.
-        """
-        if self._cells is not None and is_string_type(value_type(cells.type)):
+        """Look at more cells: (n,) Arrow array of any type. Raises DataError for lists."""
+        if self._is_asked and is_string_type(value_type(cells.type)):
             texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).to_pylist()
             self._cells += [text for text in texts if text is not None and text.strip()]
             if len(self._cells) >= SAMPLE:
                 self.done()
 
     def done(self) -> None:
-        """Look at what has come. Raises DataError, whose options have a split."""
-        cells, self._cells = self._cells or [], None
-        if (split := _seeming_split(cells)) is not None:
+        """Check the cells that were seen. Raises DataError, whose options have a split."""
+        self._is_asked = False
+        split = _seeming_split(self._cells)
+        self._cells = []
+        if split is not None:
             raise unclear(
                 f"{self._where} looks as if its cells were lists of items: say "
-                f"{parameter('split')} {_shown(split)}, "
-                f"or {parameter('input_format')} long if each cell is one item",
+                f"{parameter('split')} {_shown(split)}, or {parameter('input_format')} long if "
+                "each cell is one item",
                 {"split": _spoken(split)},
             )
 

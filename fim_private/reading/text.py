@@ -278,12 +278,12 @@ def _lists(
     text: Iterator[bytes], delimiter: str, labels: Labels, *, is_quoted: bool
 ) -> Iterator[KeyedRows]:
     """Yield the baskets of lines that a delimiter cuts."""
-    cut = fields_of(delimiter)
     separators = _WHITE_SPACE if delimiter == " " else delimiter.encode() + b"\n"
     for block in text:
         if is_quoted and b'"' in block:
             # Each line by itself: a quote left open must not reach into somebody else's basket.
-            yield _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
+            lines = block.decode().split("\n")[:-1]
+            yield _rows_of_lists([fields_of(line, delimiter) for line in lines], labels)
         else:
             yield _tokens(block, separators, labels)
 
@@ -628,8 +628,7 @@ def _refuse_title_above(
     if options.dialect.delimiter is not None:
         delimiters = [options.dialect.delimiter]
     for delimiter in delimiters:
-        cut = fields_of(delimiter)
-        rows = [[field.strip() for field in cut(line)] for line in lines]
+        rows = [[field.strip() for field in fields_of(line, delimiter)] for line in lines]
         refuse_title([*enumerate(rows, above)], columns, name)
 
 

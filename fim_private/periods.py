@@ -169,24 +169,11 @@ def several(period: object, periods: object, start: object, end: object) -> tupl
             f"give one of {parameter('period')} with a name, {parameter('periods')}, and "
             f"{parameter('start')} with {parameter('end')}"
         )
-    named = []
-    if start is not None:
-        first, last = Period.of(start, "start"), Period.of(end, "end")
-        named = [Period.of(f"{first.name}..{last.name}", "start")]
-    elif periods is not None:
-        named = [Period.of(text, "periods") for text in _names(periods)]
-    elif name is not None:
-        named = [Period.of(name)]
-    elif kind is not None:
-        example = f"{period_at(kind, 20_000).name}..{period_at(kind, 20_200).name}"
-        raise ParameterError(
-            f"{parameter('period')} {kind} needs {parameter('periods')} too: which of them, such "
-            f"as {example} (taken from the data it would tell of it)"
-        )
+    named = _uncut(name, periods, start, end, kind)
     if kind is not None or periods is not None:
         days = sum(stretch.last + 1 - stretch.first for stretch in named)
         _check_number(days / 366)  # before they are cut
-        named = [part for stretch in named for part in stretch.within(kind or stretch.kind)]
+        named = [period for stretch in named for period in stretch.within(kind or stretch.kind)]
     _check_number(len(named))
     for earlier, later in pairwise(sorted(named, key=lambda stretch: stretch.first)):
         if later.first <= earlier.last:
@@ -194,6 +181,26 @@ def several(period: object, periods: object, start: object, end: object) -> tupl
                 f"{earlier.name} and {later.name} overlap: name {parameter('periods')} that do not"
             )
     return tuple(named)
+
+
+def _uncut(
+    name: object, periods: object, start: object, end: object, kind: str | None
+) -> list[Period]:
+    """Return the stretches of time that are named, before they are cut into periods of a kind."""
+    if start is not None:
+        first, last = Period.of(start, "start"), Period.of(end, "end")
+        return [Period.of(f"{first.name}..{last.name}", "start")]
+    if periods is not None:
+        return [Period.of(text, "periods") for text in _names(periods)]
+    if name is not None:
+        return [Period.of(name)]
+    if kind is None:
+        return []
+    example = f"{period_at(kind, 20_000).name}..{period_at(kind, 20_200).name}"
+    raise ParameterError(
+        f"{parameter('period')} {kind} needs {parameter('periods')} too: which of them, such "
+        f"as {example} (taken from the data it would tell of it)"
+    )
 
 
 def _names(periods: object) -> Sequence[object]:

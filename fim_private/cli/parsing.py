@@ -67,6 +67,9 @@ def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable
     return decorated
 
 
+_METAVARS = {int: "N", float: "NUMBER", Path: "FILE"}
+
+
 def _parameter(name: str, option: Option) -> inspect.Parameter:
     """Return an option as a parameter that typer reads."""
     typed, default = option.typed, option.default
@@ -86,7 +89,7 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
     declared = typer.Option(
         option.spelled or option_name(name),
         help=option.help,
-        metavar=option.metavar or {int: "N", float: "NUMBER"}.get(option.typed),
+        metavar=option.metavar or _METAVARS.get(option.typed),
         autocompletion=completed if values else None,
         show_default=option.shown,
         show_envvar=False,  # a line for each would double every help

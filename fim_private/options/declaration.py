@@ -36,9 +36,9 @@ class Option:
     Attributes:
         panel: The heading under which help shows it.
         help: What it does.
-        default: Its default; ... if it must be given.
+        default: Its default; ... if it must be given. A flag is off by default.
         typed: Its type on the command line, if that is not the first type that the library takes.
-        metavar: What stands for its value in help.
+        metavar: What stands for its value in help, if not the usual word of its type.
         values: The values that shells complete, or the name of a list of the registry.
         spelled: How it is typed, if not as its name.
         shown: The default that help shows, if `default` is None.
@@ -67,16 +67,19 @@ def options_of(*kinds: type) -> dict[str, Option]:
     for kind in kinds:
         for name, hint in kind.__annotations__.items():
             [option] = hint.__metadata__
-            options[name] = replace(option, typed=option.typed or _first_type(hint.__origin__))
+            options[name] = _completed(option, hint.__origin__)
     return options
 
 
-def _first_type(hint: object) -> object:
-    if isinstance(hint, UnionType):
-        return get_args(hint)[0]
-    if hint is object:
-        return str
-    return hint
+def _completed(option: Option, accepted: object) -> Option:
+    """Return an option with what follows from the type that the library takes."""
+    if accepted is object:
+        accepted = str
+    elif isinstance(accepted, UnionType):
+        accepted = get_args(accepted)[0]
+    elif accepted is bool and option.default is None:
+        option = replace(option, default=False)
+    return replace(option, typed=option.typed or accepted)
 
 
 # The options of mlxtend's functions that have another name here.

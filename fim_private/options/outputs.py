@@ -32,7 +32,6 @@ class ReleaseOutput(TypedDict, total=False):
             WRITTEN,
             "Write to this file instead of the screen. It ends in .txt, .json, .csv, .xlsx, .md, "
             ".parquet, .pq or .svg.",
-            metavar="FILE",
         ),
     ]
 
@@ -52,7 +51,6 @@ class TextOutput(TypedDict, total=False):
         Option(
             WRITTEN,
             "Write to this file instead of the screen. It ends in .txt or .json.",
-            metavar="FILE",
         ),
     ]
 
@@ -74,9 +72,7 @@ class TitleOption(TypedDict, total=False):
 class PageOption(TitleOption, total=False):
     """A page of HTML beside the output."""
 
-    report: Annotated[
-        Path | None, Option(WRITTEN, "Also write a page of HTML that you can show.", metavar="FILE")
-    ]
+    report: Annotated[Path | None, Option(WRITTEN, "Also write a page of HTML that you can show.")]
 
 
 class PageOutput(TitleOption, total=False):
@@ -87,7 +83,6 @@ class PageOutput(TitleOption, total=False):
         Option(
             WRITTEN,
             "Write the page here. By default it stands beside the release, with the ending .html.",
-            metavar="FILE",
         ),
     ]
 
@@ -104,7 +99,6 @@ class PlanFigure(TypedDict, total=False):
         Option(
             WRITTEN,
             "Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).",
-            metavar="FILE",
         ),
     ]
 
@@ -121,9 +115,7 @@ class ChangeOptions(TypedDict, total=False):
             metavar="ONE,OTHER",
         ),
     ]
-    keep_all: Annotated[
-        bool, Option(SHOWN, "Also show differences that may be noise.", default=False)
-    ]
+    keep_all: Annotated[bool, Option(SHOWN, "Also show differences that may be noise.")]
 
 
 class DryRunOption(TypedDict, total=False):
@@ -135,7 +127,6 @@ class DryRunOption(TypedDict, total=False):
             WRITTEN,
             "Print the plan: each step with its noise and its cost; with --engine sql also the "
             "queries. No purchases are read, nothing is charged, and nothing is released.",
-            default=False,
         ),
     ]
 
@@ -149,6 +140,5 @@ class EmptyOption(TypedDict, total=False):
             WRITTEN,
             "Exit with code 4 if nothing came out. The output is written and the budget is spent "
             "all the same.",
-            default=False,
         ),
     ]

@@ -68,7 +68,6 @@ class RhoOptions(RhoOption, total=False):
             ASKED,
             "Release the number of baskets (or users), so that supports are shares. It is free if "
             "supports have normal noise; otherwise it takes 5 % of the budget.",
-            default=False,
         ),
     ]
 
@@ -123,7 +122,6 @@ class OtherUnitOption(TypedDict, total=False):
             BUDGET,
             "With --ledger: accept another column of --user, --basket or (with --per) --time than "
             "that of its first release, because both name the same units. Must be typed.",
-            default=False,
             must_be_typed=True,
         ),
     ]
@@ -133,7 +131,6 @@ class OtherUnitOption(TypedDict, total=False):
             BUDGET,
             "With --ledger: spend the budget again, though the same request was charged before "
             "for the same period. Must be typed.",
-            default=False,
             must_be_typed=True,
         ),
     ]
@@ -210,7 +207,6 @@ class LedgerLimit(TypedDict, total=False):
             OF,
             "Begin the ledger FILE anew. The old one is kept beside it, and takes no more "
             "charges. The promise stays the same, unless you give another one.",
-            default=False,
             must_be_typed=True,
         ),
     ]
@@ -225,7 +221,6 @@ class VerifyOption(TypedDict, total=False):
             SHOWN,
             "Verify every entry, not only those that are new since this machine last used the "
             "ledger.",
-            default=False,
         ),
     ]
 

@@ -66,7 +66,6 @@ class ReadingOptions(TypedDict, total=False):
             READ,
             "Write all items in small letters, without white space around them. Items that differ "
             "only in these become one, also in your lists.",
-            default=False,
         ),
     ]
     missing_user: Annotated[
@@ -122,7 +121,6 @@ class ReadingOptions(TypedDict, total=False):
             READ,
             "Skip the first N lines of a text, or rows of a sheet, such as a title above the "
             "table.",
-            metavar="N",
         ),
     ]
     query: Annotated[
@@ -221,7 +219,7 @@ class BasketOptions(TypedDict, total=False):
 
     min_basket: Annotated[
         int | None,
-        Option(COUNTS, "Count a basket of fewer than N different items as empty.", metavar="N"),
+        Option(COUNTS, "Count a basket of fewer than N different items as empty."),
     ]
     together: Annotated[
         str | None,
@@ -276,7 +274,6 @@ class SegmentOptions(TypedDict, total=False):
             COUNTS,
             "How many segments a basket (or user) counts in at most: those with most of its "
             "baskets. Each release gets 1/N of the budget. By default N is 1.",
-            metavar="N",
         ),
     ]
 

@@ -49,9 +49,7 @@ class AskedOptions(TypedDict, total=False):
     ]
     union: Annotated[
         bool,
-        Option(
-            ASKED, "With a range of sizes: rank the itemsets of all sizes together.", default=False
-        ),
+        Option(ASKED, "With a range of sizes: rank the itemsets of all sizes together."),
     ]
     supports: Annotated[
         bool | None,
@@ -73,9 +71,7 @@ class AskedOptions(TypedDict, total=False):
     ]
     keep_all: Annotated[
         bool,
-        Option(
-            ASKED, "Keep itemsets whose noisy support does not stand out from zero.", default=False
-        ),
+        Option(ASKED, "Keep itemsets whose noisy support does not stand out from zero."),
     ]
 
 
@@ -88,7 +84,6 @@ class RulesOption(TypedDict, total=False):
             ASKED,
             "Release association rules too, surest first, with intervals. This also releases the "
             "supports of all subsets and the number of baskets (or users).",
-            default=False,
         ),
     ]
 
@@ -181,7 +176,6 @@ class MechanismOptions(TypedDict, total=False):
             "Treat the names of all items in FILE as public, instead of --catalogue. They are "
             "then not protected: the guarantee is among data with the same list of items. Safe "
             "only if no name reveals anything. Must be typed.",
-            default=False,
             must_be_typed=True,
         ),
     ]
@@ -330,7 +324,7 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
     ]
     union: Annotated[
         bool,
-        Option(PLANNED, "For many itemsets of several sizes: rank all together.", default=False),
+        Option(PLANNED, "For many itemsets of several sizes: rank all together."),
     ]
     supports: Annotated[
         bool | None,

@@ -74,7 +74,7 @@ def report(
         content = page(release, rules, title=title)
     else:
         content = trend_page(named(several), title=title)
-    with staged(Path(path).expanduser(), given="path") as write:
+    with staged(Path(path).expanduser(), option="path") as write:
         write(content)
 
 

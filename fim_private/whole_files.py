@@ -44,28 +44,30 @@ _REASONS |= {
 
 @contextmanager
 def staged(
-    path: Path, *, given: str = parameter("output")
+    path: Path, *, option: str = parameter("output")
 ) -> Iterator[Callable[[str | bytes], object]]:
     """Open an output and yield its write function; the file appears under its name only on success,
     and whole.
 
     The function takes bytes, or text, for UTF-8; all of it stays in memory until the end. An
-    existing file keeps its permissions, a link its place. given: the parameter that gave the path,
+    existing file keeps its permissions, a link its place. option: the parameter that gave the path,
     marked. Raises OutputError, at once.
     """
     content = bytearray()
 
     def write(more: str | bytes) -> None:
-        # A lone half of a surrogate pair has no UTF-8; in JSON its escape means the same.
-        content.extend(more if isinstance(more, bytes) else more.encode(errors="backslashreplace"))
+        if isinstance(more, str):
+            # A lone half of a surrogate pair has no UTF-8; in JSON its escape means the same.
+            more = more.encode(errors="backslashreplace")
+        content.extend(more)
 
     with ExitStack() as opened:
         stream = None
-        with _explained(path, given):
+        with _explained(path, option):
             place = path.resolve()
             if place.is_dir():
                 raise OutputError(
-                    f"cannot write {str(path)!r}: it is a folder; give {given} a file name"
+                    f"cannot write {str(path)!r}: it is a folder; give {option} a file name"
                 )
             if place.exists() and not place.is_file():  # a device or a pipe
                 stream = opened.enter_context(place.open("wb"))
@@ -76,7 +78,7 @@ def staged(
                 _remove_left_overs(place.parent)
                 _write(place, b"", replacing=False)
         yield write
-        with _explained(path, given):
+        with _explained(path, option):
             if stream is None:
                 _write(place, content, replacing=True)
             else:
@@ -88,12 +90,15 @@ def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
     """Write a temporary file beside a place, which then replaces what is there, or is only
     tried.
     """
-    mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
+    permissions = 0o666
+    is_new = not place.exists()
+    if not is_new:
+        permissions = stat.S_IMODE(place.stat().st_mode)
     while True:
         # Short: the file's name with more on it may be too long. And random: nobody can plant a
         # link under it.
         temporary = place.with_name(f".fim-private.{uuid4().hex}.part")
-        handle = os.open(temporary, _NEW, 0o666 if mode is None else mode)
+        handle = os.open(temporary, _NEW, permissions)
         _lock(handle)
         if os.fstat(handle).st_nlink:
             break
@@ -105,8 +110,8 @@ def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
             stream.write(content)
             if replacing:
                 stream.flush()
-                if mode is not None and fcntl is not None:
-                    os.fchmod(handle, mode)
+                if not is_new and fcntl is not None:
+                    os.fchmod(handle, permissions)
                 os.fsync(handle)
                 if fcntl is None:
                     stream.close()
@@ -119,27 +124,31 @@ def _remove_left_overs(folder: Path) -> None:
     """Remove the temporary files of processes that were killed: files of this user that no process
     has locked.
     """
-    for found in folder.glob(_TEMPORARY):
+    for temporary in folder.glob(_TEMPORARY):
         with suppress(OSError):
-            handle = os.open(found, _LEFT_OVER)
+            handle = os.open(temporary, _LEFT_OVER)
             try:
                 status = os.fstat(handle)
                 if fcntl is not None:
                     is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
                     if is_own and _lock(handle, wait=False):
-                        found.unlink()
+                        temporary.unlink()
             finally:
                 os.close(handle)
             if fcntl is None and time.time() - status.st_mtime > _OLD:
-                found.unlink()  # which the system refuses while its writer has it open
+                temporary.unlink()  # which the system refuses while its writer has it open
 
 
 def _lock(handle: int, *, wait: bool = True) -> bool:
     """Lock an open file until it is closed, or its process ends; whether that could be done."""
+    if fcntl is None:
+        return False
+    kind = fcntl.LOCK_EX
+    if not wait:
+        kind |= fcntl.LOCK_NB
     with suppress(OSError):  # another has it; or its file system has no locks
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            return True
+        fcntl.flock(handle, kind)
+        return True
     return False
 
 
@@ -174,26 +183,22 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _explained(path: Path, given: str) -> Iterator[None]:
-    cannot, other = f"cannot write {str(path)!r}", f"choose another {given}"
+def _explained(path: Path, option: str) -> Iterator[None]:
+    problem = None
     try:
         yield
     except OSError as error:
+        problem = _REASONS.get(error.errno or 0) or error.strerror or "the system refused"
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - it raises nothing, whatever the path is
             if not os.path.isdir(folder):  # noqa: PTH112
                 raise OutputError(
-                    f"{cannot}: the folder {folder!r} does not exist; create it first"
+                    f"cannot write {str(path)!r}: the folder {folder!r} does not exist; create it "
+                    f"first"
                 ) from None
-        words = _REASONS.get(error.errno or 0) or error.strerror or "the system refused"
-        raise OutputError(f"{cannot}: {words}; {other}") from None
-    except (
-        RuntimeError,
-        ValueError,
-    ) as error:  # pathlib's words for a loop of links, and for a NUL
-        words = (
-            _REASONS[errno.ELOOP]
-            if isinstance(error, RuntimeError)
-            else ("no file can have this name")
-        )
-        raise OutputError(f"{cannot}: {words}; {other}") from None
+    except RuntimeError:  # pathlib's word for a loop of links
+        problem = _REASONS[errno.ELOOP]
+    except ValueError:  # its word for a NUL
+        problem = "no file can have this name"
+    if problem is not None:
+        raise OutputError(f"cannot write {str(path)!r}: {problem}; choose another {option}")

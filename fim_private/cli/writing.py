@@ -132,7 +132,7 @@ def destination(
     if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
     _written[str(output)] = False
-    with staged(output, given=given) as write:
+    with staged(output, option=given) as write:
         yield Write(write, terminal=_is_terminal(output))
     _written[str(output)] = True
 

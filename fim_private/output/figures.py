@@ -95,7 +95,7 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
     if lacking:
         footnote += f". Not drawn, because they need what was not given: {lacking}."
     curves = plan_curves(plans)
-    with staged(Path(path), given=parameter("figure")) as write:
+    with staged(Path(path), option=parameter("figure")) as write:
         matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
         settings = {"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}
         with matplotlib.rc_context(settings):

@@ -842,7 +842,7 @@ def save(release: Any, path: str | os.PathLike[str]) -> None:
             f"{file.suffix!r}"
         )
     content = form(release)
-    with staged(file, given="path") as write:
+    with staged(file, option="path") as write:
         write(content)
 
 

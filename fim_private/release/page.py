@@ -57,7 +57,7 @@ def report(
         raise ParameterError(
             f"a report is made of a Release, or of several in a list, not of {shown(release)}"
         )
-    with staged(Path(path).expanduser(), given="path") as write:
+    with staged(Path(path).expanduser(), option="path") as write:
         write(content)
 
 

@@ -188,7 +188,7 @@ def test_a_folder_fails_at_once(tmp_path: Path) -> None:
         entered(tmp_path)
     with (
         pytest.raises(OutputError, match="it is a folder; give figure a file name"),
-        staged(tmp_path, given="figure"),
+        staged(tmp_path, option="figure"),
     ):
         pytest.fail("it was opened")
 

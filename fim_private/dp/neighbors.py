@@ -22,6 +22,14 @@ class Neighbors(StrEnum):
     REPLACE_ONE = "replace-one"
     ADD_REMOVE = "add-remove"
 
+    @property
+    def changed_units(self) -> int:
+        """How many units are added or removed: 1, or 2 as replacing one removes and adds.
+
+        It is also by how much the difference of two supports can change, in units.
+        """
+        return 1 if self is Neighbors.ADD_REMOVE else 2
+
 
 def exact_neighbors(neighbors: str) -> Neighbors:
     """Return the neighbour relation of that name. Raises ParameterError for any other name."""

@@ -107,9 +107,7 @@ class GaussianBudget:
             candidates: The number of candidates, >= 1, or None where it is not public. No weight
                 exceeds 1, so the squared L2 sensitivity Δ² does not exceed this number.
         """
-        squared_sensitivity = bound
-        if self.neighbors == Neighbors.REPLACE_ONE:
-            squared_sensitivity = 2 * bound
+        squared_sensitivity = Neighbors(self.neighbors).changed_units * bound
         if candidates is not None:
             squared_sensitivity = min(squared_sensitivity, candidates)
         return squared_sensitivity / self.spent(share)
@@ -395,7 +393,7 @@ def unlisted_items_share(share: Fraction, epsilon: Fraction, neighbors: str) -> 
 
     It is more where there is more noise.
     """
-    noise = 2 if neighbors == Neighbors.REPLACE_ONE else 1
+    noise = Neighbors(neighbors).changed_units
     return share * _rounded(min(max((noise / float(epsilon)) ** 0.25, 0.8), 1.3))
 
 

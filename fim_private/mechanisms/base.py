@@ -1,4 +1,4 @@
-"""The protocol of a mechanism, its public parameters, and what the mechanisms have in common."""
+"""The protocol of a mechanism, its public parameters, and code that the mechanisms share."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter
 from fim_private.spectrum import Level, SupportSpectrum, candidate_itemsets
 
-# No distribution is over more candidates: doubles end at 1.8e308.
+# No exact distribution is over more candidates: doubles end at 1.8e308.
 MOST_CANDIDATES = 10**300
 
 
 @dataclass(frozen=True)
 class PublicParameters:
-    """What is public about one selection: all that a mechanism may be built from, besides its share
-    of the budget.
+    """The public facts from which a mechanism is built, besides its share of the budget.
 
-    sizes: of the itemsets it is among. top: how many it may select, >= 1. candidates: how many of
-    those sizes a public universe has; None where it is unknown. named: whether the items of that
-    universe are listed. max_rank: the rank cap asked for, >= 1; None for the mechanism's own.
-    max_basket, max_baskets: how many items of a basket, and baskets of a unit, count at most, >= 1;
-    None for no cap.
+    Attributes:
+        sizes: The sizes of the itemsets among which it selects.
+        top: How many itemsets are selected, >= 1.
+        neighbors: The neighbour relation.
+        candidates: How many itemsets of those sizes a public universe has. None: it is unknown.
+        named: Whether the items of that universe are listed.
+        max_rank: The rank cap that the user gave, >= 1. None stands for the mechanism's own.
+        max_basket: How many items of a basket count at most, >= 1. None stands for no cap.
+        max_baskets: How many baskets of a unit count at most, >= 1. None stands for no cap.
     """
 
     sizes: tuple[int, ...]
@@ -44,28 +47,32 @@ class PublicParameters:
 
     @property
     def max_itemsets(self) -> int | None:
-        """Δ = max_baskets Σ C(max_basket, size), the most itemsets one unit can support; None
-        without max_basket.
+        """Δ = max_baskets Σ C(max_basket, size), the most itemsets that one unit can support.
+
+        None without max_basket: there is no limit.
         """
         if self.max_basket is None:
             return None
-        able = [size for size in self.sizes if size <= self.max_basket]
-        return (self.max_baskets or 1) * sum(
-            candidate_itemsets(self.max_basket, size, "max_basket") for size in able
+        itemsets_of_basket = sum(
+            candidate_itemsets(self.max_basket, size, "max_basket")
+            for size in self.sizes
+            if size <= self.max_basket
         )
+        return (self.max_baskets or 1) * itemsets_of_basket
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The support level, not to be published, from which an itemset is to be drawn; None for
-    abstaining.
+    """The support level from which an itemset is to be drawn; None for abstaining.
+
+    The level itself is not private: it must not be published.
     """
 
     level: int | None
 
     @property
     def abstained(self) -> bool:
-        """Whether the mechanism gave no itemset, which is a valid private answer."""
+        """Whether the mechanism selected no itemset, which is a valid private answer."""
         return self.level is None
 
 
@@ -76,11 +83,10 @@ ABSTAIN = Selection(None)
 class OutcomeDistribution:
     """The exact output distribution of a mechanism on one spectrum.
 
-    levels: (m,) int64 supports in units, strictly descending; 0 is among them where the universe is
-    known.
-    probabilities: (m,) float64; of releasing an itemset of that support, summed over those tied at
-    it.
-    abstain: the probability of abstaining. All of them sum to 1.
+    Attributes:
+        levels: (m,) supports in units, strictly descending; with 0 if the universe is known.
+        probabilities: (m,) the probability that some itemset of that support is released.
+        abstain: The probability of abstaining. With it the probabilities add up to 1.
     """
 
     levels: NDArray[np.int64]
@@ -90,14 +96,16 @@ class OutcomeDistribution:
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """A selection mechanism: a frozen dataclass of parameters. Numbers in, a level out; it never
-    sees an itemset.
+    """A selection mechanism: a frozen dataclass of parameters, which never sees an itemset.
 
-    epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 for pure privacy. Both as they were
-    given; a float stands for what its digits say. neighbors: the relation that the guarantee is
-    about. Others raise ParameterError. A class may have max_itemsets: Δ, the most itemsets of one
-    unit, None where the guarantee does not rest on it. It may have max_rank: the public rank beyond
-    which it does not look.
+    A class may also have max_itemsets, Δ: the most itemsets that one unit supports, or None where
+    the guarantee does not rest on it. It may have max_rank: the public rank beyond which it does
+    not look. Parameters out of range raise ParameterError.
+
+    Attributes:
+        epsilon: The ε of the guarantee, 1e-9 to 1e9. A float stands for what its digits say.
+        delta: The δ of the guarantee, 1e-300 up to below 1, or 0 for pure privacy.
+        neighbors: The neighbour relation of the guarantee.
     """
 
     @property
@@ -113,20 +121,22 @@ class Mechanism(Protocol):
 
     def __hash__(self) -> int: ...  # mechanisms are keys of caches
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose a level, or abstain, exactly as distribution says; ParameterError where it cannot
-        on this spectrum.
+        """Choose a level, or abstain, with exactly the probabilities of `distribution`.
+
+        Raises ParameterError for a spectrum on which the mechanism cannot run.
         """
         ...
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the distribution of select, exact up to floating point; ParameterError also where
-        it is too large.
+        """Return the distribution of `select`, exact up to floating point.
+
+        Raises ParameterError also if it is too large.
         """
         ...
 
 
 class Checked:
-    """What the mechanisms have in common: checked parameters, and their cost."""
+    """A mechanism with checked parameters, and their cost."""
 
     epsilon: float | Fraction
     delta: float | Fraction
@@ -151,7 +161,7 @@ class Checked:
     ) -> Self:
         """Return the mechanism for one selection, with its share of the budget.
 
-        Raises ParameterError for what is missing.
+        Raises ParameterError if a public fact that it needs is missing.
         """
         values = {
             "epsilon": epsilon,
@@ -166,7 +176,7 @@ class Checked:
 
     @property
     def cost(self) -> PrivacyCost:
-        """What one call of select spends."""
+        """The (epsilon, delta) that one call of `select` spends."""
         return PrivacyCost(self.epsilon, self.delta)
 
 
@@ -181,8 +191,9 @@ class PurelyPrivate(Checked):
 
 
 def universe_levels(spectrum: SupportSpectrum, mechanism: str) -> list[Level]:
-    """Return every (support, multiplicity) of a public universe, descending, 0 included; else raise
-    ParameterError.
+    """Return every (support, multiplicity) of a public universe, descending, with support 0.
+
+    Raises ParameterError if the universe is unknown. mechanism: a name for the message.
     """
     if spectrum.universe_size is None:
         raise ParameterError(

@@ -1,6 +1,4 @@
-"""Selection by exponential weights: the exponential mechanism, choosing, limited-domain, and
-abstaining.
-"""
+"""Selection by exponential weights: the exponential mechanism, choosing, and limited-domain."""
 
 from __future__ import annotations
 
@@ -30,15 +28,19 @@ from fim_private.mechanisms.base import (
 )
 from fim_private.spectrum import Level, SupportSpectrum
 
-# More candidates than selections: their number adds but its logarithm to the margin needed over the
-# support next below them, which falls far more quickly in purchase data.
+# So many candidates for each selection. Their number adds only its logarithm to the margin that is
+# needed over the next support below them, which falls far more quickly in purchase data.
 _RANKS_PER_SELECTION = 10
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Equally likely outcomes (a number >= 0) of a support, in units, by their weight; level: None
-    for abstaining.
+    """Equally likely outcomes.
+
+    Attributes:
+        level: The support of these itemsets, in units. None stands for abstaining.
+        support: The support, in units, that decides the weight of each outcome.
+        multiplicity: The number of the outcomes, >= 0.
     """
 
     level: int | None
@@ -47,29 +49,30 @@ class Candidate:
 
 
 def exponential_rate(epsilon: float | Fraction, neighbors: str) -> Fraction:
-    """Return the exponent per unit of support: ε under add-remove, where supports are monotone;
-    else ε/2.
+    """Return the exponent per unit of support: ε for add-remove, and ε/2 for replace-one.
+
+    Add-remove changes all supports in the same direction (docs/privacy.md, Theorem 4).
     """
-    exact = exact_epsilon(epsilon)
-    return exact if exact_neighbors(neighbors) is Neighbors.ADD_REMOVE else exact / 2
+    return exact_epsilon(epsilon) / exact_neighbors(neighbors).changed_units
 
 
 def top(spectrum: SupportSpectrum, rank: int) -> tuple[list[Level], int]:
-    """Return the levels of the `rank` >= 0 itemsets of highest support, and the next support or 0;
-    reads no further.
+    """Return the levels of the `rank` >= 0 itemsets of highest support, and the next support or 0.
 
-    Itemsets of support 0 are left out where the universe is unknown.
+    No further level is read. If the universe is unknown, there are no itemsets of support 0.
     """
     levels: list[Level] = []
-    left = rank
+    missing = rank
     for support, multiplicity in spectrum.levels():
-        if left:
-            levels.append((support, min(multiplicity, left)))
-        if multiplicity > left:
+        if missing:
+            levels.append((support, min(multiplicity, missing)))
+        if multiplicity > missing:
             return levels, support
-        left -= multiplicity
-    if left and spectrum.universe_size is not None and (zeros := spectrum.zero_multiplicity()):
-        levels.append((0, min(zeros, left)))
+        missing -= multiplicity
+    if missing and spectrum.universe_size is not None:
+        zeros = min(spectrum.zero_multiplicity(), missing)
+        if zeros:
+            levels.append((0, zeros))
     return levels, 0
 
 
@@ -79,19 +82,29 @@ def named(levels: Iterable[Level]) -> list[Candidate]:
 
 
 def choose(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> Selection:
-    """Choose one outcome by weight, exactly. rate: > 0, per unit of support."""
-    distances, multiplicities = _weights(candidates)
-    return Selection(
-        candidates[choose_level(distances, multiplicities, rate, randomness=randomness)].level
-    )
+    """Choose one outcome with probability ∝ exp(rate * support), exactly. rate: > 0, per unit."""
+    return Selection(candidates[_choose_place(candidates, rate, randomness)].level)
+
+
+def _choose_place(candidates: list[Candidate], rate: Fraction, randomness: Randomness) -> int:
+    """Return the place of a candidate, chosen with probability ∝ multiplicity * weight."""
+    multiplicities = [candidate.multiplicity for candidate in candidates]
+    return choose_level(_distances(candidates), multiplicities, rate, randomness=randomness)
+
+
+def _distances(candidates: list[Candidate]) -> list[int]:
+    """Return how far each candidate's support is below the highest: such weights cannot overflow."""
+    highest = max(candidate.support for candidate in candidates)
+    return [highest - candidate.support for candidate in candidates]
 
 
 class ExponentialWeights(Checked, ABC):
-    """A mechanism that is one choice among its candidates: P(outcome) ∝ multiplicity * exp(rate *
-    support).
+    """A mechanism that chooses once among its candidates.
+
+    A candidate is chosen with probability ∝ multiplicity * exp(rate * support).
     """
 
-    _last: ClassVar[int | None] = None  # several selections end with this level
+    _last: ClassVar[int | None] = None  # several selections end once this level is chosen
 
     @property
     def rate(self) -> Fraction:
@@ -100,70 +113,56 @@ class ExponentialWeights(Checked, ABC):
 
     @abstractmethod
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every candidate, abstaining included. Weights are exact: supports and
-        multiplicities are integers.
-        """
+        """Return every candidate, abstaining included."""
 
     def select(self, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        """Choose one candidate with probability ∝ multiplicity * exp(rate * support), exactly."""
+        """Choose one candidate, with exactly the probabilities of `distribution`."""
         return choose(self.candidates(spectrum), self.rate, randomness)
 
     def select_many(
         self, spectrum: SupportSpectrum, count: int, randomness: Randomness
     ) -> list[Selection]:
-        """Choose up to `count` different itemsets, each as select does among those left; an
-        abstention comes last.
+        """Choose up to `count` different itemsets, one by one, each as `select` would.
+
+        An abstention ends the list.
         """
-        chosen: list[Selection] = []
-        left = [candidate for candidate in self.candidates(spectrum) if candidate.multiplicity]
-        while len(chosen) < count and left:
-            distances, multiplicities = _weights(left)
-            place = choose_level(distances, multiplicities, self.rate, randomness=randomness)
-            one = left[place]
-            chosen.append(Selection(one.level))
-            if one.level == self._last:
+        selections: list[Selection] = []
+        candidates = [c for c in self.candidates(spectrum) if c.multiplicity]
+        while len(selections) < count and candidates:
+            place = _choose_place(candidates, self.rate, randomness)
+            chosen = candidates[place]
+            selections.append(Selection(chosen.level))
+            if chosen.level == self._last:
                 break
-            left[place : place + 1] = (
-                [replace(one, multiplicity=one.multiplicity - 1)] if one.multiplicity > 1 else []
-            )
-        return chosen
+            if chosen.multiplicity > 1:
+                candidates[place] = replace(chosen, multiplicity=chosen.multiplicity - 1)
+            else:
+                del candidates[place]
+        return selections
 
     def distribution(self, spectrum: SupportSpectrum) -> OutcomeDistribution:
-        """Return the probability of every candidate level and of abstaining, exact up to floating
-        point.
-        """
+        """Return the probability of every level and of abstaining, exact up to floating point."""
         candidates = self.candidates(spectrum)
-        distances, multiplicities = _weights(candidates)
-        # a multiplicity of 10**600 is no double
-        logarithms = [math.log(m) if m else -math.inf for m in multiplicities]
-        exponents = np.array(logarithms) - float(self.rate) * np.array(distances, dtype=np.float64)
+        distances = np.array(_distances(candidates), dtype=np.float64)
+        # A multiplicity of 10**600 is no double, but its logarithm is one.
+        logarithms = [math.log(c.multiplicity) if c.multiplicity else -math.inf for c in candidates]
+        exponents = np.array(logarithms) - float(self.rate) * distances
         weights = np.exp(exponents - exponents.max())
         shares = weights / weights.sum()
-        named = np.array([candidate.level is not None for candidate in candidates])
-        levels = np.array(
-            [candidate.level for candidate in candidates if candidate.level is not None],
-            dtype=np.int64,
-        )
-        return OutcomeDistribution(levels, shares[named], float(shares[~named].sum()))
-
-
-def _weights(candidates: list[Candidate]) -> tuple[list[int], list[int]]:
-    # weights relative to it cannot overflow
-    highest = max(candidate.support for candidate in candidates)
-    return [highest - candidate.support for candidate in candidates], [
-        c.multiplicity for c in candidates
-    ]
+        levels = [candidate.level for candidate in candidates]
+        is_named = np.array([level is not None for level in levels])
+        named_levels = np.array([level for level in levels if level is not None], dtype=np.int64)
+        return OutcomeDistribution(named_levels, shares[is_named], float(shares[~is_named].sum()))
 
 
 def levels_with_zeros(spectrum: SupportSpectrum) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return every level, 0 last, and how many itemsets each has: of zeros without limit in an
-    unknown universe.
+    """Return every level, 0 last, and how many itemsets each has: (m,) both.
+
+    In an unknown universe infinitely many itemsets have support 0.
     """
     zeros = math.inf if spectrum.universe_size is None else spectrum.zero_multiplicity()
     supports, multiplicities = zip(*spectrum.levels(), (0, zeros), strict=True)
-    return np.array(supports, dtype=np.int64), np.array(
-        [float(multiplicity) for multiplicity in multiplicities]
-    )
+    return np.array(supports, dtype=np.int64), np.array(multiplicities, dtype=np.float64)
 
 
 def expected_shares(
@@ -176,29 +175,34 @@ def expected_shares(
     bottoms: NDArray[np.float64] | float = 0.0,
     zeros_weigh: bool = True,
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the probability of each level, and of abstaining, when one of the top ℓ is chosen, for
-    a random rank ℓ.
+    """Return the probability of each level, (m,), and of abstaining, for a choice at a random rank.
 
-    Let W(ℓ) be the weight of the top ℓ and of abstaining. A level of m itemsets wholly inside has
-    the share m w / W(ℓ). The level in which rank ℓ falls has that of its itemsets inside.
-    levels: (m,) int64 supports, descending. multiplicities: (m,) float64; the last may be infinite.
-    ranks, stops: (n,) float64, the ranks ℓ and their probabilities. rate: > 0, per unit of support.
-    bottoms: (n,) float64, or one number for all: the weight of abstaining at each ℓ, relative to
-    that of one itemset of the first level. zeros_weigh: whether level 0 has any weight.
+    At rank ℓ one of the top ℓ itemsets is chosen by weight, or none. Let W(ℓ) be the weight of the
+    top ℓ and of abstaining together. A level of m itemsets of weight w within the top ℓ has the
+    share m w / W(ℓ). Of the level in which rank ℓ falls, only the itemsets within the top ℓ count.
+
+    Args:
+        levels: (m,) supports in units, descending.
+        multiplicities: (m,) how many itemsets each level has. The last may be infinite.
+        ranks: (n,) the ranks ℓ.
+        stops: (n,) their probabilities.
+        rate: The exponent per unit of support, > 0.
+        bottoms: (n,) or one number for all: the weight of abstaining at each ℓ, relative to that of
+            one itemset of the first level.
+        zeros_weigh: Whether itemsets of support 0 have any weight.
     """
     weights = np.exp(-rate * (levels[0] - levels))
     if not zeros_weigh:
         weights = np.where(levels, weights, 0.0)
     counts = np.concatenate([[0.0], np.cumsum(multiplicities)])
     masses = np.concatenate([[0.0], np.cumsum(multiplicities[:-1] * weights[:-1])])
-    # The level in which rank ℓ falls: all before it are wholly inside, and it with what is left of
-    # ℓ.
+    # The level in which rank ℓ falls. All levels before it are wholly within the top ℓ.
     last = np.minimum(np.searchsorted(counts[1:], ranks, side="left"), len(levels) - 1)
     partial = np.minimum(ranks - counts[last], multiplicities[last]) * weights[last]
     per_weight = stops / (masses[last] + partial + bottoms)
     shares = np.bincount(last, weights=partial * per_weight, minlength=len(levels))
     ending = np.bincount(last, weights=per_weight, minlength=len(levels))
-    # ranks that fall in a later level
+    # The sum over all ranks that fall in a later level.
     beyond = np.concatenate([np.cumsum(ending[::-1])[::-1][1:], [0.0]])
     finite = np.where(np.isfinite(multiplicities), multiplicities, 0.0)
     return np.asarray(shares + beyond * finite * weights), float((per_weight * bottoms).sum())
@@ -206,14 +210,15 @@ def expected_shares(
 
 @dataclass(frozen=True)
 class AbstentionWeight:
-    """The weight of abstaining when one unit can make at most M candidates new (Theorems 5 and 6,
-    equation (7)).
+    """The weight of abstaining if one unit can make at most M candidates new.
 
-    So heavy that an itemset which only one unit has is hardly ever named; all rounding makes it
-    heavier. Add-remove: that of M/δ' itemsets of support c + 1, where c is the support next below
-    the candidates and δ' = min(δ, ε). Replace-one is a removal and an addition: the same with x =
-    ε/2 for ε and δ/(1 + e^x) for δ. There M (1 + e^x)/δ itemsets of support c + 1 weigh as much as
-    M (1 + e^{-x})/δ of support c + 2; there are at least M e^{-x}/x of these.
+    Source: docs/privacy.md, Theorems 5 and 6, equation (7). Abstaining is so heavy that an itemset
+    which only one unit has is hardly ever named; all rounding makes it heavier.
+
+    Add-remove: it weighs as much as M/δ' itemsets of support c + 1, where c is the next support
+    below the candidates and δ' = min(δ, ε). Replace-one is a removal and an addition: the same with
+    x = ε/2 for ε and δ/(1 + e^x) for δ. There M (1 + e^x)/δ itemsets of support c + 1 weigh as much
+    as M (1 + e^{-x})/δ of support c + 2; there are at least M e^{-x}/x of these.
     """
 
     epsilon: float | Fraction
@@ -222,14 +227,12 @@ class AbstentionWeight:
 
     @property
     def offset(self) -> int:
-        """How many units above the support next below the candidates it stands: 1 for add-remove, 2
-        for replace-one.
-        """
-        return 1 if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE else 2
+        """How many units abstaining stands above c: 1 for add-remove, 2 for replace-one."""
+        return exact_neighbors(self.neighbors).changed_units
 
     @property
     def factor(self) -> Fraction:
-        """How many itemsets it weighs as much as, for each candidate that one unit can make new."""
+        """The number of itemsets that weigh as much, divided by M."""
         epsilon, delta = exact_epsilon(self.epsilon), exact_delta(self.delta)
         if exact_neighbors(self.neighbors) is Neighbors.ADD_REMOVE:
             return 1 / min(delta, epsilon)  # e^ε - 1 >= ε
@@ -242,43 +245,45 @@ class AbstentionWeight:
     ) -> Candidate:
         """Return abstaining as a candidate.
 
-        itemsets: M >= 1, how many candidates one unit can make new. following: c >= 0, the support
-        next below them.
-        zeros_left_out: whether itemsets of support 0 belong to the candidates but have no name.
-            With c = 0 one unit can then lift c and name up to M of them at once. M itemsets more
-            keep the sum of all weights within the factor of the Lemma before Theorem 6, which
-            Theorem 8 rests on.
+        Args:
+            itemsets: M >= 1, how many candidates one unit can make new.
+            following: c >= 0, the next support below the candidates, in units.
+            zeros_left_out: Whether itemsets of support 0 are among the candidates but have no name.
+                With c = 0 one unit can then lift c and name up to M of them at once. M more
+                itemsets keep the sum of all weights within the factor of the Lemma before Theorem
+                6, on which Theorem 8 rests.
         """
-        more = itemsets if zeros_left_out and not following else 0
-        return Candidate(None, following + self.offset, math.ceil(itemsets * self.factor) + more)
+        multiplicity = math.ceil(itemsets * self.factor)
+        if zeros_left_out and following == 0:
+            multiplicity += itemsets
+        return Candidate(None, following + self.offset, multiplicity)
 
 
 class Exponential(ExponentialWeights, PurelyPrivate):
-    """The exponential mechanism over every candidate of a public universe, of any size, 10**60 too
-    (Theorem 4).
+    """The exponential mechanism over every candidate of a public universe (Theorem 4).
 
-    McSherry and Talwar, "Mechanism design via differential privacy", 2007.
+    The universe may be of any size, such as 10**60. Source: McSherry and Talwar, "Mechanism design via differential privacy", 2007.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every level of the universe, 0 included. Raises ParameterError where the universe
-        is not public.
+        """Return every level of the universe, 0 included.
+
+        Raises ParameterError if the universe is not public.
         """
         return named(universe_levels(spectrum, "exponential"))
 
 
 @dataclass(frozen=True)
 class NamedExponential(ExponentialWeights):
-    """The exponential mechanism where the number M of candidates is public, but not their names
-    (Theorem 5).
+    """The exponential mechanism for a public number M of candidates without names (Theorem 5).
 
-    An itemset that no unit has cannot be named, so that it is named at all could tell neighbours
-    apart. All that have no name are one outcome, level 0, which weighs as much as M/δ itemsets or
-    more. So an itemset which only one unit has is named with probability δ at most.
-    universe_size: M >= 1; no unit may support more itemsets than that, and the caller must cut
-    units to make it so.
+    An itemset that no unit has cannot be named: a name tells that somebody has the itemset. All
+    itemsets without a name are one outcome, level 0, which weighs as much as M/δ itemsets or more.
+    So an itemset that only one unit has is named with probability δ at most.
+    universe_size: M >= 1. No unit may support more itemsets, which the caller ensures by cutting
+    units.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -291,9 +296,8 @@ class NamedExponential(ExponentialWeights):
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
         """Return every itemset that occurs, and level 0 for the unnamed outcome."""
-        unnamed = AbstentionWeight(self.epsilon, self.delta, self.neighbors).candidate(
-            self.universe_size, 0
-        )
+        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
+        unnamed = weight.candidate(self.universe_size, 0)
         return [*named(spectrum.all_levels()), replace(unnamed, level=0)]
 
 
@@ -301,10 +305,10 @@ class NamedExponential(ExponentialWeights):
 class Choosing(ExponentialWeights):
     """The exponential mechanism among all itemsets that occur, and abstaining (Theorem 6).
 
-    Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate
+    Source: Beimel, Nissim and Stemmer, "Private learning and sanitization: pure vs. approximate
     differential privacy", 2013. Over a known universe it is the exponential mechanism.
-    max_itemsets: Δ, the most itemsets that one unit supports, >= 1; the guarantee holds only if
-    that is so, which the caller ensures by cutting baskets.
+    max_itemsets: Δ, the most itemsets that one unit supports, >= 1. The guarantee rests on it, and
+    the caller ensures it by cutting baskets.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -318,7 +322,7 @@ class Choosing(ExponentialWeights):
     def from_public(
         cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
     ) -> Self:
-        """As Checked.from_public; ParameterError without a cap on baskets."""
+        """Return the mechanism as `Checked.from_public` does; it needs a cap on baskets."""
         if public.max_basket is None:
             raise ParameterError(
                 f"the choosing mechanism needs {parameter('max_basket')}: how many items of a "
@@ -333,25 +337,23 @@ class Choosing(ExponentialWeights):
         return super().from_public(epsilon, delta, public)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every itemset that occurs, and abstaining; over a known universe all of it. Reads
-        every level.
-        """
+        """Return every itemset that occurs, and abstaining; or every itemset of a known universe."""
         if spectrum.universe_size is not None:
             return named(universe_levels(spectrum, "choosing"))
-        bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        return [*named(spectrum.all_levels()), bottom.candidate(self.max_itemsets, 0)]
+        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
+        return [*named(spectrum.all_levels()), weight.candidate(self.max_itemsets, 0)]
 
 
 @dataclass(frozen=True)
 class LimitedDomain(ExponentialWeights):
-    """The exponential mechanism among the max_rank itemsets of highest support, and abstaining
-    (Theorem 6).
+    """The exponential mechanism among the top max_rank itemsets, and abstaining (Theorem 6).
 
-    Durfee and Rogers, "Practical differentially private top-k selection with pay-what-you-get
-    composition", 2019. Over a known universe of no more than max_rank candidates it is the
-    exponential mechanism. max_rank: k̄, the public number of candidates, >= 1. max_itemsets: Δ, the
-    most itemsets that one unit supports, >= 1, None: no limit. Below max_rank it makes abstaining
-    lighter, and the guarantee holds only if it is true.
+    Source: Durfee and Rogers, "Practical differentially private top-k selection with
+    pay-what-you-get composition", 2019. Over a known universe of no more than max_rank candidates
+    it is the exponential mechanism.
+    max_rank: k̄, the public number of candidates, >= 1.
+    max_itemsets: Δ, the most itemsets that one unit supports, >= 1; None for no limit. Below
+    max_rank it makes abstaining lighter, and the guarantee rests on it.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -366,22 +368,22 @@ class LimitedDomain(ExponentialWeights):
     def from_public(
         cls, epsilon: float | Fraction, delta: float | Fraction, public: PublicParameters
     ) -> Self:
-        """As Checked.from_public; max_rank is 10,000 unless given, or ten times a larger top."""
-        rank = (
-            max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top)
-            if public.max_rank is None
-            else public.max_rank
-        )
-        return super().from_public(epsilon, delta, replace(public, max_rank=rank))
+        """Return the mechanism as `Checked.from_public` does.
+
+        Unless it is given, max_rank is 10,000, or ten times the number of selections if that is
+        more.
+        """
+        if public.max_rank is None:
+            max_rank = max(options.MAX_RANK, _RANKS_PER_SELECTION * public.top)
+            public = replace(public, max_rank=max_rank)
+        return super().from_public(epsilon, delta, public)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return the top max_rank itemsets and abstaining; reads the levels of the top max_rank +
-        1.
-        """
+        """Return the top max_rank itemsets and abstaining; reads the top max_rank + 1 at most."""
         levels, following = top(spectrum, self.max_rank)
         universe = spectrum.universe_size
         if universe is not None and universe <= self.max_rank:
             return named(levels)
         new = min(self.max_rank, self.max_itemsets or self.max_rank)
-        bottom = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
-        return [*named(levels), bottom.candidate(new, following, zeros_left_out=universe is None)]
+        weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)
+        return [*named(levels), weight.candidate(new, following, zeros_left_out=universe is None)]

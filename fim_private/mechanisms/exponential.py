@@ -93,7 +93,7 @@ def _choose_place(candidates: list[Candidate], rate: Fraction, randomness: Rando
 
 
 def _distances(candidates: list[Candidate]) -> list[int]:
-    """Return how far each candidate's support is below the highest: such weights cannot overflow."""
+    """Return how far each candidate's support is below the highest: weights cannot overflow."""
     highest = max(candidate.support for candidate in candidates)
     return [highest - candidate.support for candidate in candidates]
 
@@ -262,7 +262,8 @@ class AbstentionWeight:
 class Exponential(ExponentialWeights, PurelyPrivate):
     """The exponential mechanism over every candidate of a public universe (Theorem 4).
 
-    The universe may be of any size, such as 10**60. Source: McSherry and Talwar, "Mechanism design via differential privacy", 2007.
+    The universe may be of any size, such as 10**60. Source: McSherry and Talwar, "Mechanism design
+    via differential privacy", 2007.
     """
 
     bounded_range: ClassVar[str] = "Theorem 8"
@@ -337,7 +338,7 @@ class Choosing(ExponentialWeights):
         return super().from_public(epsilon, delta, public)
 
     def candidates(self, spectrum: SupportSpectrum) -> list[Candidate]:
-        """Return every itemset that occurs, and abstaining; or every itemset of a known universe."""
+        """Return every itemset that occurs, and abstaining; or all of a known universe."""
         if spectrum.universe_size is not None:
             return named(universe_levels(spectrum, "choosing"))
         weight = AbstentionWeight(self.epsilon, self.delta, self.neighbors)

@@ -5,9 +5,9 @@ own, if so asked.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import PurePath
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -39,70 +39,27 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
     ParameterError for what does not go together, and DataError for a list that cannot be read.
     Warns of a release that was not private.
     """
-    asked, catalogue = run.values, run.values["catalogue"]
+    catalogue = run.values["catalogue"]
     names = ("catalogue_item", "catalogue_label", "catalogue_query")
-    named = {name: asked[name] for name in names if asked[name] is not None}
-    if flag("items_are_public", asked["items_are_public"]):
-        others = {"catalogue": catalogue, **named, "universe_size": asked["universe_size"]}
-        if given := [name for name, value in others.items() if value is not None]:
-            raise ParameterError(
-                f"give {parameter(given[0])} or {parameter('items_are_public')}, not both: the "
-                f"latter takes the items "
-                "from the purchases"
-            )
-        if run.engine.name != LOCAL:
-            raise ParameterError(
-                f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with "
-                f"Spark list the items with "
-                f"{parameter('catalogue')}"
-            )
-        return read_every_item(source_of(run.data), run.reading), Listed(items_are_public=True)
-    for name, value in named.items():
-        if catalogue is None:
-            raise ParameterError(
-                f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items"
-            )
-        if not isinstance(value, str):
-            what = "a select" if name == "catalogue_query" else "the name of a column"
-            raise ParameterError(f"{parameter(name)} must be {what}, as text, not {shown(value)}")
-    item, label = named.get("catalogue_item"), named.get("catalogue_label")
-    if label is not None and item in (None, label):
-        problem = "names the same column as" if item else "needs"
-        raise ParameterError(
-            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column "
-            f"of the items "
-            "that have these labels"
-        )
+    named = {name: run.values[name] for name in names if run.values[name] is not None}
+    if flag("items_are_public", run.values["items_are_public"]):
+        _check_items_are_public(run, named)
+        items = read_every_item(source_of(run.data), run.reading)
+        return items, Listed(items_are_public=True)
+    _check_named(named, catalogue)
     if catalogue is None:
         return None
     if _is_same(run.data, catalogue):
         raise ParameterError(
             f"{parameter('catalogue')} is the file of purchases, whose items are private: give a "
-            f"public list, or "
-            f"{parameter('items_are_public')} if the names of all items are public"
+            f"public list, or {parameter('items_are_public')} if the names of all items are public"
         )
-    source = file_name(catalogue)
-    if (release := earlier_release(catalogue)) is not None:
-        if named:
-            raise ParameterError(
-                f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is "
-                f"an earlier release, "
-                "whose items are the list"
-            )
-        each = [release] if isinstance(release, Release) else release.releases
-        items = dict.fromkeys(
-            item for one in each for itemset in itemsets_of(one) for item in itemset
-        )
-        if not items:
-            name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
-            raise DataError(
-                f"{name} is a release without items; give one that has some, or a list of items"
-            )
-        warn_of_seed(run, release, "catalogue")
-        vocabulary = read_catalogue([*items], fold_case=run.choices.fold_case)
-        return vocabulary, Listed(len(vocabulary), source, release=True)
+    release = earlier_release(catalogue)
+    if release is not None:
+        return _items_of_release(run, release, named)
     if is_dataframe(catalogue):
         catalogue = catalogue.toArrow()
+    item, label = named.get("catalogue_item"), named.get("catalogue_label")
     try:
         listed = read_item_list(
             source_of(catalogue),
@@ -115,20 +72,89 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             raise
         raise DataError(
             f"{error.marked} (but not of a catalogue: save that as CSV in UTF-8, the names of "
-            f"its columns in the first "
-            "line)"
+            f"its columns in the first line)"
         ) from None
+    source = file_name(run.values["catalogue"])
     return listed.items, Listed(len(listed.items), source, item, label, names=names_of(listed))
 
 
-def warn_of_seed(run: Run, release: Release | SegmentedRelease, name: str) -> None:
+def _check_items_are_public(run: Run, named: Mapping[str, object]) -> None:
+    """Raise ParameterError if the items of the purchases cannot be the list.
+
+    named: the options for the columns of a list that were given.
+    """
+    lists = {
+        "catalogue": run.values["catalogue"],
+        **named,
+        "universe_size": run.values["universe_size"],
+    }
+    for name, value in lists.items():
+        if value is not None:
+            raise ParameterError(
+                f"give {parameter(name)} or {parameter('items_are_public')}, not both: the latter "
+                f"takes the items from the purchases"
+            )
+    if run.engine.name != LOCAL:
+        raise ParameterError(
+            f"{parameter('items_are_public')} is for {parameter('engine')} {LOCAL}: with Spark "
+            f"list the items with {parameter('catalogue')}"
+        )
+
+
+def _check_named(named: Mapping[str, object], catalogue: object) -> None:
+    """Raise ParameterError for columns of a list that is not there, or that contradict."""
+    for name, value in named.items():
+        if catalogue is None:
+            raise ParameterError(
+                f"{parameter(name)} goes with {parameter('catalogue')}: the table with the items"
+            )
+        if not isinstance(value, str):
+            expected = "a select" if name == "catalogue_query" else "the name of a column"
+            raise ParameterError(
+                f"{parameter(name)} must be {expected}, as text, not {shown(value)}"
+            )
+    item, label = named.get("catalogue_item"), named.get("catalogue_label")
+    if label is not None and item in (None, label):
+        problem = "names the same column as" if item else "needs"
+        raise ParameterError(
+            f"{parameter('catalogue_label')} {problem} {parameter('catalogue_item')}: the column "
+            f"of the items that have these labels"
+        )
+
+
+def _items_of_release(
+    run: Run, release: Release | SegmentedRelease, named: Mapping[str, object]
+) -> tuple[Vocabulary, Listed]:
+    """Return the items of an earlier release, and what a release states of the list."""
+    if named:
+        raise ParameterError(
+            f"leave out {' and '.join(map(parameter, named))}: {parameter('catalogue')} is an "
+            f"earlier release, whose items are the list"
+        )
+    source = file_name(run.values["catalogue"])
+    releases = [release] if isinstance(release, Release) else release.releases
+    itemsets = [itemset for segment in releases for itemset in itemsets_of(segment)]
+    items = dict.fromkeys(item for itemset in itemsets for item in itemset)
+    if not items:
+        name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
+        raise DataError(
+            f"{name} is a release without items; give one that has some, or a list of items"
+        )
+    warn_of_seed(run, release, "catalogue", stacklevel=6)
+    vocabulary = read_catalogue([*items], fold_case=run.choices.fold_case)
+    return vocabulary, Listed(len(vocabulary), source, release=True)
+
+
+def warn_of_seed(
+    run: Run, release: Release | SegmentedRelease, name: str, *, stacklevel: int
+) -> None:
     """Warn where what is to be public comes from a release that was not private."""
     if run.randomness.private and not release.private:
         seeded = f"{parameter(name)} is a release that was made with a seed, and so is not private"
-        warn([f"{seeded}: that does not make its items public"], stacklevel=5)
+        warn([f"{seeded}: that does not make its items public"], stacklevel=stacklevel)
 
 
-def _is_same(data: Any, catalogue: Any) -> bool:
+def _is_same(data: object, catalogue: object) -> bool:
     """Whether a list is the purchases: the same object, or the same file. (A database may have
     both.)
     """
@@ -144,7 +170,7 @@ def _is_same(data: Any, catalogue: Any) -> bool:
     return False
 
 
-def file_name(source: Any) -> str | None:
+def file_name(source: object) -> str | None:
     """Return the name of a file without the folders above it, and of an address without what is
     secret in it.
     """
@@ -158,7 +184,7 @@ def file_name(source: Any) -> str | None:
     return file.path.name or file.shown
 
 
-def earlier_release(catalogue: Any) -> Release | SegmentedRelease | None:
+def earlier_release(catalogue: object) -> Release | SegmentedRelease | None:
     """Return the release that is given, or is in the file that is named; None for anything else."""
     if isinstance(catalogue, Release | SegmentedRelease):
         return catalogue
@@ -186,5 +212,5 @@ def itemsets_of(release: Release) -> list[tuple[Item, ...]]:
     data.
     """
     listed = release.scope.catalogue
-    named = [one.items for one in release.itemsets if one.items is not None]
+    named = [itemset.items for itemset in release.itemsets if itemset.items is not None]
     return named if listed is None else [*map(listed.coded, named)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from fim_private.dp.arguments import flag
 from fim_private.dp.composition import PrivacyBudget
@@ -27,7 +27,7 @@ from fim_private.run.run import Run
 
 
 @takes(CountOptions)
-def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
+def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Release:
     """Release noisy supports of given itemsets, (epsilon, delta)-differentially private for each
     basket or user.
 
@@ -47,30 +47,30 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
         order given, each with a noisy support and a 95 % interval. Raises ParameterError,
         DataError, WorkLimitError or MemoryLimitError, and warns, as mine does.
     """
-    asked = filled("count", CountOptions, options)
+    values = filled("count", CountOptions, options)
     if all(
         isinstance(source, str | os.PathLike) and str(source) == "-" for source in (data, itemsets)
     ):
         raise ParameterError(
             f"only one of the purchases and {parameter('itemsets')} can be standard input"
         )
-    if asked["period"] in KINDS:
+    if values["period"] in KINDS:
         raise ParameterError(
             f"{parameter('period')} must be one period here, such as 2026-W46, "
-            f"not {asked['period']}"
+            f"not {values['period']}"
         )
-    run = Run(data, asked)
+    run = Run(data, values)
     scope = run.scope()
     with held_to(run.reading.memory):
-        given = given_itemsets(itemsets, fold_case=run.choices.fold_case)
-    budget = PrivacyBudget.of(asked["epsilon"], asked["delta"], asked["rho"], otherwise=EPSILON)
-    with_count = flag("count", asked["count"])
-    neighbors = exact_neighbors(asked["neighbors"])
+        known_itemsets = given_itemsets(itemsets, fold_case=run.choices.fold_case)
+    budget = PrivacyBudget.of(values["epsilon"], values["delta"], values["rho"], otherwise=EPSILON)
+    with_count = flag("count", values["count"])
+    neighbors = exact_neighbors(values["neighbors"])
     promise = Promise(budget, neighbors, run.by_user, scope.chooses_units(run.where))
-    number = len(given.itemsets)
+    number = len(known_itemsets.itemsets)
     plan = plan_of_given(
         budget,
-        given.sizes,
+        known_itemsets.sizes,
         number,
         with_count=with_count and not promise.units_are_public,
         joint_noise=neighbors == Neighbors.ADD_REMOVE,
@@ -90,8 +90,8 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
         source = opened.source
         units = outcome.unit_count(plan, source, run.randomness, public=promise.units_are_public)
         measurement = outcome.measured(
-            given.itemsets,
-            supports_of(given, source),
+            known_itemsets.itemsets,
+            supports_of(known_itemsets, source),
             noise,
             run.randomness,
             units,
@@ -99,7 +99,7 @@ def count(data: Any, itemsets: Any, **options: Unpack[CountOptions]) -> Release:
         )
     published = outcome.Outcome(tuple(measurement.estimates()), noise, measurement.units)
     release = run.release(
-        opened, plan, published, mechanism=GIVEN, sizes=given.sizes, neighbors=neighbors
+        opened, plan, published, mechanism=GIVEN, sizes=known_itemsets.sizes, neighbors=neighbors
     )
     release = replace(release, top=number, union=True, charged=charged)
     if release.noisy_units is not None:

@@ -19,17 +19,17 @@ from fim_private.mining.catalogue import (
     warn_of_seed,
 )
 from fim_private.mining.given import given_itemsets
-from fim_private.options.declaration import filled, options_of, takes
+from fim_private.options.declaration import filled, takes
 from fim_private.options.purchases import PeriodsOption, SegmentOptions
-from fim_private.options.requests import MineOptions, RequestOptions
+from fim_private.options.requests import MineOptions
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
-from fim_private.reading.options import segments_of
+from fim_private.reading.options import Segments, segments_of
 from fim_private.release.release import Release, SegmentedRelease
 from fim_private.request.allocation import checked_plan
 from fim_private.request.itemsets import GivenItemsets, KnownFrom, supports_of
 from fim_private.request.plan import ReleasePlan
-from fim_private.request.request import Request, recorded_request, request_of
+from fim_private.request.request import Request, recorded_request, request_from
 from fim_private.request.scope import Scope
 from fim_private.run import outcome
 from fim_private.run.charging import Spending
@@ -39,7 +39,7 @@ from fim_private.run.run import Run
 
 @overload
 def mine(
-    data: Any,
+    data: object,
     *,
     by: None = None,
     segments: None = None,
@@ -50,15 +50,15 @@ def mine(
 
 
 @overload
-def mine(data: Any, *, periods: Any, **options: Unpack[MineOptions]) -> SegmentedRelease: ...
+def mine(data: object, *, periods: object, **options: Unpack[MineOptions]) -> SegmentedRelease: ...
 
 
 @overload
 def mine(
-    data: Any,
+    data: object,
     *,
     by: str,
-    segments: Any,
+    segments: object,
     max_segments: int | None = None,
     **options: Unpack[MineOptions],
 ) -> SegmentedRelease: ...
@@ -66,12 +66,12 @@ def mine(
 
 @takes(MineOptions, SegmentOptions, PeriodsOption)
 def mine(
-    data: Any,
+    data: object,
     *,
     by: str | None = None,
-    segments: Any = None,
+    segments: object = None,
     max_segments: int | None = None,
-    periods: Any = None,
+    periods: object = None,
     **options: Unpack[MineOptions],
 ) -> Release | SegmentedRelease:
     """Release the most frequent itemsets, (epsilon, delta)-differentially private for each basket
@@ -108,13 +108,14 @@ def mine(
     >>> mine(baskets, size=2, seed=1)[0].items
     ('bread', 'butter')
     """
-    prepared = _prepared(data, by, segments, max_segments, periods, options)
+    prepared = _prepared(data, segments_of(by, segments, max_segments), periods, options)
     run, request, plan = prepared.run, prepared.request, prepared.plan
     with run.charged(prepared.spending, prepared.scope) as (opened, charged):
         releases = [_release(run, request, plan, segment) for segment in opened]
     cost = prepared.spending.cost
     first = releases[0]
-    noisy_units = [one.noisy_units for one in releases if one.noisy_units is not None]
+    told = [release.noisy_units for release in releases]
+    noisy_units = [units for units in told if units is not None]
     run.warn_of_noisy_units(cost, noisy_units, first.scope, first.privacy_unit)
     if run.reading.parts is None:
         return replace(first, charged=charged)
@@ -148,22 +149,22 @@ class Prepared:
 
 
 def _prepared(
-    data: Any, by: Any, segments: Any, max_segments: Any, periods: Any, options: MineOptions
+    data: object, segments: Segments | None, periods: object, options: MineOptions
 ) -> Prepared:
     """Check all options of `mine`, and plan. Lists of items are read, purchases are not."""
-    asked = filled("mine", MineOptions, options) | {"periods": periods}
-    run = Run(data, asked, segments_of(by, segments, max_segments))
+    values = filled("mine", MineOptions, options) | {"periods": periods}
+    run = Run(data, values, segments)
     with held_to(run.reading.memory):
-        scope = run.scope(exclude=asked["exclude"], rules=flag("rules", asked["rules"]), by=by)
+        by = None if segments is None else segments.column
+        scope = run.scope(exclude=values["exclude"], rules=flag("rules", values["rules"]), by=by)
         public = public_items(run)
         if public is not None:
-            asked["catalogue"], listed = public
+            values["catalogue"], listed = public
             scope = replace(scope, catalogue=listed)
-        if asked["known"] is not None:
-            asked["known"], known_from = _known(run)
+        if values["known"] is not None:
+            values["known"], known_from = _known(run)
             scope = replace(scope, known_from=known_from)
-        own: Any = {name: asked[name] for name in options_of(RequestOptions)}
-        whole = request_of(by_user=run.by_user, scope=scope, where=run.where, **own)
+        whole = request_from(values, by_user=run.by_user, scope=scope, where=run.where)
     most_segments = 1 if run.reading.parts is None else run.reading.parts.most
     request = whole.divided_among(most_segments)
     plan = checked_plan(request)
@@ -185,12 +186,12 @@ def _prepared(
 
 
 def planned(
-    data: Any,
+    data: object,
     *,
     by: str | None = None,
-    segments: Any = None,
+    segments: object = None,
     max_segments: int | None = None,
-    periods: Any = None,
+    periods: object = None,
     **options: Unpack[MineOptions],
 ) -> Prepared:
     """Return what `mine` would do: the plan, with its steps, their noise and their cost.
@@ -204,10 +205,10 @@ def planned(
             f"leave out {parameter('items_are_public')}: it reads the purchases, and a plan does "
             f"not"
         )
-    return _prepared(data, by, segments, max_segments, periods, options)
+    return _prepared(data, segments_of(by, segments, max_segments), periods, options)
 
 
-def queries(data: Any, *, dialect: str | None = None, **options: Any) -> list[str]:
+def queries(data: object, *, dialect: str | None = None, **options: Any) -> list[str]:
     """Return the queries that `mine` with engine="sql" would send, in their order. Nothing is
     charged or released.
 
@@ -232,18 +233,18 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     """Return the itemsets that are known, None where an earlier release has none, and where they
     come from.
     """
-    given = run.values["known"]
-    release = earlier_release(given)
+    itemsets = run.values["known"]
+    release = earlier_release(itemsets)
     if release is not None:
-        warn_of_seed(run, release, "known")
+        warn_of_seed(run, release, "known", stacklevel=5)
         releases = [release] if isinstance(release, Release) else release.releases
-        given = list(
+        itemsets = list(
             dict.fromkeys(itemset for segment in releases for itemset in itemsets_of(segment))
         )
     source = file_name(run.values["known"])
-    if release is not None and not given:
+    if release is not None and not itemsets:
         return None, KnownFrom(0, source)
-    known = given_itemsets(given, name="known", fold_case=run.choices.fold_case)
+    known = given_itemsets(itemsets, name="known", fold_case=run.choices.fold_case)
     return known, KnownFrom(len(known.itemsets), source)
 
 

@@ -240,7 +240,13 @@ def request_of(
         **options: As of `mine`.
     """
     values = filled("request_of", RequestOptions, options)
-    scope = scope or Scope()
+    return request_from(values, by_user=by_user, scope=scope or Scope(), where=where)
+
+
+def request_from(
+    values: OptionValues, *, by_user: bool, scope: Scope, where: str | None
+) -> Request:
+    """Return what a caller asks for, as `request_of`. values: all options of the call."""
     target = _target_of(values)
     promise = Promise(
         PrivacyBudget.of(

@@ -10,13 +10,13 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 from uuid import uuid4
 
-from fim_private.display import Table
+from fim_private.display import JsonObject, Table
 from fim_private.dp.accountant import SUMS, Reach, Spent, added, most_spent
 from fim_private.dp.charge import UNITS, Charge, Charged, Left, of_many
-from fim_private.dp.composition import PrivacyBudget, root_below, zcdp_epsilon, zcdp_rho
+from fim_private.dp.composition import PrivacyBudget, root_below
 from fim_private.dp.cost import (
     Exact,
     PrivacyCost,
@@ -26,7 +26,7 @@ from fim_private.dp.cost import (
     rounded_down,
 )
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.parameters import exact_delta_or_zero, exact_epsilon, exact_rho
+from fim_private.dp.parameters import exact_delta_or_zero
 from fim_private.errors import LedgerError, ParameterError, no_ledger, parameter, shown, warn
 from fim_private.ledger import storage
 from fim_private.ledger.chain import (
@@ -41,6 +41,7 @@ from fim_private.ledger.chain import (
     written,
 )
 from fim_private.ledger.storage import LastSeen
+from fim_private.options import EPSILON
 from fim_private.periods import KINDS, period_at
 
 if TYPE_CHECKING:
@@ -115,19 +116,25 @@ class Statement:
     @property
     def dataset(self) -> str | None:
         """The data set that it is of; None where neither the owner nor an entry names one."""
-        return self.terms.dataset or (self.first.dataset if self.first else None)
+        if self.terms.dataset is None and self.first is not None:
+            return self.first.dataset
+        return self.terms.dataset
 
     @property
     def neighbors(self) -> str | None:
         """The neighbour relation; None where neither the owner nor an entry names one."""
-        return self.terms.neighbors or (self.first.neighbors if self.first else None)
+        if self.terms.neighbors is None and self.first is not None:
+            return self.first.neighbors
+        return self.terms.neighbors
 
     @property
     def privacy_unit(self) -> str | None:
         """The unit that it protects, "basket" or "user"; None where neither the owner nor an entry
         names one.
         """
-        return self.terms.privacy_unit or (self.first.privacy_unit if self.first else None)
+        if self.terms.privacy_unit is None and self.first is not None:
+            return self.first.privacy_unit
+        return self.terms.privacy_unit
 
     @property
     def limit(self) -> dict[str, Fraction]:
@@ -372,7 +379,7 @@ class Statement:
             listed = ", among data with the same list of items"
         return f"It is about {who}, under {relation}{alike}{listed}."
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values. Limits and what is left are rounded down, what is spent is rounded
         up.
         """
@@ -380,37 +387,38 @@ class Statement:
             "schema": SCHEMA,
             "dataset": self.dataset,
             "privacy_unit": self.privacy_unit,
-            "unit_columns": None if self.unit_columns is None else [*self.unit_columns],
+            "unit_columns": self.unit_columns and [*self.unit_columns],
             "neighbors": self.neighbors,
             "protected": self.protected,
             "composition": str(self.terms.composition),
             "limit": {name: rounded_down(value) for name, value in self.limit.items()},
             "spent": {name: float(Exact(value)) for name, value in self.spent.items()},
-            "left": {str(each): self.left_under(each).to_dict() for each in Composition},
+            "left": {
+                str(composition): self.left_under(composition).to_dict()
+                for composition in Composition
+            },
             "per": self.terms.per,
             "renewed": self.terms.renewed,
-            "periods": [
-                {
-                    "period": name,
-                    "time": column,
-                    "spent": {
-                        each: float(Exact(value))
-                        for each, value in most_spent(self.by_reach, reach).items()
-                    },
-                    "left": self.left_under(self.terms.composition, reach).to_dict(),
-                    "more_like_last": self.more_like_last(reach),
-                }
-                for name, column, reach in self.periods
-            ],
+            "periods": [self._period_to_dict(*period) for period in self.periods],
             "more_like_last": self.more_like_last(),
             "entries": [entry.to_dict() for entry in self.entries],
+        }
+
+    def _period_to_dict(self, period: str, column: str, reach: Reach) -> JsonObject:
+        spent = most_spent(self.by_reach, reach)
+        return {
+            "period": period,
+            "time": column,
+            "spent": {name: float(Exact(value)) for name, value in spent.items()},
+            "left": self.left_under(self.terms.composition, reach).to_dict(),
+            "more_like_last": self.more_like_last(reach),
         }
 
     def rows_of(self, entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
         """Yield entries as texts, one for each of `columns`."""
         for entry in entries:
-            asked = {**entry.parameters, "period": entry.span and entry.span.period}
-            named = (f"{name}={value}" for name, value in asked.items() if value is not None)
+            parameters = {**entry.parameters, "period": entry.span and entry.span.period}
+            named = (f"{name}={value}" for name, value in parameters.items() if value is not None)
             command = " ".join([entry.command, *named])
             yield (
                 f"{entry.number:,}",
@@ -477,9 +485,9 @@ class Ledger:
         cls,
         path: str | os.PathLike[str],
         *,
-        epsilon: Any = None,
-        delta: Any,
-        rho: Any = None,
+        epsilon: float | Fraction | None = None,
+        delta: float | Fraction,
+        rho: float | Fraction | None = None,
         composition: str | None = None,
         dataset: str | None = None,
         neighbors: str | None = None,
@@ -582,7 +590,7 @@ class Ledger:
         them, not added up.
         """
         with storage.opened(self._path) as connection:
-            balance = self._read(connection, verify=verify)
+            balance = self._verify_and_note(connection, verify=verify)
             rows = islice(storage.entries(connection), balance.number)
             try:
                 entries = tuple(Entry.read(record) for _, record, _ in rows)
@@ -612,7 +620,7 @@ class Ledger:
     def check(self, *charges: Charge) -> None:
         """Raise LedgerError where charges would be refused now. Nothing is written."""
         with storage.opened(self._path) as connection:
-            self._after(self._read(connection), charges, connection)
+            self._after(self._verify_and_note(connection), charges, connection)
 
     def charge(self, *charges: Charge) -> Charged:
         """Write charges down, all or none; when this returns they are on the disk. Return what it
@@ -624,7 +632,7 @@ class Ledger:
         with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add
             # more.
-            before = self._read(connection)
+            before = self._verify_and_note(connection)
             after, entries = self._after(before, charges, connection)
             for entry in entries:
                 storage.append(connection, entry.number, entry.record(), entry.hash)
@@ -643,8 +651,9 @@ class Ledger:
         where one is refused.
         """
         if not charges:
-            what = "give one fim_private.dp.charge.Charge or more"
-            raise ParameterError(f"a ledger is charged with a cost: {what}")
+            raise ParameterError(
+                "a ledger is charged with a cost: give one fim_private.dp.charge.Charge or more"
+            )
         entries = []
         earlier = self._earlier(charges, connection)
         for charge in charges:
@@ -693,9 +702,11 @@ class Ledger:
         does.
         """
         with storage.opened(self._path) as connection:
-            return self._read(connection)
+            return self._verify_and_note(connection)
 
-    def _read(self, connection: sqlite3.Connection, *, verify: bool = False) -> Statement:
+    def _verify_and_note(
+        self, connection: sqlite3.Connection, *, verify: bool = False
+    ) -> Statement:
         """Return what the entries add up to; LedgerError for what is damaged, another ledger than
         before, or older.
         """
@@ -715,19 +726,24 @@ class Ledger:
                 )
             # First what was seen, then the entries: others may add some meanwhile, which must not
             # look like a loss.
-            seen = [self._known.seen if self._known else None, storage.noted(terms.id)]
+            seen = [storage.noted(terms.id)]
+            if self._known is not None:
+                seen.insert(0, self._known.seen)
             start = Statement(self._name, terms, 0, terms.hash, None, None, {}, closed=closed)
-            for each in (each for each in seen if each is not None):
-                self._check_seen(connection, terms, each)
-                if not verify and each.spent is not None and each.entries > start.number:
+            for last_seen in seen:
+                if last_seen is None:
+                    continue
+                self._check_seen(connection, terms, last_seen)
+                spent = last_seen.spent
+                if not verify and spent is not None and last_seen.entries > start.number:
                     first = Entry.read(storage.entry(connection, 1)[1])
                     start = replace(
                         start,
-                        number=each.entries,
-                        hash=each.hash,
+                        number=last_seen.entries,
+                        hash=last_seen.hash,
                         first=first,
-                        unit_columns=each.unit_columns,
-                        by_reach=each.spent,
+                        unit_columns=last_seen.unit_columns,
+                        by_reach=spent,
                     )
             rows = storage.entries(connection, after=start.number)
             self._known = start.after(verified_chain(rows, start.number, start.hash))
@@ -806,7 +822,7 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
         ) from None
 
 
-def _check_rho(epsilon: Any, delta: Fraction, rho: Any, composition: str | None) -> None:
+def _check_rho(epsilon: object, delta: Fraction, rho: object, composition: str | None) -> None:
     """Raise ParameterError unless one of epsilon and rho is given, and the rest allows that."""
     if (epsilon is None) == (rho is None):
         raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, one of them")
@@ -820,19 +836,18 @@ def _check_rho(epsilon: Any, delta: Fraction, rho: Any, composition: str | None)
         raise ParameterError(f"{parameter('rho')} needs a {parameter('delta')} of at least 1e-299")
 
 
-def _exact_limits(epsilon: Any, delta: Fraction, rho: Any) -> tuple[Fraction, Fraction, Fraction]:
+def _exact_limits(
+    epsilon: float | Fraction | None, delta: Fraction, rho: float | Fraction | None
+) -> tuple[Fraction, Fraction, Fraction]:
     """Return the limits of ε, of ρ, and of the δ of zCDP; the last two are 0 if δ is too small."""
+    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=EPSILON)
     if delta < _LEAST_DELTA:
-        return exact_epsilon(epsilon), _NOTHING, _NOTHING
-    # Half of δ is for naming what only one unit has; the rest converts ρ (docs/privacy.md, Theorem
-    # 18).
-    naming_delta = delta / 2
-    rest_of_delta = PrivacyBudget(None, delta).conversion(naming_delta)
-    if rho is None:
-        exact = exact_epsilon(epsilon)
-        return exact, zcdp_rho(exact, rest_of_delta), naming_delta
-    most_rho = exact_rho(rho)
-    return zcdp_epsilon(most_rho, rest_of_delta), most_rho, naming_delta
+        return budget.loss, _NOTHING, _NOTHING
+    # Half of δ is for revealing what only one unit has; the rest converts ρ (docs/privacy.md,
+    # Theorem 18).
+    names_delta = delta / 2
+    most_epsilon = Fraction(budget.cost(names_delta, normal=False).epsilon)
+    return most_epsilon, budget.concentrated(names_delta), names_delta
 
 
 def _check_choices(composition: str, unit: str | None, per: str | None) -> None:

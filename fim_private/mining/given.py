@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +50,11 @@ class _Source:
         where = self.name if place is None else f"{self.name}: itemset {place:,}"
         return self.error(f"{where} {problem}")
 
-    def items(self, value: Any, place: int) -> list[Item]:
+    def items(self, value: object, place: int) -> list[Item]:
         """Return the items of one itemset, each as data are read."""
         return [self._item(item, place) for item in self._collection(value, place)]
 
-    def _collection(self, value: Any, place: int) -> list[Any]:
+    def _collection(self, value: object, place: int) -> list[object]:
         if isinstance(value, Itemset):
             value = value.items
         if isinstance(value, pa.ListScalar | pa.LargeListScalar):
@@ -68,7 +68,7 @@ class _Source:
         example = "; write ['bread'] for one item" if isinstance(value, str | int) else ""
         raise self.refuse(f"must be a collection of items, not {kind}{example}", place)
 
-    def _item(self, value: Any, place: int) -> Item:
+    def _item(self, value: object, place: int) -> Item:
         if isinstance(value, str):
             try:
                 value.encode()
@@ -81,12 +81,12 @@ class _Source:
                 )
             return item_of(named)
         if is_whole(type(value)):
-            return item_of(int(value))
+            return item_of(int(value))  # type: ignore[call-overload]
         raise self.refuse(f"must hold whole numbers and strings, not {type(value).__name__}", place)
 
 
 def given_itemsets(
-    source: Any, *, name: str = "itemsets", fold_case: bool = False
+    source: object, *, name: str = "itemsets", fold_case: bool = False
 ) -> GivenItemsets:
     """Return the itemsets that a caller gives, as `count` takes them. name: of the parameter.
 
@@ -96,18 +96,18 @@ def given_itemsets(
     integers and strings.
     """
     if not isinstance(source, str | os.PathLike):
-        given = _Source(parameter(name), ParameterError, fold_case)
-        return _checked(_of_object(source, given), given)
+        origin = _Source(parameter(name), ParameterError, fold_case)
+        return _checked(_of_object(source, origin), origin)
     if not os.fspath(source):
         raise DataError(f"the path of {parameter(name)} is empty; name a file")
     path = Path(source)
     shown = "standard input" if str(path) == "-" else repr(str(path))
-    given = _Source(shown, DataError, fold_case)
+    origin = _Source(shown, DataError, fold_case)
     with file_errors(path):
-        return _checked(_of_file(path, given), given)
+        return _checked(_of_file(path, origin), origin)
 
 
-def _checked(values: Iterable[Any], source: _Source) -> GivenItemsets:
+def _checked(values: Iterable[object], source: _Source) -> GivenItemsets:
     places: dict[frozenset[Item], int] = {}
     for place, value in enumerate(values, 1):
         if place > MOST_ITEMSETS:
@@ -128,20 +128,22 @@ def _checked(values: Iterable[Any], source: _Source) -> GivenItemsets:
     return GivenItemsets.of(places)
 
 
-def _of_object(given: Any, source: _Source) -> Iterable[Any]:
-    if isinstance(given, Release | SegmentedRelease):
-        return _of_release(given, source)
-    if InMemory(given).kind in (Kind.PANDAS, Kind.POLARS):
-        return _of_table([*given.columns], given.__getitem__, source)
-    if isinstance(given, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        table = given.read_all() if isinstance(given, pa.RecordBatchReader) else given
+def _of_object(itemsets: Any, source: _Source) -> Iterable[object]:
+    if isinstance(itemsets, Release | SegmentedRelease):
+        return _of_release(itemsets, source)
+    if InMemory(itemsets).kind in (Kind.PANDAS, Kind.POLARS):
+        return _of_table([*itemsets.columns], itemsets.__getitem__, source)
+    if isinstance(itemsets, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+        table = itemsets.read_all() if isinstance(itemsets, pa.RecordBatchReader) else itemsets
         return _of_table(table.schema.names, lambda name: table.column(name).to_pylist(), source)
-    if isinstance(given, Iterable) and not isinstance(given, bytes | bytearray | Mapping | Itemset):
+    if isinstance(itemsets, Iterable) and not isinstance(
+        itemsets, bytes | bytearray | Mapping | Itemset
+    ):
         with suppress(TypeError):  # an array of no dimensions only claims to be iterable
-            return iter(given)
+            return iter(itemsets)
     raise source.refuse(
         f"must be a list of itemsets, a release, a frame or the path of a file, not "
-        f"{type(given).__name__}"
+        f"{type(itemsets).__name__}"
     )
 
 
@@ -151,7 +153,7 @@ def _of_release(release: Release | SegmentedRelease, source: _Source) -> list[tu
     return itemsets_of(release)
 
 
-def _of_file(path: Path, source: _Source) -> Iterable[Any]:
+def _of_file(path: Path, source: _Source) -> Iterable[object]:
     if path.suffix.lower() == ".json":
         return _of_release(load(path), source)
     file = open_file(File(path))
@@ -162,10 +164,10 @@ def _of_file(path: Path, source: _Source) -> Iterable[Any]:
         return _of_release(load(path), source)
     names = table.schema.names
 
-    def column(name: str) -> list[Any]:
-        wanted = Roles(None, (name,)).wanted
+    def column(name: str) -> list[object]:
+        columns = Roles(None, (name,)).wanted
         return [
-            value for batch in table.batches(wanted) for value in batch.column(name).to_pylist()
+            value for batch in table.batches(columns) for value in batch.column(name).to_pylist()
         ]
 
     return _of_columns(names, column, source)
@@ -173,7 +175,7 @@ def _of_file(path: Path, source: _Source) -> Iterable[Any]:
 
 # -------------------- tables: of this package, of mlxtend and of arules
 
-_Column = Callable[[Any], Iterable[Any]]
+_Column = Callable[[Any], Iterable[object]]
 # Columns that hold an itemset in each row, the first of these that is there; or the two sides of a
 # rule.
 _ITEMSETS = ("itemsets", "items")
@@ -204,13 +206,13 @@ _LOOK = (
 )
 
 
-def _of_columns(names: Sequence[str], column: _Column, source: _Source) -> Iterable[Any]:
+def _of_columns(names: Sequence[str], column: _Column, source: _Source) -> Iterable[object]:
     """Return the itemsets of a table in a file, which may be a release of ours."""
     ours = _of_release_columns(names, column, source)
     return _of_table(names, column, source) if ours is None else ours
 
 
-def _of_table(names: Sequence[Any], column: _Column, source: _Source) -> Iterable[Any]:
+def _of_table(names: Sequence[object], column: _Column, source: _Source) -> Iterable[object]:
     """Return the itemset in each row of a table; of rules both sides together, each such itemset
     once.
     """
@@ -229,19 +231,19 @@ def _of_table(names: Sequence[Any], column: _Column, source: _Source) -> Iterabl
     raise source.refuse(_LOOK)
 
 
-def _plain(name: Any) -> str:
+def _plain(name: object) -> str:
     return str(name).strip().casefold()
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> object:
     """Return the items in a cell: a text is one if it is written as a set, others stay as they
     are.
     """
-    found = set_in(value) if isinstance(value, str) else None
-    return value if found is None else found
+    items = set_in(value) if isinstance(value, str) else None
+    return value if items is None else items
 
 
-def _sides_of(rules: Iterable[Any], source: _Source) -> Iterator[tuple[str, str]]:
+def _sides_of(rules: Iterable[object], source: _Source) -> Iterator[tuple[str, str]]:
     for place, rule in enumerate(rules, 1):
         sides = _ARROW.fullmatch(str(rule).strip())
         if sides is None:
@@ -249,7 +251,7 @@ def _sides_of(rules: Iterable[Any], source: _Source) -> Iterator[tuple[str, str]
         yield sides[1], sides[2]
 
 
-def _unions(rules: Iterable[tuple[Any, Any]], source: _Source) -> Iterator[tuple[Item, ...]]:
+def _unions(rules: Iterable[tuple[object, object]], source: _Source) -> Iterator[tuple[Item, ...]]:
     unions: set[frozenset[Item]] = set()
     for place, sides in enumerate(rules, 1):
         items = dict.fromkeys(item for side in sides for item in source.items(_cell(side), place))
@@ -260,7 +262,7 @@ def _unions(rules: Iterable[tuple[Any, Any]], source: _Source) -> Iterator[tuple
 
 def _of_release_columns(
     names: Sequence[str], column: _Column, source: _Source
-) -> Iterable[Any] | None:
+) -> Iterable[object] | None:
     """Return the itemsets of a release of ours as CSV or a workbook has it; None for another
     table.
     """
@@ -277,12 +279,13 @@ def _of_release_columns(
 
 def _numbered(names: Sequence[str], stem: str) -> list[str]:
     """Return the columns stem_1, stem_2, … as far as they go on in this order."""
-    own = [name for name in names if name.startswith(f"{stem}_")]
-    wanted = [f"{stem}_{number}" for number in range(1, len(own) + 1)]
-    return [
-        name
-        for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, wanted, strict=True))
-    ]
+    columns = [name for name in names if name.startswith(f"{stem}_")]
+    numbered = []
+    for number, name in enumerate(columns, 1):
+        if name != f"{stem}_{number}":
+            break
+        numbered.append(name)
+    return numbered
 
 
 def _beside(names: Sequence[str], column: _Column) -> list[list[Item]]:
@@ -309,18 +312,21 @@ def set_in(text: str, brackets: Sequence[str] = _BRACKETS) -> list[Item] | None:
     called = _CALL.fullmatch(bare)
     if called is not None:
         bare = called[1].strip() or "()"
-    if bare[:1] + bare[-1:] not in (brackets if called is None else _BRACKETS):
+    if called is not None:
+        brackets = _BRACKETS
+    if bare[:1] + bare[-1:] not in brackets:
         return None
     inside = _NUMPY.sub(r"\1", bare[1:-1]).strip().removesuffix(",")
-    found: list[Item] = []
+    items: list[Item] = []
     position = 0
     while position < len(inside):
         member = _MEMBER.match(inside, position)
         assert member is not None  # the second form takes any text
         quoted, plain = member.groups()
-        found.append(plain.strip() if quoted is None else _unquoted(quoted))
+        item = plain.strip() if quoted is None else _unquoted(quoted)
+        items.append(item)
         position = member.end()
-    return found
+    return items
 
 
 def _unquoted(literal: str) -> str:
@@ -334,7 +340,7 @@ def _unquoted(literal: str) -> str:
 _NAMES_OF_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def _of_text(file: File, source: _Source) -> Iterable[Any]:
+def _of_text(file: File, source: _Source) -> Iterable[object]:
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
     lines = [
@@ -344,14 +350,14 @@ def _of_text(file: File, source: _Source) -> Iterable[Any]:
     ]
     if not lines:
         return []
-    own = DELIMITER_OF_SUFFIX.get(file.suffix)
+    usual = DELIMITER_OF_SUFFIX.get(file.suffix)
     first = lines[0][1]
-    for delimiter in dict.fromkeys([own or " ", *_NAMES_OF_DELIMITERS, " "]):
+    for delimiter in dict.fromkeys([usual or " ", *_NAMES_OF_DELIMITERS, " "]):
         names = _cells(first, delimiter)
         if _is_table(names):
             return _of_text_table(names, delimiter, lines[1:], file.name, source)
-    _refuse_header(first, own, source)
-    return [_of_line(line, own, f"{file.name}: line {number:,}") for number, line in lines]
+    _refuse_header(first, usual, source)
+    return [_of_line(line, usual, f"{file.name}: line {number:,}") for number, line in lines]
 
 
 def _is_table(names: Sequence[str]) -> bool:
@@ -371,7 +377,7 @@ def _of_text_table(
     lines: Sequence[tuple[int, str]],
     name: str,
     source: _Source,
-) -> Iterable[Any]:
+) -> Iterable[object]:
     rows = []
     for number, line in lines:
         cells = _cells(line, delimiter)
@@ -383,8 +389,8 @@ def _of_text_table(
             )
         rows.append(cells)
 
-    def column(wanted: str) -> list[str]:
-        place = names.index(wanted)
+    def column(name: str) -> list[str]:
+        place = names.index(name)
         return [row[place] for row in rows]
 
     return _of_columns(names, column, source)
@@ -414,10 +420,8 @@ def _without_quotes(cell: str) -> str:
 
 def _refuse_header(first: str, delimiter: str | None, source: _Source) -> None:
     """Raise an error if the first line names columns, of which none holds itemsets."""
-    names = [
-        _plain(name.strip('"'))
-        for name in re.split(r"[\s,;|]+" if delimiter is None else delimiter, first)
-    ]
+    separator = r"[\s,;|]+" if delimiter is None else delimiter
+    names = [_plain(name.strip('"')) for name in re.split(separator, first)]
     if not _FIGURES.isdisjoint(names) or (len(names) > 1 and all(map(suggests_a_column, names))):
         raise source.refuse(f"seems to be a table: its first line names columns. It {_LOOK}")
 
@@ -426,17 +430,20 @@ def _of_line(line: str, delimiter: str | None, where: str) -> list[Item]:
     """Return the itemset in a line: a set, or items between delimiters. where: what errors call the
     line.
     """
-    found = set_in(line, ("{}", "[]"))
-    if found is not None:
-        return found
+    itemset = set_in(line, ("{}", "[]"))
+    if itemset is not None:
+        return itemset
     if delimiter is None:
         _check_white_space(line, where)
         # Bytes are split at ASCII white space only, as purchases are.
         return [token.decode() for token in line.encode().split()]
     _check_delimiter(line, delimiter, where)
     fields = [field.strip() for field in next(_read(line, delimiter))]
-    found = set_in(fields[0], ("{}", "[]")) if len(fields) == 1 else None
-    return [field for field in fields if field] if found is None else found
+    if len(fields) == 1:
+        itemset = set_in(fields[0], ("{}", "[]"))
+    if itemset is not None:
+        return itemset
+    return [field for field in fields if field]
 
 
 def _read(line: str, delimiter: str) -> Iterator[list[str]]:
@@ -446,11 +453,11 @@ def _read(line: str, delimiter: str) -> Iterator[list[str]]:
 def _check_white_space(line: str, where: str) -> None:
     """Raise DataError if white space is not all that seems to separate the items of a line."""
     bare = line.strip()
-    others = [name for character, name in _NAMES_OF_DELIMITERS.items() if character in bare]
-    if others == ["tabs"] and " " not in bare:
+    present = [name for character, name in _NAMES_OF_DELIMITERS.items() if character in bare]
+    if present == ["tabs"] and " " not in bare:
         return
-    if others:
-        both = f"{others[0]} and spaces" if re.search(r"\s", bare) else others[0]
+    if present:
+        both = f"{present[0]} and spaces" if re.search(r"\s", bare) else present[0]
         raise DataError(
             f"{where} has {both}, but in such a file white space alone separates items: save the "
             f"list as .csv. There "
@@ -464,11 +471,11 @@ def _check_delimiter(line: str, delimiter: str, where: str) -> None:
     """
     if delimiter in line or '"' in line:
         return
-    wanted = _NAMES_OF_DELIMITERS[delimiter]
+    expected = _NAMES_OF_DELIMITERS[delimiter]
     for character, name in _NAMES_OF_DELIMITERS.items():
         if character in line:
             raise DataError(
-                f"{where} has {name} but no {wanted}: separate items by {wanted}, or put items "
+                f"{where} has {name} but no {expected}: separate items by {expected}, or put items "
                 f"that hold such a "
                 "character in double quotes"
             )

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
-from typing import Any
 
 import numpy as np
 
 from fim_private.counting.source import Catalogue, SupportSource
-from fim_private.display import printable
+from fim_private.display import JsonObject, printable
 from fim_private.errors import DataError, parameter
 from fim_private.reading.labels import Item, Vocabulary, in_label_order, mixed_vocabulary
 from fim_private.reading.purchases import ItemList
@@ -36,16 +35,15 @@ class Itemset:
     doubtful: bool | None = None
     share_interval: tuple[float, float] | None = field(default=None, repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values; of what is not known, only items and support have keys."""
-        bounds = {} if self.interval is None else {"interval": list(self.interval)}
-        doubt = {} if self.doubtful is None else {"doubtful": self.doubtful}
-        return {
-            "items": None if self.items is None else list(self.items),
-            "support": self.support,
-            **bounds,
-            **doubt,
-        }
+        items = None if self.items is None else list(self.items)
+        values: JsonObject = {"items": items, "support": self.support}
+        if self.interval is not None:
+            values["interval"] = list(self.interval)
+        if self.doubtful is not None:
+            values["doubtful"] = self.doubtful
+        return values
 
 
 # -------------------- itemsets that are public before they are counted: given, or released already
@@ -78,7 +76,8 @@ class GivenItemsets:
         vocabulary, code = mixed_vocabulary([*labels])
         code_of = dict(zip(labels, code.tolist(), strict=True))
         codes = tuple(tuple(sorted(code_of[item] for item in itemset)) for itemset in sets)
-        return cls(tuple(tuple(map(vocabulary.label, own)) for own in codes), vocabulary, codes)
+        labels_of = tuple(tuple(map(vocabulary.label, itemset)) for itemset in codes)
+        return cls(labels_of, vocabulary, codes)
 
 
 def subsets_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]:
@@ -86,34 +85,32 @@ def subsets_of(itemsets: Collection[tuple[Item, ...]]) -> list[tuple[Item, ...]]
     ones first.
     """
     known = {frozenset(itemset) for itemset in itemsets}
-    subsets = (
-        part
-        for itemset in itemsets
-        for size in range(1, len(itemset))
-        for part in combinations(itemset, size)
-    )
-    parts = {frozenset(part): part for part in subsets}
-    return sorted((part for key, part in parts.items() if key not in known), key=len)
+    subsets: dict[frozenset[Item], tuple[Item, ...]] = {}
+    for itemset in itemsets:
+        for size in range(1, len(itemset)):
+            for subset in combinations(itemset, size):
+                subsets[frozenset(subset)] = subset
+    return sorted((subset for key, subset in subsets.items() if key not in known), key=len)
 
 
-def supports_of(given: GivenItemsets, source: SupportSource) -> list[int]:
-    """Return how many units have each of the itemsets: (k,), in their order. They must not
-    leave.
-    """
-    items = source.items(Catalogue(given.vocabulary))
+def supports_of(itemsets: GivenItemsets, source: SupportSource) -> list[int]:
+    """Return how many units have each of the itemsets: (k,). These must not be released."""
+    items = source.items(Catalogue(itemsets.vocabulary))
     supports: dict[tuple[int, ...], int] = {}
-    if singles := [codes for codes in given.codes if len(codes) == 1]:
-        sums = items.sums(np.append(0, np.ones(len(given.vocabulary), dtype=np.int64)))
+    singles = [codes for codes in itemsets.codes if len(codes) == 1]
+    if singles:
+        sums = items.sums(np.append(0, np.ones(len(itemsets.vocabulary), dtype=np.int64)))
         supports |= {codes: int(sums[codes[0]]) for codes in singles}
-    for run in _passes(sorted(codes for codes in given.codes if len(codes) > 1)):
+    for run in _passes(sorted(codes for codes in itemsets.codes if len(codes) > 1)):
         used = np.unique(np.concatenate(run))
         ordered = sorted(run, key=len)
         sets = [
-            np.searchsorted(used, [*own]).astype(np.int32) for _, own in groupby(ordered, key=len)
+            np.searchsorted(used, [*same_size]).astype(np.int32)
+            for _, same_size in groupby(ordered, key=len)
         ]
         sums = items.among(used).sums(sets, np.append(0, np.ones(len(run), dtype=np.int64)))
         supports |= dict(zip(ordered, map(int, sums.tolist()), strict=True))
-    return [supports[codes] for codes in given.codes]
+    return [supports[codes] for codes in itemsets.codes]
 
 
 def _passes(ordered: Sequence[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
@@ -138,11 +135,12 @@ class KnownFrom:
     itemsets: int
     source: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values."""
-        return {"itemsets": self.itemsets} | (
-            {} if self.source is None else {"source": self.source}
-        )
+        values: JsonObject = {"itemsets": self.itemsets}
+        if self.source is not None:
+            values["source"] = self.source
+        return values
 
     def sentences(self) -> str:
         """Return that itemsets were known, and from where."""
@@ -172,13 +170,20 @@ class Listed:
     codes: tuple[tuple[str, Item], ...] = ()
     names: Mapping[Item, str] = field(default_factory=dict, compare=False, repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values; what does not hold has no key."""
-        names = ("source", "item", "label", "release", "items_are_public")
-        values = {name: value for name in names if (value := getattr(self, name))}
+        values: JsonObject = {
+            "source": self.source,
+            "item": self.item,
+            "label": self.label,
+            "release": self.release,
+            "items_are_public": self.items_are_public,
+            "codes": dict(self.codes),
+        }
+        values = {name: value for name, value in values.items() if value}
         if not self.items_are_public:
             values["items"] = self.items
-        return values | ({"codes": dict(self.codes)} if self.codes else {})
+        return values
 
     def sentences(self) -> str:
         """Return that items were listed, and from where."""
@@ -188,10 +193,8 @@ class Listed:
             )
         number = "1 item" if self.items == 1 else f"{self.items or 0:,} items"
         if self.source is None and self.item is None:
-            return (
-                f"Items were listed publicly: "
-                f"{'an earlier release' if self.release else 'a list'} of {number}."
-            )
+            listing = "an earlier release" if self.release else "a list"
+            return f"Items were listed publicly: {listing} of {number}."
         source = "a table" if self.source is None else printable(self.source)
         columns = "" if self.item is None else f", column {printable(self.item)!r}"
         names = "" if self.label is None else f", named by column {printable(self.label)!r}"
@@ -202,23 +205,21 @@ class Listed:
         """Return itemsets of the data's items under the names of the list."""
         if not self.names:
             return (*itemsets,)
-        return tuple(
-            one
-            if one.items is None
-            else replace(
-                one, items=in_label_order(self.names.get(item, item) for item in one.items)
-            )
-            for one in itemsets
-        )
+        shown = []
+        for itemset in itemsets:
+            if itemset.items is not None:
+                names = in_label_order(self.names.get(item, item) for item in itemset.items)
+                itemset = replace(itemset, items=names)
+            shown.append(itemset)
+        return tuple(shown)
 
     def of_release(self, itemsets: Iterable[Itemset]) -> Listed:
         """Return this with the codes of no other items than these itemsets of the data's items
         have.
         """
-        found = in_label_order(
-            {item for one in itemsets for item in one.items or ()} & {*self.names}
-        )
-        return replace(self, names={}, codes=tuple((self.names[item], item) for item in found))
+        items = {item for itemset in itemsets for item in itemset.items or ()}
+        named = in_label_order(items & {*self.names})
+        return replace(self, names={}, codes=tuple((self.names[item], item) for item in named))
 
     def coded(self, items: Collection[Item]) -> tuple[Item, ...]:
         """Return the items of the data for which the names of a release stand."""

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -97,12 +97,12 @@ class SupportNoise:
         )
         if delta is None:
             return laplace
-        others = (
-            cls.for_mu_squared(gdp_mu(epsilon, delta) ** 2, count),
-            cls.for_rho(zcdp_rho(epsilon, delta), count),
-        )
-        best = min((laplace, *others), key=lambda noise: noise.half_width)
-        return best if best is laplace else replace(best, cost=PrivacyCost(epsilon, delta))
+        normal = cls.for_mu_squared(gdp_mu(epsilon, delta) ** 2, count)
+        gaussian = cls.for_rho(zcdp_rho(epsilon, delta), count)
+        best = min((laplace, normal, gaussian), key=lambda noise: noise.half_width)
+        if best is laplace:
+            return laplace
+        return replace(best, cost=PrivacyCost(epsilon, delta))
 
     @classmethod
     def for_rho(cls, rho: Fraction, count: int) -> SupportNoise:
@@ -132,8 +132,10 @@ class SupportNoise:
             math.isqrt((positive_integer("count", count) << 2 * _ROOT_BITS) - 1) + 1,
             1 << _ROOT_BITS,
         )
-        own, of_units = (count + root) / (4 * mu_squared), (root + 1) / mu_squared
-        noise = cls(NoiseKind.TWO_NORMALS, own, 0, count, None, of_units)
+        variance = (count + root) / (4 * mu_squared)
+        noise = cls(
+            NoiseKind.TWO_NORMALS, variance, 0, count, None, of_units=(root + 1) / mu_squared
+        )
         return replace(noise, half_width=noise.within(CONFIDENCE))
 
     @property
@@ -205,14 +207,14 @@ class SupportNoise:
         otherwise nothing is known of p.
         """
         assert self.of_units is not None
-        number_variance, own = _Z**2 * float(self.of_units), _Z**2 * float(self.parameter)
+        number_variance, variance = _Z**2 * float(self.of_units), _Z**2 * float(self.parameter)
         leading = number * number - number_variance
         if leading <= 0 or number <= 0:
             return 0.0, 1.0
 
         def end(doubled: int, side: int) -> float:
             middle = (doubled - number + side) / 2
-            spread = math.sqrt(number_variance * middle * middle + own * leading)
+            spread = math.sqrt(number_variance * middle * middle + variance * leading)
             return min(max(0.5 + (middle * number + side * spread) / leading, 0.0), 1.0)
 
         return end(lowest, -1), end(highest, 1)
@@ -238,9 +240,7 @@ def laplace_half_width(scale: Fraction, confidence: Fraction = CONFIDENCE) -> in
             (laplace_tail_bounds(scale, w + 1, bits), most * (1 << bits)) for bits in precisions(96)
         )
         return next(
-            upper <= wanted
-            for (lower, upper), wanted in bounds
-            if upper <= wanted or lower > wanted
+            upper <= limit for (lower, upper), limit in bounds if upper <= limit or lower > limit
         )
 
     return least_integer(is_enough, 0)
@@ -254,15 +254,15 @@ def gaussian_half_width(sigma2: Fraction, confidence: Fraction = CONFIDENCE) -> 
     The least w with P(|Z| <= w) >= confidence + 1e-12 in floats, which are right to 1e-12: never
     too small.
     """
-    wanted = float(confidence) + _FLOAT_ERROR
+    least = float(confidence) + _FLOAT_ERROR
     if sigma2 > _SUMMED_SIGMA**2:
         sigma = math.sqrt(sigma2)
-        return least_integer(lambda w: _integral_within(sigma, w) >= wanted, 0)
+        return least_integer(lambda w: _integral_within(sigma, w) >= least, 0)
     # Beyond 10 σ there is less than 1e-22 of the mass.
     k = np.arange(math.isqrt(math.floor(100 * sigma2)) + 2)
     weights = np.exp(-(k**2) / (2 * float(sigma2)))
     weights[1:] *= 2
-    return int(np.searchsorted(np.cumsum(weights), wanted * weights.sum()))
+    return int(np.searchsorted(np.cumsum(weights), least * weights.sum()))
 
 
 def _integral_within(sigma: float, w: int) -> float:
@@ -300,12 +300,9 @@ def release_with_units(
     of units.
     """
     [number] = release([units], noise.number, randomness=randomness)
-    own = release(
-        [2 * support - units for support in true_supports],
-        noise.beside_units,
-        randomness=randomness,
-    )
-    return tuple(each + number for each in own), number
+    differences = [2 * support - units for support in true_supports]
+    noisy = release(differences, noise.beside_units, randomness=randomness)
+    return tuple(difference + number for difference in noisy), number
 
 
 class NoisySupports(NamedTuple):
@@ -418,7 +415,7 @@ class UnitCount:
         fewest, most = self.within(confidence)
         if not moving:
             return [Slice(fewest, most)]
-        ends = [fewest + (most - fewest) * part / _SLICES for part in range(_SLICES + 1)]
+        ends = [fewest + (most - fewest) * place / _SLICES for place in range(_SLICES + 1)]
         return [
             Slice(low, high, (low - self.number) / 2, (high - self.number) / 2)
             for low, high in pairwise(ends)
@@ -429,7 +426,10 @@ class UnitCount:
         SUPPORT_CONFIDENCE of it.
         """
         fewest, most = self.within(UNITS_CONFIDENCE)
-        return min(lowest / max(most, 1), 1.0), min(highest / fewest, 1.0) if fewest else 1.0
+        highest_share = 1.0
+        if fewest:
+            highest_share = min(highest / fewest, 1.0)
+        return min(lowest / max(most, 1), 1.0), highest_share
 
 
 _NUMBER = re.compile(r"([0-9]+|[0-9]*\.[0-9]+(?:[eE]-?[0-9]+)?|[0-9]+\.?[eE]-[0-9]+) ?(%?)")
@@ -444,7 +444,7 @@ class MinSupport:
     count: int | None = None
 
     @classmethod
-    def of(cls, value: Any) -> MinSupport:
+    def of(cls, value: object) -> MinSupport:
         """Return what a caller asks for: 0.02, "0.02", "2%", a Fraction, 500 or "500". Raises
         ParameterError else.
         """
@@ -491,18 +491,20 @@ class MinSupport:
         return lowest >= self.share * units.within(UNITS_CONFIDENCE)[1]
 
 
-def exact_share(name: str, value: Any) -> Fraction:
+def exact_share(name: str, value: object) -> Fraction:
     """Return a share above 0 and below 1 as the rational its digits say: of 0.02, "0.02", "2%" or a
     Fraction.
     """
     share = _exact(value)
     if share is not None and 0 < share < 1:
         return Fraction(share)
-    what = "a share above 0 and below 1, such as 0.04 or '4%'"
-    raise ParameterError(f"{parameter(name)} must be {what}, not {shown(value)}")
+    raise ParameterError(
+        f"{parameter(name)} must be a share above 0 and below 1, such as 0.04 or '4%', not "
+        f"{shown(value)}"
+    )
 
 
-def _exact(value: Any) -> int | Fraction | None:
+def _exact(value: object) -> int | Fraction | None:
     if not isinstance(value, str):
         exact = exact_number(value)
         return int(exact) if exact is not None and isinstance(value, numbers.Integral) else exact
@@ -510,8 +512,6 @@ def _exact(value: Any) -> int | Fraction | None:
     if match is None or len(value) > 2 * _MOST_DIGITS:
         return None
     digits, percent = match.groups()
-    return (
-        int(digits)
-        if digits.isdigit() and not percent
-        else Fraction(digits) / (100 if percent else 1)
-    )
+    if percent:
+        return Fraction(digits) / 100
+    return int(digits) if digits.isdigit() else Fraction(digits)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from fim_private.display import JsonObject
 from fim_private.dp.accountant import cost_of_units, zcdp_of_cost
 from fim_private.dp.arguments import short
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, least_in_words, rounded_down
@@ -56,10 +57,10 @@ class Span:
         """The first and the last day on which one of its units may be; None for all days."""
         if self.period is None:
             return None
-        found = Period.of(self.period)
+        period = Period.of(self.period)
         if self.per is None:
-            return found.first, found.last
-        touched = found.stretches(self.per)
+            return period.first, period.last
+        touched = period.stretches(self.per)
         return first_day(self.per, touched[0]), first_day(self.per, touched[-1] + 1) - 1
 
 
@@ -97,7 +98,7 @@ class Charge:
     neighbors: str
     cost: PrivacyCost
     zcdp: ZcdpCost
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, object]
     unit_columns: tuple[str, ...] | None = None
     span: Span | None = None
 
@@ -133,8 +134,8 @@ class Charged:
     left: Left
     period: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """As in the JSON of a release."""
+    def to_dict(self) -> JsonObject:
+        """Return plain values, as in the JSON of a release."""
         period = {} if self.period is None else {"period": self.period}
         return {"dataset": self.dataset, "entry": self.entry, "left": self.left.to_dict(), **period}
 
@@ -178,7 +179,7 @@ def charge_list(
     cost: PrivacyCost,
     private: bool,
     rho: Fraction | None = None,
-    **asked: Any,
+    **parameters: object,
 ) -> None:
     """Charge what is about to be computed of a list, whose entries are one for each unit.
 
@@ -196,7 +197,7 @@ def charge_list(
         private: Whether there is no seed.
         rho: What it spends in zCDP, beside cost.delta; None for what follows from the cost
             (docs/privacy.md, "The ledger").
-        **asked: Its public parameters, None for not asked.
+        **parameters: Its public parameters; None for one that was not given.
     """
     account = account_of(ledger, dataset, private=private)
     if unit is not None and unit not in UNITS:
@@ -210,16 +211,16 @@ def charge_list(
     if account is None or dataset is None:
         return
     protected = unit or account.privacy_unit or UNITS[0]
-    parameters = {name: _plain(value) for name, value in asked.items() if value is not None}
-    parameters["unit"] = protected
+    recorded = {name: _plain(value) for name, value in parameters.items() if value is not None}
+    recorded["unit"] = protected
     zcdp = zcdp_of_cost(cost) if rho is None else ZcdpCost(rho, cost.delta)
     charge = Charge(
-        command, dataset, protected, str(exact_neighbors(neighbors)), cost, zcdp, parameters
+        command, dataset, protected, str(exact_neighbors(neighbors)), cost, zcdp, recorded
     )
     account.charge(charge)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a parameter as a ledger records it: fractions and long numbers in four digits."""
     if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= _LONG):
         return short(Fraction(value))

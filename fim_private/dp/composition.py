@@ -191,8 +191,9 @@ def gdp_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
         if abs(step) < mu / 10**15:
             break
     certified = quotient(_TWELVE, mu)  # a number of 12 digits, nearby
-    while gdp_delta_upper(epsilon, Fraction(following := _TWELVE.next_plus(certified))) <= delta:
-        certified = following
+    following = _TWELVE.next_plus(certified)
+    while gdp_delta_upper(epsilon, Fraction(following)) <= delta:
+        certified, following = following, _TWELVE.next_plus(following)
     while gdp_delta_upper(epsilon, Fraction(certified)) > delta:
         certified = _TWELVE.next_minus(certified)
     return Fraction(certified)
@@ -275,13 +276,14 @@ class PrivacyBudget:
         ParameterError.
         """
         if rho is None:
-            return cls(
-                exact_epsilon(otherwise if epsilon is None else epsilon), exact_delta_or_zero(delta)
-            )
+            if epsilon is None:
+                epsilon = otherwise
+            return cls(exact_epsilon(epsilon), exact_delta_or_zero(delta))
         if epsilon is not None:
             raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, not both")
         exact = exact_rho(rho)
-        if not (exact_delta := exact_delta_or_zero(delta)):
+        exact_delta = exact_delta_or_zero(delta)
+        if not exact_delta:
             raise ParameterError(
                 f"{parameter('delta')} must be above 0 with {parameter('rho')}: the epsilon that "
                 f"follows from rho "
@@ -301,7 +303,9 @@ class PrivacyBudget:
 
     def naming(self, share: Fraction) -> Fraction:
         """Return δ₀: this share of delta, or half of it where rho is given."""
-        return self.delta * (share if self.rho is None else _NAMING)
+        if self.rho is not None:
+            share = _NAMING
+        return self.delta * share
 
     def conversion(self, naming: Fraction) -> Fraction:
         """Return δ_c: what of delta is left beside δ₀, for what names nothing that one unit alone
@@ -332,9 +336,9 @@ class PrivacyBudget:
         if self.rho is None:
             return PrivacyCost(self.loss, self.delta)
         left = self.conversion(naming)
-        return PrivacyCost(
-            gdp_epsilon(2 * self.rho, left) if normal else zcdp_epsilon(self.rho, left), self.delta
-        )
+        if normal:
+            return PrivacyCost(gdp_epsilon(2 * self.rho, left), self.delta)
+        return PrivacyCost(zcdp_epsilon(self.rho, left), self.delta)
 
     def zcdp(self, naming: Fraction) -> ZcdpCost | None:
         """Return what a run spends in zCDP, where ρ was given for it."""

@@ -48,20 +48,20 @@ class Exact(Fraction):
     # A float equal to it may have another hash: nothing here uses both as keys.
     __hash__ = Fraction.__hash__
 
-    def __eq__(self, other: object) -> bool:
-        return super().__eq__(by_digits(other))
+    def __eq__(self, number: object) -> bool:
+        return super().__eq__(by_digits(number))
 
-    def __lt__(self, other: Any) -> bool:
-        return super().__lt__(by_digits(other))
+    def __lt__(self, number: Any) -> bool:
+        return super().__lt__(by_digits(number))
 
-    def __le__(self, other: Any) -> bool:
-        return super().__le__(by_digits(other))
+    def __le__(self, number: Any) -> bool:
+        return super().__le__(by_digits(number))
 
-    def __gt__(self, other: Any) -> bool:
-        return super().__gt__(by_digits(other))
+    def __gt__(self, number: Any) -> bool:
+        return super().__gt__(by_digits(number))
 
-    def __ge__(self, other: Any) -> bool:
-        return super().__ge__(by_digits(other))
+    def __ge__(self, number: Any) -> bool:
+        return super().__ge__(by_digits(number))
 
 
 def by_digits(value: Any) -> Any:
@@ -73,7 +73,9 @@ def by_digits(value: Any) -> Any:
     if not math.isfinite(value):
         return float(value)
     # Those of numpy's float32 are fewer than those of the float that is equal to it.
-    return Fraction(repr(float(value)) if isinstance(value, float) else str(value))
+    if isinstance(value, float):
+        return Fraction(repr(float(value)))
+    return Fraction(str(value))
 
 
 def at_least(value: float | Fraction, digits: int = 6) -> str:
@@ -118,8 +120,8 @@ def one_in_words(probability: float | Fraction) -> str:
     odds = math.floor(1 / Fraction(Exact(probability)))
     if odds < 10**_READ_DIGITS:
         return f"one in {odds:,}" if odds else "one"
-    rest = odds % 10 ** (len(str(odds)) - _READ_DIGITS)
-    return f"one in {odds - rest:,}"
+    unread = odds % 10 ** (len(str(odds)) - _READ_DIGITS)
+    return f"one in {odds - unread:,}"
 
 
 def rounded_down(value: Fraction) -> float:

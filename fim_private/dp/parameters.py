@@ -53,18 +53,18 @@ def exact_delta_or_zero(delta: float | Fraction) -> Fraction:
     return exact_delta(delta)
 
 
-def _positive(name: str, given: float | Fraction, limits: tuple[float, float]) -> Fraction:
-    number = exact_number(given)
-    if number is None or number <= 0:
-        raise ParameterError(f"{parameter(name)} must be a number above 0, not {shown(given)}")
-    return _within(name, number, given, limits)
+def _positive(name: str, number: float | Fraction, limits: tuple[float, float]) -> Fraction:
+    exact = exact_number(number)
+    if exact is None or exact <= 0:
+        raise ParameterError(f"{parameter(name)} must be a number above 0, not {shown(number)}")
+    return _within(name, exact, number, limits)
 
 
-def _within(name: str, exact: Fraction, given: object, limits: tuple[float, float]) -> Fraction:
+def _within(name: str, exact: Fraction, number: object, limits: tuple[float, float]) -> Fraction:
     low, high = (Fraction(repr(limit)) for limit in limits)
     if low <= exact <= high:
         return exact
-    as_typed = repr(given) if isinstance(given, float) else short(exact)
+    as_typed = repr(number) if isinstance(number, float) else short(exact)
     raise ParameterError(
         f"{parameter(name)} must lie between {limits[0]:g} and {limits[1]:g}, not {as_typed}"
     )

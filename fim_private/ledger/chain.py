@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
 
+from fim_private.display import JsonObject
 from fim_private.dp.accountant import SUMS, Reach, sums_of
 from fim_private.dp.charge import Span
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
@@ -52,12 +52,13 @@ def written(value: Fraction, name: str = "epsilon") -> str:
     return str(Fraction(value.numerator, value.denominator))
 
 
-def read(text: Any) -> Fraction:
+def read(text: object) -> Fraction:
     """Return the number that `written` wrote. Raises ValueError for anything else."""
-    fits = isinstance(text, str) and len(text) <= 2 * _MOST_DIGITS + 1 and _RATIONAL.fullmatch(text)
-    if not fits or str(value := Fraction(text)) != text:
+    if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1:
+        raise ValueError("no rational number")
+    if not _RATIONAL.fullmatch(text) or str(Fraction(text)) != text:
         raise ValueError("no rational number in lowest terms")
-    return value
+    return Fraction(text)
 
 
 class Composition(StrEnum):
@@ -95,14 +96,25 @@ class Terms:
 
     def record(self) -> str:
         """Return the terms as a record, the first of the chain."""
-        numbers = {name: written(getattr(self, name)) for name in SUMS}
-        later = {
-            name: value for name in ("per", "renewed") if (value := getattr(self, name)) is not None
+        record: JsonObject = {
+            "schema": SCHEMA,
+            "id": self.id,
+            "created": self.created,
+            "epsilon": written(self.epsilon),
+            "delta": written(self.delta),
+            "composition": self.composition,
+            "rho": written(self.rho),
+            "zcdp_delta": written(self.zcdp_delta),
+            "dataset": self.dataset,
+            "neighbors": self.neighbors,
+            "privacy_unit": self.privacy_unit,
         }
-        plain = {
-            name: value for name, value in vars(self).items() if name not in ("per", "renewed")
-        }
-        return _canonical({"schema": SCHEMA, **plain, **numbers, **later})
+        # Ledgers of earlier versions have neither of these.
+        if self.per is not None:
+            record["per"] = self.per
+        if self.renewed is not None:
+            record["renewed"] = self.renewed
+        return _canonical(record)
 
     @property
     def hash(self) -> str:
@@ -149,7 +161,7 @@ class Entry:
     dataset: str
     privacy_unit: str
     neighbors: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, object]
     previous: str
     cost: PrivacyCost
     zcdp: ZcdpCost
@@ -180,24 +192,27 @@ class Entry:
         """Return the entry as the text that is hashed. Raises ParameterError for numbers of vast
         length.
         """
+        plain = {name: value for name, value in vars(self).items() if name in _PLAIN}
         numbers = {
             name: written(value, name.removeprefix("zcdp_")) for name, value in self.sums.items()
         }
-        return _canonical({name: getattr(self, name) for name in _PLAIN} | numbers | self._columns)
+        return _canonical(plain | numbers | self._columns)
 
-    def asks_as(self, other: Entry) -> bool:
+    def asks_as(self, later: Entry) -> bool:
         """Whether both are of the same request: of the same units and period, with the same
         parameters and cost.
         """
-        return replace(self, number=0, time="", previous="") == replace(
-            other, number=0, time="", previous=""
-        )
+        request = replace(self, number=0, time="", previous="")
+        return request == replace(later, number=0, time="", previous="")
 
     @property
-    def _columns(self) -> dict[str, Any]:
-        span = None if self.span is None else {**vars(self.span), "baskets": [*self.span.baskets]}
-        found = {"unit_columns": self.unit_columns and [*self.unit_columns], "span": span}
-        return {name: value for name, value in found.items() if value is not None}
+    def _columns(self) -> JsonObject:
+        columns: JsonObject = {}
+        if self.unit_columns is not None:
+            columns["unit_columns"] = [*self.unit_columns]
+        if self.span is not None:
+            columns["span"] = {**vars(self.span), "baskets": [*self.span.baskets]}
+        return columns
 
     @cached_property
     def hash(self) -> str:
@@ -222,7 +237,7 @@ class Entry:
             **record, cost=cost, zcdp=zcdp, unit_columns=columns and tuple(columns), span=span
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
         plain = {
             "number": self.number,

@@ -41,7 +41,6 @@ from fim_private.ledger.chain import (
     written,
 )
 from fim_private.ledger.storage import LastSeen
-from fim_private.options import EPSILON
 from fim_private.periods import KINDS, period_at
 
 if TYPE_CHECKING:
@@ -840,7 +839,7 @@ def _exact_limits(
     epsilon: float | Fraction | None, delta: Fraction, rho: float | Fraction | None
 ) -> tuple[Fraction, Fraction, Fraction]:
     """Return the limits of ε, of ρ, and of the δ of zCDP; the last two are 0 if δ is too small."""
-    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=EPSILON)
+    budget = PrivacyBudget.of(epsilon, delta, rho, otherwise=1)  # one of both is given
     if delta < _LEAST_DELTA:
         return budget.loss, _NOTHING, _NOTHING
     # Half of δ is for revealing what only one unit has; the rest converts ρ (docs/privacy.md,

@@ -135,7 +135,8 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
     """Open a ledger to read it, or to write it alone: when this ends well it is on the disk. Raises
     LedgerError.
     """
-    with _explained(path, "write" if writes else "read"):
+    verb = "write" if writes else "read"
+    with _explained(path, verb):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise no_ledger(
@@ -203,8 +204,9 @@ def of_periods(
         ("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number"), (sought,)
     ):
         # A quotation mark of a text, such as a condition, is written with a backslash.
-        if (found := _PERIOD.search(record)) is not None and found[1] in periods:
-            yield found[1], record
+        period = _PERIOD.search(record)
+        if period is not None and period[1] in periods:
+            yield period[1], record
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
@@ -286,7 +288,7 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-def _code(error: Any) -> int:
+def _code(error: sqlite3.Error) -> int:
     """Return SQLite's code of an error, without what is more particular."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
@@ -368,7 +370,8 @@ def folder() -> Path | None:
 
 def noted(ledger: str) -> LastSeen | None:
     """Return the record of a ledger, by its id; None where there is none that can be read."""
-    if (place := folder()) is None:
+    place = folder()
+    if place is None:
         return None
     try:
         record = json.loads((place / f"{ledger}.json").read_text(encoding="ascii"))
@@ -414,7 +417,8 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     """Write the record of a ledger, by its id, unless there is one of more entries. Return whether
     it is there then.
     """
-    if (place := folder()) is None:
+    place = folder()
+    if place is None:
         return False
     before = noted(ledger)
     if before is not None and (before.entries > seen.entries or before == seen):
@@ -447,7 +451,7 @@ def remember(ledger: str, seen: LastSeen) -> bool:
 def _read(text: str) -> Fraction:
     if not _RATIONAL.fullmatch(text):
         raise ValueError("no sum")
-    return Fraction(*(int(each, 16) for each in text.split("/")))
+    return Fraction(*(int(digits, 16) for digits in text.split("/")))
 
 
 def _reach(record: Any) -> Reach | None:

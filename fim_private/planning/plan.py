@@ -478,15 +478,17 @@ def percent(value: float) -> str:
 
 
 @overload
-def plan(*, user_items: None = None, **asked: Unpack[PlanOptions]) -> Plan: ...
+def plan(*, user_items: None = None, **parameters: Unpack[PlanOptions]) -> Plan: ...
 
 
 @overload
-def plan(*, user_items: float, **asked: Unpack[PlanOptions]) -> CustomerPlan: ...
+def plan(*, user_items: float, **parameters: Unpack[PlanOptions]) -> CustomerPlan: ...
 
 
 @takes(PlannedUsers, PlanOptions)
-def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPlan:
+def plan(
+    *, user_items: float | None = None, **parameters: Unpack[PlanOptions]
+) -> Plan | CustomerPlan:
     """Return what each mechanism needs to find itemsets, and recommend one for each `top`. It reads
     no data.
 
@@ -513,7 +515,7 @@ def plan(*, user_items: float | None = None, **asked: Any) -> Plan | CustomerPla
     >>> found.recommended, found.best(1).required_support
     ('limited-domain', 25)
     """
-    values = filled("plan", PlanOptions, asked)
+    values = filled("plan", PlanOptions, parameters)
     if values["epsilon"] is None:
         values["epsilon"] = options.EPSILON
     neighbors = exact_neighbors(values["neighbors"]).value

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
 from fim_private.counting import Effort
 from fim_private.counting.source import LocalSource, SupportSource
@@ -43,7 +43,7 @@ class DryRun:
         queries: The queries noted so far.
     """
 
-    data: Any
+    data: object
     dialect: str | None = None
     queries: list[str] = field(default_factory=list)
 
@@ -108,9 +108,10 @@ class Engine:
                 f"settings of a new session, such as 'spark.master'"
             )
         of_session = dict(settings) if isinstance(settings, Mapping) else {}
-        return cls(name, of_session, table if isinstance(table, str) else None, dry)
+        named_table = table if isinstance(table, str) else None
+        return cls(name, of_session, named_table, dry)
 
-    def reads_query(self, data: Any, reading: Options) -> bool:
+    def reads_query(self, data: object, reading: Options) -> bool:
         """Tell whether a query, or what may be one, chose the rows. It looks at no row.
 
         Raises DataError and ParameterError for what cannot be opened.
@@ -126,7 +127,7 @@ class Engine:
 
     @contextmanager
     def opened(
-        self, data: Any, reading: Options, scope: Scope, effort: Effort
+        self, data: object, reading: Options, scope: Scope, effort: Effort
     ) -> Iterator[list[Opened]]:
         """Read purchases, and yield those of each segment, or all in one.
 
@@ -144,7 +145,7 @@ class Engine:
 
     @contextmanager
     def _opened_in_spark(
-        self, data: Any, reading: Options, scopes: list[Scope], effort: Effort
+        self, data: object, reading: Options, scopes: list[Scope], effort: Effort
     ) -> Iterator[list[Opened]]:
         # The list of items stays here: a task needs no more than which items are left out.
         of_tasks = replace(scopes[0], exclude=(), catalogue=None)
@@ -165,7 +166,7 @@ class Engine:
 
     @contextmanager
     def _opened_in_database(
-        self, data: Any, reading: Options, scopes: list[Scope], effort: Effort
+        self, data: object, reading: Options, scopes: list[Scope], effort: Effort
     ) -> Iterator[list[Opened]]:
         _check_ibis()
         from fim_private.warehouse.purchases import stored
@@ -209,14 +210,16 @@ def _scopes_of_segments(reading: Options, scope: Scope) -> list[Scope]:
     segments = reading.parts
     if segments is None:
         return [scope]
-    by = segments.column if reading.by else None
-    scope = replace(scope, max_segments=segments.most, by=by)
+    scope = replace(scope, max_segments=segments.most, by=None)
     if reading.by:
+        scope = replace(scope, by=segments.column)
         return [replace(scope, segment=name) for name in segments.names]
     return [replace(scope, period=name) for name in segments.names]
 
 
-def _opened_here(data: Any, reading: Options, scopes: list[Scope], effort: Effort) -> list[Opened]:
+def _opened_here(
+    data: object, reading: Options, scopes: list[Scope], effort: Effort
+) -> list[Opened]:
     """Read purchases into the memory of this machine."""
     segments = read_parts(source_of(data), reading)
     return [

@@ -242,7 +242,8 @@ def publish(
     if count_supports is not None:
         more = _counted_besides(itemsets, known, with_subsets=with_subsets)
         itemsets += more
-        supports += count_supports(more) if more else []
+        if more:
+            supports += count_supports(more)
     # It is public by now how many itemsets came out, so the noise is for these alone.
     noise = noise_of(step, len(supports), joint=plan.joint_noise)
     measurement = measured(itemsets, supports, noise, randomness, units, true_units)

@@ -6,7 +6,6 @@ import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from fim_private.counting import Effort
 from fim_private.dp.arguments import public_integer
@@ -55,7 +54,9 @@ class Run:
         choices: The public choices by which rows are read.
     """
 
-    def __init__(self, data: Any, values: OptionValues, segments: Segments | None = None) -> None:
+    def __init__(
+        self, data: object, values: OptionValues, segments: Segments | None = None
+    ) -> None:
         """Check all that can be checked before anything is read."""
         dry = data if isinstance(data, DryRun) else None
         self.data = data if dry is None else dry.data

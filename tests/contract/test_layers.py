@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "display": "",
     "whole_files": "errors",
     "periods": "errors",
-    "dp": "errors periods",
+    "dp": "errors display periods",
     "spectrum": "errors dp",
     "reading": "errors options display periods",  # nothing about privacy
     "counting": "errors options dp spectrum reading",

@@ -31,7 +31,7 @@ from fim_private.errors import ParameterError, parameter, shown
 # - discrete Laplace of scale k/ε: (ε, 0)-private (Ghosh, Roughgarden and Sundararajan 2009), or
 # - discrete Gaussian of σ² = k/(2ρ): ρ-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14), which
 #   is (ε, δ)-private with ρ = zcdp_rho(ε, δ), or
-# - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.gaussian_dp`), and (ε, δ)-private
+# - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.composition`), and (ε, δ)-private
 #   with μ = gdp_mu(ε, δ).
 #
 # Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024): a unit that is

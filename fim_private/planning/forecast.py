@@ -1,8 +1,8 @@
 """A forecast for users: what share of the most frequent itemsets comes out, and what a list brings.
 
-It is an estimate from public numbers, no bound. Two things lose an itemset. The weight of its items
-may be too low for them to go on to the sets (a normal distribution function of its logarithm). And
-others may overtake it by noise in the second count. The noise and the threshold are those of the run
+It is an estimate from public numbers, no bound. Two things lose an itemset. The weight of its
+items may be too low for them to go on to the sets (a normal distribution function of its
+logarithm). And others may overtake it by noise in the second count. The noise and the threshold are those of the run
 that `mine` would carry out. How strong items and itemsets are in a shop was measured on seven
 public data sets, and is interpolated by how many different items a user has bought.
 

@@ -2,9 +2,10 @@
 
 It is an estimate from public numbers, no bound. Two things lose an itemset. The weight of its
 items may be too low for them to go on to the sets (a normal distribution function of its
-logarithm). And others may overtake it by noise in the second count. The noise and the threshold are those of the run
-that `mine` would carry out. How strong items and itemsets are in a shop was measured on seven
-public data sets, and is interpolated by how many different items a user has bought.
+logarithm). And others may overtake it by noise in the second count. The noise and the threshold
+are those of the run that `mine` would carry out. How strong items and itemsets are in a shop was
+measured on seven public data sets, and is interpolated by how many different items a user has
+bought.
 
 Of pairs, at k = 10, 50 and 100 and ε = 1, it was within 11 points of the share measured on all
 seven. It is rougher for other sizes and for fewer than ten itemsets. With each data set left out in

@@ -461,7 +461,11 @@ SMALL, LARGE = {"epsilon": 1, "delta": 1e-6}, {"epsilon": 3, "delta": 0.1}
 # What is asked for, how many times both neighbours have these, and a share of δ that some need
 # under each relation.
 WHOLE: list[tuple[list[Ask], int, tuple[float, float]]] = [
-    (asks("listed", size="2-3", supports=True, catalogue="abc", **KEPT, **SMALL), 0, (0.999, 0.02)),
+    (
+        asks("listed", size="2-3", supports=True, catalogue=[*"abc"], **KEPT, **SMALL),
+        0,
+        (0.999, 0.02),
+    ),
     (asks("pairs", size=2, supports=True, **KEPT, **SMALL), 30, (0.88, 0.34)),
     (asks("pairs, large δ", size=2, **KEPT, **LARGE), 30, (0.9, 0.3)),
     (asks("items", size=1, **KEPT, epsilon=4, delta=0.5), 1, (0.94, 0.94)),

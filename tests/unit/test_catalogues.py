@@ -9,11 +9,9 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -23,8 +21,7 @@ import pytest
 from workbook_files import workbook
 
 import fim_private as fim
-from fim_private.output import Screen, render_inspection, render_plan, render_table
-from fim_private.planning.plan import list_gain, of_users, plan, usual_list_gain
+from fim_private.output import Screen, render_table
 from fim_private.release.page import page
 
 PRODUCTS = pd.DataFrame(
@@ -141,26 +138,6 @@ def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
         assert again.to_dict() == release.to_dict()
 
 
-def test_segments_have_labels_too(tmp_path: Path) -> None:
-    store = pa.array(["A" if n < 1800 else "B" for n in range(3600)])
-    release = fim.mine(
-        SALES.append_column("store", store),
-        size=1,
-        catalogue=PRODUCTS,
-        **NAMED,
-        **ASKED,
-        by="store",
-        segments="A,B",
-    )
-    release.save(tmp_path / "r.json")
-    assert fim.load(tmp_path / "r.json").to_dict() == release.to_dict()
-    assert {
-        item for one in release.values() for itemset in one for item in itemset.items or ()
-    } <= {*PRODUCTS["name"]}
-    week = fim.mine(SALES, size=1, catalogue=tmp_path / "r.json", **ASKED)
-    assert {item for itemset in week for item in itemset.items or ()} <= {1, 2, 3}
-
-
 def test_an_earlier_release_is_a_list_of_its_items(tmp_path: Path) -> None:
     earlier = fim.mine(SALES, size=2, catalogue=[1, 2, 9], **ASKED | {"top": 1})
     labelled = fim.mine(
@@ -190,19 +167,6 @@ def test_a_labelled_release_is_counted_by_its_codes(tmp_path: Path) -> None:
 def test_a_seeded_release_is_no_public_list() -> None:
     with pytest.warns(fim.PrivacyWarning, match="made with a seed"):
         fim.mine(SALES, size=1, catalogue=fim.mine(SALES, size=1, **ASKED), **READ, user="customer")
-
-
-def test_a_folder_of_lists_is_one_list(tmp_path: Path) -> None:
-    (tmp_path / "lists" / "food").mkdir(parents=True)
-    (tmp_path / "lists" / "dairy.txt").write_text("1\n")
-    (tmp_path / "lists" / "tea.csv").write_text("item\n2\n3\n")
-    pq.write_table(pa.table({"any": [3, 9]}), tmp_path / "lists" / "food" / "more.parquet")
-    (tmp_path / "lists" / ".hidden").write_text("1000\n")
-    release = fim.mine(SALES, size=1, catalogue=tmp_path / "lists", **ASKED)
-    assert release.to_dict()["catalogue"] == {"source": "lists", "items": 4}
-    (tmp_path / "lists" / "two.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(fim.DataError, match=r"'.*two\.csv' has several columns"):
-        fim.mine(SALES, catalogue=f"{tmp_path}/lists/*.csv", **ASKED)
 
 
 def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:
@@ -516,79 +480,3 @@ def test_one_line_says_what_a_list_would_bring_users() -> None:
     assert "product list" not in render_table(release, Screen(), advise=False) + str(
         release.to_dict()
     )
-
-
-def gain_of(**changed: Any) -> str:
-    asked: dict[str, Any] = {
-        "epsilon": 1,
-        "delta": 1e-6,
-        "neighbors": "add-remove",
-        "top": 50,
-    } | changed
-    names = [name for name in ("units", "came_out") if name in asked]
-    public = {"units": 5000, "user_items": 60} | {name: asked.pop(name) for name in names}
-    return str(list_gain(of_users(mechanism="levelwise", **asked), **public))
-
-
-def test_the_line_has_both_shares_in_few_words() -> None:
-    line = gain_of(supports=False)
-    assert re.fullmatch(
-        r"With a list of your products you would find about [0-9]+ % of the 50 most frequent "
-        r"pairs, without it about "
-        r"[0-9]+ %: catalogue products.csv catalogue_item sku\.",
-        line,
-    )
-    assert len(line.split(": ")[0].split()) <= 25
-    assert "25 most frequent items" in gain_of(top=25, size=1, units=2000)
-    assert gain_of(units=None) == gain_of(units=0)
-    assert "%" not in gain_of(units=None)
-    assert "hardly change" in gain_of(units=10**9)
-
-
-def test_no_forecast_stands_below_a_table_that_it_contradicts() -> None:
-    # of the 50 most frequent pairs of 5,000 users with 60 items, in the forecast
-    without_list = 0.58
-    agreeing = gain_of(supports=False, came_out=without_list)
-    assert agreeing == gain_of(supports=False)
-    assert "without it about 58 %" in agreeing
-    for share in (0.4, 0.9):
-        line = gain_of(supports=False, came_out=share)
-        assert line == (
-            "A public product list finds more: catalogue products.csv catalogue_item sku."
-        )
-    assert gain_of(supports=False, came_out=1) == "None"
-
-
-def test_the_number_of_columns_makes_the_forecast_of_a_0_1_table() -> None:
-    """Twelve columns of 3,000 users, each of whom has half of them: all pairs are frequent, in no
-    shop like that.
-    """
-    drawn = np.random.default_rng(3).random((3_000, 12)) < np.linspace(0.3, 0.7, 12)
-    supports = drawn.T.astype(int) @ drawn
-    pairs = sorted(combinations(range(12), 2), key=lambda pair: -supports[pair])
-    found = fim.mine([np.flatnonzero(row).tolist() for row in drawn], top=10, seed=1)
-    share = len({one.items for one in found} & {*pairs[:10]}) / 10
-    forecast = plan(units=3_000, user_items=6, top=10, universe_size=12).expected_found[
-        "add-remove"
-    ]
-    blind = plan(units=3_000, user_items=6, top=10).expected_found["add-remove"]
-    assert abs(forecast["no list"] - share) < 0.3 < abs(blind["no list"] - share)
-
-
-def test_inspect_and_plan_say_it_too() -> None:
-    for user, times in (("customer", 1), (None, 0)):
-        seen = fim.inspect(SALES, **READ, user=user)
-        assert render_inspection(seen, Screen()).count("--catalogue products.csv") == times
-    assert str(usual_list_gain(2_000)).startswith(
-        "With a list of your products you would find about "
-    )
-    planned = plan(top=50, typical_basket=60, units=5_000)
-    assert str(planned.list_gain) == gain_of(supports=True)
-    assert (
-        render_plan(planned, Screen()).count("With a list of your products you would find about ")
-        == 1
-    )
-    unsized = plan(top=50, typical_basket=60)
-    assert "A public product list finds more: " in render_plan(unsized, Screen())
-    assert plan(top=50, typical_basket=30, universe_size=1000).list_gain is None
-    assert plan(top=50).list_gain is None

@@ -22,7 +22,7 @@ from files_read import LONG, TWO, baskets, refused, written
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import text
-from fim_private.reading.files import File, file_errors
+from fim_private.reading.files import file_errors
 from fim_private.reading.labels import Item
 from fim_private.reading.other_readings import items_of_cell, split_cells
 from fim_private.reading.purchases import read_catalogue, read_transactions
@@ -74,31 +74,6 @@ def test_a_delimiter_as_plausible_as_the_comma_is_refused(lines: list[str], tmp_
     assert {"milk / milk / milk", "bread / eggs, large"} not in baskets(
         read_transactions(path, delimiter=",")
     )
-
-
-def test_bars_are_items_where_spaces_cut(tmp_path: Path) -> None:
-    for lines in ("milk\nmilk\nmilk|bread\n", "a b\na|b\nb\n"):
-        refused(written(tmp_path, "a.txt", lines), "say delimiter '|'", "or input_format fimi")
-    path = written(tmp_path, "a.txt", "a b|c d\na d\nb d\na\n")
-    assert baskets(read_transactions(path))[0] == {"a", "b|c", "d"}
-    long = written(tmp_path, "b.txt", "1\n" * 60 + "a|b\n")
-    assert baskets(read_transactions(long))[-1] == {"a|b"}
-
-
-@pytest.mark.parametrize(
-    ("lines", "first"),
-    [
-        # one in three
-        (["milk,bread", "milk,tea", "milk,jam; red", "milk, tea"], {"milk", "bread"}),
-        (['milk,"jam; red"', '"jam; red"', '"a|b", "c;d"'], {"milk", "jam; red"}),  # quoted
-        (["eggs, large", "milk, bread"], {"eggs", "large"}),  # nothing else cuts
-    ],
-)
-def test_a_rare_or_quoted_other_delimiter_is_an_items(
-    lines: list[str], first: set[Item], tmp_path: Path
-) -> None:
-    path = written(tmp_path, "a.csv", "\n".join(lines) + "\n")
-    assert baskets(read_transactions(path))[0] == first
 
 
 @pytest.mark.parametrize("name", ["comma", "semicolon", "tab", "\\t", "pipe"])
@@ -196,25 +171,6 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_dialect(options: dict[str, Any], part: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=part):
         read_transactions(written(tmp_path, "a.csv", "a,b\n"), **options)
-
-
-def test_a_dialect_is_for_text(tmp_path: Path) -> None:
-    table = pa.table({"items": [["a"]]})
-    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-    sources = [
-        table,
-        tmp_path / "a.parquet",
-        table.to_pandas(),
-        pl.from_arrow(table),
-        [["a"]],
-        np.eye(2),
-    ]
-    for source in [*sources, read_transactions([["a"]])]:
-        for options in ({"delimiter": ","}, {"encoding": "utf-8"}, {"header": False}):
-            with pytest.raises(ParameterError, match=next(iter(options))):
-                read_transactions(source, **options)
-        with pytest.raises(ParameterError, match="input_format"):
-            read_transactions(source, input_format="lines")
 
 
 @pytest.mark.parametrize(
@@ -319,14 +275,6 @@ def test_wide_text(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "content", ["milk,bread\n" * 3 + "milk,jam\n", "milk,bread\ntea,milk\njam,tea\n", "1,2\n3,1\n"]
-)
-def test_lines_of_pairs_are_baskets(content: str, tmp_path: Path) -> None:
-    # As many items in every line, but the columns are of one kind.
-    assert read_transactions(written(tmp_path, "a.csv", content)).baskets == content.count("\n")
-
-
 SPMF = "1 3 -1 2 -1 -2\n1 -1 1 3 -1 -2\n4 -1 -2\n"
 
 
@@ -356,26 +304,6 @@ def test_names_and_comments_of_spmf(tmp_path: Path) -> None:
     refused(late, "names an item", "put these lines first", input_format="spmf")
     with pytest.raises(ParameterError, match="user cannot be used with sequences"):
         read_transactions(path, input_format="spmf", user="u")
-
-
-def test_frames_of_numbers() -> None:
-    truth = pd.DataFrame({"milk": [1, 1], "bread": [1, 0]})
-    for frame in (
-        truth,
-        truth.astype(float),
-        truth.astype("uint8"),
-        truth.astype("Int64"),
-        truth.astype(bool),
-    ):
-        assert baskets(read_transactions(frame)) == TWO
-        assert baskets(read_transactions(pa.Table.from_pandas(frame))) == TWO
-    assert baskets(read_transactions(truth.astype(pd.SparseDtype("int64", 0)))) == TWO
-    assert baskets(read_transactions(truth.astype("Int64").replace(0, pd.NA))) == TWO
-    assert baskets(read_transactions(pl.from_pandas(truth))) == TWO
-    with pytest.warns(PendingDeprecationWarning):
-        matrix = np.asmatrix(truth.to_numpy())
-    for array in (truth.to_numpy(), truth.to_numpy().astype(float), matrix, matrix.astype(bool)):
-        assert baskets(read_transactions(array)) == [{0, 1}, {0}]
 
 
 def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
@@ -468,59 +396,6 @@ def test_pipes_that_are_refused(tmp_path: Path) -> None:
     refused(tmp_path / "pipe", "is no regular file; send it to standard input and name it -")
 
 
-def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fim_private.reading import transactions
-
-    path = written(tmp_path, "a.dat", "1 2\n" + "\n" * 50 + " \t\n" * 3 + "1\n")
-    whole = read_transactions(path)
-    monkeypatch.setattr(transactions, "_BLANK_ROWS", 10)
-    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 4)
-    data = read_transactions(path)
-    assert data.baskets == whole.baskets == data.units == 55
-    assert len(data.offsets) < 20
-    assert [basket for basket in baskets(data) if basket] == [{1, 2}, {1}]
-    assert data.cut_to(1).baskets == data.capped(1, 1).baskets == 55
-
-
-@pytest.mark.parametrize("form", ["wide", "long"])
-@pytest.mark.parametrize("first", ["1,a,b", "1;a;b", "1|a|b", "1,a;b;c;d", "1,x"])
-def test_the_first_row_decides_nothing(form: str, first: str, tmp_path: Path) -> None:
-    # Without a line of names it is somebody's: whatever is in it, the other rows mean what they
-    # mean.
-    options: dict[str, Any] = (
-        {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
-    )
-    width = first.count(",") + 1
-    second = ["2", "milk;1l", "bread|x"][:width]
-    path = written(tmp_path, "a.csv", first + "\n" + ",".join(second) + "\n")
-    try:
-        found = baskets(read_transactions(path, header=False, **options))
-    except DataError:
-        return
-    assert set(second[1:2] if form == "long" else second[1:]) in found
-
-
-def test_without_names_or_suffix_the_delimiter_is_asked_for(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.txt", "1;milk\n")
-    with pytest.raises(ParameterError, match="say delimiter"):
-        read_transactions(path, header=False, basket="1", item="2")
-    assert baskets(read_transactions(path, header=False, basket="1", item="2", delimiter=";")) == [
-        {"milk"}
-    ]
-
-
-def test_a_column_of_nulls_changes_no_label() -> None:
-    places = {"Item 1": ["39", "007"], "Item 2": [None, None]}
-    expected = [{39}, {"007"}]
-    assert baskets(read_transactions(pa.table(places), input_format="wide")) == expected
-    with_one = places | {"Item 2": [None, "x"]}
-    assert baskets(read_transactions(pa.table(with_one), input_format="wide")) == [
-        {39},
-        {"007", "x"},
-    ]
-    assert baskets(read_transactions(pd.DataFrame(places), input_format="wide")) == expected
-
-
 WORDS = [
     ("WAHR", "FALSCH"),
     ("ja", "nein"),
@@ -607,11 +482,6 @@ def test_a_cell_is_split_by_itself(cell: str, split: str, items: list[str]) -> N
     assert items_of_cell(cell, split) == items
     lists = split_cells(pa.array([cell, None, cell]).dictionary_encode(), split)
     assert lists.to_pylist() == [items, None, items]
-
-
-def test_files_are_not_mapped(tmp_path: Path) -> None:
-    """A mapped file that is cut off while it is read would end the process by a signal."""
-    assert type(File(written(tmp_path, "a.arrow", "x")).native()) is pa.OSFile
 
 
 def test_limits_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -818,31 +688,6 @@ def test_items_in_quotes_between_spaces(tmp_path: Path) -> None:
     refused(
         written(tmp_path, "c.txt", '"whole milk","tea"\n"tea"\n"jam","tea"\n'), "say delimiter ','"
     )
-
-
-@pytest.mark.parametrize("delimiter", [" ", ","])
-@pytest.mark.every_case
-def test_quotes_in_one_line_change_no_other(delimiter: str, tmp_path: Path) -> None:
-    odd = [
-        "a\u00a0b",
-        "c\u3000d",
-        "e\x1cf",
-        "g\x85h",
-        "i\vj",
-        "k\fl",
-        'm"n',
-        "'o",
-        "p\tq",
-        " r ",
-        "s''t",
-    ]
-    for item in odd:
-        line = f"{item}{delimiter}x\n"
-        alone = baskets(
-            read_transactions(written(tmp_path, "a.csv", "x\n" + line), delimiter=delimiter)
-        )
-        quoted = written(tmp_path, "b.csv", f'"y y"{delimiter}"z"\n"v"\n{line}')
-        assert baskets(read_transactions(quoted, delimiter=delimiter))[2] == alone[1]
 
 
 def test_lines_are_split_as_cells_are(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from fim_private.dp.composition import zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
-from fim_private.ledger.chain import Entry, hashed
+from fim_private.ledger.chain import hashed
 from fim_private.mining import engines
 from fim_private.output import Screen, render_statement, render_table
 from fim_private.release.page import page
@@ -391,27 +391,6 @@ def test_an_edit_between_them_gains_nothing_here_and_is_noticed_when_all_is_veri
         fim.Ledger(path).statement(verify=True)
 
 
-def test_opening_and_charging_read_what_is_new_and_no_more(
-    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for _ in range(50):
-        ledger.charge(charge(Fraction(1, 70), Fraction(1, 10**7)))
-    texts: list[str] = []
-    read = Entry.read
-
-    def watched(text: str) -> Entry:
-        texts.append(text)
-        return read(text)
-
-    monkeypatch.setattr(Entry, "read", watched)
-    fim.Ledger(path).charge(charge(Fraction(1, 3)))
-    assert {json.loads(text)["number"] for text in texts} == {1}
-    monkeypatch.setattr(
-        storage, "entries", lambda connection, after=0: pytest.fail("read all") if not after else ()
-    )
-    assert fim.Ledger(path).left.epsilon == 3 - Fraction(50, 70) - Fraction(1, 3)
-
-
 def test_what_another_added_is_verified(
     ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -441,19 +420,6 @@ def test_sums_of_any_length_are_kept(path: Path) -> None:
     for epsilon in taken:
         ledger.charge(charge(epsilon, rho=Fraction(1, 7)))
     assert fim.Ledger(path).left.epsilon == 3 - sum(taken)
-
-
-def test_a_record_of_an_earlier_version_still_serves(ledger: fim.Ledger, path: Path) -> None:
-    for _ in range(3):
-        ledger.charge(charge(0.5, 1e-6))
-    place = storage.folder()
-    assert place is not None
-    note = place / f"{ledger.statement().terms.id}.json"
-    seen = json.loads(note.read_text())
-    del seen["verified"]
-    note.write_text(json.dumps(seen))
-    edited(path, "DELETE FROM entries WHERE number = 3")
-    assert "older copy" in refused(path)
 
 
 # As version 1 wrote them.
@@ -1032,48 +998,6 @@ def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Pa
         assert told in said
 
 
-def test_the_pages_say_that_the_limit_does_not_cover_a_late_row() -> None:
-    pages = {
-        name: (REPOSITORY / "docs" / name).read_text()
-        for name in ("ledger.md", "weekly-job.md", "privacy.md")
-    }
-    assert "It does not cover a basket that a late row moves." in pages["ledger.md"]
-    assert "the limit does not cover" in pages["weekly-job.md"]
-    assert "The limit does not cover such a basket." in pages["privacy.md"]
-    for said in pages.values():
-        words = " ".join(said.lower().split())
-        assert (
-            "freeze the rows of a week before its release" in words
-            or "rows that are frozen" in words
-        )
-        assert "arrival" in words
-
-
-@pytest.mark.parametrize(("time", "moves"), [("sold", True), ("arrived", False)])
-@pytest.mark.every_case
-def test_a_late_row_moves_a_basket_by_the_day_of_sale_and_not_by_the_day_of_arrival(
-    time: str, moves: bool
-) -> None:
-    """What the pages advise: by the day of arrival no basket is in two periods, whatever comes
-    later.
-    """
-    rows = pd.DataFrame(
-        {"order": range(200), "item": "tea", "sold": "2026-11-09", "arrived": "2026-11-09"}
-    )
-    late = pd.DataFrame(
-        {"order": [0], "item": ["jam"], "sold": ["2026-11-08"], "arrived": ["2026-11-10"]}
-    )
-
-    def baskets(table: pd.DataFrame, period: str) -> int:
-        asked: dict[str, Any] = {"basket": "order", "item": "item", "time": time, "period": period}
-        return fim.count(table, [["tea"]], **asked, epsilon=1e6, seed=1)[0].support or 0
-
-    assert baskets(rows, "2026-W46") == 200
-    both = pd.concat([rows, late])
-    assert baskets(both, "2026-W46") == (199 if moves else 200)
-    assert baskets(both, "2026-W45") == (1 if moves else 0)
-
-
 def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:
     """Whether a release was on the disk as charged before anything was computed of the data."""
     found = set()
@@ -1342,17 +1266,6 @@ def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) ->
     ):
         ledger.charge(cost)
         assert said() == {f"The rest is {words}"}
-
-
-def test_a_statement_of_nothing(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=0, unit="user")
-    text = render_statement(ledger.statement(), Screen())
-    assert "Nothing was charged to it yet." in text
-    assert "It is for users; its first release decides the rest." in text
-    assert "zcdp" not in text
-    zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5)
-    assert "Left: ρ = 0.21" in repr(zcdp)
-    assert "up to 0.64" in render_statement(zcdp.statement(), Screen())
 
 
 def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:

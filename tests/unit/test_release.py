@@ -19,15 +19,12 @@ import pytest
 
 import fim_private as fim
 from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_words, one_in_words
-from fim_private.dp.noise import Randomness
-from fim_private.errors import DataError, FimPrivateError, ParameterError
-from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
+from fim_private.errors import FimPrivateError, ParameterError
 from fim_private.output import Screen, render_table
 from fim_private.release.page import page
 from fim_private.release.release import Itemset, Release
 from fim_private.request.budget import Share
 from fim_private.request.supports import SupportNoise
-from fim_private.spectrum import SupportSpectrum
 
 
 def release(*itemsets: Itemset, size: int = 2, **changes: Any) -> Release:
@@ -138,14 +135,6 @@ def test_without_polars_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         NUMBERS.to_polars()
 
 
-@pytest.mark.parametrize("units", [None, 0])
-def test_without_units_there_are_no_shares(units: int | None) -> None:
-    none = release(Itemset((39, 48), 25, (15, 35)), shares=SPLIT, units=units)
-    assert none.share_of(none.itemsets[0]) is None
-    assert none.share_interval_of(none.itemsets[0]) is None
-    assert ("share" in none.to_dict()["itemsets"][0]) is (units == 0)
-
-
 def test_a_frame_has_relative_supports_and_counts() -> None:
     counted = release(Itemset((39, 48), 250, (150, 350)), Itemset(None), shares=SPLIT, units=1000)
     frame = counted.to_pandas()
@@ -223,20 +212,6 @@ def test_rules_of_what_has_all_its_parts() -> None:
     assert release(shares=SPLIT, units=9, abstained=True).to_pandas(downward_closed=True).empty
 
 
-@pytest.mark.parametrize("metric", ["confidence", "zhangs_metric"])
-@pytest.mark.parametrize("options", [{}, {"support_only": True}])
-def test_mlxtend_makes_no_rules_of_supports_that_were_not_released(
-    metric: str, options: dict[str, Any]
-) -> None:
-    plain = release(
-        Itemset(("tea",)), Itemset(("milk",)), Itemset(("milk", "tea")), units=1000
-    ).to_pandas()
-    assert list(plain.columns) == ["support", "itemsets"]
-    # Not "no rules", which is what plain NaNs give.
-    with pytest.raises((TypeError, AttributeError), match="NA"):
-        rules(plain, metric=metric, **options)
-
-
 SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 40 + [["jam"]]
 
 
@@ -281,30 +256,6 @@ def test_mine_with_customers_as_the_unit() -> None:
     assert fim.mine(VISITS, user="customer", neighbors="replace-one").units == 701
 
 
-def test_what_becomes_of_baskets_without_a_customer() -> None:
-    missing = pa.array([None] * 1400 + [""] * 5000)
-    table = VISITS.set_column(0, "customer", missing)
-    with pytest.raises(
-        DataError,
-        match=(
-            r"^column 'customer' of the table has rows without a "
-            r"user; miss"
-        ),
-    ):
-        fim.mine(table, user="customer")
-    dropped = fim.mine(table, user="customer", missing_user="drop")
-    assert (dropped.abstained, dropped.privacy_unit, dropped.missing_user) == (True, "user", "drop")
-    own = fim.mine(table, user="customer", missing_user="own-unit")
-    assert (own.itemsets, own.privacy_unit, own.missing_user) == (
-        (Itemset(("jam", "rye")),),
-        "user",
-        "own-unit",
-    )
-    user = "adding or removing any one user (all their baskets)"
-    assert f"{user} changes" in dropped.guarantee
-    assert f"{user} or basket without a user changes" in own.guarantee
-
-
 def test_the_form_of_a_release_does_not_depend_on_what_came_out() -> None:
     nothing = fim.mine([["tea", "jam"]] * 5, supports=True, count=True, seed=1)
     assert nothing.abstained
@@ -344,33 +295,6 @@ def test_what_was_read_once_gives_the_same_release(options: dict[str, Any]) -> N
         ),
     ):
         fim.mine(read, user="customer")
-
-
-def test_what_is_released_tells_the_caps_on_baskets() -> None:
-    how: dict[str, Any] = {
-        "size": 1,
-        "epsilon": 5,
-        "supports": True,
-        "mechanism": "limited-domain",
-        "seed": 3,
-    }
-    baskets = fim.mine(VISITS, max_basket=2, **how)
-    assert (baskets.to_dict()["max_basket"], "max_baskets" in baskets.to_dict()) == (2, False)
-    shown = " ".join(render_table(baskets, Screen()).split())
-    assert (
-        "At most 2 items of a basket were counted. Supports in the whole data may be larger."
-        in shown
-    )
-    users = fim.mine(VISITS, user="customer", max_basket=2, max_baskets=1, **how)
-    assert (users.to_dict()["max_basket"], users.to_dict()["max_baskets"]) == (2, 1)
-    shown = " ".join(render_table(users, Screen()).split())
-    assert (
-        "At most 2 items of a basket, and 1 basket of a user, were counted. Supports in the "
-        "whole data"
-    ) in shown
-    whole = fim.mine(VISITS, **how)
-    assert "max_basket" not in whole.to_dict()
-    assert "of a basket counted" not in render_table(whole, Screen())
 
 
 @pytest.mark.parametrize("baskets", [[], [[]], [["tea"]], [["milk", "tea"]] * 3])
@@ -440,48 +364,6 @@ def test_bad_parameters_are_refused_before_the_data_is_looked_at(
     with pytest.raises(FimPrivateError, match=message) as caught:
         fim.mine("no such file.parquet", **parameters)
     assert "\n" not in str(caught.value)
-
-
-def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[SupportSpectrum] = []
-
-    def select(_: LargeMargin, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        assert randomness.private
-        seen.append(spectrum)
-        return ABSTAIN
-
-    monkeypatch.setattr(LargeMargin, "select", select)
-    assert fim.mine(SHOP, mechanism="large-margin").abstained
-    assert next(seen[0].levels()) == (700, 1)
-
-
-@pytest.mark.parametrize("supports", [True, False])
-def test_the_number_of_units_is_public_by_replacement_alone(supports: bool) -> None:
-    """Whatever comes out, and whatever of the units is left by a catalogue or a cap."""
-    baskets = [["tea", "jam"], ["tea"], [], ["rye"]]
-    asked: list[dict[str, Any]] = [
-        {},
-        {"catalogue": ["rye", "jam"]},
-        {"mechanism": "choosing", "max_basket": 2},
-    ]
-    for options in asked:
-        fixed, private = (
-            fim.mine(baskets, supports=supports, neighbors=neighbors, **options)
-            for neighbors in ("replace-one", "add-remove")
-        )
-        assert (fixed.units, fixed.units_interval) == (4, None)
-        assert (private.units, private.units_interval) == (None, None)
-        assert fixed.to_dict()["units"] == 4
-        assert not {"units", "units_interval"} & private.to_dict().keys()
-    users = pa.table({"u": ["a", "a", "b", None], "items": [["tea"], [], [], ["jam"]]})
-    for neighbors, expected in (("replace-one", (2, 3)), ("add-remove", (None, None))):
-        asked_of_users: dict[str, Any] = {"user": "u", "neighbors": neighbors}
-        dropped, own = (
-            fim.mine(users, missing_user=rule, **asked_of_users) for rule in ("drop", "own-unit")
-        )
-        assert (dropped.units, own.units) == expected
 
 
 def test_no_printed_guarantee_is_rounded_down() -> None:
@@ -577,42 +459,3 @@ def test_the_title_says_what_was_found_and_not_what_is_the_case(
     assert render_table(one, Screen()).splitlines()[0] == title
     assert str(one).splitlines()[0] == title
     assert repr(one).splitlines()[0] == f"Release: {title}"
-
-
-def table_of(**options: Any) -> str:
-    baskets = [["a", "b", "c"]] * 2000 + [["a", "d"]] * 1000
-    return render_table(
-        fim.mine(baskets, **{"mechanism": "levelwise", "size": "2-3", "seed": 1, **options}),
-        Screen(),
-    )
-
-
-def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
-    [budget] = [
-        line
-        for line in table_of(top=2, supports=True).splitlines()
-        if line.startswith("The budget")
-    ]
-    parts = re.findall(r"([\d.]+) % for (\w[\w ]*\w)", budget)
-    assert [what for _, what in parts] == [
-        "finding items",
-        "finding sets of items",
-        "counting candidates",
-        "supports",
-    ]
-    # each is rounded
-    assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)
-    assert "μ² = 0.0555 of" in budget
-    without = table_of(top=2, supports=False)
-    assert "% for counting candidates (μ²" in without
-
-
-def test_levelwise_tells_what_is_missing_and_what_finds_more() -> None:
-    few = table_of(top=50)
-    assert (
-        "of 100 came out: the others do not stand out from the noise (--keep-all shows some "
-        "of them)."
-    ) in few
-    assert "To find more: fim.mine(" in few
-    all_of_them = table_of(top=50, keep_all=True)
-    assert "of 100 came out: no others were found." in all_of_them

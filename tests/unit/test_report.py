@@ -7,7 +7,6 @@ from __future__ import annotations
 import base64
 import datetime
 import hashlib
-import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -22,8 +21,7 @@ import pytest
 
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
-from fim_private.output import Screen, render_table
-from fim_private.release.markup import SCRIPT, STYLE
+from fim_private.release.markup import SCRIPT
 from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment, rules_of
 
@@ -298,49 +296,6 @@ def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings()
     assert "chance" not in said
 
 
-def test_the_first_paragraph_speaks_of_the_section_below_it() -> None:
-    ruled = fim.mine(rows_of_alike(), **{**FEW, "rules": True}, **BY_CUSTOMER)
-    assert rules_of(ruled).above.sum() < len(rules_of(ruled))
-    assert "More often than chance is sure for" in lead(ruled)
-    assert "rank" not in lead(ruled)
-    months: dict[str, Any] = {"time": "day", "basket": "order", "item": "item"}
-    of_two = fim.mine(rows_of_alike(), **{**FEW, "top": 300}, **months, periods="2026-01,2026-02")
-    content = page(of_two)
-    assert content.index("Shares over time") < content.index("What was found")
-    assert "from 2026-01 to 2026-02" in lead(of_two)
-    assert "by more than the noise" in lead(of_two)
-    assert "rank" not in lead(of_two)
-
-
-def test_a_page_of_one_period_has_no_trend() -> None:
-    months: dict[str, Any] = {
-        "time": "day",
-        "basket": "order",
-        "item": "item",
-        "periods": "2026-01",
-    }
-    content = page(fim.mine(rows_of_alike(), **FEW, **months))
-    assert "Shares over time" not in content
-    assert "What was found" in content
-
-
-def test_two_names_for_what_is_sure_and_no_third() -> None:
-    chance = fim.mine(rows_of_alike(), **{**FEW, "rules": True}, **BY_CUSTOMER)
-    sure = fim.mine(SHOP, size=2, top=2, rules=True, epsilon=9, seed=1)
-    for release in (chance, sure):
-        rules = rules_of(release)
-        shown = [
-            render_table(release, Screen(), rules=rules),
-            release.to_markdown(rules),
-            page(release, rules),
-        ]
-        shown += [release.to_json(rules), release.to_svg(rules), repr(release)]
-        assert not [one for one in shown if re.search("clear of (the )?noise", one, re.IGNORECASE)]
-        assert "More often than chance is sure for" in shown[0]
-        assert "More often than chance is sure for" in json.loads(shown[3])["rules_note"]
-    assert "The rank is sure for the others" in render_table(sure, Screen())
-
-
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -376,52 +331,6 @@ def test_two_names_for_what_is_sure_and_no_third() -> None:
 )
 def test_the_first_paragraph_without_rules(asked: dict[str, Any], words: str) -> None:
     assert re.fullmatch(words, lead(made(**asked)))
-
-
-def test_a_customer_is_said_to_buy_what_counts() -> None:
-    rows = [
-        {"u": f"u{n}", "b": n, "i": item}
-        for n in range(900)
-        for item in (("tea", "jam") if n % 3 else ("milk",))
-    ]
-    some: dict[str, Any] = {
-        "basket": "b",
-        "item": "i",
-        "user": "u",
-        "rules": True,
-        "epsilon": 9,
-        "top": 1,
-        "seed": 1,
-    }
-    table = pa.Table.from_pylist(rows)
-    assert re.match(
-        r"Customers who buy \w+ also buy \w+: about \d+ % of them .* customers in all",
-        lead(fim.mine(table, **some)),
-    )
-    in_one = fim.mine(table, together="basket", **some)
-    assert re.match(
-        r"Customers who buy \w+ also buy \w+ in the same basket: about \d+ % of them \([^,]*\)\.",
-        lead(in_one),
-    )
-    assert "more often than chance" not in read(in_one).text
-
-
-def test_itemsets_are_grouped_by_size_and_rows_past_twenty_are_folded() -> None:
-    rows = [[f"item {n % 30}", f"also {n % 30}"] for n in range(6000)]
-    release = fim.mine(rows, size="1-2", top=60, rules=True, epsilon=9, seed=1)
-    content = page(release, rules_of(release))
-    headings = re.findall("<h3.*?>(.*?)</h3>", content)
-    assert headings == ["Single items", "Pairs"]
-    pairs = content[content.index("Pairs</h3>") :]
-    assert pairs.index('class="chip"') < pairs.index("</section>")
-    together = content[
-        content.index("Bought together more often") : content.index("What was found</h2>")
-    ]
-    unfolded, folded = together.split('<details class="more"><summary>10 more</summary>')
-    assert (
-        unfolded.count('<tr role="row" class="sure"'),
-        folded.count('<tr role="row" class="sure"'),
-    ) == (20, 10)
 
 
 def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
@@ -500,30 +409,6 @@ def test_headings_and_tables_can_be_heard() -> None:
     assert len({*names}) == len(names)
     assert [given["aria-labelledby"] for tag, given in found.tags if tag == "section"] == names
     assert [given["lang"] for tag, given in found.tags if tag == "html"] == ["en"]
-
-
-def luminance(colour: str) -> float:
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    ]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("scheme", [0, 1])
-def test_text_stands_out_from_its_ground_in_light_and_dark(scheme: int) -> None:
-    """A contrast of 4.5 at least: WCAG 2.2, 1.4.3."""
-    block = re.findall(r":root \{(.*?)\}", STYLE, flags=re.DOTALL)[scheme]
-    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
-    for ink, ground in [
-        ("ink", "paper"),
-        ("soft", "paper"),
-        ("ink", "card"),
-        ("soft", "card"),
-        ("warn", "warnpaper"),
-    ]:
-        bright, dark = sorted((luminance(colours[ink]), luminance(colours[ground])), reverse=True)
-        assert (bright + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
 
 
 def test_a_report_is_written_whole(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from decimal import Decimal
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,14 @@ import pyarrow.parquet
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
+from sales import COLUMNS, as_csv, sales
 from sources import labels_of
 
 import fim_private as fim
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.record_batches import plain
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import ColumnTest, Condition, Joined, of_row_group, passing, where_of
+from fim_private.reading.where import ColumnTest, Condition, Joined, passing, where_of
 
 SIGNS = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 AND_OR = st.sampled_from(["and", "or"])
@@ -612,15 +611,6 @@ def test_truth_values_hide_no_row_group_of_numbers(
     assert fim.read_transactions(tmp_path / "a.parquet", **how).units == expected
 
 
-def test_bounds_that_are_no_numbers_hide_no_row_group() -> None:
-    """An old writer may have made them: its bounds are NaN."""
-    statistics = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
-    group = SimpleNamespace(column=lambda _: SimpleNamespace(statistics=statistics))
-    assert of_row_group(
-        ColumnTest("x", ">", (1,)), group, {"x": 0}, pa.schema([("x", pa.float64())]), "a"
-    )
-
-
 def test_white_space_hides_no_row_group(tmp_path: Path) -> None:
     texts = ["x", " x", "\tx", "\u3000x", "x\u3000", "xx", "w", "NA", "\u00a0y"]
     places = [*range(len(texts))]
@@ -632,74 +622,6 @@ def test_white_space_hides_no_row_group(tmp_path: Path) -> None:
     assert kept(tmp_path / "a.parquet", where_of("a = ' x'")) == [0, 1, 2, 3, 4]
     assert kept(tmp_path / "a.parquet", where_of("a in ('y', 'w')")) == [6, 8]
     assert kept(tmp_path / "a.parquet", where_of("a is null")) == [7]
-
-
-def test_what_is_finer_than_a_microsecond_is_cut_off(tmp_path: Path) -> None:
-    nanos = [-1, 0, 999, 1000]
-    table = pa.table(
-        {"row": [0, 1, 2, 3], "copy": [0, 1, 2, 3], "a": pa.array(nanos, pa.timestamp("ns"))}
-    )
-    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1)
-    for source in (table, tmp_path / "a.parquet", table.to_pandas()):
-        assert kept(source, where_of("a = '1970-01-01'")) == [1, 2]
-        assert kept(source, where_of("a <= '1970-01-01'")) == [0, 1, 2]
-        assert kept(source, where_of("a < '1970-01-01'")) == [0]
-        assert kept(source, where_of("a > '1970-01-01 00:00:00'")) == [3]
-
-
-WHERES = [
-    ("country = 'France'", lambda row: row["country"] == "France"),
-    (
-        "day >= '2011-06-01' and price < 10",
-        lambda row: row["day"] >= date(2011, 6, 1) and row["price"] < 10,
-    ),
-    (
-        "not (country = 'France' or price >= 9.5)",
-        lambda row: row["country"] == "Spain" and row["price"] < 9.5,
-    ),
-    (
-        "order_id < 200 and not product = 'product 1'",
-        lambda row: row["order_id"] < 200 and row["product"][-2:] != " 1",
-    ),
-]
-
-
-@pytest.mark.parametrize(("where", "passes"), WHERES)
-def test_the_same_condition_gives_the_same_release(
-    where: str, passes: Callable[..., bool], tmp_path: Path
-) -> None:
-    table = sales()
-    rows = [row for row in table.to_pylist() if passes(row)]
-    assert 0 < len(rows) < len(table)
-    said: dict[str, Any] = {
-        **COLUMNS,
-        "missing_user": "drop",
-        "top": 5,
-        "supports": True,
-        "seed": 1,
-        "epsilon": 30,
-    }
-    expected = fim.mine(pa.Table.from_pylist(rows, table.schema), **said).to_dict()
-    assert expected["itemsets"]
-    pyarrow.parquet.write_table(table, tmp_path / "sales.parquet", row_group_size=50)
-    csv_file, folders = (
-        as_csv(table, tmp_path / "sales.csv"),
-        as_partitions(table, tmp_path / "parts"),
-    )
-    sources: list[Any] = [
-        table,
-        tmp_path / "sales.parquet",
-        csv_file,
-        folders,
-        table.to_pandas(),
-        pl.from_arrow(table),
-    ]
-    for source in [*sources, as_sqlite(table, tmp_path / "shop.db")]:
-        more: Any = {"query": QUERY} if str(source).startswith("sqlite:") else {}
-        found = fim.mine(source, where=where, **more, **said).to_dict()
-        assert found.pop("where") == str(where_of(where))
-        assert found.pop("query", False) is ("query" in more)
-        assert found == expected
 
 
 def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:

@@ -4,9 +4,7 @@ contract/test_given_counts.py.)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,6 @@ from fim_private.mining.given import given_itemsets, set_in
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.rules import rules_csv, rules_of
-from fim_private.request import itemsets as known_itemsets
 from fim_private.request.itemsets import supports_of
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
@@ -85,42 +82,9 @@ def test_supports_are_those_of_the_definition(data: st.DataObject) -> None:
         assert supports_of(given_itemsets(chosen), LocalSource(transactions)) == expected
 
 
-def test_more_items_than_one_pass_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_itemsets, "_ITEMS_AT_ONCE", 4)
-    rng = np.random.default_rng(5)
-    baskets = [rng.choice(12, size=5, replace=False).tolist() for _ in range(300)]
-    itemsets = (
-        [set(pair) for pair in combinations(range(12), 2)]
-        + [{i} for i in range(12)]
-        + [{*range(6)}, {0, 5, 9}]
-    )
-    rng.shuffle(itemsets)
-    source = LocalSource(read_transactions(baskets))
-    assert supports_of(given_itemsets(itemsets), source) == brute_force(
-        baskets, range(300), itemsets
-    )
-
-
 def test_a_count_out_of_reach_is_refused() -> None:
     with pytest.raises(WorkLimitError, match=r"max_work"):
         fim.count([list(range(500))] * 1000, [range(7), range(3, 9)], max_work=10)
-
-
-def test_the_release() -> None:
-    release = fim.count(BASKETS, THREE, count=False, seed=1)
-    assert (release.mechanism, release.size, release.top, release.wanted) == ("count", "1-2", 3, 3)
-    assert release.cost == PrivacyCost(1.0, 0.0)
-    assert [itemset.items for itemset in release.itemsets] == [
-        ("bread", "butter"),
-        ("jam",),
-        ("tea",),
-    ]
-    assert (release.units, release.abstained) == (None, False)
-    found = json.loads(release.to_json())
-    assert found["noise"] == {"kind": "discrete-laplace", "parameter": "3", "half_width": 9}
-    assert found["delta"] == 0.0
-    assert fim.count(BASKETS, THREE, neighbors="replace-one", seed=1).units == 650
-    assert release.to_csv().splitlines()[0] == "item_1,item_2,support,lower,upper"
 
 
 def test_supports_are_shares_unless_the_number_of_units_is_not_wanted() -> None:
@@ -239,20 +203,6 @@ def test_tables_of_other_tools(tmp_path: Path, name: str) -> None:
     assert named(tmp_path / name) == PAIRS
 
 
-def test_tables_of_mlxtend_in_python_and_in_parquet(tmp_path: Path) -> None:
-    table = pa.table(
-        {"antecedents": [["milk"], ["tea"], ["c"]], "consequents": [["tea"], ["milk"], ["d", "c"]]}
-    )
-    pq.write_table(table, tmp_path / "rules.pq")
-    texts = pd.DataFrame({"items": ["{milk, tea}", "frozenset({'c', 'd'})"], "support": [0.1, 0.2]})
-    for form in (table, table.to_pandas(), pl.from_arrow(table), tmp_path / "rules.pq", texts):
-        assert named(form) == [("milk", "tea"), ("c", "d")]
-    with pytest.raises(
-        ParameterError, match=("itemset 1 must hold whole numbers and strings, not list")
-    ):
-        named(pa.table({"lhs": [[["a"]]], "rhs": [[["b"]]]}))
-
-
 def test_a_release_and_its_rules_in_every_file_that_is_a_table(tmp_path: Path) -> None:
     baskets = [["milk", "=1+1"]] * 700 + [["milk", "bread, sliced"]] * 400
     release = fim.mine(baskets, top=2, rules=True, epsilon=9, seed=1)
@@ -338,17 +288,6 @@ def test_lines_that_mix_separators_and_cells_that_are_no_sets(
     with pytest.raises(DataError) as caught:
         fim.count("no such file", tmp_path / name)
     assert problem in str(caught.value)
-
-
-def test_separators_that_are_clear(tmp_path: Path) -> None:
-    (tmp_path / "p.txt").write_text("tea\tmilk\n jam \n39 007\n")
-    assert named(tmp_path / "p.txt") == [("milk", "tea"), ("jam",), (39, "007")]
-    (tmp_path / "p.csv").write_text('tea bags,semi-skimmed milk\n"a|b"\nbread; sliced,c\n')
-    assert named(tmp_path / "p.csv") == [
-        ("semi-skimmed milk", "tea bags"),
-        ("a|b",),
-        ("bread; sliced", "c"),
-    ]
 
 
 @given(

@@ -40,8 +40,6 @@ from fim_private.levelwise.recipe import (
     Recipe,
     closed_sets,
     item_threshold,
-    most_of_size,
-    pairs_of,
 )
 from fim_private.mechanisms import registry
 from fim_private.reading.purchases import read_transactions
@@ -132,30 +130,6 @@ def test_closed_sets_are_all_whose_parts_were_found(parts: NDArray[np.int32]) ->
     assert [*map(tuple, found.tolist())] == right  # in lexicographic order, each once
 
 
-def test_pairs_have_their_places() -> None:
-    right = [(a, b) for b in range(60) for a in range(b)]
-    assert [*map(tuple, pairs_of(np.arange(len(right))).tolist())] == right
-    # Far out the square root is not exact.
-    for b in (1_499, 46_341, 94_906_266, 2**31 - 1):
-        cells = b * (b - 1) // 2 + np.array([0, 1, b // 2, b - 1])
-        assert pairs_of(cells).tolist() == [[0, b], [1, b], [b // 2, b], [b - 1, b]]
-
-
-@given(
-    st.lists(st.frozensets(st.integers(0, 9), min_size=1, max_size=5), min_size=1),
-    st.integers(1, 4),
-)
-def test_no_family_with_all_subsets_has_more_of_a_size(
-    tops: list[frozenset[int]], first: int
-) -> None:
-    closed = {
-        s for top in tops for r in range(first, len(top) + 1) for s in combinations(sorted(top), r)
-    }
-    sizes = tuple(range(first, max([first, *map(len, closed)]) + 1))
-    for size, many in Counter(map(len, closed)).items():
-        assert many <= most_of_size(len(closed), sizes, size)
-
-
 # -------------------- shrinkage
 
 
@@ -166,16 +140,6 @@ def noisy_family(random: np.random.Generator, n: int, sigma: float) -> tuple[Any
     hint = random.normal(0, 1, n)
     true = np.exp(4 + 0.8 * hint) * (1 + 0.2 * random.normal(0, 1, n))
     return true, true + random.normal(0, sigma, n), hint[:, None]
-
-
-def test_shrunken_weights_are_nearer_to_the_truth() -> None:
-    random = np.random.default_rng(6)
-    ratios = []
-    for _ in range(20):
-        true, noisy, hint = noisy_family(random, 300, 60.0)
-        estimates, _ = shrunken(noisy, 60.0**2, hint)
-        ratios.append(((estimates - true) ** 2).mean() / ((noisy - true) ** 2).mean())
-    assert max(ratios) < 0.25
 
 
 def test_deviations_say_how_far_estimates_are_off() -> None:
@@ -202,26 +166,6 @@ def test_of_nothing_nothing_stands_out() -> None:
         )
         shown += int((estimates >= 2 * deviations).sum())
     assert shown / (200 * 30) < 0.065, shown
-
-
-def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> None:
-    """With two values of the hint there are two predictions, so each half of the weights goes
-    towards its own.
-    """
-    random = np.random.default_rng(8)
-    hint = np.repeat([0.0, 3.0], 100)
-    noisy = np.exp(2 + hint) + random.normal(0, 5, 200)
-    estimates, _ = shrunken(noisy, 25.0, hint[:, None])
-    for half in (slice(0, 100), slice(100, 200)):
-        y, moved = noisy[half], estimates[half]
-        factor = np.polyfit(y, moved, 1)[0]
-        assert 0 <= factor < 1
-        prediction = (moved[0] - factor * y[0]) / (1 - factor)
-        assert np.all(
-            (np.minimum(y, prediction) - 1e-6 <= moved)
-            & (moved <= np.maximum(y, prediction) + 1e-6)
-        )
-        assert prediction == pytest.approx(math.exp(2 + hint[half][0]), rel=0.25)
 
 
 # -------------------- threshold of items
@@ -426,13 +370,6 @@ def test_nothing_is_found_where_there_is_nothing(baskets: Any, options: dict[str
         assert release.abstained
         assert release.itemsets == ()
         assert release.noise is None
-
-
-def test_keep_all_names_what_does_not_stand_out() -> None:
-    few, more = (names(mined(size=2, top=10, keep_all=keep_all)) for keep_all in (False, True))
-    assert {*few} == {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("c", "d")}
-    assert {*few} < {*more}
-    assert len(more) == 10
 
 
 def test_over_a_catalogue_items_need_no_threshold_and_those_that_nobody_bought_can_come() -> None:

@@ -245,62 +245,6 @@ def test_that_case_sees_half_a_bound_and_a_forgotten_root(monkeypatch: pytest.Mo
     assert root(9) == 3
 
 
-def test_the_bound_by_its_formula() -> None:
-    for n, d, strength, steps in (
-        (1000, 10, Fraction(1), 3),
-        (7, 1, Fraction(1, 1000), 100),
-        (10**6, 50, 0.01, 10**6),
-    ):
-        exact = Fraction(strength) if isinstance(strength, Fraction) else Fraction(str(strength))
-        kept = Fraction(1, 4) / (Fraction(1, 4) + exact)
-        each = (
-            2 / n
-            + 2**-29
-            + math.sqrt(d) * 2.0 ** -linear.grid_bits(exact) * float(exact + Fraction(1, 4))
-        )
-        right = each * (1 - float(kept) ** steps) / float(exact)
-        found = linear_sensitivity(n, d, regularization=strength, steps=steps)
-        assert float(found) == pytest.approx(right, rel=1e-9)
-        assert found >= Fraction(2, n) * (1 - kept ** min(steps, 100)) / exact
-    assert [
-        linear.grid_bits(Fraction(x)) for x in (1000, 1, Fraction(1, 2), Fraction(1, 1000))
-    ] == [41, 41, 40, 31]
-
-
-def exact_slope(margin: Fraction) -> Fraction:
-    """The line between the table's points, cut at both ends, in steps of 2^-30."""
-    table, _ = linear._table()
-    place = min(
-        max(margin * 64 + linear.CELLS, Fraction(0)),
-        Fraction(2 * linear.CELLS) - Fraction(1, 10**9),
-    )
-    cell = math.floor(place)
-    return int(table[cell]) - (place - cell) * int(table[cell] - table[cell + 1])
-
-
-@given(margin=st.integers(-(2**62) + 1, 2**62 - 1), grid=st.sampled_from([21, 31, 38, 41]))
-@example(margin=0, grid=41)
-@example(margin=-1, grid=31)
-@example(margin=(1 << 24 + 31) - 1, grid=31)
-@example(margin=1 << 24 + 31, grid=31)
-@example(margin=-(1 << 24 + 31), grid=31)
-def test_slopes_lie_on_the_table_s_lines(margin: int, grid: int) -> None:
-    [found] = linear.slopes(np.array([margin], dtype=np.int64), grid).tolist()
-    right = exact_slope(Fraction(margin, 1 << 20 + grid))
-    assert right - Fraction(1, 1000) <= found < right + 1 + Fraction(1, 2**18)
-    value = float(Fraction(margin, 1 << 20 + grid))
-    assert found / 2**30 == pytest.approx(1 / (1 + math.exp(min(value, 700.0))), abs=4e-6)
-
-
-def test_the_table_falls_and_never_by_more_than_a_quarter_of_a_cell() -> None:
-    table, falls = linear._table()
-    assert len(table) == 2 * linear.CELLS + 1
-    assert 0 <= table.min() <= table.max() <= 1 << linear.SLOPE_BITS
-    assert falls.min() >= 0
-    assert falls.max() <= (1 << linear.SLOPE_BITS - linear.CELL_BITS) // 4 == 1 << 22
-    assert (falls == table[:-1] - table[1:]).all()
-
-
 def python_weights(signed: Signed, strength: Fraction, steps: int) -> list[int]:
     """The same descent in Python's own numbers, a row at a time."""
     grid, (table, _) = linear.grid_bits(strength), linear._table()
@@ -361,19 +305,6 @@ def slow_ramp(weights: tuple[Fraction, ...], rows: Signed, labels: list[int]) ->
 small = st.fractions(min_value=-3, max_value=3, max_denominator=1 << 20).map(
     lambda x: Fraction(round(x * 2**25), 2**25)
 )
-
-
-@given(
-    weights=st.tuples(small, small),
-    factor=st.sampled_from([1, 2**20, 2**60]),
-    seed=st.integers(0, 99),
-)
-def test_ramp_scores_by_definition(weights: tuple[Fraction, ...], factor: int, seed: int) -> None:
-    rows, labels = random_rows(5, 2, seed), [1, -1, -1, 1, 1]
-    model = LinearClassifier(tuple(weight * factor for weight in weights))
-    assert model.ramp_score(rows, labels) == slow_ramp(model.weights, rows, labels)
-    floats = [float(weight) for weight in model.weights]
-    assert model.margins(rows) == pytest.approx(rows / ONE @ floats, rel=1e-9, abs=1e-9 * factor)
 
 
 @given(

@@ -82,23 +82,6 @@ def test_bounds_hold_every_metric_of_counts_within_them(
         assert high >= metric(of) - 1e-12, name
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", METRICS)
-def test_bounds_are_no_wider_than_they_need_be(name: str) -> None:
-    lowest, highest = (10, 20, 30, 100), (14, 25, 33, 110)
-    inside = [
-        counts(*each)
-        for each in itertools.product(
-            *(range(a, b + 1) for a, b in zip(lowest, highest, strict=True))
-        )
-    ]
-    values = [float(METRICS[name](each)[0]) for each in inside]
-    low, high = (float(end[0]) for end in bounds(name, counts(*lowest), counts(*highest)))
-    room = 0.02 if name == "leverage" else 1e-9
-    assert min(values) - room <= low <= min(values) + 1e-12
-    assert max(values) - 1e-12 <= high <= max(values) + room
-
-
 ITEMSETS: list[tuple[str, ...]] = [("a", "b"), ("a", "b", "c"), ("b", "d")]
 TRUE: Mapping[frozenset[str], int] = {
     frozenset(items): support
@@ -209,12 +192,6 @@ def test_rules_of_every_kind_of_release(how: dict[str, Any]) -> None:
     assert len(release.to_pandas(downward_closed=True)) == len(release.to_pandas())
 
 
-def test_numbers_and_texts_of_the_same_digits_are_one_part() -> None:
-    release = fim.mine([[39, "a"]] * 1000 + [["39"]] * 3000, **MINED)
-    supports = {one.items: one.support or 0 for one in release.parts}
-    assert supports[(39,)] == pytest.approx(4000, abs=50)
-
-
 def test_limits_leave_rules_out_and_mark_what_may_miss_them() -> None:
     release = fim.mine(SHOP, **MINED)
     every = release.rules()
@@ -275,16 +252,6 @@ def test_a_release_that_was_not_mined_for_rules_says_so(how: dict[str, Any]) -> 
         ),
     ):
         release.rules()
-
-
-@pytest.mark.parametrize(
-    ("asked", "share"), [({}, 1 / 3), ({"supports_share": 0.2}, 0.2), ({"min_support": 0.1}, 0.4)]
-)
-def test_rules_have_a_third_of_the_budget_for_supports(asked: dict[str, Any], share: float) -> None:
-    release = fim.mine([["bread", "butter"]] * 900, top=3, rules=True, epsilon=5, seed=1, **asked)
-    assert [float(one.fraction) for one in release.shares if one.purpose == "supports"] == [
-        pytest.approx(share)
-    ]
 
 
 BY_CUSTOMER: dict[str, Any] = {
@@ -399,23 +366,6 @@ def test_without_independence_there_is_confidence_and_no_lift(
         assert "lift" not in text.lower()
     in_one_basket.save(tmp_path / "r.json")
     assert "lift" not in fim.load(tmp_path / "r.json").rules().columns
-
-
-def test_a_least_lift_is_refused_where_there_is_none(in_one_basket: fim.Release) -> None:
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"^min_lift of users needs together user: lift 1 would not mean "
-            r"independence"
-        ),
-    ):
-        in_one_basket.rules(min_lift=1.1)
-    some = in_one_basket.rules(min_confidence=0.9)
-    assert len(some) == 0
-    every = in_one_basket.rules()
-    assert not every["doubtful"].any()
-    between = float(every["confidence_lower"].max() + every["confidence"].max()) / 2
-    assert in_one_basket.rules(min_confidence=between)["doubtful"].all()
 
 
 def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:

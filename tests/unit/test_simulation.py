@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import oracles
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.frame.datasets import Source
-from benchmarks.utility import simulation, tasks
-from benchmarks.utility.measures import Asked
+from benchmarks.utility import simulation
 from fim_private.mechanisms import (
     Choosing,
     Distance,
@@ -28,7 +23,6 @@ from fim_private.mechanisms import (
     PermuteAndFlip,
     TightMargin,
 )
-from fim_private.mining.mine import mine
 from fim_private.spectrum import SupportSpectrum
 
 DRAWS = 20_000
@@ -100,50 +94,3 @@ def test_one_pick_follows_the_exact_distribution(
     assert oracles.chi_square_pvalue(drawn, right, draws) > 1e-6
     wrong = law(replace(mechanism, epsilon=mechanism.epsilon / 0.7), spectrum)
     assert oracles.detects(right, wrong, draws) > 0.999
-
-
-def small(folder: Path, *, by_user: bool) -> Source:
-    """2,000 baskets, of 1,000 users where asked for."""
-    chances = np.array([0.5, 0.45, 0.4, 0.1, 0.05, 0.04, 0.03, 0.03, 0.02, 0.02, 0.02])
-    baskets = [
-        np.flatnonzero(row).tolist()
-        for row in np.random.default_rng(6).random((2000, 11)) < chances
-    ]
-    users = {"user": pa.array(np.repeat(np.arange(1000), 2))} if by_user else {}
-    pq.write_table(
-        pa.table({"items": pa.array(baskets, pa.list_(pa.int32())), **users}),
-        folder / "small.parquet",
-    )
-    return Source("small", "", folder / "small.parquet", (("user", "user"),) if by_user else ())
-
-
-@pytest.mark.parametrize("entry", tasks.RUNS)
-@pytest.mark.parametrize(("by_user", "sizes"), [(False, (2,)), (True, (1, 2))])
-def test_runs_are_what_is_shipped(
-    tmp_path: Path, entry: str, by_user: bool, sizes: tuple[int, ...]
-) -> None:
-    source = small(tmp_path, by_user=by_user)
-    mechanism, listed, supports = tasks.RUNS[entry]
-    found = tasks.run(Asked(source, sizes, 1.0, 1e-4, "replace-one"), entry, 5, [3, 4])
-    for trial, seed in enumerate((3, 4)):
-        release = mine(
-            source.path,
-            user="user" if by_user else None,
-            size=range(sizes[0], sizes[-1] + 1),
-            mechanism=mechanism,
-            epsilon=1.0,
-            delta=1e-4,
-            neighbors="replace-one",
-            top=5,
-            union=len(sizes) > 1,
-            supports=supports,
-            catalogue=range(11) if listed else None,
-            seed=seed,
-        )
-        named = found.true[trial] != simulation.ABSTAINED
-        assert named.any()
-        assert named.sum() == len(release.itemsets)
-        if supports:
-            assert found.noisy[trial][named].tolist() == [each.support for each in release.itemsets]
-        else:
-            assert np.array_equal(found.noisy[trial], found.true[trial].clip(0))

@@ -113,22 +113,6 @@ def test_each_unit_is_in_one_block_whole(rows: Any, users: Any, count: int, seed
             assert (block.units, block.by_user) == (len(units(block)), data.by_user)
 
 
-def test_users_without_a_basket_and_blank_baskets_are_dealt_as_well() -> None:
-    data = read_transactions([["a"], ["b"]])
-    without = Transactions(data.offsets, data.items, data.vocabulary, np.array([0, 1, 1, 1, 2]))
-    found = [*blocks_of(without, 3, Randomness.seeded(1))]
-    assert sorted(unit for block in found for unit in units(block)) == [
-        (),
-        (),
-        (("a",),),
-        (("b",),),
-    ]
-    blank = Transactions(data.offsets, data.items, data.vocabulary, blank=3_000)
-    numbers = [block.units for block in blocks_of(blank, 3, Randomness.seeded(1))]
-    assert sum(numbers) == 3_002
-    assert all(abs(number - 1_000) < 150 for number in numbers)
-
-
 @given(
     st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=4), min_size=1, max_size=9),
     st.lists(st.sampled_from("hijk"), min_size=1, max_size=3),
@@ -421,24 +405,6 @@ def test_what_nearly_ties_is_compared_exactly() -> None:
     below = np.array([10**18, 10**18 + 10**9 - 1, 10**18], dtype=np.int64)
     assert voting._highest(above, below, 2) == [1, 0]
     assert voting._highest(above[::-1].copy(), below[::-1].copy(), 1) == [1]
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=30),
-    st.integers(1, 9),
-)
-def test_equal_ratios_come_in_their_order(ratios: list[tuple[int, int]], count: int) -> None:
-    above, below = np.array(ratios, dtype=np.int64).T
-    slowly = sorted(range(len(ratios)), key=lambda place: -Fraction(*ratios[place]))
-    assert voting._highest(above, below, count) == slowly[:count]
-
-
-def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(voting, "_MOST_LISTED", 5)
-    held = Ballots(1)
-    held.ask(HighestLift(0.1), read_transactions([["a", "b", "c", "d"]]))
-    held.ask(HighestLift(0.1), read_transactions([["a", "b", "c"]]))
-    assert [*held.counts.values()] == [1]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -116,53 +115,6 @@ def test_every_form_gives_the_same_release(form: str, tmp_path: Path) -> None:
         release.to_json()
         == fim.mine(SALES, **COLUMNS, top=5, supports=True, seed=1, epsilon=50).to_json()
     )
-
-
-@pytest.mark.parametrize(
-    "form", ["parquet", "csv", "hive", "address", "address with pattern", "dataset"]
-)
-def test_they_are_inspected(form: str, tmp_path: Path) -> None:
-    seen = fim.inspect(FORMS[form](tmp_path), **COLUMNS)
-    assert (seen.rows, seen.baskets, seen.users) == (
-        ROWS,
-        len(read_transactions(SALES, **COLUMNS).offsets) - 1,
-        90,
-    )
-    assert {column.name: column.role for column in seen.columns} == {
-        **dict.fromkeys(("year", "country")),
-        **{name: role for role, name in COLUMNS.items()},
-    }
-    assert all(column.examples for column in seen.columns)
-
-
-def test_names_of_folders_are_texts_whatever_the_others_are(tmp_path: Path) -> None:
-    # Of pyarrow's own inference one folder would change the type of all.
-    for name, code in (
-        ("007", "a"),
-        ("8", "b"),
-        ("x%20y", "c"),
-        ("__HIVE_DEFAULT_PARTITION__", "d"),
-    ):
-        (tmp_path / f"shelf={name}").mkdir()
-        pyarrow.parquet.write_table(
-            pa.table({"basket": [1], "code": [code]}), tmp_path / f"shelf={name}" / "a.parquet"
-        )
-    read = read_transactions(tmp_path, basket="basket", item="shelf")
-    assert labels_of(read.vocabulary) == [8, "007", "x y"]
-    (tmp_path / "shelf=x%20y" / "a.parquet").unlink()
-    read = read_transactions(tmp_path, basket="basket", item="shelf")
-    assert labels_of(read.vocabulary) == [8, "007"]
-
-
-def test_only_what_is_needed_has_to_be_alike(tmp_path: Path) -> None:
-    # Of polars, of pandas with categories, and with another type of a column that is not read.
-    pl.from_arrow(SALES.slice(0, 200)).write_parquet(tmp_path / "0.parquet")  # type: ignore[union-attr]
-    frame = SALES.slice(200, 200).to_pandas()
-    frame.astype({"product": "category", "customer": "category"}).to_parquet(tmp_path / "1.parquet")
-    SALES.slice(400).to_pandas().astype({"year": "str"}).drop(columns="country").to_parquet(
-        tmp_path / "2.parquet"
-    )
-    assert same(read_transactions(tmp_path, **COLUMNS), read_transactions(SALES, **COLUMNS))
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -292,32 +244,6 @@ def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> No
 )
 def test_addresses_are_shown_without_passwords(address: str, shown: str) -> None:
     assert shown_source(address) == shown
-
-
-@pytest.mark.full
-def test_relations_of_duckdb_are_read_by_their_columns(tmp_path: Path) -> None:
-    import duckdb
-
-    pyarrow.parquet.write_table(SALES, tmp_path / "a.parquet")
-    relation = duckdb.connect().sql(f"select *, 1 / 0 as unused from '{tmp_path}/a.parquet'")
-    assert same(read_transactions(relation, **COLUMNS), read_transactions(SALES, **COLUMNS))
-    assert fim.inspect(relation, **COLUMNS).rows == ROWS
-    broken = duckdb.connect().sql(
-        "select cast(a as integer) as b, 'x' as i from (values ('1'), ('zoe')) as t(a)"
-    )
-    with pytest.raises(
-        fim.DataError, match=r"the relation cannot be read \(ConversionException\)"
-    ) as caught:
-        read_transactions(broken, basket="b", item="i")
-    assert "zoe" not in str(caught.value)
-
-
-def test_lists_in_several_files(tmp_path: Path) -> None:
-    baskets = [["milk", "tea"], ["tea"], None, ["beer", "milk"]]
-    pyarrow.parquet.write_table(pa.table({"items": baskets[:2]}), tmp_path / "0.parquet")
-    large = pa.table({"items": pa.array(baskets[2:], pa.large_list(pa.large_string()))})
-    pyarrow.parquet.write_table(large, tmp_path / "1.parquet")
-    assert same(read_transactions(tmp_path), read_transactions(pa.table({"items": baskets})))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,22 +50,6 @@ def counted_of(pool: CandidatePool, deviation: float) -> Counted:
     """
     noise = np.full(len(pool), deviation)
     return Counted(pool, noise, noise, np.zeros(len(pool), dtype=np.bool_))
-
-
-def levels(
-    items: float, pair: float, *, deviation: float = 0.0, weighed: float = 0.0
-) -> dict[int, Level]:
-    """Nine items and the pairs of the first with all others. Items and pairs up to these weights
-    were lost.
-    """
-    nine, eight = (
-        sets(*((n,) for n in range(9)), size=1),
-        sets(*((0, n) for n in range(1, 9)), size=2),
-    )
-    return {
-        1: Level(nine, np.array([1000.0] * 9), deviation, lost=items),
-        2: Level(eight, np.array([100.0] * 7 + [50.0]), deviation, weighed, lost=pair),
-    }
 
 
 def first_pool(found: dict[int, Level], *sizes: int) -> CandidatePool:
@@ -134,50 +117,6 @@ def test_every_table_says_which_itemsets_are_doubtful(number: int, tmp_path: Pat
     release.save(tmp_path / "r.pq")
     assert pq.read_table(tmp_path / "r.pq")["doubtful"].to_pylist() == wanted
     assert fim.load(tmp_path / "r.pq").to_csv() == release.to_csv()
-
-
-def test_the_column_is_there_whatever_came_out() -> None:
-    nothing = fim.mine(SHOP[:3], top=3, min_support=0.9)
-    assert len(nothing) == 0
-    assert nothing.to_arrow().column_names[-1] == "doubtful"
-    assert nothing.to_csv().splitlines()[0].endswith(",doubtful")
-    assert "doubtful" in nothing.to_pandas(relative=False)
-    given = fim.count(SHOP, [["milk"]])
-    assert "doubtful" not in given.to_csv()
-
-
-LITTLE_LOST = levels(1.0, 1.0)
-
-
-def test_what_leads_the_rest_by_less_than_the_noise_of_two_counts_is_doubtful() -> None:
-    edge = 100 + math.sqrt(2) * 1.96 * 10
-    assert marks(pairs(500, edge + 0.1, edge - 0.1, 100), [0, 1, 2], LITTLE_LOST) == [
-        False,
-        False,
-        True,
-    ]
-    # Nothing was left out, or only what is far below.
-    assert marks(pairs(500, 130, 120), [0, 1, 2], LITTLE_LOST) == [False, False, False]
-    assert marks(pairs(500, 130, -1e3), [0, 1], LITTLE_LOST) == [False, False]
-    assert marks(pairs(500, 130, 120), [], LITTLE_LOST) == []
-
-
-def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
-    """Pairs up to a weight of 50 were lost, and a weight of 1 stands for 5 units here: one of 249
-    may be among them.
-    """
-    found = levels(1.0, 50.0)
-    counted = pairs(*[500.0] * 7, 249.0)
-    everything = [*range(8)]
-    assert marks(counted, everything, found) == [False] * 7 + [True]
-    more = counted_of(
-        CandidatePool(counted.pool.sets, np.where(np.arange(8) == 7, 270.0, 500.0)), 10.0
-    )
-    assert marks(more, everything, found) == [False] * 8
-    noisier = {size: replace(level, deviation=10.0) for size, level in found.items()}
-    assert marks(more, everything, noisier) == [False] * 7 + [True]
-    nothing_lost = {size: replace(level, lost=-math.inf) for size, level in noisier.items()}
-    assert marks(counted, everything, nothing_lost) == [False] * 8
 
 
 # no word of its customers

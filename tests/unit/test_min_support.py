@@ -223,30 +223,6 @@ def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction)
     assert means["sure by a tenth less"][0] > 0.025 + means["sure by a tenth less"][1]
 
 
-def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
-    """What is released has a noisy support of at least the threshold, and so has what is said of
-    it.
-    """
-    least = MinSupport(count=100)
-    share = Share(*SUPPORTS, epsilon=Exact(Fraction(1, 5)))
-    allocation = BudgetAllocation((), (share,), PrivacyCost(1, 0), min_support=least)
-    found = [
-        Found(("a",), 100),
-        Found(("a", "b"), 100),
-        Found(("a", "b", "c"), 95),
-        Found(("d",), 2),
-    ]
-    sizes = set()
-    for seed in range(60):
-        itemsets = allocation.published(found, Randomness.seeded(seed)).itemsets
-        assert all(itemset.support is not None and itemset.support >= 100 for itemset in itemsets)
-        assert [itemset.support for itemset in itemsets] == sorted(
-            (i.support or 0 for i in itemsets), reverse=True
-        )
-        sizes.add(len(itemsets))
-    assert sizes >= {0, 1, 2, 3}
-
-
 def test_what_is_frequent_is_found_and_nothing_else() -> None:
     release = mined(epsilon=5)
     found = {itemset.items: itemset for itemset in release}
@@ -317,19 +293,6 @@ def test_picks_are_looked_at_again() -> None:
     few = mined(delta=0, catalogue=CATALOGUE)
     assert few.mechanism == "permute-and-flip"
     assert few.cost == PrivacyCost(1, 0)
-
-
-def test_what_goes_with_it() -> None:
-    for wrong, words in (
-        ({"size": 2, "union": True}, "union goes with several sizes"),
-        ({"top": 0}, "top must be"),
-        ({"min_support": 1.5}, "min_support must be a share"),
-        ({"size": 21, "mechanism": "levelwise"}, "size must be at most 20 with levelwise"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            mined("no such file", **wrong)
-    assert mined(size="2-3").union
-    assert not mined(size=2).union
 
 
 def test_the_table_says_what_is_certain() -> None:

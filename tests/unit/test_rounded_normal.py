@@ -251,12 +251,6 @@ def test_a_draw_from_the_wide_cells(coins: int) -> None:
             assert drawn(sigma2, words, 0, before) == defined(sigma2, words, 0, coins)
 
 
-def test_what_the_first_words_decide_takes_no_other_bytes() -> None:
-    source = OneProposal(words_of(Fraction(7, 3), 20_000, 30_000, False, Fraction(1, 3)), b"", 0)
-    rounded_normal(Fraction(7, 3), 1, randomness=source)
-    assert not source.refined
-
-
 def test_seeds_reproduce_and_are_pinned() -> None:
     # A seeded figure in a paper must not change with a version.
     first = rounded_normal(Fraction(400), 8, randomness=Randomness.seeded(2014)).tolist()

@@ -8,26 +8,16 @@ import importlib.util
 from collections import Counter as Tally
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
-from benchmarks.spark.generated_baskets import (
-    ITEMS,
-    basket_file,
-    entries_among,
-    expected_support,
-    items_among,
-    part,
-)
 from fim_private.counting import COUNTERS, Effort
 from fim_private.counting.counter import Shard, ShardCounter, rank_order, ranks_of
 from fim_private.counting.source import counter_for, shard_counter
@@ -74,12 +64,6 @@ def test_digests_find_what_a_vocabulary_finds(own: set[Item], listed: set[Item],
     assert digests.codes_in(theirs).tolist() == mine.codes_in(theirs).tolist()
     codes = ItemCodes(digests)
     assert [codes[mine.label(code)] for code in range(len(mine))] == [*range(len(mine))]
-
-
-def test_an_item_that_was_not_there_is_told() -> None:
-    digests = ItemDigests(np.array([digest("tea", 0)]), 0)
-    with pytest.raises(fim.DataError, match="changed while they were read"):
-        ItemCodes(digests)["milk"]
 
 
 @given(
@@ -373,21 +357,3 @@ def test_what_spark_raises_is_one_line_of_ours() -> None:
     ):
         with pytest.raises(raised, match=line), spark_call():
             raise error
-
-
-def test_baskets_are_those_of_their_seed_and_have_the_shape_that_is_said(tmp_path: Path) -> None:
-    path = basket_file(3000, 5, tmp_path)
-    assert basket_file(3000, 5, tmp_path) == path
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
-    baskets = pq.read_table(path)["items"].to_pylist()
-    assert baskets == part(3000, 5, 0)["items"].to_pylist()
-    assert baskets != part(3000, 6, 0)["items"].to_pylist()
-    assert all(len(basket) == len({*basket}) for basket in baskets)
-    assert np.mean([*map(len, baskets)]) == pytest.approx(entries_among(ITEMS), rel=0.03)
-    assert len({item for basket in baskets for item in basket}) == pytest.approx(
-        items_among(3000), rel=0.03
-    )
-    pairs = Tally(pair for basket in baskets for pair in combinations(sorted(basket), 2))
-    most_frequent = pairs.most_common(1)[0][1]
-    assert len(baskets) * expected_support(1) == pytest.approx(most_frequent, rel=0.15)
-    assert 0 < expected_support(100) < expected_support(2) < expected_support(1)

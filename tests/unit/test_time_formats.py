@@ -17,7 +17,6 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from workbook_files import workbook
 
 import fim_private as fim
 from fim_private.reading.times import TimeFormat, moment_of
@@ -182,24 +181,6 @@ def test_days_with_dots_and_numbers_are_read_as_iso_is() -> None:
         assert found(numbers, **asked, time_format="%Y%m%d") == expected
 
 
-@pytest.mark.full
-def test_dates_of_excel_are_dates_whatever_its_texts_are_read_by(tmp_path: Path) -> None:
-    pytest.importorskip("python_calamine")
-    when = [day for day in days() for _ in "ab"]
-    cells = [
-        day if place % 3 else f"{day.day}/{day.month}/{day.year}" for place, day in enumerate(when)
-    ]
-    table = sales(datetime.date.isoformat)
-    for column, more in ((when, {}), (cells, {"time_format": "%d/%m/%Y"})):
-        rows = [*zip(table["order"].to_pylist(), table["product"].to_pylist(), column, strict=True)]
-        sheet = dict(enumerate([("order", "product", "day"), *rows], 1))
-        (tmp_path / "a.xlsx").write_bytes(workbook(sheet))
-        for asked in BY_TIME:
-            assert found(tmp_path / "a.xlsx", **asked, **more) == found(table, **asked)
-    with pytest.raises(fim.DataError, match=r"column .day. of .* holds a text that is no time"):
-        fim.mine(tmp_path / "a.xlsx", **ASKED, **BY_TIME[0])
-
-
 def test_a_release_and_a_ledger_state_the_format(tmp_path: Path) -> None:
     table = sales(lambda day: f"{day.day}/{day.month}/{day.year}")
     asked: dict[str, Any] = {name: value for name, value in ASKED.items() if name != "seed"}
@@ -335,32 +316,6 @@ def test_words_among_numbers_pass_nothing_and_one_large_number_with_marks_is_ref
     with pytest.raises(fim.DataError, match="dates as 2026-01-31"):
         read(prices("2026-01-05", "5 January 2026"), "price > '2026-01-01'")
     assert read(prices("2026-01-05", "2026-02-30", "2026-01-07"), "price > '2026-01-01'") == 2
-
-
-def test_only_the_first_200_values_are_looked_at() -> None:
-    for place, is_refused in ((199, True), (200, False)):
-        texts = [*["", None] * 50, *["1.5"] * 300]
-        texts[100 + place] = "1,5"
-        if is_refused:
-            with pytest.raises(fim.DataError, match=r"such as 1\.50"):
-                read(prices(*texts), "price > 1")
-        else:
-            assert read(prices(*texts), "price > 1") == 299
-
-
-def test_names_of_folders_are_looked_at(tmp_path: Path) -> None:
-    for day in ("05-01-2026", "06-01-2026"):
-        folder = tmp_path / f"day={day}"
-        folder.mkdir()
-        pyarrow.parquet.write_table(
-            pa.table({"order": [1, 2], "product": ["tea", "milk"]}), folder / "a.parquet"
-        )
-    with pytest.raises(fim.DataError, match="with a date, and not all of its values are dates"):
-        fim.read_transactions(tmp_path, **ROLES, where="day >= '2026-01-06'")
-    read = fim.read_transactions(
-        tmp_path, **ROLES, where="day >= '2026-01-06'", time_format="%d-%m-%Y"
-    )
-    assert read.baskets == 2
 
 
 def test_a_format_without_times_is_refused() -> None:

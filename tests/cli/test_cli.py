@@ -23,14 +23,12 @@ import pytest
 import typer
 from commands import run
 from patience import PATIENCE
-from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.cli.commands import app
 from fim_private.counting import active_counter
 from fim_private.options import MineOptions, options_of
 
-CORNER_SHOP = REPOSITORY / "datasets" / "corner_shop.parquet"
 VERSION = f"fim-private {fim.__version__} ({active_counter()} counter)\n"
 SCRIPT = Path(sys.executable).with_name("fim-private")
 
@@ -524,30 +522,6 @@ def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
 def test_version(shop: Path) -> None:
     done = run(shop, "--version")
     assert (done.stdout, done.stderr, done.returncode) == (VERSION, "", 0)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["mine", "baskets.dat", "--max-rank", "0"], "--max-rank must be"),
-        (["mine", "baskets.dat", "--epsilon", "0"], "--epsilon must be"),
-        (["mine", "baskets.dat", "--max-work", "0"], "--max-work must be"),
-        (
-            ["mine", "baskets.dat", "--supports-share", "0.5"],
-            ("--supports-share goes with --supports: "),
-        ),
-        (
-            ["mine", "baskets.dat", "--max-baskets", "3"],
-            ("--max-baskets goes with --max-basket and --user: "),
-        ),
-        (["mine", "baskets.dat", "--union"], "--union goes with several sizes: "),
-        (["plan", "--max-baskets", "3"], "--max-baskets goes with --max-basket: "),
-    ],
-)
-def test_parameters_are_named_as_options(shop: Path, words: list[str], message: str) -> None:
-    done = run(shop, *words)
-    assert_refused(done)
-    assert done.stderr.startswith(f"Error: {message}")
 
 
 @pytest.mark.full

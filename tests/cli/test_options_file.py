@@ -115,25 +115,6 @@ def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_file_counts_as_said_where_one_option_gives_way_to_another(shop: Path) -> None:
-    (shop / "top.toml").write_text("[mine]\ntop = 1\n")
-    asking = ["baskets.dat", "--min-support", "10", "--size", "1"]
-    assert len(asked(shop, *asking)["itemsets"]) > 1
-    assert len(asked(shop, *asking, "--config", "top.toml")["itemsets"]) == 1
-    assert len(asked(shop, *asking, FIM_PRIVATE_MINE_TOP="1")["itemsets"]) == 1
-    (shop / "both.toml").write_text("epsilon = 1\n[mine]\nrho = 0.1\n")
-    message = refused(run(shop, "mine", "baskets.dat", "--config", "both.toml"))
-    assert "--rho (key 'rho' of table [mine] in 'both.toml')" in message
-    assert "--epsilon (key 'epsilon' in 'both.toml')" in message
-    (shop / "one.toml").write_text("epsilon = 0.5\n")
-    drawn = ["--epsilons", "1,2", "--figure", "p.svg", "--units", "9000"]
-    message = refused(run(shop, "plan", *drawn, "--config", "one.toml"))
-    assert message == (
-        "--epsilons are what the figure compares: leave out --epsilon (key 'epsilon' in 'one.toml')"
-    )
-
-
-@pytest.mark.full
 def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: Path) -> None:
     (shop / "all.toml").write_text(
         "epsilon = 0.5\ndelta = 1e-7\nquiet = true\nneighbors = 'replace-one'\n"
@@ -447,28 +428,6 @@ def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> N
     assert (
         retyped(context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop"), {})
         == shown
-    )
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "plan --epsilon 12",
-        "mine baskets.dat --epsilon 12",
-        ("audit --epsilon 12 --mechanism distance --trials 0"),
-    ],
-)
-@pytest.mark.full
-def test_quiet_leaves_the_table_and_errors(shop: Path, words: str) -> None:
-    heard, silent = (run(shop, *words.split(), *more) for more in ((), ("--quiet",)))
-    assert (silent.stderr, silent.returncode) == ("", 0)
-    assert silent.stdout.splitlines()[0] == heard.stdout.splitlines()[0]
-    if words.startswith("mine"):
-        assert heard.stderr.startswith("Warning: --epsilon 12")
-    variable = f"FIM_PRIVATE_{words.split()[0].upper()}_QUIET"
-    assert run(shop, *words.split(), **{variable: "true"}).stderr == ""
-    assert refused(run(shop, "mine", "none.dat", "--quiet")) == (
-        "'none.dat' does not exist; check the path"
     )
 
 

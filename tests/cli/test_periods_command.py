@@ -14,7 +14,6 @@ import pytest
 from commands import Done, run
 
 import fim_private as fim
-from fim_private.reading.inspection import inspect
 
 ROWS = [
     (f"{day}-{number}", f"c{number % 60}", item, f"2026-{day} 10:00")
@@ -140,34 +139,6 @@ def test_what_does_not_go_together_is_refused_in_one_line(
     shop: Path, words: list[str], says: str
 ) -> None:
     assert refused(run(shop.parent, "mine", *SHOP, *words)).startswith(f"Error: {says}")
-
-
-def test_a_period_needs_a_time_and_count_takes_one(shop: Path) -> None:
-    said = refused(run(shop.parent, "mine", *SHOP[:-2], "--period", "2026-11"))
-    assert said.startswith("Error: --period needs --time too")
-    with pytest.raises(fim.ParameterError, match="period must be one period here"):
-        fim.count(shop, [["a"]], basket="order_id", item="product", time="sold_at", period="week")
-
-
-def test_an_empty_period_costs_what_was_asked_and_says_so(folder: Path) -> None:
-    done(
-        run(
-            folder,
-            "budget",
-            "create",
-            "sales.ledger",
-            "--epsilon",
-            "2",
-            "--delta",
-            "1e-5",
-            "--composition",
-            "basic",
-        )
-    )
-    text = done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2031-W40"))
-    assert "Nothing stood out from the noise for 2031-W40." in text
-    assert "A period without baskets gives the same, and costs as much." in text
-    assert "Left in 2031-W40: ε = 1" in text
 
 
 @pytest.mark.every_case
@@ -418,15 +389,6 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
     assert (
         "Anyone in the data of all these times is protected by all these budgets together." in shown
     )
-
-
-def test_inspect_says_which_days_there_are(folder: Path) -> None:
-    seen = inspect(folder / "shop.csv", basket="order_id", item="product", time="sold_at")
-    assert "The first basket is of 2026-11-09, the last of 2026-12-01." in seen.notes
-    assert {column.name: column.role for column in seen.columns}["sold_at"] == "time"
-    text = done(run(folder, "inspect", *SHOP, "--from", "2026-11-01", "--to", "2026-11-15"))
-    assert "300 baskets" in text
-    assert "--from 2026-11-01 --to 2026-11-15" in text
 
 
 def test_periods_in_which_nothing_stands_out_end_in_one_line(folder: Path) -> None:

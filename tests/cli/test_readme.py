@@ -139,19 +139,6 @@ PYTHON = {
 }
 
 
-def test_the_readme_teaches_by_commands_and_python() -> None:
-    assert [command for command in OURS if command.document == README], (
-        "README.md shows no fim-private command"
-    )
-    assert [command for command in OURS if command.output], (
-        "no document shows the output of a command"
-    )
-    assert README in PYTHON, "README.md shows no Python"
-    assert {"make demo", "make test"} <= {
-        plain(command) for command in OTHERS if command.document == README
-    }
-
-
 ITEMS = ["bread", "milk", "tea"]
 BASKETS = [[0, 1]] * 600 + [[1, 2]] * 40 + [[0, 1, 2]] * 30
 

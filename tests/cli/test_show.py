@@ -271,14 +271,6 @@ def test_a_release_without_itemsets_can_be_a_failure(shop: Path) -> None:
 
 
 @pytest.mark.full
-def test_rules_of_a_release_that_was_not_mined_for_them(tmp_path: Path) -> None:
-    done = run("show", str(mined(tmp_path, "r.json", "--supports")), "--rules")
-    assert done.returncode == 2
-    assert "this release lacks what rules need" in done.stderr
-    assert done.stderr.endswith("mine again with --rules\n")
-
-
-@pytest.mark.full
 def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
     kept = mined(tmp_path, "r.parquet", "--rules", "--report", str(tmp_path / "first.html"))
     first = (tmp_path / "first.html").read_text()

@@ -4,8 +4,6 @@ segment.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -56,44 +54,6 @@ def test_each_segment_has_its_table(sales: Path) -> None:
     assert done.stdout.count("NOT PRIVATE") == 1
     assert "{jam, milk}" in done.stdout
     assert "bag}" not in done.stdout
-
-
-@pytest.mark.full
-def test_all_forms_have_all_segments(sales: Path) -> None:
-    words = (
-        "mine",
-        "sales.csv",
-        *READ,
-        *SEGMENTS,
-        "--rules",
-        "--top",
-        "3",
-        "--epsilon",
-        "5",
-        "--seed",
-        "1",
-    )
-    for name in ("r.json", "r.parquet", "r.csv", "r.md"):
-        assert run(sales, *words, "--output", name).returncode == 0
-    rules = [*csv.DictReader(io.StringIO((sales / "r.csv").read_text()))]
-    assert {row["segment"] for row in rules} == {"A", "B"}
-    values = json.loads((sales / "r.json").read_text())
-    assert [one["segment"] for one in values["releases"]] == ["A", "B"]
-    assert all(one["rules"] for one in values["releases"])
-    assert "## store B" in (sales / "r.md").read_text()
-    shown = [
-        run(sales, "show", name, "--format", "json").stdout for name in ("r.json", "r.parquet")
-    ]
-    assert shown[0] == shown[1]
-    assert "store B" in run(sales, "show", "r.parquet", "--rules").stdout
-    made = run(sales, "report", "r.parquet")
-    assert (made.returncode, made.stderr) == (0, "wrote r.html\n")
-    page = (sales / "r.html").read_text()
-    assert [f">store {name}</h2>" in page for name in "ABC"] == [True, True, False]
-    assert page.count("Bought together") == 2
-    assert len({*page.split(' id="')[1:]}) == page.count(' id="')
-    assert run(sales, *words, "--report", "page.html", "--output", "again.json").returncode == 0
-    assert (sales / "page.html").read_text() == page
 
 
 def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sales: Path) -> None:

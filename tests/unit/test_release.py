@@ -47,19 +47,6 @@ NOISE = SupportNoise.for_budget(Fraction(1), None, 2)
 SPLIT = (Share("selection", (2,), Fraction(1, 2)), Share("supports", (2,), Fraction(1, 2)))
 
 
-def test_json_is_exactly_the_contract() -> None:
-    assert NUMBERS.to_json() == (
-        '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, '
-        '"delta": 1e-06, '
-        '"neighbors": "replace-one", "privacy_unit": "basket", '
-        '"guarantee": "Guarantee (large-margin, ε = 1, δ = 1e-06): '
-        "replacing any one basket by any other changes the probability of any result by at most "
-        "a factor e^1 = 2.72, "
-        'up to an added probability of 1e-06.", "abstained": false, "itemsets": [{"items": [39, '
-        '48], "support": null}]}'
-    )
-
-
 @pytest.mark.parametrize(
     ("one", "rows", "kind", "lists"),
     [

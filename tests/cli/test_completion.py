@@ -11,14 +11,6 @@ import pytest
 from commands import Done, run
 from patience import PATIENCE
 
-from fim_private import options
-from fim_private.cli.parsing import registry_words
-from fim_private.dp.charge import UNITS
-from fim_private.dp.parameters import Neighbors
-from fim_private.ledger.chain import Composition
-from fim_private.mechanisms.registry import MECHANISMS, single
-from fim_private.reading.options import InputForm, MissingUser
-
 HERE = Path()
 
 
@@ -26,17 +18,6 @@ def answered(**variables: str) -> Done:
     done = run(HERE, **variables)
     assert (done.stderr, done.returncode) == ("", 0)
     return done
-
-
-def test_values_that_are_completed_are_those_that_are_taken() -> None:
-    reading = options.options_of(options.ReadingOptions)
-    assert reading["input_format"].values == tuple(InputForm)
-    assert {*reading["missing_user"].values} == {*MissingUser}
-    assert {*options.RELATIONS} == {*Neighbors}
-    assert {*options.options_of(options.LedgerLimit)["composition"].values} == {*Composition}
-    assert {*options.UNITS} == {*UNITS}
-    assert registry_words()["names"] == ["auto", *MECHANISMS]
-    assert registry_words()["names audited"] == [*single(), "all"]
 
 
 @pytest.mark.parametrize(

@@ -73,21 +73,6 @@ def test_more_customers_and_a_larger_epsilon_find_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
-    [
-        {"size": 1},
-        {"size": 3},
-        {"size": 5},
-        {"size": "1-3", "union": True},
-        {"size": "2-3"},
-        {"top": 1},
-    ],
-)
-def test_every_size_has_shares(asked: dict[str, Any]) -> None:
-    assert all(0 < share <= 1 for share in found(units=20_000, **asked))
-
-
-@pytest.mark.parametrize(
     ("asked", "message"),
     [
         ({"units": None}, "user_items needs units: about how many customers there are"),

@@ -147,29 +147,6 @@ def test_nuls_and_bytes_that_are_no_text(content: bytes, suffix: str, tmp_path: 
         assert str(answer(ask, path, options)).isprintable()
 
 
-RELEASE = fim.mine([["a", "b"]] * 900, min_support=0.1, seed=1)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"units": "3"},
-        {"units": -1},
-        {"size": "1-99999999999"},
-        {"epsilon": 10**400},
-        {"itemsets": [{"items": ["\ud800"], "support": 1}]},
-        {"itemsets": [{"items": ["a"], "support": 1, "interval": [2, 1]}]},
-        {"noise": {"kind": "discrete-laplace", "parameter": "1/0", "half_width": 1}},
-    ],
-    ids=str,
-)
-def test_a_release_of_another_form_is_none(changed: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(RELEASE.to_dict() | changed))
-    with pytest.raises(DataError, match=r'a\.json: field ".*; load the file as it was saved$'):
-        fim.load(path)
-
-
 def test_a_parquet_file_whose_two_schemas_differ(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     plain = pa.table({"order": [1], "item": ["a"]})

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import fim_private as fim
@@ -98,27 +96,6 @@ def test_rows_without_a_time_are_told(tmp_path: Path) -> None:
     path = csv_of(tmp_path, [*days, "soon"])
     (note,) = [note for note in fim.inspect(path).notes if "holds times" in note]
     assert note.endswith("Some rows have none: missing_time 'drop' leaves them out.")
-
-
-@pytest.mark.parametrize(
-    ("column", "is_found"),
-    [
-        (pa.array([START.date()] * 20), True),
-        (pa.array([START] * 20, pa.timestamp("us", "UTC")), True),
-        (pa.array([20260103] * 20), True),
-        (pa.array(["20260103"] * 20), True),
-        (pa.array([1.5] * 20), False),
-        (pa.array(["1.5.7 beta"] * 20), False),
-        (pa.array([True] * 20), False),
-    ],
-)
-def test_types_and_values_decide(column: Any, is_found: bool) -> None:
-    table = pa.table({"order_id": range(20), "product": ["tea"] * 20, "order_ts": column})
-    for source in (table, table.to_pandas()):
-        assert (
-            any("Column 'order_ts' holds times" in note for note in fim.inspect(source).notes)
-            is is_found
-        )
 
 
 def test_ids_and_days_of_birth_are_no_times() -> None:

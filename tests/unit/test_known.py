@@ -118,14 +118,6 @@ def test_what_is_of_no_use_is_refused(asked: dict[str, Any], said: str) -> None:
     assert said in str(error.value)
 
 
-def test_a_release_without_itemsets_is_known_too() -> None:
-    empty = fim.mine(ROWS[:20], top=2, seed=1, **BUDGET)
-    assert not empty
-    found = fim.mine(ROWS, top=2, known=empty, seed=1, **BUDGET)
-    assert len(found) == 2
-    assert found.known == ()
-
-
 def test_known_itemsets_of_a_list_and_of_numbers_that_are_texts() -> None:
     rows = [(1, 2)] * 3000 + [(3, 4)] * 2000
     found = fim.mine(rows, top=1, known=[("3", "4")], rules=True, seed=1, **BUDGET)

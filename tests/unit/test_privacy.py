@@ -20,7 +20,6 @@ from fim_private.dp.parameters import (
     exact_delta,
     exact_delta_or_zero,
     exact_epsilon,
-    exact_neighbors,
     exact_rho,
     flag,
     positive_integer,
@@ -148,36 +147,12 @@ def test_numbers_of_any_kind(value: Any) -> None:
     assert exact_delta_or_zero(type(value)(0)) == 0
 
 
-@pytest.mark.parametrize("value", [True, False, np.True_, np.False_, np.array(True)])
-def test_flags(value: Any) -> None:
-    assert flag("union", value) is bool(value)
-
-
 @pytest.mark.parametrize(
     "value", [0, 1, "no", None, np.array([True]), [], pd.DataFrame({"a": [1]})]
 )
 def test_no_flags(value: Any) -> None:
     with pytest.raises(ParameterError, match=r"^union must be True or False, not .{,60}$"):
         flag("union", value)
-
-
-@pytest.mark.parametrize("value", ["", "add/remove", "REPLACE-ONE", None, 1, []])
-def test_bad_neighbors(value: Any) -> None:
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"^neighbors must be one of replace-one, "
-            r"add-remove, not "
-        ),
-    ):
-        exact_neighbors(value)
-
-
-@pytest.mark.parametrize("value", [1, 10**60, np.int64(1), np.uint8(1)])
-def test_positive_integer(value: Any) -> None:
-    result = positive_integer("size", value)
-    assert result == value
-    assert type(result) is int
 
 
 @pytest.mark.parametrize(

@@ -125,13 +125,6 @@ def test_a_rho_is_spent_whole(rho: Fraction, delta: float, share: Fraction) -> N
         )
 
 
-def test_epsilon_is_as_it_was_unless_given() -> None:
-    assert PrivacyBudget.of(None, 1e-6, None, otherwise=1.0).epsilon == 1
-    assert PrivacyBudget.of(0.5, 0, None, otherwise=1.0) == PrivacyBudget(
-        Fraction(1, 2), Fraction(0)
-    )
-
-
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 0.1, "epsilon": 1.0}, "give epsilon or rho, not both"),
     (

@@ -8,8 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from sales import COLUMNS, QUERY, as_csv, as_sqlite, sales
 
@@ -185,22 +183,3 @@ def test_what_is_no_database(
     with pytest.raises(fim.DataError) as caught:
         read_transactions(f"sqlite://{place}", query=QUERY, **ASKED)
     assert str(caught.value).startswith(message)
-
-
-def test_numbers_of_any_size_are_read_whole(tmp_path: Path) -> None:
-    numbers = np.random.default_rng(1).normal(size=500) * 10.0 ** np.random.default_rng(2).integers(
-        -30, 30, size=500
-    )
-    address = table_of(
-        tmp_path / "a.db", "order_id, product", [(1, float(number)) for number in numbers]
-    )
-    source = databases.database_source(address, QUERY)
-    from fim_private.reading.columns import Wanted
-
-    texts = [
-        text
-        for batch in source.batches(Wanted(["product"], 100))
-        for text in batch.column(0).to_pylist()
-    ]
-    assert [*map(float, texts)] == numbers.tolist()
-    assert pa.types.is_string(source.schema.field("product").type)

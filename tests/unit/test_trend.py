@@ -108,25 +108,6 @@ def test_a_trend_of_more_compares_the_first_with_the_last() -> None:
     assert page.count("not compared</p>") == len(others)
 
 
-def test_a_page_of_periods_has_a_trend_where_there_is_one(tmp_path: Path) -> None:
-    rows = [(n, item, f"2026-11-{16 + n % 14:02}") for n in range(3000) for item in ("tea", "milk")]
-    sales = pd.DataFrame(rows, columns=["order", "item", "day"])
-    asked: dict[str, Any] = {
-        "basket": "order",
-        "item": "item",
-        "time": "day",
-        "top": 2,
-        "seed": 1,
-        "period": "week",
-    }
-    for own in (
-        {"periods": "2026-W47..2026-W47"},
-        {"periods": "2026-W47..2026-W48", "supports": False},
-    ):
-        fim.report(fim.mine(sales, **asked, **own), tmp_path / "page.html")
-        assert "Shares over time" not in (tmp_path / "page.html").read_text()
-
-
 def test_a_trend_needs_shares() -> None:
     bare = fim.mine([("tea", "milk")] * 900, seed=2, supports=False, **ASKED)
     with pytest.raises(

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from sources import units_of
 
-from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
@@ -97,20 +95,6 @@ def test_no_item_is_left_out_of_every_long_history() -> None:
     assert sum(kept.values()) == 300
     # 30 expected; below 10 with a probability of 1e-6 for each
     assert min(kept[item] for item in items) >= 10
-
-
-def test_python_objects_in_polars_are_refused() -> None:
-    ids = pl.Series(["".join(["an", "n"]), "".join(["an", "n"])], dtype=pl.Object)
-    frame = pl.DataFrame({"user": ids, "items": [["a"], ["b"]], "other": ids})
-    with pytest.raises(
-        DataError,
-        match=(
-            r"^column 'user' of the frame holds Python objects; cast "
-            r"it"
-        ),
-    ):
-        read_transactions(frame, user="user")
-    assert read_transactions(frame).baskets == 2  # a column nobody asked for does no harm
 
 
 def test_other_users_long_histories_do_not_merge_my_baskets() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fim_private as fim
-from fim_private.auditing.audit import audit, auditable
+from fim_private.auditing.audit import auditable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
@@ -37,21 +37,6 @@ def test_auto_takes_one_that_spends_none(top: int) -> None:
     assert release.cost == PrivacyCost(1, 0)
     assert release.itemsets[0].items == ("bread", "butter")
     assert len(release.itemsets) == top
-
-
-@pytest.mark.parametrize("size", [2, "1-3"])
-def test_auto_takes_the_one_that_needs_least(size: int | str) -> None:
-    """Of all that spend no delta, by what the planner says each needs."""
-    planned = {
-        one.name: one
-        for one in plan(universe_size=5, size=2, delta=0).mechanisms
-        if not one.missing
-    }
-    assert set(planned) == set(PURE)
-    name = mined(size=size, top=2).mechanism
-    assert planned[name].required_support == min(
-        one.required_support or 0 for one in planned.values()
-    )
 
 
 @pytest.mark.parametrize("mechanism", registry.purely_private())
@@ -132,15 +117,3 @@ def test_plan_without_delta() -> None:
         ),
     ):
         plan(delta=0)
-
-
-def test_audit_without_delta() -> None:
-    assert [type(one).__name__ for one in auditable("all", 1.0, 0, "add-remove")] == [
-        "Exponential",
-        "PermuteAndFlip",
-        "MaxOfLaplaces",
-    ]
-    [exponential] = auditable("exponential", 1.0, 0, "add-remove")
-    report = audit(exponential, trials=5)
-    assert report.holds
-    assert report.to_dict()["delta"] == 0.0

@@ -1,6 +1,4 @@
-"""The benchmarks stand in folders that import downwards, and those of reading and starting write
-sensible figures.
-"""
+"""What the documents say to run of the benchmarks can be run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`fim-private budget`, and --ledger, through real processes: what is printed, refused, and left
-after a kill.
-"""
+"""`fim-private budget`, and --ledger, through real processes."""
 
 from __future__ import annotations
 
@@ -117,12 +115,14 @@ def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
     ]
     assert run(folder, *counted).stderr == "wrote c.csv; ε 1.5 left in sales.ledger\n"
     ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
-    assert run(folder, *counted, **ascii_only).stderr == (
-        "wrote c.csv; epsilon 1 left in sales.ledger\n"
+    assert (
+        run(folder, *counted, **ascii_only).stderr
+        == "wrote c.csv; epsilon 1 left in sales.ledger\n"
     )
     asked = ["--question", "most-frequent", "--blocks", "50", "--epsilon", "0.5"]
-    assert run(folder, "vote", "baskets.dat", *asked, *CHARGED, "--output", "v.json").stderr == (
-        "wrote v.json; ε 0.5 left in sales.ledger\n"
+    assert (
+        run(folder, "vote", "baskets.dat", *asked, *CHARGED, "--output", "v.json").stderr
+        == "wrote v.json; ε 0.5 left in sales.ledger\n"
     )
     assert run(folder, *counted, "--quiet").stderr == ""
     assert (
@@ -196,7 +196,7 @@ def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
     [
         (
             ["mine", "baskets.dat", *CHARGED, "--seed", "1"],
-            ("--seed and --ledger contradict each other"),
+            "--seed and --ledger contradict each other",
         ),
         (["mine", "baskets.dat", *CHARGED, "--output", "nowhere/release.json"], "does not exist"),
         (
@@ -205,7 +205,7 @@ def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
         ),
         (
             ["budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "0"],
-            ("there is such a file already"),
+            "there is such a file already",
         ),
         (["budget", "create", "new.ledger", "--epsilon", "1"], "--delta"),
         (["budget", "show", "baskets.dat"], "is damaged, or no ledger"),
@@ -237,11 +237,7 @@ def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(fold
     )
     assert "Charged to the budget of sales (entry 1)" in done.stdout
     assert re.fullmatch(
-        (
-            r"Warning: .* will not be noticed, since '/dev/null/.*' cannot be "
-            r"written\n"
-        ),
-        done.stderr,
+        r"Warning: .* will not be noticed, since '/dev/null/.*' cannot be written\n", done.stderr
     )
 
 

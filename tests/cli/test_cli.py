@@ -1,6 +1,4 @@
-"""The command line through real processes: options, formats, errors, exit codes, and what is left
-behind.
-"""
+"""The command line through real processes."""
 
 from __future__ import annotations
 
@@ -228,9 +226,7 @@ SOURCES: list[Sequence[str]] = [
 
 @pytest.fixture(scope="session")
 def seeded_answer(shop: Path) -> dict[str, Any]:
-    """What one seed gives over these baskets and the catalogue of 1000; at this epsilon a matter of
-    luck.
-    """
+    """What one seed gives over these baskets and the catalogue of 1000."""
     release = fim.mine(
         BASKETS, mechanism="exponential", catalogue=shop / "catalogue.csv", epsilon=0.0005, seed=11
     )
@@ -351,10 +347,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["-"], r"standard input is empty"),
     (
         ["list.parquet", "--items", "itms"],
-        (
-            r"no column 'itms'.*'basket' \(int64\), 'items' "
-            r"\(list<.*>\)"
-        ),
+        r"no column 'itms'.*'basket' \(int64\), 'items' \(list<.*>\)",
     ),
     (["two_lists.parquet"], r"several list columns.*--items.*'items' .*'returned'"),
     (["long.csv"], r"name its columns with --basket and --item"),
@@ -366,10 +359,7 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--epsilon", "0"], r"epsilon must be a number above 0, not 0"),
     (
         ["baskets.dat", "--epsilon", "1_0"],
-        (
-            r"'--epsilon': must be a number such as 0\.5 or 1e-6, "
-            r"not '1_0'"
-        ),
+        r"'--epsilon': must be a number such as 0\.5 or 1e-6, not '1_0'",
     ),
     (["baskets.dat", "--top", "1_0"], r"'--top': must be a whole number, not '1_0'"),
     (
@@ -386,34 +376,22 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     ),
     (
         ["baskets.dat", "--neighbors", "swap"],
-        (
-            r"neighbors must be one of replace-one, add-remove, "
-            r"not 'swap'"
-        ),
+        r"neighbors must be one of replace-one, add-remove, not 'swap'",
     ),
     (["baskets.dat", "--format", "xml"], r"--format.*'xml'.*table.*json.*csv"),
     (
         ["baskets.dat", "--mechanism", "exponential"],
-        (
-            r"public.*catalogue or "
-            r"--universe-size.*would not be private"
-        ),
+        r"public.*catalogue or --universe-size.*would not be private",
     ),
     (
         ["baskets.dat", "--mechanism", "exponential", "--universe-size", "1"],
-        (
-            r"--universe-size "
-            r"has 1 item.*size 2"
-        ),
+        r"--universe-size has 1 item.*size 2",
     ),
     (["baskets.dat", "--catalogue", "catalogue.csv", "--universe-size", "9"], r"not both"),
     (["baskets.dat", "--catalogue", "one.csv"], r"catalogue has 1 item.*size 2"),
     (
         ["baskets.dat", "--catalogue", "two_columns.csv"],
-        (
-            r"'two_columns\.csv' has several.*say "
-            r"with --catalogue-item"
-        ),
+        r"'two_columns\.csv' has several.*say with --catalogue-item",
     ),
     (
         ["baskets.dat", "--catalogue", "two_columns.parquet", "--catalogue-item", "x"],
@@ -422,17 +400,11 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--catalogue-item", "one"], r"--catalogue-item goes with --catalogue"),
     (
         ["baskets.dat", "--items-are-public", "--catalogue", "catalogue.csv"],
-        (
-            r"--catalogue or "
-            r"--items-are-public, not"
-        ),
+        r"--catalogue or --items-are-public, not",
     ),
     (
         ["-", "--items-are-public"],
-        (
-            r"--items-are-public reads all items first.*can be read only "
-            r"once"
-        ),
+        r"--items-are-public reads all items first.*can be read only once",
     ),
     (
         ["customers.parquet", "--user", "customer"],
@@ -528,7 +500,7 @@ def test_version(shop: Path) -> None:
 def test_closed_streams(shop: Path) -> None:
     for redirection, reason in (
         (">&-", "standard output is closed"),
-        ("- <&-", ("standard input is closed")),
+        ("- <&-", "standard input is closed"),
     ):
         name = "" if redirection.startswith("-") else "baskets.dat"
         done = subprocess.run(
@@ -562,9 +534,7 @@ def test_a_label_cannot_write_on_the_terminal(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def endless(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six equal baskets of 400 items: C(400, 6) itemsets of support 6, which nobody could count one
-    by one.
-    """
+    """Six equal baskets of 400 items: C(400, 6) itemsets of support 6."""
     path = tmp_path_factory.mktemp("endless") / "endless.dat"
     path.write_text((" ".join(map(str, range(400))) + "\n") * 6)
     return path

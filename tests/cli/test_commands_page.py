@@ -1,6 +1,4 @@
-"""docs/commands.md and docs/json.md are what their scripts make; examples and exit codes are those
-that there are.
-"""
+"""docs/commands.md and docs/json.md are what their scripts make."""
 
 from __future__ import annotations
 
@@ -101,7 +99,7 @@ RETURNED: dict[str, tuple[int, str, str]] = {
             (
                 name,
                 128 + int(number),
-                (f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})"),
+                f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})",
             )
             for name, number in (
                 ("SIGHUP", signal.SIGHUP),

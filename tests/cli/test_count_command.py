@@ -112,19 +112,19 @@ def test_standard_input(folder: Path) -> None:
         (["baskets.dat"], "Missing option '--itemsets'"),
         (
             ["-", "--itemsets", "-"],
-            ("only one of the purchases and --itemsets can be standard input"),
+            "only one of the purchases and --itemsets can be standard input",
         ),
         (
             ["baskets.dat", "--itemsets", "nowhere.csv"],
-            ("'nowhere.csv' does not exist; check the path"),
+            "'nowhere.csv' does not exist; check the path",
         ),
         (
             ["nowhere.dat", "--itemsets", "pairs.csv"],
-            ("'nowhere.dat' does not exist; check the path"),
+            "'nowhere.dat' does not exist; check the path",
         ),
         (
             ["baskets.dat", "--itemsets", "pairs.csv", "--epsilon", "0"],
-            ("--epsilon must be a number above 0, not 0.0"),
+            "--epsilon must be a number above 0, not 0.0",
         ),
         (
             ["baskets.dat", "--itemsets", "pairs.csv", "--output", "pairs.csv"],

@@ -1,6 +1,4 @@
-"""The counting benchmark: it runs, writes what it should, and stops when somebody counts
-wrongly.
-"""
+"""The counting benchmark: it runs, writes what it should."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from benchmarks.counting import compare
 from benchmarks.counting.peer_counters import OURS
 
 linux = pytest.mark.skipif(
-    sys.platform != "linux", reason=("peak memory is read from /proc, which only Linux has")
+    sys.platform != "linux", reason="peak memory is read from /proc, which only Linux has"
 )
 
 

@@ -1,6 +1,4 @@
-"""`fim-private inspect`, and what `mine` says on a terminal of how it read a file: through real
-processes.
-"""
+"""`fim-private inspect`, and what `mine` says on a terminal of how it read a file."""
 
 from __future__ import annotations
 

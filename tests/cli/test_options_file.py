@@ -1,6 +1,4 @@
-"""Options from a file and from the environment: which of them wins, what is refused, and who hears
-of it.
-"""
+"""Options from a file and from the environment."""
 
 from __future__ import annotations
 
@@ -109,8 +107,9 @@ def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
     )
     (shop / "h.toml").write_text("[mine]\nitem = ['kind', true]\n")
     message = refused(run(shop, "mine", "long.csv", "--config", "h.toml"))
-    assert message == (
-        "key 'item' of table [mine] in 'h.toml' must be a text, or a number, not a truth value"
+    assert (
+        message
+        == "key 'item' of table [mine] in 'h.toml' must be a text, or a number, not a truth value"
     )
 
 
@@ -140,32 +139,29 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
     [
         (
             "[mine]\ntop = true",
-            ("key 'top' of table [mine] in 'f.toml' must be a number, not a truth value"),
+            "key 'top' of table [mine] in 'f.toml' must be a number, not a truth value",
         ),
         ("[mine]\ntop = '5'", "key 'top' of table [mine] in 'f.toml' must be a number, not a text"),
         (
             "top = 2.5",
-            (
-                "Invalid value for '--top': must be a whole number, not '2.5' (key 'top' "
-                "in 'f.toml')"
-            ),
+            "Invalid value for '--top': must be a whole number, not '2.5' (key 'top' in 'f.toml')",
         ),
         (
             "[mine]\nunion = 1",
-            ("key 'union' of table [mine] in 'f.toml' must be true or false, not a number"),
+            "key 'union' of table [mine] in 'f.toml' must be true or false, not a number",
         ),
         (
             "[mine]\nwhere = ['a']",
-            ("key 'where' of table [mine] in 'f.toml' must be a text, or a number, not a list"),
+            "key 'where' of table [mine] in 'f.toml' must be a text, or a number, not a list",
         ),
         (
             "[mine]\nuser = 2020-01-01",
-            ("key 'user' of table [mine] in 'f.toml' must be a text, or a number, not a date"),
+            "key 'user' of table [mine] in 'f.toml' must be a text, or a number, not a date",
         ),
         ('[mine]\nuser = "a\\u0000b"', "key 'user' of table [mine] in 'f.toml' has a NUL in it"),
         (
             "[mine]\nepsilon = -1",
-            ("--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0"),
+            "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0",
         ),
         (
             "[mine]\nepsilon = nan",
@@ -183,21 +179,21 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
         ),
         (
             "[mine]\nmin-suport = 1",
-            ("key 'min-suport' of table [mine] in 'f.toml' is no option; did you mean"),
+            "key 'min-suport' of table [mine] in 'f.toml' is no option; did you mean",
         ),
         ("[mine]\nmin-support = 1\nmin_support = 2", "is there twice"),
         (
             "[mine]\nseed = 1",
-            ("key 'seed' of table [mine] in 'f.toml' is not taken from a file: type --seed"),
+            "key 'seed' of table [mine] in 'f.toml' is not taken from a file: type --seed",
         ),
         ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
         (
             "[audit]\ntrials = 'x'",
-            ("key 'trials' of table [audit] in 'f.toml' must be a number, not a text"),
+            "key 'trials' of table [audit] in 'f.toml' must be a number, not a text",
         ),
         (
             "[mien]\ntop = 1",
-            ("'f.toml' has a table 'mien', which is no command; there are [inspect], [mine], "),
+            "'f.toml' has a table 'mien', which is no command; there are [inspect], [mine], ",
         ),
         ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
         ("a = " + "[" * 100_000, "'f.toml' is no TOML that can be read"),
@@ -356,9 +352,7 @@ TABLES = ["", *(".".join(path) for path in commands()), "budget", "nothing"]
 def test_no_file_of_options_makes_a_traceback(
     tmp_path_factory: pytest.TempPathFactory, table: str, key: str, value: object
 ) -> None:
-    """Whatever it says, it is taken or refused as wrong: `show` of a file that is not there tells
-    which.
-    """
+    """Whatever it says, it is taken or refused as wrong."""
     written = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
     if written is None:
         written = json.dumps(value) if isinstance(value, str) else str(value)
@@ -398,14 +392,17 @@ def test_the_advised_command_types_all_that_was_given(shop: Path, context_of: An
     )
     assert path_of(context) == ["mine"]
     start, end = "fim-private mine baskets.dat --top 3", "--quiet"
-    assert retyped(context, {}) == (
-        f"{start} --supports --epsilon 2.0 --delta 1e-07 --max-basket 5 {end}"
+    assert (
+        retyped(context, {})
+        == f"{start} --supports --epsilon 2.0 --delta 1e-07 --max-basket 5 {end}"
     )
-    assert retyped(context, {"max_basket": None, "union": True}) == (
-        f"{start} --union --supports --epsilon 2.0 --delta 1e-07 {end}"
+    assert (
+        retyped(context, {"max_basket": None, "union": True})
+        == f"{start} --union --supports --epsilon 2.0 --delta 1e-07 {end}"
     )
-    assert retyped(context, {"supports": False, "delta": None}) == (
-        f"FIM_PRIVATE_MINE_DELTA= {start} --no-supports --epsilon 2.0 --max-basket 5 {end}"
+    assert (
+        retyped(context, {"supports": False, "delta": None})
+        == f"FIM_PRIVATE_MINE_DELTA= {start} --no-supports --epsilon 2.0 --max-basket 5 {end}"
     )
 
 
@@ -416,8 +413,9 @@ def test_a_file_that_a_variable_names_is_left_out_by_emptying_it(
         "[mine]\nmax-basket = 5\nfile = 'sqlite:///a b.db'\nitem = ['a', 'b']\n"
     )
     context = context_of([], FIM_PRIVATE_MINE_CONFIG="f.toml")
-    assert retyped(context, {"top": 3, "max_basket": None}) == (
-        "FIM_PRIVATE_MINE_CONFIG= fim-private mine 'sqlite:///a b.db' --top 3 --item a --item b"
+    assert (
+        retyped(context, {"top": 3, "max_basket": None})
+        == "FIM_PRIVATE_MINE_CONFIG= fim-private mine 'sqlite:///a b.db' --top 3 --item a --item b"
     )
 
 

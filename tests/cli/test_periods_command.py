@@ -1,6 +1,4 @@
-"""Periods on the command line: one or several, what a ledger says of them, promises that are not
-mixed, and renewal.
-"""
+"""Periods on the command line: one or several, what a ledger says of them."""
 
 from __future__ import annotations
 
@@ -124,14 +122,14 @@ def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -
         (["--period", "week"], "--period week needs --periods too"),
         (
             ["--period", "2026-11", "--neighbors", "replace-one"],
-            ("--time needs --neighbors add-remove"),
+            "--time needs --neighbors add-remove",
         ),
         (["--period", "2026-11", "--per", "month"], "--per needs --user too"),
         (["--period", "2026-11", "--missing-time", "keep"], "--missing-time must be drop"),
         ([*WEEKS, "--by", "customer", "--segments", "c1,c2"], "give --by or --periods, not both"),
         (
             ["--period", "2026-11", "--time", "product"],
-            ("column 'product' of 'shop.csv' holds a text that is no time"),
+            "column 'product' of 'shop.csv' holds a text that is no time",
         ),
     ],
 )
@@ -271,11 +269,7 @@ def test_promises_are_not_mixed(folder: Path) -> None:
     )
     shown = done(run(folder, "budget", "show", "sales.ledger"))
     year = re.search(
-        (
-            r"A user who buys in 12 months, with as much spent on each,\s+has ε = "
-            r"([0-9.]+)"
-        ),
-        shown,
+        r"A user who buys in 12 months, with as much spent on each,\s+has ε = ([0-9.]+)", shown
     )
     assert year is not None
     assert float(year[1]) <= 12
@@ -288,9 +282,7 @@ def test_promises_are_not_mixed(folder: Path) -> None:
 
 
 def test_months_are_found_by_the_same_columns(folder: Path) -> None:
-    """What one column finds in a month, another may find in many: removing it changes the releases
-    of all of these.
-    """
+    """What one column finds in a month, another may find in many."""
     shop = pd.read_csv(folder / "shop.csv")
     shop.assign(paid_at="2026-12-02", line=range(len(shop))).to_csv(
         folder / "shop.csv", index=False
@@ -317,10 +309,7 @@ def test_months_are_found_by_the_same_columns(folder: Path) -> None:
             repr(other if column == name else column) for column in ("sold_at", "order_id")
         )
         said = refused(run(folder, *changed), 3)
-        assert (
-            f"finds the month of a purchase by 'sold_at' and 'order_id', and this release by "
-            f"{columns}"
-        ) in said
+        assert f"by 'sold_at' and 'order_id', and this release by {columns}" in said
         done(run(folder, *changed, "--allow-other-unit"))
     assert len(statement(folder)["entries"]) == 3
 
@@ -338,10 +327,7 @@ def test_customers_for_good_share_the_budget_among_periods(folder: Path) -> None
     assert [
         one["epsilon"]
         for one in json.loads(done(run(folder, "mine", *BY_USER[:-2], *both)))["releases"]
-    ] == [
-        0.5,
-        0.5,
-    ]
+    ] == [0.5, 0.5]
 
 
 def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
@@ -385,7 +371,8 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
     shown = " ".join(done(run(folder, "budget", "show", "sales.ledger")).split())
     assert (
         "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 2, δ = 2e-06."
-    ) in shown
+        in shown
+    )
     assert (
         "Anyone in the data of all these times is protected by all these budgets together." in shown
     )

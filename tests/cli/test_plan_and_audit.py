@@ -1,6 +1,4 @@
-"""`fim-private plan` and `fim-private audit`, and several itemsets from `fim-private mine`, as
-processes.
-"""
+"""`fim-private plan` and `fim-private audit`, and several itemsets from `fim-private mine`."""
 
 from __future__ import annotations
 
@@ -151,7 +149,7 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
         ),
         (
             ["audit", "--mechanism", "laplace"],
-            ("Error: --mechanism must be one of all, large-margin"),
+            "Error: --mechanism must be one of all, large-margin",
         ),
     ],
     ids=str,

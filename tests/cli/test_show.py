@@ -54,20 +54,20 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     [
         (
             ["show", "missing.json"],
-            ("Error: 'missing.json' cannot be read: No such file or directory\n"),
+            "Error: 'missing.json' cannot be read: No such file or directory\n",
         ),
         (
             ["show", SHOP],
-            (f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n"),
+            f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n",
         ),
         (
             ["mine", SHOP, "--format", "parquet"],
-            ("Error: cannot write Parquet to the screen; name a file with --output"),
+            "Error: cannot write Parquet to the screen; name a file with --output",
         ),
         (["mine", SHOP, "--min-lift", "2"], "Error: --min-lift goes with --rules\n"),
         (
             ["mine", SHOP, "--rules", "--min-confidence", "2"],
-            ("Error: --min-confidence must be a number between 0 and "),
+            "Error: --min-confidence must be a number between 0 and ",
         ),
         (
             ["mine", SHOP, "--rules", "--size", "1"],
@@ -75,19 +75,19 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
         ),
         (
             ["mine", SHOP, "--report", "missing/p.html"],
-            ("Error: cannot write 'missing/p.html': the folder"),
+            "Error: cannot write 'missing/p.html': the folder",
         ),
         (
             ["mine", SHOP, "--report", "/"],
-            ("Error: cannot write '/': it names a folder; name a file"),
+            "Error: cannot write '/': it names a folder; name a file",
         ),
         (
             ["mine", SHOP, "--report", "."],
-            ("Error: cannot write '.': it is a folder; give --report a file name"),
+            "Error: cannot write '.': it is a folder; give --report a file name",
         ),
         (
             ["mine", SHOP, "--report", SHOP],
-            (f"Error: cannot write '{SHOP}': it is an input; choose another --report"),
+            f"Error: cannot write '{SHOP}': it is an input; choose another --report",
         ),
         (
             ["show", SHOP, "--format", "xlsx"],
@@ -95,7 +95,7 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
         ),
         (
             ["mine", SHOP, "--report", "p.html", "--output", "p.html"],
-            ("Error: cannot write 'p.html': it is --output; "),
+            "Error: cannot write 'p.html': it is --output; ",
         ),
     ],
 )
@@ -172,9 +172,7 @@ def test_an_ending_that_is_not_written_is_refused_before_anything_is_charged(
         assert done.stderr.count("\n") == 1
     if name in ("mine", "changes"):
         done = run_in(shop, name, *ASKED[name], "--report", "page.pdf")
-        assert done.stderr == (
-            "Error: cannot write 'page.pdf': a page is HTML; choose a --report that ends in .html\n"
-        )
+        assert done.stderr.startswith("Error: cannot write 'page.pdf': a page is HTML; choose a")
     assert {file: file.read_bytes() for file in shop.iterdir()} == before
 
 

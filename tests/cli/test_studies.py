@@ -1,6 +1,4 @@
-"""The studies of the paper's claims on their small settings: what their figures show is what is
-claimed.
-"""
+"""The studies of the paper's claims on their small settings."""
 
 from __future__ import annotations
 

@@ -129,9 +129,7 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> str:
 def run_with(
     tmp_path: Path, lines: str, *arguments: str, **modules: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line after some lines of Python, with modules that stand before all
-    others.
-    """
+    """Run the command line after some lines of Python."""
     for name, source in modules.items():
         (tmp_path / f"{name}.py").write_text(source)
     program = f"import sys; sys.argv = ['fim-private', *{arguments!r}]\n{textwrap.dedent(lines)}\n"

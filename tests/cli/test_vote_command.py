@@ -70,7 +70,7 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     done = run(folder, "visits.csv", *columns, *rule, *budget)
     assert (done.stdout, done.stderr, done.returncode) == (
         "",
-        ("wrote vote.json; ε 0 left in shop.ledger\n"),
+        "wrote vote.json; ε 0 left in shop.ledger\n",
         0,
     )
     found = json.loads((folder / "vote.json").read_text())
@@ -90,11 +90,11 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
     [
         (
             ["baskets.dat", "--question", "highest-lift"],
-            ("--question highest-lift needs --min-share"),
+            "--question highest-lift needs --min-share",
         ),
         (
             ["baskets.dat", *LIFT, "--blocks", "0"],
-            ("--blocks must be a whole number of at least 1, not 0"),
+            "--blocks must be a whole number of at least 1, not 0",
         ),
         (["baskets.dat"], "Missing option '--question'"),
     ],

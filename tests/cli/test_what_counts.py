@@ -1,6 +1,4 @@
-"""What counts, on the command line: columns of items, lists, users together, and one release a
-segment.
-"""
+"""What counts, on the command line: columns of items, lists, users together."""
 
 from __future__ import annotations
 

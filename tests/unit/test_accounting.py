@@ -1,6 +1,4 @@
-"""What many steps cost: every rate keeps its promise, by a slow evaluation with many digits, and is
-the best.
-"""
+"""What many steps cost: every rate keeps its promise, by a slow evaluation with many digits."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ def decimal(value: Fraction) -> Decimal:
 
 
 def log_delta(rho: Fraction, epsilon: Fraction, alpha: Decimal) -> Decimal:
-    """The logarithm of the δ of Canonne, Kamath and Steinke (2020), Corollary 13, at one α, as
-    printed there.
-    """
+    """The logarithm of the δ of Canonne, Kamath and Steinke (2020), Corollary 13, at one α."""
     c = PRECISE
     less = c.subtract(alpha, Decimal(1))
     exponent = c.multiply(less, c.subtract(c.multiply(alpha, decimal(rho)), decimal(epsilon)))

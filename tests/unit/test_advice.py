@@ -1,6 +1,4 @@
-"""What is advised where nothing, or too little, came out: what it follows from, what it says, and
-whether it works.
-"""
+"""What is advised where nothing, or too little, came out."""
 
 from __future__ import annotations
 
@@ -131,9 +129,7 @@ FURTHER_REQUESTS: list[dict[str, Any]] = [
 
 
 def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
-    """The request behind an advice is the one that its call makes: the same mechanism, shares and
-    numbers.
-    """
+    """The request behind an advice is the one that its call makes."""
     advised = 0
     for relation in ("add-remove", "replace-one"):
         for further in FURTHER_REQUESTS:

@@ -1,6 +1,4 @@
-"""`fim_private.auditing.exact`: as many digits as it claims, and the mechanism as it is, broken or
-not.
-"""
+"""`fim_private.auditing.exact`: as many digits as it claims, and the mechanism as it is."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Product lists: every form of one, labels in place of codes, earlier releases, and what a release
-says of them.
-"""
+"""Product lists: every form of one, labels in place of codes, earlier releases."""
 
 from __future__ import annotations
 
@@ -63,9 +61,7 @@ def as_database(path: Path) -> str:
 
 
 def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
-    """Every form of the product list: it, the name that a release gives it, and what more is said
-    of it.
-    """
+    """Every form of the product list: it, the name that a release gives it."""
     PRODUCTS.to_csv(folder / "p.csv", index=False)
     PRODUCTS.to_csv(folder / "german.csv.gz", index=False, sep=";")
     PRODUCTS.to_parquet(folder / "p.parquet")
@@ -76,7 +72,7 @@ def forms(folder: Path) -> Iterator[tuple[Any, str | None, dict[str, Any]]]:
     yield (
         as_database(folder / "p.db"),
         "p.db",
-        {"catalogue_query": ("select sku, name from products")},
+        {"catalogue_query": "select sku, name from products"},
     )
     for place, part in enumerate((PRODUCTS[:2], PRODUCTS[2:])):
         (folder / "departments" / f"no={place}").mkdir(parents=True)
@@ -106,9 +102,7 @@ def test_any_table_is_a_catalogue_and_its_labels_are_shown(tmp_path: Path) -> No
 
 
 def test_labels_that_several_items_have_and_items_without_one() -> None:
-    """A label that would not tell is followed by the item; an item without one is shown as it
-    is.
-    """
+    """A label that would not tell is followed by the item."""
     products = pd.DataFrame(
         {"sku": [1, 2, 3, 5, 1], "name": ["Tea", "Tea", None, "3", "Green tea"]}
     )
@@ -181,9 +175,7 @@ def test_the_items_of_the_data_are_public_only_where_somebody_says_so() -> None:
 
 
 def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
-    """Not those of the rows that pass, nor of those with a user or a basket: only the file's names
-    are public.
-    """
+    """Not those of the rows that pass, nor of those with a user or a basket."""
     table = pa.table(
         {
             "u": ["a", None, "b", "b"],
@@ -212,12 +204,7 @@ def test_they_are_those_of_all_rows_whatever_counts(tmp_path: Path) -> None:
     ]
     for source, read in forms:
         # Over a public list the exponential mechanism names as many as there are, whoever has them.
-        asked_for: dict[str, Any] = {
-            "size": 1,
-            "top": 9,
-            "keep_all": True,
-            "mechanism": "exponential",
-        }
+        asked_for: Any = {"size": 1, "top": 9, "keep_all": True, "mechanism": "exponential"}
         release = fim.mine(source, **asked_for, items_are_public=True, **read, seed=1)
         assert sorted(itemset.items for itemset in release) == [(5,), (6,), (7,), (8,)]
 
@@ -266,13 +253,7 @@ def test_the_guarantee_is_among_data_with_the_same_items_and_nothing_says_how_ma
 def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> None:
     PRODUCTS.to_csv(tmp_path / "secret-name.csv", index=False)
     ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="sales", epsilon=10, delta=1e-3)
-    charged: dict[str, Any] = {
-        "user": "customer",
-        "size": 1,
-        "top": 2,
-        "ledger": ledger,
-        "dataset": "sales",
-    }
+    charged: Any = {"user": "customer", "size": 1, "top": 2, "ledger": ledger, "dataset": "sales"}
     fim.mine(SALES, **READ, **charged, items_are_public=True)
     fim.mine(SALES, **READ, **charged, catalogue=tmp_path / "secret-name.csv", **NAMED)
     first, second = (entry.parameters for entry in ledger.entries)
@@ -289,31 +270,19 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
     [
         (
             {"catalogue": "p.csv"},
-            (
-                r"^the catalogue 'p\.csv' has several columns.*say with "
-                r"catalogue_item"
-            ),
+            r"^the catalogue 'p\.csv' has several columns.*say with catalogue_item",
         ),
         (
             {"catalogue": "p.parquet"},
-            (
-                r"^the catalogue 'p\.parquet' must have one "
-                r"column.*catalogue_item.*'sku'"
-            ),
+            r"^the catalogue 'p\.parquet' must have one column.*catalogue_item.*'sku'",
         ),
         (
             {"catalogue": "p.csv", "catalogue_item": "skuu"},
-            (
-                r"^the catalogue 'p\.csv' has no "
-                r"column 'skuu'"
-            ),
+            r"^the catalogue 'p\.csv' has no column 'skuu'",
         ),
         (
             {"catalogue": PRODUCTS, "catalogue_item": "skuu"},
-            (
-                r"has no column 'skuu': name another "
-                r"with catalogue_item"
-            ),
+            r"has no column 'skuu': name another with catalogue_item",
         ),
         (
             {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "nam"},
@@ -321,10 +290,7 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ),
         (
             {"catalogue": "p.csv", "catalogue_label": "name"},
-            (
-                r"^catalogue_label needs "
-                r"catalogue_item"
-            ),
+            r"^catalogue_label needs catalogue_item",
         ),
         (
             {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "sku"},
@@ -332,18 +298,12 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ),
         (
             {"catalogue": "p.csv", "catalogue_item": 3},
-            (
-                r"^catalogue_item must be the name of a "
-                r"column, as text, not 3"
-            ),
+            r"^catalogue_item must be the name of a column, as text, not 3",
         ),
         ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
         (
             {"catalogue": [1], "catalogue_item": "sku"},
-            (
-                r"^leave out catalogue_item: catalogue is "
-                r"a list"
-            ),
+            r"^leave out catalogue_item: catalogue is a list",
         ),
         ({"catalogue": "empty.csv", "catalogue_item": "sku"}, r"^'empty\.csv' lists no items"),
         (
@@ -353,60 +313,36 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ({"catalogue": "sqlite:///a.db"}, r"is a database; name a file, or say.* catalogue_query$"),
         (
             {"catalogue": "sqlite:///a.db", "catalogue_item": "sku"},
-            (
-                r"^a database needs "
-                r"catalogue_query: a select"
-            ),
+            r"^a database needs catalogue_query: a select",
         ),
         (
             {"catalogue": "nothing.json"},
-            (
-                r"^the catalogue 'nothing\.json' is a release without "
-                r"items"
-            ),
+            r"^the catalogue 'nothing\.json' is a release without items",
         ),
         (
             {"catalogue": "week.json", "catalogue_item": "sku"},
-            (
-                r"^leave out catalogue_item: .*an "
-                r"earlier release"
-            ),
+            r"^leave out catalogue_item: .*an earlier release",
         ),
         ({"catalogue": "broken.json"}, r'^broken\.json: field "private" is missing'),
         (
             {"catalogue": "latin.csv"},
-            (
-                r"^'latin\.csv' is not UTF-8 text; .*\(but not of a "
-                r"catalogue: save that as CSV"
-            ),
+            r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV",
         ),
         (
             {"catalogue": "title.csv", "catalogue_item": "sku"},
-            (
-                r"^'title\.csv' seems to have a "
-                r"title .* as CSV"
-            ),
+            r"^'title\.csv' seems to have a title .* as CSV",
         ),
         (
             {"catalogue": SALES, "catalogue_item": "sku"},
-            (
-                r"^catalogue is the file of "
-                r"purchases.*items_are_public"
-            ),
+            r"^catalogue is the file of purchases.*items_are_public",
         ),
         (
             {"catalogue": [1], "items_are_public": True},
-            (
-                r"^give catalogue or items_are_public, "
-                r"not both"
-            ),
+            r"^give catalogue or items_are_public, not both",
         ),
         (
             {"universe_size": 4, "items_are_public": True},
-            (
-                r"^give universe_size or "
-                r"items_are_public, not both"
-            ),
+            r"^give universe_size or items_are_public, not both",
         ),
         ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
     ],
@@ -446,10 +382,7 @@ def test_the_file_of_the_purchases_is_no_list(
         "item": "sku",
         "seed": 1,
     }
-    listed: dict[str, Any] = {
-        "catalogue_query": "select sku from products",
-        "catalogue_item": "sku",
-    }
+    listed: Any = {"catalogue_query": "select sku from products", "catalogue_item": "sku"}
     release = fim.mine(address, size=1, **asked, catalogue=address, **listed)
     assert release.to_dict()["catalogue"] == {"source": "shop.db", "item": "sku", "items": 4}
 
@@ -469,8 +402,8 @@ def test_one_line_says_what_a_list_would_bring_users() -> None:
         line for line in render_table(release, Screen()).splitlines() if "product list" in line
     ]
     # Under add-remove the number of users is not public, and no shares of it were released.
-    assert line == (
-        "A public product list finds more: --catalogue products.csv --catalogue-item sku."
+    assert (
+        line == "A public product list finds more: --catalogue products.csv --catalogue-item sku."
     )
     for other in (
         fim.mine(SALES, **asked, catalogue=[1, 2]),

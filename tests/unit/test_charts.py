@@ -1,6 +1,4 @@
-"""A release as a picture: SVG and matplotlib draw the same, and take no name for anything but
-text.
-"""
+"""A release as a picture: SVG and matplotlib draw the same."""
 
 from __future__ import annotations
 
@@ -25,14 +23,7 @@ import fim_private as fim
 from fim_private.display import in_braces
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError
-from fim_private.release.chart import (
-    WIDE,
-    Box,
-    overlap,
-    short_name,
-    svg,
-    width,
-)
+from fim_private.release.chart import WIDE, Box, overlap, short_name, svg, width
 from fim_private.release.release import Itemset, Release
 from fim_private.release.rules import Rules, rules_chart
 
@@ -236,12 +227,7 @@ def segments(**asked: Any) -> fim.SegmentedRelease:
         for item in ("tea", "jam", "rye")
     ]
     frame: Any = importlib.import_module("pandas").DataFrame(rows)
-    columns: dict[str, Any] = {
-        "basket": "b",
-        "item": "i",
-        "by": "s",
-        "segments": ["north", "<south>", "west"],
-    }
+    columns: Any = {"basket": "b", "item": "i", "by": "s", "segments": ["north", "<south>", "west"]}
     release = fim.mine(
         frame, **columns, **{"top": 2, "supports": True, "epsilon": 5, "seed": 1, **asked}
     )
@@ -344,17 +330,21 @@ def test_a_title_says_no_more_than_the_numbers_do() -> None:
         Itemset(("z",), 90, (85, 95)),
     )
     released: dict[str, Any] = {"shares": made(supports=True).shares, "sizes": (1, 2)}
-    assert of(single, second, first, **released).chart().title == (
-        "a and b are bought together most, in about 50 baskets"
+    assert (
+        of(single, second, first, **released).chart().title
+        == "a and b are bought together most, in about 50 baskets"
     )
     near = dataclasses.replace(second, interval=(25, 45))
-    assert of(first, near, **released).chart().title == (
-        "a and b are bought together in about 50 baskets"
+    assert (
+        of(first, near, **released).chart().title
+        == "a and b are bought together in about 50 baskets"
     )
     assert of(first, **released).chart().title == "a and b are bought together in about 50 baskets"
-    assert of(single, **released, privacy_unit="user").chart().title == (
-        "z is bought by about 90 customers"
+    assert (
+        of(single, **released, privacy_unit="user").chart().title
+        == "z is bought by about 90 customers"
     )
-    assert rules_chart(many_rules(3), "user").title == (
-        "About 30 % of customers with item 0 also have item 2: lift 1.50"
+    assert (
+        rules_chart(many_rules(3), "user").title
+        == "About 30 % of customers with item 0 also have item 2: lift 1.50"
     )

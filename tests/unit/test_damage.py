@@ -1,8 +1,4 @@
-"""Files cut off at each byte, and with each byte changed: an answer, or one line; never another
-error, or the end.
-
-What a broken file could end is a process, so each test gives its files to one of its own.
-"""
+"""Files cut off at each byte, and with each byte changed: an answer, or one line."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from fim_private.errors import DataError, FimPrivateError
 LONG: dict[str, Any] = {"basket": "order_id", "item": "product"}
 WHERE = {
     **LONG,
-    "where": ("day >= '1970-01-02' or customer is null or order_id > 1 or product = 'a'"),
+    "where": "day >= '1970-01-02' or customer is null or order_id > 1 or product = 'a'",
 }
 OF_LISTS: dict[str, Any] = {"items": "items", "user": "customer", "missing_user": "drop"}
 CSV = b'order_id,product\n1,a\n1,"b ""c"""\n2,\xc3\xa9\n'
@@ -64,9 +60,7 @@ def outcomes(
     masks: list[int],
     places: list[int] | None = None,
 ) -> tuple[int, int]:
-    """How many of the damaged files were read, and how many refused, each in one line; places:
-    those of a range.
-    """
+    """How many of the damaged files were read, and how many refused, each in one line."""
     path.write_bytes(content)
     given = [json.dumps(value) for value in (options, places or [0, len(content), step], masks)]
     done = subprocess.run(
@@ -112,9 +106,7 @@ def test_files_that_are_cut_off(form: str, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("form", WHOLE)
 def test_files_with_a_byte_changed(form: str, tmp_path: Path) -> None:
-    """Every seventh, or every one of a short file: 7 is prime to the sizes of numbers, each of
-    whose bytes is met.
-    """
+    """Every seventh, or every one of a short file."""
     suffix, content, options = WHOLE[form]
     step = 1 if len(content) < 200 else 7
     read, refused = outcomes(tmp_path / f"a{suffix}", content, options, step, [1, 8, 64, 255])

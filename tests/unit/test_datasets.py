@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "damaged": (
         {"0.parquet": {"b": [1], "i": ["x"]}, "1.parquet": None},
-        ("'{}/1.parquet' is not a Parquet file"),
+        "'{}/1.parquet' is not a Parquet file",
     ),
     "nothing": ({}, "'{}' is a folder without files"),
 }
@@ -177,7 +177,7 @@ def test_items_that_are_columns_have_to_be_in_every_file(tmp_path: Path) -> None
         ("file:///nowhere/at/all", "'file:///nowhere/at/all' does not exist"),
         (
             "ftp://host/sales.csv",
-            ("'ftp://host/sales.csv' is no address that can be read; those are s3://"),
+            "'ftp://host/sales.csv' is no address that can be read; those are s3://",
         ),
     ],
 )
@@ -213,11 +213,7 @@ def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> No
     with store.open_output_stream("bucket/sales/year=2024/2.parquet") as stream:
         stream.write(b"PAR1 no more")
     with pytest.raises(
-        fim.DataError,
-        match=(
-            r"'s3://key:.*/2\.parquet' cannot be read; check the "
-            r"address"
-        ),
+        fim.DataError, match=r"'s3://key:.*/2\.parquet' cannot be read; check the address"
     ) as caught:
         read_transactions(source, **COLUMNS)
     assert "secret" not in str(caught.value)

@@ -1,6 +1,4 @@
-"""What `inspect` says of columns of times: which there are, how they are written, and the options
-that read them.
-"""
+"""What `inspect` says of columns of times."""
 
 from __future__ import annotations
 
@@ -81,7 +79,7 @@ def test_two_formats_that_fit_are_told_apart_by_all_rows_or_not_at_all(tmp_path:
     )
     with pytest.raises(
         fim.DataError,
-        match=("column 'date' fits both '%d/%m/%Y' and '%m/%d/%Y': say with time_format"),
+        match="column 'date' fits both '%d/%m/%Y' and '%m/%d/%Y': say with time_format",
     ):
         fim.inspect(path, time="date")
     assert (

@@ -1,6 +1,4 @@
-"""First contact with files: read as what they are, or refused with the option that says how; never
-as another form.
-"""
+"""First contact with files: read as what they are, or refused with the option that says how."""
 
 from __future__ import annotations
 
@@ -158,7 +156,7 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
         ({"header": "yes"}, "header must be True or False"),
         (
             {"input_format": "excel"},
-            ("input_format must be one of long, wide, one-hot, lines, fimi, spmf"),
+            "input_format must be one of long, wide, one-hot, lines, fimi, spmf",
         ),
         ({"basket": 5, "item": "i"}, "basket must be the name of a column"),
         *(
@@ -192,7 +190,7 @@ def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: P
     refused(path, "input_format", "basket")
     if content.startswith("Member"):
         refused(
-            path, ("such as basket 'Member_number' and 'Date' together and item='itemDescription'")
+            path, "such as basket 'Member_number' and 'Date' together and item='itemDescription'"
         )
         data = read_transactions(
             path, basket="Member_number", item="itemDescription", delimiter=","
@@ -225,7 +223,7 @@ def test_a_table_without_names(tmp_path: Path) -> None:
 def test_one_hot_text(tmp_path: Path) -> None:
     for name, content in (
         ("a.csv", "milk,bread,7\n1,1,0\n1,0,0\n"),
-        ("a.dat", ("milk bread 7\n1 1 0\n1 0 0\n")),
+        ("a.dat", "milk bread 7\n1 1 0\n1 0 0\n"),
     ):
         refused(written(tmp_path, name, content), "input_format one-hot")
     csv = tmp_path / "a.csv"
@@ -254,7 +252,7 @@ def test_wide_text(tmp_path: Path) -> None:
     ragged = written(
         tmp_path,
         "b.csv",
-        ("Transaction;who;Item 1;Item 2\n1;ann;milk\n1;ann;bread;tea\n2;bob\n3;bob;milk\n"),
+        "Transaction;who;Item 1;Item 2\n1;ann;milk\n1;ann;bread;tea\n2;bob\n3;bob;milk\n",
     )
     data = read_transactions(ragged, input_format="wide", basket="Transaction", user="who")
     assert baskets(data) == [{"milk", "bread", "tea"}, set(), {"milk"}]
@@ -308,7 +306,7 @@ def test_names_and_comments_of_spmf(tmp_path: Path) -> None:
 
 def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
     assert "Jane" not in refused(
-        written(tmp_path, "a.csv", ("household of Jane Doe,goods,order,item\n"))
+        written(tmp_path, "a.csv", "household of Jane Doe,goods,order,item\n")
     )
     items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
     assert "HIV" not in refused(items, "no column 'u'", user="u")
@@ -492,7 +490,7 @@ def test_limits_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(text, "_LONGEST_LINE", 16)
     refused(
         written(tmp_path, "a.dat", "1 " * 40),
-        ("has a line of more than 64 MiB; write one basket a line"),
+        "has a line of more than 64 MiB; write one basket a line",
     )
     refused(tmp_path, "is one of several texts, which need columns: name basket and item")
 
@@ -582,7 +580,7 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
         (
             "a.csv",
             '"tea,milk"\n"tea"\n"jam,milk,tea"\n',
-            ("lists of items, in quotes or brackets: say split ','"),
+            "lists of items, in quotes or brackets: say split ','",
         ),
         ("a.txt", '"green tea;milk"\n"tea;jam"\n', "say split ';'"),
         ("a.csv", "{tea,milk}\n{jam,tea}\n", "say split ','"),
@@ -590,13 +588,13 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
         (
             "a.dat",
             "0 1 3 0\n2 0 0 1\n0 0 1 1\n",
-            ("say input_format one-hot, delimiter ' ', and turn off header"),
+            "say input_format one-hot, delimiter ' ', and turn off header",
         ),
         ("a.csv", "n,y,n,y\ny,y,n,n\nn,n,n,y\n", "looks like a matrix"),
         (
             "a.csv",
             "rep,n,y,n,?\ndem,y,y,?,n\nrep,n,n,n,y\n",
-            ("looks like a matrix with a value in every column"),
+            "looks like a matrix with a value in every column",
         ),
         ("a.csv", "@relation shop\n@attribute milk {t}\n@data\nt\n", "is ARFF, the format of Weka"),
         ("a.txt", "% shop\n@RELATION shop\n@DATA\nt\n", "is ARFF, the format of Weka"),
@@ -604,7 +602,7 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
         (
             "a.txt",
             "@CONVERTED_FROM_TEXT\n@ITEM=1=tea\n1 2\n" + "2 3\n" * 300,
-            ("is in SPMF's format"),
+            "is in SPMF's format",
         ),
         ("a.tab", "tea\tmilk\nd\td\n\tclass\n1\t0\n", "is a table of Orange"),
         ("a.tab", "tea\tmilk\ndiscrete\tcontinuous\n\n1\t0\n", "is a table of Orange"),
@@ -615,12 +613,12 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
         (
             "a.txt",
             '"1" "tea" "milk"\n"2" "tea"\n',
-            ("begin with their number, as R writes row names"),
+            "begin with their number, as R writes row names",
         ),
         (
             "a.csv",
             '"","x"\n"1","tea"\n"2","milk"\n',
-            ("begin with their number, as R writes row names"),
+            "begin with their number, as R writes row names",
         ),
         ("a.csv", "sep=;\nmilk;tea\njam\n", "separated by ';'"),
         ("a.csv", "sep=,\nmilk,tea\njam\n", "a first line that names the delimiter"),

@@ -1,6 +1,4 @@
-"""What objects show of themselves in a session and in a notebook, and what of a sequence they
-have.
-"""
+"""What objects show of themselves in a session and in a notebook."""
 
 from __future__ import annotations
 
@@ -226,10 +224,7 @@ def test_a_release_is_a_sequence_of_its_itemsets() -> None:
 def test_an_item_is_no_itemset(item: Any) -> None:
     with pytest.raises(
         ParameterError,
-        match=(
-            r"^itemset must be a collection of items such as "
-            r"\{'milk', 'tea'\}, not "
-        ),
+        match=r"^itemset must be a collection of items such as \{'milk', 'tea'\}, not ",
     ):
         item in mined()  # noqa: B015
 

@@ -1,6 +1,4 @@
-"""Which itemsets are marked as doubtful, and how far picks fall short: what a release says, and
-whether it holds.
-"""
+"""Which itemsets are marked as doubtful, and how far picks fall short."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ def pairs(*estimates: float, deviation: float = 10.0) -> Counted:
 
 
 def counted_of(pool: CandidatePool, deviation: float) -> Counted:
-    """A pool of which nothing was clear after the first count, and no prediction took noise
-    away.
-    """
+    """A pool of which nothing was clear after the first count."""
     noise = np.full(len(pool), deviation)
     return Counted(pool, noise, noise, np.zeros(len(pool), dtype=np.bool_))
 
@@ -203,18 +199,8 @@ OF_CUSTOMERS = pa.Table.from_pylist(
     ]
 )
 BY_CUSTOMER: dict[str, Any] = {"user": "who", "basket": "order", "item": "item"}
-OF_SHOPS: dict[str, Any] = {
-    "by": "shop",
-    "segments": ["shop 0", "shop 1"],
-    "basket": "order",
-    "item": "item",
-}
-OF_MONTHS: dict[str, Any] = {
-    "time": "day",
-    "periods": "2026-01,2026-02",
-    "basket": "order",
-    "item": "item",
-}
+OF_SHOPS: Any = {"by": "shop", "segments": ["shop 0", "shop 1"], "basket": "order", "item": "item"}
+OF_MONTHS: Any = {"time": "day", "periods": "2026-01,2026-02", "basket": "order", "item": "item"}
 ASKED_OF_ALIKE = {
     "baskets": (ALIKE, {"supports": True}),
     "customers": (OF_CUSTOMERS, {**BY_CUSTOMER, "supports": True}),
@@ -268,7 +254,7 @@ def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> Non
         (
             [False] * 12 + [True] * 34,
             {},
-            ("46 candidates: 12 are sure to be among the 50 most frequent"),
+            "46 candidates: 12 are sure to be among the 50 most frequent",
         ),
         ([False, True], {}, "2 candidates: 1 is sure to be among the 50 most frequent"),
         ([True], {}, "1 candidate: it is not sure to be among the 50 most frequent"),
@@ -276,7 +262,7 @@ def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> Non
         (
             [True] * 3,
             {"sizes": (1, 2)},
-            ("3 candidates: none is sure to be among the 50 most frequent of its size"),
+            "3 candidates: none is sure to be among the 50 most frequent of its size",
         ),
         ([False] * 46, {}, "46 of the 50 most frequent pairs, by noisy count"),
         ([False] * 50, {}, "The 50 most frequent pairs, by noisy count"),
@@ -305,7 +291,7 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
         "that was left out leads one of these by more than 13 baskets.",
     )
     assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == (
-        ("Nothing that was left out has more support."),
+        "Nothing that was left out has more support.",
     )
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9)
     assert chosen.shortfall is None

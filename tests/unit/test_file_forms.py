@@ -1,6 +1,4 @@
-"""Forms of files: JSON Lines, workbooks of Excel, bzip2; and what is refused: other forms, titles,
-damaged text.
-"""
+"""Forms of files: JSON Lines, workbooks of Excel, bzip2; and what is refused."""
 
 from __future__ import annotations
 
@@ -65,7 +63,7 @@ def test_one_object_an_item(tmp_path: Path) -> None:
     assert (
         len(
             fim.read_catalogue(
-                written(tmp_path, "b.jsonl", ('{"item": "milk", "price": 1}\n{"item": "bread"}\n'))
+                written(tmp_path, "b.jsonl", '{"item": "milk", "price": 1}\n{"item": "bread"}\n')
             )
         )
         == 2
@@ -114,7 +112,7 @@ def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Pat
         ('{"order": {"items": ["milk"]}}\n', "no list column"),
         (
             '{"items": ' + "[" * 100_000 + "]" * 100_000 + "}\n",
-            ("is nested deeper than one list of items"),
+            "is nested deeper than one list of items",
         ),
         ('{"items": ["milk"]}\n{"items": "bread"}\n', "both lists and single values"),
         ('{"items": ["milk"]}\n{"items": ["bread"\n', "a line that is no object of JSON"),
@@ -162,7 +160,7 @@ def test_sheets(tmp_path: Path) -> None:
     assert baskets(fim.read_transactions(hidden, **LONG)) == TWO
     refused(
         written(tmp_path, "c.xlsx", workbook(SHEET, SHEET)),
-        ("several sheets that are not empty"),
+        "several sheets that are not empty",
         "CSV",
         **LONG,
     )
@@ -214,9 +212,7 @@ def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> N
     ],
 )
 def test_places_that_no_sheet_has(cell: str, tmp_path: Path) -> None:
-    """What the reader might take for the last corner of a sheet, and for which it would end the
-    process.
-    """
+    """What the reader might take for the last corner of a sheet."""
     path = written(tmp_path, "a.xlsx", workbook(f'<row r="1">{cell}<c r="B1"><v>2</v></c></row>'))
     refused(path, "is no workbook that can be read", **LONG)
 
@@ -290,11 +286,11 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a.zip": (b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive, which is not read: save as CSV"),
     "c.csv.gz": (
         gzip.compress(b"PK\x03\x04" + b"\0" * 60),
-        ("is a ZIP archive, which is not read: save as CSV"),
+        "is a ZIP archive, which is not read: save as CSV",
     ),
     "a.xls": (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60,
-        ("is an old Office file, such as .xls"),
+        "is an old Office file, such as .xls",
     ),
     "a.pdf": (b"%PDF-1.7\n", "is PDF, which is not read: save as CSV"),
     "a.txt": (b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database (which sqlite:/// reads)"),

@@ -1,6 +1,4 @@
-"""Gaussian differential privacy: every μ keeps its promise, by equation (G) as it is printed, and
-is the best.
-"""
+"""Gaussian differential privacy: every μ keeps its promise, by equation (G) as it is printed."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ DELTAS = st.builds(
 
 
 def delta_bounds(epsilon: Fraction, mu: Fraction) -> tuple[Decimal, Decimal]:
-    """Bound Q(ε/μ - μ/2) - e^ε Q(ε/μ + μ/2) as printed, for an ε up to 10^8: the digits that cancel
-    are few.
-    """
+    """Bound Q(ε/μ - μ/2) - e^ε Q(ε/μ + μ/2) as printed, for an ε up to 10^8."""
     growth = PRECISE.exp(PRECISE.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
     near, far = normal_tail_bounds(epsilon / mu - mu / 2), normal_tail_bounds(epsilon / mu + mu / 2)
     return (

@@ -111,7 +111,7 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
         "2 users",
         "itemDescription",
         "To mine it: fim-private mine",
-        ("--missing-user 'drop' leaves them out"),
+        "--missing-user 'drop' leaves them out",
     ):
         assert part in shown
     found = json.loads(json.dumps(seen.to_dict()))
@@ -131,10 +131,7 @@ def test_customers_that_nobody_named() -> None:
     for asked in (partial(fim.mine, frame), partial(fim.count, frame, [["milk"]])):
         with pytest.warns(
             fim.PrivacyWarning,
-            match=(
-                r"^column 'Member_number' looks like "
-                r"customers.* user 'Member_num"
-            ),
+            match=r"^column 'Member_number' looks like customers.* user 'Member_num",
         ):
             asked(**columns)
         with warnings.catch_warnings():
@@ -154,7 +151,7 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
         (
             LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]},
             {},
-            (f"basket='order_id' and item='product'{whom}"),
+            f"basket='order_id' and item='product'{whom}",
         ),
         (LIKE | {"gift": [True, False, True]}, {}, f"basket='order_id' and item='product'{whom}"),
         (LIKE, {"user": "customer_id"}, "basket='order_id' and item='product'"),
@@ -175,7 +172,7 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
     path = tmp_path / "a.parquet"
     pyarrow.parquet.write_table(pa.table(LIKE), path)
     with pytest.raises(
-        fim.DataError, match=("give basket='order_id' and item='product', and user='customer_id'")
+        fim.DataError, match="give basket='order_id' and item='product', and user='customer_id'"
     ):
         fim.mine(path)
     # Truth values, and items that are called so, are a table of items still.
@@ -270,7 +267,7 @@ def test_twins_are_offered_to_be_one(tmp_path: Path) -> None:
         (
             "tea\nmilk\njam\n" * 9,
             {"input_format": "lines"},
-            ("say what is between them with delimiter"),
+            "say what is between them with delimiter",
         ),
     ],
 )

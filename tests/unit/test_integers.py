@@ -1,6 +1,4 @@
-"""What is an integer in print is that integer: one rule for users, baskets, items and segments, in
-every source.
-"""
+"""What is an integer in print is that integer."""
 
 from __future__ import annotations
 
@@ -71,9 +69,7 @@ def test_arrow_as_python(value: object, printed: Item) -> None:
 
 
 def forms(texts: list[str], folder: Path) -> Iterator[Any]:
-    """A row per item of user, basket and item: each text is all three, in every form that has
-    texts.
-    """
+    """A row per item of user, basket and item."""
     table = pa.table(dict.fromkeys("ubi", texts))
     yield table
     yield pa.table({name: pa.array(texts).dictionary_encode() for name in "ubi"})

@@ -1,6 +1,4 @@
-"""Itemsets that are known from an earlier release: each gets its support, and their items need not
-be found.
-"""
+"""Itemsets that are known from an earlier release."""
 
 from __future__ import annotations
 
@@ -104,7 +102,7 @@ def test_a_saved_release_is_known_on_the_command_line(tmp_path: Path) -> None:
         ({"min_support": 5}, "known goes with top, not with min_support"),
         (
             {"mechanism": "limited-domain"},
-            ("known goes with mechanism levelwise, not limited-domain"),
+            "known goes with mechanism levelwise, not limited-domain",
         ),
         ({"exclude": ["tea"]}, "known has no itemset whose items may all be released"),
         ({"known": []}, "known must hold at least one itemset"),

@@ -1,6 +1,4 @@
-"""The ledger: exact sums that never exceed the limit, what it refuses, what it notices, and what
-crashes cannot do.
-"""
+"""The ledger: exact sums that never exceed the limit, what it refuses, what it notices."""
 
 from __future__ import annotations
 
@@ -209,15 +207,15 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
     [
         (
             {"dataset": "shop"},
-            ("is the budget of the data set 'sales', not of 'shop'; if they are the same people"),
+            "is the budget of the data set 'sales', not of 'shop'; if they are the same people",
         ),
         (
             {"privacy_unit": "user"},
-            ("protects baskets, and this release protects users; ask without user"),
+            "protects baskets, and this release protects users; ask without user",
         ),
         (
             {"neighbors": "add-remove"},
-            ("is for neighbors 'replace-one', and this release is for 'add-remove'"),
+            "is for neighbors 'replace-one', and this release is for 'add-remove'",
         ),
     ],
 )
@@ -284,7 +282,7 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
     ledger.charge(charge(0.1))
     with pytest.raises(
         fim.LedgerError,
-        match=("named by 'customer' and 'date', and this release names them by 'order'"),
+        match="named by 'customer' and 'date', and this release names them by 'order'",
     ):
         ledger.charge(charge(0.1, unit_columns=("order",)))
 
@@ -382,7 +380,7 @@ def test_an_edit_between_them_gains_nothing_here_and_is_noticed_when_all_is_veri
         ledger.charge(charge(1, 1e-6))
     cheap = ledger.entries[1].record().replace('"epsilon":"1"', '"epsilon":"0"')
     edited(
-        path, (f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2")
+        path, f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2"
     )
     assert fim.Ledger(path).left.epsilon == 0
     with pytest.raises(fim.LedgerError, match="nothing is left"):
@@ -441,7 +439,7 @@ def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
     edited(
         path,
         "PRAGMA user_version = 1",
-        (f"INSERT INTO entries VALUES (1, '{entry}', '{hashed(entry)}')"),
+        f"INSERT INTO entries VALUES (1, '{entry}', '{hashed(entry)}')",
     )
     ledger = fim.Ledger(path)
     assert (ledger.left.epsilon, ledger.entries[0].unit_columns) == (Fraction(5, 2), None)
@@ -468,11 +466,11 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
         ["INSERT INTO entries VALUES (0, 'x', 'y')"],
         [
             "DROP TABLE entries",
-            (f"CREATE VIEW entries AS {HANGS} SELECT i AS number, '' AS record, '' AS hash FROM n"),
+            f"CREATE VIEW entries AS {HANGS} SELECT i AS number, '' AS record, '' AS hash FROM n",
         ],
         [
             "ALTER TABLE entries RENAME TO kept",
-            ("CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1"),
+            "CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1",
         ],
         ["CREATE INDEX i ON entries (hash)"],
         [f"DROP TABLE terms; {storage._TABLES[0].replace('CHECK (one = 1)', 'CHECK (one > 0)')}"],
@@ -664,7 +662,7 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
         with pytest.raises(fim.LedgerError, match="' was renewed, and takes no more charges"):
             call(charge(0.1))
     with pytest.raises(
-        fim.LedgerError, match=("was renewed already; renew the ledger that followed it")
+        fim.LedgerError, match="was renewed already; renew the ledger that followed it"
     ):
         renewed(aside)
     said = old.statement(verify=True)
@@ -718,12 +716,7 @@ def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
     assert renewed(path).entries == ()
 
 
-PROMISE: dict[str, Any] = {
-    "dataset": "sales",
-    "neighbors": "add-remove",
-    "unit": "user",
-    "per": "month",
-}
+PROMISE: Any = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "per": "month"}
 
 
 @pytest.mark.parametrize(
@@ -750,12 +743,7 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
     assert {
         name: same.statement().to_dict()[name]
         for name in ("dataset", "neighbors", "privacy_unit", "per")
-    } == {
-        "dataset": "sales",
-        "neighbors": "add-remove",
-        "privacy_unit": "user",
-        "per": "month",
-    }
+    } == {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user", "per": "month"}
     [note] = same.statement().notes
     assert (
         "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times is "
@@ -784,11 +772,11 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (lambda path: path.write_bytes(a_ledger(path).read_bytes()[:5000]), "damaged"),
     "newer": (
         lambda path: edited(a_ledger(path), "PRAGMA user_version = 4"),
-        ("made by a newer fim-private"),
+        "made by a newer fim-private",
     ),
     "hard link": (
         lambda path: path.with_name("other").hardlink_to(a_ledger(path)),
-        ("has several names"),
+        "has several names",
     ),
     "folder": (lambda path: path.mkdir(), "is a folder or a device"),
     "fifo": (lambda path: os.mkfifo(path), "is a folder or a device"),
@@ -897,12 +885,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
         raise AssertionError("it was read")
         yield []
 
-    terms: dict[str, Any] = {
-        "epsilon": 3,
-        "delta": 1e-5,
-        "dataset": "sales",
-        "neighbors": "add-remove",
-    }
+    terms: Any = {"epsilon": 3, "delta": 1e-5, "dataset": "sales", "neighbors": "add-remove"}
     bound = fim.Ledger.create(Path(ledger.statement().name).with_name("bound"), **terms)
     asked: tuple[dict[str, Any], ...] = (
         {"epsilon": 3.5},
@@ -923,7 +906,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
         ({"ledger": None}, "dataset goes with ledger"),
         (
             {"ledger": "sales.ledger"},
-            ("ledger must be one that fim.Ledger opened, not 'sales.ledger'"),
+            "ledger must be one that fim.Ledger opened, not 'sales.ledger'",
         ),
         ({"user": "customer"}, "user"),  # lists have no columns
     ],
@@ -952,12 +935,7 @@ def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_
     (tmp_path / "clinic.csv").write_text(
         "visit,drug\n" + "".join(f"{n},antiretroviral\n" for n in range(500))
     )
-    source: dict[str, Any] = {
-        "basket": "visit",
-        "item": "drug",
-        "ledger": ledger,
-        "dataset": "sales",
-    }
+    source: Any = {"basket": "visit", "item": "drug", "ledger": ledger, "dataset": "sales"}
     fim.mine(tmp_path / "clinic.csv", size=1, catalogue=["antiretroviral", "other"], **source)
     fim.count(tmp_path / "clinic.csv", [["antiretroviral"]], **source)
     kept = path.read_bytes()
@@ -1065,9 +1043,7 @@ def worker(*arguments: object) -> subprocess.Popen[str]:
 
 
 def states(mode: str, path: Path, step: int) -> Counter[str]:
-    """How many entries and releases there are, killed at every step-th line: "entries releases",
-    how often.
-    """
+    """How many entries and releases there are, killed at every step-th line."""
     process = worker(mode, path, path.with_name("released"), step)
     told, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
@@ -1210,12 +1186,12 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
         ({"rho": 1, "delta": 0}, "rho needs a delta of at least 1e-299"),
         (
             {"rho": 1, "delta": 1e-5, "composition": "basic"},
-            ("rho is of zCDP: leave out composition basic"),
+            "rho is of zCDP: leave out composition basic",
         ),
         ({"rho": 0, "delta": 1e-5}, "rho must be a number above 0"),
         (
             {"rho": 1 + Fraction(1, 3**3000), "delta": 1e-5},
-            ("rho has more than 1,000 digits as a fraction"),
+            "rho has more than 1,000 digits as a fraction",
         ),
     ):
         with pytest.raises(ParameterError, match=f"^{says}"):
@@ -1273,13 +1249,7 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
 
     rows = [(n, item, f"2026-11-{16 + n % 14:02}") for n in range(400) for item in ("tea", "milk")]
     sales = pd.DataFrame(rows, columns=["order", "item", "day"])
-    asked: dict[str, Any] = {
-        "basket": "order",
-        "item": "item",
-        "time": "day",
-        "dataset": "sales",
-        "top": 3,
-    }
+    asked: Any = {"basket": "order", "item": "item", "time": "day", "dataset": "sales", "top": 3}
     fim.Ledger.create(path, epsilon=9, delta=1e-5)
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W48", ledger=fim.Ledger(path), **asked)
@@ -1290,11 +1260,7 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
     ]
     for period in again:
         with pytest.raises(
-            fim.LedgerError,
-            match=(
-                r"the same request and 2026-W47 before: entry "
-                r"1 of .* with again"
-            ),
+            fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1 of .* with again"
         ):
             fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
     assert len(fim.Ledger(path).statement().entries) == 3
@@ -1303,9 +1269,7 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
 
 
 def test_many_periods_fit_a_ledger_that_has_many(path: Path) -> None:
-    """What was asked before is looked up in one pass: a pass for each period took more steps than a
-    ledger may.
-    """
+    """What was asked before is looked up in one pass."""
     days = [f"{2024 + n // 336}-{1 + n // 28 % 12:02}-{1 + n % 28:02}" for n in range(900)]
     span = Span("day", ("order",))
     charges = [
@@ -1317,11 +1281,7 @@ def test_many_periods_fit_a_ledger_that_has_many(path: Path) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="basket")
     ledger.charge(*charges)
     with pytest.raises(
-        fim.LedgerError,
-        match=(
-            r"the same request and 2024-01-01 before: entry 1 "
-            r"of"
-        ),
+        fim.LedgerError, match=r"the same request and 2024-01-01 before: entry 1 of"
     ):
         ledger.check(*charges)
     ledger.check(*(replace(one, command="count") for one in charges))

@@ -1,6 +1,4 @@
-"""Levelwise: the recipe, candidates, shrinkage, the threshold of items, the two counts, whole runs
-and supports.
-"""
+"""Levelwise: the recipe, candidates, shrinkage, the threshold of items, the two counts."""
 
 from __future__ import annotations
 
@@ -134,9 +132,7 @@ def test_closed_sets_are_all_whose_parts_were_found(parts: NDArray[np.int32]) ->
 
 
 def noisy_family(random: np.random.Generator, n: int, sigma: float) -> tuple[Any, Any, Any]:
-    """True weights that follow the model, with a factor of variance 0.04 of their own, the noisy
-    ones, and a hint.
-    """
+    """True weights that follow the model, with a factor of variance 0.04 of their own."""
     hint = random.normal(0, 1, n)
     true = np.exp(4 + 0.8 * hint) * (1 + 0.2 * random.normal(0, 1, n))
     return true, true + random.normal(0, sigma, n), hint[:, None]
@@ -155,9 +151,7 @@ def test_deviations_say_how_far_estimates_are_off() -> None:
 
 
 def test_of_nothing_nothing_stands_out() -> None:
-    """Of noise alone an estimate is twice its deviation once in 20 times; the noise itself is once
-    in 44.
-    """
+    """Of noise alone an estimate is twice its deviation once in 20 times."""
     random = np.random.default_rng(10)
     shown = 0
     for _ in range(200):
@@ -199,16 +193,12 @@ FLOATS = 1e-9
 
 
 def threshold_of(sigma: float, delta: float, most: int) -> float:
-    """The threshold in units, less the half step of the grid by which rounded noise may reach it
-    early.
-    """
+    """The threshold in units."""
     return (item_threshold(Fraction(sigma) ** 2, Fraction(delta), most) - 0.5) / GRID
 
 
 def equal_weights_threshold(sigma: float, delta: float, most: int) -> float:
-    """What one item of weight 1 needs, or as many as there may be of equal weights: no others are
-    thought of.
-    """
+    """What one item of weight 1 needs, or as many as there may be of equal weights."""
     return max(1 / math.sqrt(t) - sigma * NormalDist().inv_cdf(delta / t) for t in (1, most))
 
 
@@ -305,9 +295,7 @@ def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
 
 @pytest.mark.parametrize("k", [*range(1, 41), 100, 999, 1000, 20_010])
 def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -> None:
-    """Unit m of k holds m candidates. So each bin has as many units as numbers in it, and their
-    mean in `held`.
-    """
+    """Unit m of k holds m candidates. So each bin has as many units as numbers in it."""
     found = held_by(np.r_[5, np.ones(k, dtype=np.int64)])  # five units hold none: in no bin
     many = np.round(found.units).astype(int)
     assert many.sum() == k
@@ -409,9 +397,7 @@ def test_a_user_counts_once() -> None:
 
 @dataclass
 class Drawn:
-    """What a run drew: the variances of its noise, in units squared; the weights' squared norms,
-    and of how many.
-    """
+    """What a run drew: the variances of its noise, in units squared."""
 
     variances: list[Fraction] = field(default_factory=list)
     bounds: list[int] = field(default_factory=list)
@@ -459,9 +445,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 def test_the_noise_of_all_steps_costs_what_was_allowed(
     drawn: Drawn, neighbors: str, size: str, union: bool
 ) -> None:
-    """Σ Δ²/σ² <= μ², with Δ² from the weights that units were given and σ² from the noise that was
-    drawn.
-    """
+    """Σ Δ²/σ² <= μ²."""
     release = mined(top=3, supports=False, neighbors=neighbors, size=size, union=union)
     # Items, levels, first count; the histogram, which has weights of 1 in one bin; second count.
     squared = [*drawn.bounds[:-1], 1, drawn.bounds[-1]]
@@ -504,9 +488,7 @@ RECALL = [
 @pytest.mark.parametrize(("name", "options", "least"), RECALL, ids=str)
 @pytest.mark.full
 def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: int) -> None:
-    """How many of the hundred most frequent ones are found, in the mean of 20 runs; with supports
-    two fewer at most.
-    """
+    """How many of the hundred most frequent ones are found, in the mean of 20 runs."""
     transactions = read_transactions(real_data(f"{name}.parquet"))
     sizes = range(1, 4) if options.get("union") else 2
     spectrum = LocalSource(transactions).spectrum(sizes)
@@ -517,11 +499,7 @@ def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: in
             break
     means = []
     for share in (None, Fraction(15, 100)):
-        asked: dict[str, Any] = {
-            "top": 100,
-            "union": bool(options.get("union")),
-            "supports_share": share,
-        }
+        asked: Any = {"top": 100, "union": bool(options.get("union")), "supports_share": share}
         asked |= {
             "neighbors": options["neighbors"],
             "sizes": tuple(sizes) if isinstance(sizes, range) else (2,),

@@ -35,9 +35,7 @@ def as_rows(rows: Any) -> Signed:
 def apart(
     here: Signed, there: Signed, strength: Fraction, steps: int, least: int = 1
 ) -> tuple[int, int]:
-    """How far apart the weights are, in steps of the grid: the square of the length, and the
-    sum.
-    """
+    """How far apart the weights are, in steps of the grid."""
     pairs = zip(
         *(linear.descend(rows, strength, steps, least) for rows in (here, there)), strict=True
     )
@@ -63,9 +61,7 @@ strengths = st.sampled_from(
 def test_a_row_moves_the_weights_by_no_more_than_the_bound(
     relation: str, rows: Any, other: Any, least: int | None, strength: Fraction, steps: int
 ) -> None:
-    """One more, of a public number of rows at least; or another in the first one's place, also of
-    their number.
-    """
+    """One row more, or another in the first one's place."""
     replaced = relation == "replace-one" and rows
     here, there = (
         as_rows(np.reshape(rows, (-1, 3))),
@@ -81,9 +77,7 @@ def test_a_row_moves_the_weights_by_no_more_than_the_bound(
 
 
 def against_the_rest() -> tuple[Signed, Signed]:
-    """Many rows say (1, 1, 1, 1); one says nearly the opposite, and leans to one side or to the
-    other.
-    """
+    """Many rows say (1, 1, 1, 1); one says nearly the opposite."""
     along, across = np.full(4, 0.5), np.array([0.5, 0.5, -0.5, -0.5])
     rest = [along] * 1500
     return as_rows([*rest, -0.4 * along + 0.9165 * across]), as_rows(
@@ -109,9 +103,7 @@ def test_a_row_more_and_the_number_of_rows_in_the_place_of_the_least() -> None:
 
 
 def hard_case() -> tuple[float, float]:
-    """The share of the bound that this takes, and the share that the sum of its changes takes of
-    the noise's scale.
-    """
+    """The shares of the bound and of the noise's scale that this takes."""
     here, there = against_the_rest()
     strength, steps = Fraction(1, 200), 300
     length = linear_sensitivity(*here.shape, regularization=strength, steps=steps) * (
@@ -126,9 +118,7 @@ def hard_case() -> tuple[float, float]:
 
 
 class Recorded(Randomness):
-    """Stands for randomness where `linear.discrete_laplace` notes its scale, and gives 0, 1, 2,
-    …
-    """
+    """Stands for randomness where `linear.discrete_laplace` notes its scale, and gives 0, 1, 2."""
 
     scales: list[Fraction] = []  # noqa: RUF012 - of all
 
@@ -364,33 +354,27 @@ NONE = np.empty((0, 2), dtype=int)
         ({"seed": "a"}, "seed must be a whole number, not 'a'"),
         (
             {"rows": NONE, "labels": [], "neighbors": "replace-one"},
-            ("rows must hold at least one number"),
+            "rows must hold at least one number",
         ),
         ({"least_rows": 0}, "least_rows must be a whole number of at least 1, not 0"),
         ({"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
         (
             {"rows": [[0.5, 0], [0, 77]]},
-            (
-                r"rows must be whole numbers, in steps of 2\^-20, not of "
-                r"the type 'float64'"
-            ),
+            r"rows must be whole numbers, in steps of 2\^-20, not of the type 'float64'",
         ),
         (
             {"rows": [[ONE, 1], [0, 0]]},
-            (
-                r"rows must have a length of at most 1, which is 2\^20 "
-                r"steps: unit_rows"
-            ),
+            r"rows must have a length of at most 1, which is 2\^20 steps: unit_rows",
         ),
         ({"rows": [[-(2**63), 0], [0, 0]]}, "rows must have a length of at most 1"),
         # Squares that would come to 2^64, which is 0 in 64 bits.
         (
             {"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]},
-            ("rows must have at most 4,194,304 col"),
+            "rows must have at most 4,194,304 col",
         ),
         (
             {"rows": np.ma.masked_array([[1, 0]], mask=True)},
-            ("rows must be an array without a mask: none may be"),
+            "rows must be an array without a mask: none may be",
         ),
         ({"labels": [1]}, "labels must be as many as rows: one for each"),
         ({"labels": [1, 0]}, "labels must be -1 or 1, whole numbers"),
@@ -406,18 +390,14 @@ def test_what_train_linear_refuses(changed: dict[str, Any], message: str) -> Non
 def test_the_bound_and_scores_refuse_the_same() -> None:
     for given_, message in (((0, 1), "rows"), ((1, 0), "columns"), ((1.5, 1), "rows")):
         with pytest.raises(
-            ParameterError, match=(f"^{message} must be a whole number of at least 1")
+            ParameterError, match=f"^{message} must be a whole number of at least 1"
         ):
             linear_sensitivity(*given_, regularization=1, steps=1)
     with pytest.raises(ParameterError, match=r"^columns must be at most 4,194,304, not 4194305$"):
         linear_sensitivity(1, (1 << 22) + 1, regularization=1, steps=1)
     model = train_linear(**TRAIN)
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^rows must have as many columns as those that it "
-            r"was trained on$"
-        ),
+        ParameterError, match=r"^rows must have as many columns as those that it was trained on$"
     ):
         model.margins([[1]])
     with pytest.raises(ParameterError, match=r"^labels must be as many as rows"):

@@ -1,6 +1,4 @@
-"""How much memory a read may take: what would take more is refused while it is read, in one
-line.
-"""
+"""How much memory a read may take: what would take more is refused while it is read."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ def gzipped(path: Path, piece: bytes, size: int) -> Path:
 
 
 def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """The same purchases, a few megabytes each, in every kind of source; and what describes
-    them.
-    """
+    """The same purchases, a few megabytes each, in every kind of source."""
     numbers = np.arange(MANY)
     table = pa.table({"order": numbers // 3, "item": numbers % 100})
     lists = pa.table(
@@ -84,11 +80,7 @@ def test_every_kind_of_source_is_held_to_it(
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 1 << 14)
     for name, (source, options) in sources(tmp_path).items():
         with pytest.raises(
-            MemoryLimitError,
-            match=(
-                r"takes more than max_memory = 1 MB: read "
-                r"fewer rows or columns"
-            ),
+            MemoryLimitError, match=r"takes more than max_memory = 1 MB: read fewer rows or columns"
         ):
             pytest.fail(f"{name}: {fim.read_transactions(source, **options, max_memory='1MB')}")
     for name, (source, options) in sources(tmp_path).items():
@@ -123,7 +115,7 @@ def test_what_is_no_size(size: Any) -> None:
     ):
         with pytest.raises(
             ParameterError,
-            match=("max_memory must be a size such as '4GB' or '500MB', or a number of"),
+            match="max_memory must be a size such as '4GB' or '500MB', or a number of",
         ):
             ask()
 
@@ -142,11 +134,7 @@ def test_unless_given_it_is_a_part_of_the_machine() -> None:
     assert machine is not None
     assert found.most == machine * 4 // 5
     with pytest.raises(
-        MemoryLimitError,
-        match=(
-            r"GB, four fifths of what this machine has: read "
-            r"fewer"
-        ),
+        MemoryLimitError, match=r"GB, four fifths of what this machine has: read fewer"
     ):
         found.check(machine)
 

@@ -185,7 +185,8 @@ except FimPrivateError as error:
     done = subprocess.run(
         [sys.executable, "-c", lines], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
-    assert done.stdout == (
-        'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
+    assert (
+        done.stdout
+        == 'MissingExtraError True opendp is not installed: pip install "fim-private[opendp]"\n'
     )
     assert issubclass(MissingExtraError, FimPrivateError)

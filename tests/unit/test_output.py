@@ -1,5 +1,4 @@
-"""What is shown fits the screen. A file is written whole or not at all, and an unwritable one is
-known before anything is spent."""
+"""What is shown fits the screen. A file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -183,11 +182,7 @@ def test_what_may_not_be_written_or_searched_fails_at_once(
     # Whoever runs the tests may be root, who may write anything: so the system's answer is made up.
     monkeypatch.setattr(os, refused, refuse)
     with pytest.raises(
-        OutputError,
-        match=(
-            r"cannot write .*: permission denied; choose another "
-            r"output$"
-        ),
+        OutputError, match=r"cannot write .*: permission denied; choose another output$"
     ):
         entered(path)
     monkeypatch.undo()

@@ -27,11 +27,7 @@ from fim_private.mechanisms import (
 )
 from fim_private.mechanisms.needs import prospects
 from fim_private.options import CONFIDENCE
-from fim_private.output import (
-    Screen,
-    draw_plan_figure,
-    render_plan,
-)
+from fim_private.output import Screen, draw_plan_figure, render_plan
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 
@@ -150,12 +146,12 @@ def test_too_few_units_are_told_plainly() -> None:
         ({"size": None}, "size must be a whole number of at least 1, not None"),
         (
             {"size": 3, "universe_size": 2},
-            ("universe_size has 2 items, too few for an itemset of size 3"),
+            "universe_size has 2 items, too few for an itemset of size 3",
         ),
         ({"size": 3, "max_basket": 2}, "max_basket must be at least the size 3, not 2"),
         (
             {"max_baskets": 5},
-            ("max_baskets goes with max_basket: how many baskets of a unit count at most"),
+            "max_baskets goes with max_basket: how many baskets of a unit count at most",
         ),
         ({"max_rank": 10**400}, "max_rank must be at most 1e30 to be planned for"),
         ({"confidence": 1.0}, "confidence must be a number above 0 and below 1, not 1.0"),
@@ -167,12 +163,12 @@ def test_too_few_units_are_told_plainly() -> None:
         ({"top": 100_001}, "top must be at most 100,000, not 100001"),
         (
             {"typical_basket": float("nan")},
-            ("typical_basket must be a number of items from 1 to 1,000,000, not nan"),
+            "typical_basket must be a number of items from 1 to 1,000,000, not nan",
         ),
         ({"union": True}, "union goes with several sizes: whether all of them are ranked together"),
         (
             {"size": "4-2"},
-            ("size must be a whole number of at least 1, or a range such as 2-4, not '4-2'"),
+            "size must be a whole number of at least 1, or a range such as 2-4, not '4-2'",
         ),
         ({"neighbors": "near"}, "neighbors must be one of replace-one, add-remove, not 'near'"),
     ],
@@ -377,12 +373,7 @@ def test_what_is_planned_is_what_it_takes(mechanism: str, epsilon: float, factor
             )
             found.update(one.items for one in release.itemsets)
         rates = [(one.support or 0, found[one.items] / RUNS) for one in exact.itemsets]
-        asked: dict[str, Any] = {
-            "top": TOP,
-            "size": size,
-            "typical_basket": items,
-            "epsilon": epsilon,
-        }
+        asked: Any = {"top": TOP, "size": size, "typical_basket": items, "epsilon": epsilon}
         likely, even = (
             of(plan(**asked, confidence=confidence), mechanism) for confidence in (0.95, 0.5)
         )

@@ -54,11 +54,7 @@ def test_delta_means_its_decimal_digits(delta: float) -> None:
 def test_what_is_out_of_all_use() -> None:
     for value in (1e-10, Fraction(10**12)):
         with pytest.raises(
-            ParameterError,
-            match=(
-                r"^epsilon must lie between 1e-09 and 1e\+09, "
-                r"not "
-            ),
+            ParameterError, match=r"^epsilon must lie between 1e-09 and 1e\+09, not "
         ):
             exact_epsilon(value)
     with pytest.raises(ParameterError, match=r"^delta must lie between 1e-300 and 1, not "):
@@ -97,20 +93,12 @@ def test_bad_epsilon_and_rho(value: Any) -> None:
 )
 def test_bad_delta_or_zero(value: Any) -> None:
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^delta must be 0 or a number above 0 and below 1, "
-            r"not .*$"
-        ),
+        ParameterError, match=r"^delta must be 0 or a number above 0 and below 1, not .*$"
     ) as caught:
         exact_delta_or_zero(value)
     assert str(caught.value).endswith(shown(value))
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^delta must be a number above 0 and below 1, not "
-            r".*$"
-        ),
+        ParameterError, match=r"^delta must be a number above 0 and below 1, not .*$"
     ):
         exact_delta(value)
 
@@ -120,19 +108,11 @@ def test_bad_delta_or_zero(value: Any) -> None:
 def test_a_number_beyond_floats_is_shown_briefly(digits: int, divisor: int) -> None:
     value = Fraction(10**digits, divisor) if divisor > 1 else 10**digits
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^epsilon must lie between 1e-09 and 1e\+09, not "
-            r"[13]\.[03]*e\+\d+$"
-        ),
+        ParameterError, match=r"^epsilon must lie between 1e-09 and 1e\+09, not [13]\.[03]*e\+\d+$"
     ):
         exact_epsilon(value)
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^delta must be a number above 0 and below 1, not "
-            r".{,60}$"
-        ),
+        ParameterError, match=r"^delta must be a number above 0 and below 1, not .{,60}$"
     ):
         exact_delta(value)
 

@@ -1,6 +1,4 @@
-"""Budgets as (ε, δ) and as ρ: what each composition makes of them, and conversions that are never
-optimistic.
-"""
+"""Budgets as (ε, δ) and as ρ: what each composition makes of them."""
 
 from __future__ import annotations
 
@@ -129,7 +127,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 0.1, "epsilon": 1.0}, "give epsilon or rho, not both"),
     (
         {"rho": 0.1, "delta": 0},
-        ("delta must be above 0 with rho: the epsilon that follows from rho is stated at"),
+        "delta must be above 0 with rho: the epsilon that follows from rho is stated at",
     ),
     *(
         ({"rho": wrong}, f"rho must be a number above 0, not {wrong!r}")
@@ -140,7 +138,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 0.1, "delta": 1}, "delta must be 0 or a number above 0 and below 1, not 1"),
     (
         {"rho": 1e-18, "top": 100, "mechanism": "limited-domain"},
-        ("rho leaves next to nothing for each itemset; raise "),
+        "rho leaves next to nothing for each itemset; raise ",
     ),
 ]
 

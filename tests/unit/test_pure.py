@@ -62,7 +62,8 @@ def test_the_guarantee_has_no_exception() -> None:
     shown = render_table(fim.mine(BASKETS, delta=0, catalogue=CATALOGUE), Screen())
     assert (
         "Guarantee (permute-and-flip, ε = 1, δ = 0): adding or removing any one basket changes the"
-    ) in shown
+        in shown
+    )
     assert shown.rstrip().endswith("by at most a factor e^1 = 2.72.")
 
 
@@ -110,10 +111,6 @@ def test_plan_without_delta() -> None:
     assert top.recommended == ("permute-and-flip", "permute-and-flip")
     assert {one.name for one in top.mechanisms if not one.missing} == set(PURE)
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^delta must be above 0 without a public list .* "
-            r"Give universe_size"
-        ),
+        ParameterError, match=r"^delta must be above 0 without a public list .* Give universe_size"
     ):
         plan(delta=0)

@@ -1,6 +1,4 @@
-"""quantiles: the law it draws from, by brute force over all points, held to its guarantee, and how
-far off it is.
-"""
+"""quantiles: the law it draws from, by brute force over all points, held to its guarantee."""
 
 from __future__ import annotations
 
@@ -255,19 +253,19 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         (
             [1, 2],
             {"neighbors": "all"},
-            ("neighbors must be one of replace-one, add-remove, not 'all'"),
+            "neighbors must be one of replace-one, add-remove, not 'all'",
         ),
         ([1, 2.5], {}, "values must be whole numbers, not float"),
         (np.array([1.0]), {}, "values must be whole numbers, not float64"),
         (
             pd.DataFrame({0: [900], 1: [5]}),
             {},
-            ("values must be a list or an array of one dimension, not of 2"),
+            "values must be a list or an array of one dimension, not of 2",
         ),
         (
             np.ma.masked_array([1]),
             {},
-            ("values must be an array without a mask: none may be missing"),
+            "values must be an array without a mask: none may be missing",
         ),
         ("12", {}, "values must be a list or an array, not str"),
     ],

@@ -36,9 +36,7 @@ def file(folder: Path, name: str, content: bytes | str) -> Path:
 
 
 def message(error: type[FimPrivateError], source: Any, *parts: str, **options: Any) -> str:
-    """Read, and return the error's message, which is one line, holds the parts, and gives no secret
-    away.
-    """
+    """Read, and return the error's message, which is one line, holds the parts."""
     with pytest.raises(error) as caught:
         read_transactions(source, **options)
     shown = str(caught.value)
@@ -142,11 +140,7 @@ def test_the_names_of_one_hot_columns_are_not_listed() -> None:
     ) as caught:
         read_transactions(one_hot)
     with pytest.raises(
-        DataError,
-        match=(
-            r"^the frame has no column 'v'; it has 'u' \(int64\), "
-            r"columns of boo"
-        ),
+        DataError, match=r"^the frame has no column 'v'; it has 'u' \(int64\), columns of boo"
     ) as other:
         read_transactions(one_hot, user="v")
     assert not any(
@@ -174,9 +168,7 @@ def test_a_file_name_that_is_not_utf8(form: str, tmp_path: Path) -> None:
 
 
 def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrow's threads may read when the interpreter is gone: through a Python file the command
-    aborted now and then.
-    """
+    """Arrow's threads may read when the interpreter is gone."""
     path = tmp_path / "ragged.csv"
     path.write_text("order,product\n1\n")
     monkeypatch.setattr(pa, "PythonFile", None)
@@ -333,7 +325,7 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
         (scipy.sparse.coo_array(np.array([1, 0])), "two-dimensional"),
         (
             pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}),
-            ("a column of the frame holds more than 0 and 1"),
+            "a column of the frame holds more than 0 and 1",
         ),
         (pd.DataFrame({SECRET: [0, 3]}).astype(pd.SparseDtype(int, 0)), "more than 0 and 1"),
         (pd.DataFrame({(SECRET, 1): [True]}), "not tuple"),

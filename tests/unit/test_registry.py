@@ -1,6 +1,4 @@
-"""The registry: what it says of a mechanism is what the mechanism is, and one entry is all that a
-new one takes.
-"""
+"""The registry: what it says of a mechanism is what the mechanism is."""
 
 from __future__ import annotations
 
@@ -58,7 +56,7 @@ def test_what_is_not_public_is_asked_for() -> None:
             with pytest.raises(ParameterError, match=f"the {name} mechanism needs a catalogue"):
                 registry.build(registry.spec_named(name), 1, 1e-3, public)
     with pytest.raises(
-        ParameterError, match=("needs a public item universe: give a catalogue or universe_size")
+        ParameterError, match="needs a public item universe: give a catalogue or universe_size"
     ):
         registry.build(registry.spec_named("exponential"), 1, 1e-3, nothing)
     assert (

@@ -1,6 +1,4 @@
-"""Release: the forms it is handed out in, and `mine`, the one orchestrator behind every front
-door.
-"""
+"""Release: the forms it is handed out in, and `mine`."""
 
 from __future__ import annotations
 
@@ -113,11 +111,7 @@ def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
 def test_without_polars_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(
-        fim.MissingExtraError,
-        match=(
-            r"^to_polars needs polars, .*pip install "
-            r"polars$"
-        ),
+        fim.MissingExtraError, match=r"^to_polars needs polars, .*pip install polars$"
     ):
         NUMBERS.to_polars()
 
@@ -149,11 +143,7 @@ def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(
 ) -> None:
     private = release(*itemsets, shares=SPLIT, neighbors="add-remove")
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^association_rules needs shares of all baskets, "
-            r".* count=True"
-        ),
+        ParameterError, match=r"^association_rules needs shares of all baskets, .* count=True"
     ) as error:
         private.to_pandas()
     assert all(
@@ -275,11 +265,7 @@ def test_what_was_read_once_gives_the_same_release(options: dict[str, Any]) -> N
     how: dict[str, Any] = {"mechanism": "choosing", "max_basket": 2, "seed": 3, **caps}
     assert fim.mine(read, **how) == fim.mine(VISITS, **how, **options)
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^leave out user: these purchases have been read "
-            r"already$"
-        ),
+        ParameterError, match=r"^leave out user: these purchases have been read already$"
     ):
         fim.mine(read, user="customer")
 
@@ -312,18 +298,12 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
         ({"delta": 1}, r"^delta must be 0 or a number above 0 and below 1, not 1$"),
         (
             {"delta": 0},
-            (
-                r"^delta must be above 0 without a public list of all items. Give a "
-                r"catalogue,"
-            ),
+            r"^delta must be above 0 without a public list of all items. Give a catalogue,",
         ),
         ({"neighbors": "both"}, r"^neighbors must be one of replace-one, add-remove, not 'both'$"),
         (
             {"mechanism": "laplace"},
-            (
-                r"^mechanism must be one of auto, large-margin, .*, "
-                r"levelwise, not 'laplace'$"
-            ),
+            r"^mechanism must be one of auto, large-margin, .*, levelwise, not 'laplace'$",
         ),
         ({"mechanism": "exponential"}, r"needs a public item universe.*would not be private"),
         ({"mechanism": "exponential", "universe_size": 1}, r"^universe_size has 1 item.*size 2"),
@@ -331,10 +311,7 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
         ({"missing_user": "drop"}, r"^missing_user needs user too"),
         (
             {"missing_user": "keep", "user": "u"},
-            (
-                r"^missing_user must be one of drop, own-unit, "
-                r"not 'keep'$"
-            ),
+            r"^missing_user must be one of drop, own-unit, not 'keep'$",
         ),
         ({"seed": "x"}, r"^seed must be a whole number, not 'x'$"),
     ],
@@ -354,9 +331,7 @@ def test_bad_parameters_are_refused_before_the_data_is_looked_at(
 
 
 def test_no_printed_guarantee_is_rounded_down() -> None:
-    """Whoever reads ε = 1 must not have spent 1.0000004, nor who reads of a factor of 2.71 more
-    than that.
-    """
+    """Whoever reads ε = 1 must not have spent 1.0000004."""
     release = fim.mine([["a", "b"]], epsilon=1.0000004, delta=Fraction(1, 3_000_000))
     text = render_table(release, Screen())
     assert "ε = 1.0000004, δ = 3.34e-07" in text
@@ -383,9 +358,7 @@ def test_the_parts_of_a_budget_are_exact() -> None:
 
 
 def test_people_read_three_digits_and_what_they_gave() -> None:
-    """What is promised is rounded up, what is left is rounded down, and what somebody gave stays as
-    it is.
-    """
+    """What is promised is rounded up, what is left is rounded down."""
     given = ("1", "0.25", "1.125", "1e-06", "1.0000004")
     assert [(least_in_words(Fraction(one)), most_in_words(Fraction(one))) for one in given] == [
         (n, n) for n in given
@@ -421,18 +394,18 @@ BY = "as picked by large-margin"
         (
             {"sizes": (2, 3), "top": 5},
             1,
-            (f"1 of the 10 most frequent itemsets of 2 to 3 items (5 of each size), {BY}"),
+            f"1 of the 10 most frequent itemsets of 2 to 3 items (5 of each size), {BY}",
         ),
         (
             {"sizes": (1, 2), "top": 5, "union": True},
             5,
-            (f"The 5 most frequent itemsets of 1 to 2 items, {BY}"),
+            f"The 5 most frequent itemsets of 1 to 2 items, {BY}",
         ),
         ({"top": 9, "noise": NOISE}, 2, "2 of the 9 most frequent pairs, by noisy support"),
         (
             {"mechanism": "count", "top": 2, "noise": NOISE},
             2,
-            ("The supports of the 2 itemsets given"),
+            "The supports of the 2 itemsets given",
         ),
         ({"mechanism": "count", "noise": NOISE}, 1, "The support of the itemset given"),
         ({}, 0, "No pair was released: the mechanism abstained."),

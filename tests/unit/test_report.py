@@ -1,6 +1,4 @@
-"""The page of a release: it shows what is released and nothing else, loads nothing, and names stay
-text.
-"""
+"""The page of a release: it shows what is released and nothing else, loads nothing."""
 
 from __future__ import annotations
 
@@ -146,7 +144,8 @@ def test_a_promise_says_whom_it_is_about() -> None:
         found = read(fim.mine(table, **some, where="x = 1", neighbors="replace-one")).text
     assert (
         "Suppose any one customer whose rows were read had bought anything else, and its rows been"
-    ) in found
+        in found
+    )
     assert "This page protects each customer, with all that they bought." in found
     assert "released exactly" not in found
     assert "those where x = 1" in found
@@ -249,9 +248,7 @@ def test_the_first_paragraph_claims_what_is_sure() -> None:
 
 
 def rows_of_alike(shops: int = 1) -> pa.Table:
-    """Customers of a few shops who each buy 4 of 40 items: many pairs are about as frequent as the
-    fifth.
-    """
+    """Customers of a few shops who each buy 4 of 40 items."""
     chance = np.random.default_rng(5)
     baskets = chance.integers(0, 40, size=(6000, 4)).tolist()
     return pa.Table.from_pylist(
@@ -270,14 +267,7 @@ def rows_of_alike(shops: int = 1) -> pa.Table:
 
 
 BY_CUSTOMER: dict[str, Any] = {"user": "who", "basket": "order", "item": "item"}
-FEW: dict[str, Any] = {
-    "size": 2,
-    "top": 5,
-    "epsilon": 5,
-    "delta": 1e-6,
-    "seed": 1,
-    "supports": True,
-}
+FEW: Any = {"size": 2, "top": 5, "epsilon": 5, "delta": 1e-6, "seed": 1, "supports": True}
 
 
 def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings() -> None:
@@ -317,10 +307,7 @@ def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings()
         ({"supports": False}, r"Among the 3 most frequent pairs: .*|Selected as frequent: .*"),
         (
             {"epsilon": 1e-4},
-            (
-                r"Nothing stood out from the noise\. That is a valid answer, and its "
-                r"budget is spent\."
-            ),
+            r"Nothing stood out from the noise\. That is a valid answer, and its budget is spent\.",
         ),
         (
             {"size": 1, "supports": True},
@@ -423,7 +410,7 @@ def test_a_report_is_written_whole(tmp_path: Path) -> None:
     fim.report(fim.load(tmp_path / "r.parquet"), tmp_path / "again.html", min_lift=1.2)
     assert (tmp_path / "again.html").read_text() == (tmp_path / "page.html").read_text()
     with pytest.raises(
-        ParameterError, match=("a report is made of a Release, or of several in a list, not of")
+        ParameterError, match="a report is made of a Release, or of several in a list, not of"
     ):
         fim.report("r.parquet", tmp_path / "x.html")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="a report is written to the path of a file"):

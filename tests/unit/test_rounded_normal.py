@@ -1,8 +1,4 @@
-"""Rounded normal noise as a program: draws from chosen bytes against the definition, seeds, sizes,
-certified tails.
-
-Its distribution: tests/statistical/test_normal_draws.py.
-"""
+"""Rounded normal noise as a program: draws from chosen bytes against the definition, seeds."""
 
 from __future__ import annotations
 
@@ -47,9 +43,7 @@ class Rejected(Exception):  # noqa: N818 - an outcome, no error
 
 
 class OneProposal(Randomness):
-    """The words of one proposal, then some bytes, then always the same one; a second proposal is
-    refused.
-    """
+    """The words of one proposal, then some bytes, then always the same one."""
 
     def __init__(self, words: list[int], before: bytes, ever: int) -> None:
         super().__init__(self._bytes)
@@ -81,9 +75,7 @@ def drawn(sigma2: Fraction, words: list[int], ever: int, before: bytes = b"") ->
 
 @cache
 def weights() -> list[int]:
-    """The weights of the narrow cells, from the definition: 1611 e^{-a²/2}, up; the first has what
-    is left over.
-    """
+    """The weights of the narrow cells, from the definition: 1611 e^{-a²/2}, up."""
     exponents = [PRECISE.divide(Decimal(-j * j), Decimal(2 * 32**2)) for j in range(152)]
     parts = [
         math.ceil(PRECISE.multiply(Decimal(1611), PRECISE.exp(exponent))) for exponent in exponents
@@ -93,9 +85,7 @@ def weights() -> list[int]:
 
 
 def cell(choice: int, coins: int) -> tuple[Fraction, Fraction, Fraction]:
-    """The start, the width and the weight of the cell that 16 bits choose, and so many coins for
-    the wide ones.
-    """
+    """The start, the width and the weight of the cell that 16 bits choose."""
     if choice == TAIL:
         return Fraction(19, 4) + Fraction(coins, 4), Fraction(1, 4), Fraction(1, 2 ** (coins + 1))
     j = bisect_right(list(accumulate(weights())), choice)
@@ -114,9 +104,7 @@ def acceptance(choice: int, x: Fraction, coins: int = 0) -> Decimal:
 
 
 def defined(sigma2: Fraction, words: list[int], ever: int, coins: int = 0) -> int | None:
-    """What the definition makes of a proposal, all of whose later bits are 0 or 1: the ends of what
-    x and u may be.
-    """
+    """What the definition makes of a proposal, all of whose later bits are 0 or 1."""
     choice, first, negative = words[0] & 0xFFFF, words[0] >> 16 & 0xFFFF, words[0] >> 63
     x = Fraction(words[0] >> 32 & 0x7FFFFFFF, 1 << 31)
     if len(words) == 2:

@@ -1,6 +1,4 @@
-"""Association rules of noisy supports: mlxtend's metrics, intervals that hold what they are of, and
-their forms.
-"""
+"""Association rules of noisy supports."""
 
 from __future__ import annotations
 
@@ -213,7 +211,7 @@ def test_limits_leave_rules_out_and_mark_what_may_miss_them() -> None:
         ({"size": 1, "rules": True}, "rules needs itemsets of two items or more"),
         (
             {"size": 17, "mechanism": "limited-domain", "rules": True},
-            ("rules of these itemsets need supports of more"),
+            "rules of these itemsets need supports of more",
         ),
         ({"size": 12, "top": 1000, "rules": True}, "rules of these itemsets need supports of more"),
         ({"rules": "yes"}, "rules must be True or False"),
@@ -228,11 +226,7 @@ def test_rules_that_cannot_be(asked: dict[str, Any], part: str) -> None:
 def test_limits_that_cannot_be(value: Any) -> None:
     release = fim.mine(SHOP, **MINED)
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^min_confidence must be a number between 0 and 1, "
-            r"not"
-        ),
+        ParameterError, match=r"^min_confidence must be a number between 0 and 1, not"
     ):
         release.rules(min_confidence=value)
     with pytest.raises(ParameterError, match=r"^min_lift must be a number of at least 0, not"):
@@ -245,11 +239,7 @@ def test_limits_that_cannot_be(value: Any) -> None:
 def test_a_release_that_was_not_mined_for_rules_says_so(how: dict[str, Any]) -> None:
     release = fim.mine(SHOP, size=2, top=3, epsilon=5, seed=1, **how)
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^this release lacks what rules need .*: mine "
-            r"again with rules$"
-        ),
+        ParameterError, match=r"^this release lacks what rules need .*: mine again with rules$"
     ):
         release.rules()
 
@@ -284,9 +274,7 @@ def independent() -> pa.Table:
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_independent_purchases_of_customers_have_lift_one(relation: str) -> None:
-    """A pair in one basket, of items that count customers who ever bought them, has a lift of 7/9
-    there.
-    """
+    """A pair in one basket, of items that count customers who ever bought them."""
     release = fim.mine(independent(), rules=True, neighbors=relation, **BY_CUSTOMER)
     assert release.to_dict()["together"] == "user"
     rules = release.rules()
@@ -305,11 +293,7 @@ def test_rules_alone_change_what_is_together() -> None:
     with pytest.raises(ParameterError, match="together user needs user too"):
         fim.mine(SHOP, **MINED, together="user")
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^leave out max_baskets: .*; or give together "
-            r"basket$"
-        ),
+        ParameterError, match=r"^leave out max_baskets: .*; or give together basket$"
     ):
         fim.mine(
             independent(),
@@ -408,14 +392,7 @@ def test_it_is_said_that_rules_count_what_users_bought_in_any_basket(
         for n in range(4000)
         for item in ("tea", f"x{n % 2}")
     ]
-    asked: dict[str, Any] = {
-        "user": "who",
-        "basket": "order",
-        "item": "item",
-        "size": 2,
-        "top": 2,
-        "seed": 1,
-    }
+    asked: Any = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
     told = "counts all {} who ever bought all of it, in one basket or in several."
     ruled = fim.mine(pa.Table.from_pylist(rows), rules=True, **asked)
     assert {"x0", "x1"} in ruled

@@ -1,6 +1,4 @@
-"""A release as a file: loaded again it is the same, and what is no release is refused in one
-line.
-"""
+"""A release as a file: loaded again it is the same."""
 
 from __future__ import annotations
 
@@ -130,11 +128,7 @@ def test_a_workbook_of_segments_and_one_without_the_package(
     assert [row[0] for row in rows[1:]] == ["A", "B"]
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(
-        MissingExtraError,
-        match=(
-            r"needs XlsxWriter: pip install "
-            r"'fim-private\[excel\]'"
-        ),
+        MissingExtraError, match=r"needs XlsxWriter: pip install 'fim-private\[excel\]'"
     ):
         both.save(tmp_path / "b.xlsx")
     assert not (tmp_path / "b.xlsx").exists()
@@ -163,10 +157,7 @@ def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
         return
     with pytest.raises(
         ParameterError,
-        match=(
-            r"must end in \.json, \.parquet, \.pq, \.csv, "
-            r"\.xlsx, \.md or \.svg, not"
-        ),
+        match=r"must end in \.json, \.parquet, \.pq, \.csv, \.xlsx, \.md or \.svg, not",
     ):
         release.save(tmp_path / name)
     with pytest.raises(ParameterError, match="to the path of a file, not to a list"):

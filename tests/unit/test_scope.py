@@ -1,6 +1,4 @@
-"""What counts, and what an item is: items of several columns, lists to leave out, short baskets,
-users as baskets.
-"""
+"""What counts, and what an item is: items of several columns, lists to leave out, short baskets."""
 
 from __future__ import annotations
 
@@ -44,13 +42,7 @@ def sales(baskets: int = 3000) -> pd.DataFrame:
 
 SALES = sales()
 READ: dict[str, Any] = {"basket": "basket", "item": "item"}
-NEARLY_EXACT: dict[str, Any] = {
-    "epsilon": 1e6,
-    "supports": True,
-    "top": 6,
-    "seed": 1,
-    "keep_all": True,
-}
+NEARLY_EXACT: Any = {"epsilon": 1e6, "supports": True, "top": 6, "seed": 1, "keep_all": True}
 
 
 def pairs(
@@ -342,7 +334,7 @@ def test_their_forms_have_all_segments() -> None:
 )
 def test_the_guarantee_says_what_is_hidden(neighbors: str, said: str) -> None:
     warned = pytest.warns(
-        fim.PrivacyWarning, match=("replace-one does not hide which baskets are chosen by")
+        fim.PrivacyWarning, match="replace-one does not hide which baskets are chosen by"
     )
     with warned if neighbors == "replace-one" else nullcontext():
         found = fim.mine(
@@ -389,7 +381,7 @@ def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
         )
         assert found.cost.epsilon <= 2 * max(one.cost.epsilon for one in found.values())
     with pytest.raises(
-        fim.ParameterError, match=("max_segments 3 leaves each segment less than the least epsilon")
+        fim.ParameterError, match="max_segments 3 leaves each segment less than the least epsilon"
     ):
         fim.mine(SALES, **asked, max_segments=3, epsilon=1e-9)
 
@@ -397,12 +389,7 @@ def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
 def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: Path) -> None:
     rows = [(n % 300, n // 300, "Tea, milk" if n % 2 else "TEA ,Jam") for n in range(3000)]
     frame = pd.DataFrame(rows, columns=["till", "day", "bought"])
-    asked: dict[str, Any] = {
-        "basket": ["till", "day"],
-        "item": "bought",
-        "split": ",",
-        "fold_case": True,
-    }
+    asked: Any = {"basket": ["till", "day"], "item": "bought", "split": ",", "fold_case": True}
     lists: dict[str, Any] = {"exclude": ["JAM"], "catalogue": ["TEA", "Milk", "jam"]}
     release = fim.mine(frame, **asked, **lists, **NEARLY_EXACT)
     assert [(found.items, found.support) for found in release] == [(("milk", "tea"), 1500)]

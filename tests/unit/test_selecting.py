@@ -119,9 +119,7 @@ def test_named_exponential_does_not_and_is_refused() -> None:
 
 
 def hockey_stick(mechanism: Mechanism, scores: list[int], others: list[int]) -> float:
-    """The least delta for which the outcomes on these scores are (epsilon, delta)-close to those on
-    the others.
-    """
+    """The least delta for which the outcomes on both are (epsilon, delta)-close."""
     here = of_candidates(mechanism, scores, 1 - min(scores))
     there = of_candidates(mechanism, others, 1 - min(others))
     return sum(max(0.0, p - math.exp(mechanism.cost.epsilon) * there[i]) for i, p in here.items())
@@ -220,11 +218,7 @@ def test_without_a_seed_the_randomness_is_private() -> None:
 def test_floats_are_refused(value: Any) -> None:
     for scores in ([1, value], np.array([1, value])):
         with pytest.raises(
-            ParameterError,
-            match=(
-                r"^scores must be .* not floats, .* give "
-                r"Fractions$"
-            ),
+            ParameterError, match=r"^scores must be .* not floats, .* give Fractions$"
         ):
             select(scores, Exponential(1.0))
     with pytest.raises(ParameterError, match=r"^sensitivity must be .* not floats"):
@@ -241,7 +235,7 @@ def test_floats_are_refused(value: Any) -> None:
         (pd.DataFrame({1: [7], 2: [8]}), "of one dimension, not of 2"),
         (
             np.ma.masked_array([1, 2], mask=[False, True]),
-            ("scores must be an array without a mask: none may be missing"),
+            "scores must be an array without a mask: none may be missing",
         ),
         ("123", "scores must be a list or an array"),
         ({1: 2}, "scores must be a list or an array"),

@@ -1,6 +1,4 @@
-"""What the engine on Spark is made of, without Spark: digests, pieces, shards' baskets, settings;
-its study's data.
-"""
+"""What the engine on Spark is made of, without Spark."""
 
 from __future__ import annotations
 
@@ -142,9 +140,7 @@ def test_pieces_are_put_together_again(
 def shards(
     data: Transactions, cuts: set[int], parts: int, size: int, name: str
 ) -> tuple[list[ShardCounter], Any]:
-    """One counter for each range of ranks, of what Spark's projection gives it of each of several
-    partitions.
-    """
+    """One counter for each range of ranks."""
     supports = counter_for(data, size, 1).item_supports
     order = rank_order(supports, 1)
     bounds = np.array(sorted({0, len(order), *(cut for cut in cuts if cut < len(order))}))
@@ -287,7 +283,7 @@ def test_settings_are_as_spark_submit_takes_them() -> None:
     }
     for wrong in ("spark.master", "master=local", ""):
         with pytest.raises(
-            fim.ParameterError, match=("spark_conf must be a setting of Spark and its value")
+            fim.ParameterError, match="spark_conf must be a setting of Spark and its value"
         ):
             settings_of([wrong])
 
@@ -301,11 +297,7 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(
             session()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(
-        fim.DataError,
-        match=(
-            r"needs Java 17 or newer, and none is installed: "
-            r"install it"
-        ),
+        fim.DataError, match=r"needs Java 17 or newer, and none is installed: install it"
     ):
         dataframes._check_java()
     (tmp_path / "bin").mkdir()
@@ -339,19 +331,12 @@ def test_what_spark_raises_is_one_line_of_ours() -> None:
         (
             PySparkError("('tea', 'milk')"),
             fim.DataError,
-            (
-                r"^Spark gave up on .* "
-                r"\(PySparkError\): the workers need"
-            ),
+            r"^Spark gave up on .* \(PySparkError\): the workers need",
         ),
         (
             PySparkError("Python worker exited unexpectedly"),
             fim.DataError,
-            (
-                r"\(a Python worker "
-                r"died, .*\): use "
-                r"fewer"
-            ),
+            r"\(a Python worker died, .*\): use fewer",
         ),
         (ValueError("not of Spark"), ValueError, "not of Spark"),
     ):

@@ -28,11 +28,7 @@ def test_from_supports_refuses_what_is_no_positive_whole_number(wrong: Any) -> N
     with pytest.raises(ParameterError, match=r"^supports must be a whole number of at least 1"):
         SupportSpectrum.from_supports([4, wrong])
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^universe_size must be a whole number of at least "
-            r"1"
-        ),
+        ParameterError, match=r"^universe_size must be a whole number of at least 1"
     ):
         SupportSpectrum.from_supports([4], universe_size=wrong)
 

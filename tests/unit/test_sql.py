@@ -68,10 +68,7 @@ def test_the_driver_that_is_missing_is_named(
     ):
         with pytest.raises(
             fim.MissingExtraError,
-            match=(
-                rf"pip install 'fim-private\[sql\]' "
-                rf"\(adbc-driver-{driver}\)"
-            ),
+            match=rf"pip install 'fim-private\[sql\]' \(adbc-driver-{driver}\)",
         ):
             fim.mine(address, query=QUERY, **ASKED)
 
@@ -94,7 +91,7 @@ def test_a_file_gives_what_other_sources_give(
     for query in (
         QUERY,
         f"{QUERY} -- all of it",
-        ("select price, product, order_id, customer_id from sales; "),
+        "select price, product, order_id, customer_id from sales; ",
     ):
         read = read_transactions(shop, query=query, **ASKED)
         assert units_of(read) == units_of(read_transactions(SALES, **ASKED))

@@ -1,6 +1,4 @@
-"""The frame of the benchmark studies: tasks are remembered, interruptions lose nothing, tables are
-Markdown.
-"""
+"""The frame of the benchmark studies: tasks are remembered, interruptions lose nothing."""
 
 from __future__ import annotations
 

@@ -190,9 +190,7 @@ def two_normals_law(
 
 @pytest.mark.parametrize(("count", "mu"), [(1, 1.0), (2, 1.5)])
 def test_two_normals_are_as_private_as_they_say(count: int, mu: float) -> None:
-    """Exactly, of all that leaves, for every unit that there may be; and not with whole noise on
-    halves.
-    """
+    """Exactly, of all that leaves, for every unit that there may be."""
     noise = SupportNoise.with_units(Fraction(mu) ** 2, count)
     before = two_normals_law(10, [5] * count, noise, whole=False)
     for unit in product((0, 1), repeat=count):

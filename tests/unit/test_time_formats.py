@@ -1,6 +1,4 @@
-"""How times are written in texts, and comparisons with texts in another notation, which are refused
-uncharged.
-"""
+"""How times are written in texts, and comparisons with texts in another notation."""
 
 from __future__ import annotations
 
@@ -214,8 +212,7 @@ def test_what_does_not_fit_is_as_a_missing_time() -> None:
     asked: dict[str, Any] = {"time": "day", "period": "2026-02", "time_format": "%d/%m/%Y"}
     table = table.set_column(2, "day", spoilt)
     with pytest.raises(
-        fim.DataError,
-        match=("rows without a time that is written as time_format says; missing_time"),
+        fim.DataError, match="rows without a time that is written as time_format says; missing_time"
     ):
         fim.mine(table, **ASKED, **asked)
     missing = table.set_column(
@@ -238,14 +235,14 @@ SLASHES = sales(
 REFUSED = [
     (
         "day >= '2026-02-01'",
-        ("with a date, and not all of its values are dates as 2026-01-31: say with time_format"),
+        "with a date, and not all of its values are dates as 2026-01-31: say with time_format",
     ),
     ("day between '2026-02-01' and '2026-02-03'", "with a date, and not all"),
     ("day = '2026-02-01'", "with a date, and not all of its values are dates"),
     ("not day in ('2026-02-01')", "with a date, and not all of its values are dates"),
     (
         "day >= '1/2/2026'",
-        ("with a text, which is written in another way than 2026-01-31: write it so"),
+        "with a text, which is written in another way than 2026-01-31: write it so",
     ),
     ("day >= '2026'", "with a text, and its values are dates: write a whole date"),
     ("price > 1", "with a number, and not all of its values are numbers such as 1.50"),

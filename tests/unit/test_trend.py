@@ -52,9 +52,7 @@ CARD = re.compile(r'<div class="multiple">.*?</div>', re.DOTALL)
 
 
 def verdicts_on(page: str) -> list[tuple[frozenset[str], bool]]:
-    """Return the items of each chart of a trend, and whether its change is clear, in their
-    order.
-    """
+    """Return the items of each chart of a trend, and whether its change is clear."""
     found = []
     for card in CARD.findall(page):
         items = re.findall(r"<bdi>(.*?)</bdi>", card)
@@ -111,8 +109,7 @@ def test_a_trend_of_more_compares_the_first_with_the_last() -> None:
 def test_a_trend_needs_shares() -> None:
     bare = fim.mine([("tea", "milk")] * 900, seed=2, supports=False, **ASKED)
     with pytest.raises(
-        fim.ParameterError,
-        match=("release 2 has no shares to compare: mine with supports and count"),
+        fim.ParameterError, match="release 2 has no shares to compare: mine with supports and count"
     ):
         trend_page(named([week(1, 500), bare]))
 
@@ -125,7 +122,7 @@ def test_a_trend_needs_two_that_are_alike(tmp_path: Path) -> None:
         fim.report([week(1, 500), other], tmp_path / "p.html")
     with pytest.raises(
         fim.ParameterError,
-        match=("a report is made of a Release, or of several in a list, not of a list"),
+        match="a report is made of a Release, or of several in a list, not of a list",
     ):
         fim.report([1, 2], tmp_path / "p.html")  # type: ignore[list-item]
     assert not (tmp_path / "p.html").exists()

@@ -1,6 +1,4 @@
-"""validate, train_and_validate and best_of: exact laws, draws against them, and audits that catch
-mutants.
-"""
+"""validate, train_and_validate and best_of."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ def log_ratio(p: Sequence[float], q: Sequence[float]) -> float:
 
 
 def first_accepted(accepted: Sequence[float]) -> list[float]:
-    """Of candidates in random order the first accepted: the integral of p Π (1 - p_j t) over a time
-    t of arrival.
-    """
+    """Of candidates in random order the first accepted."""
     shares = []
     for place, p in enumerate(accepted):
         others = [np.polynomial.Polynomial([1, -q]) for j, q in enumerate(accepted) if j != place]
@@ -53,9 +49,7 @@ def law(scores: Sequence[Fraction], stability: Fraction, epsilon: Fraction) -> l
 
 
 def gap_ratio() -> float:
-    """How much the odds against the second of two change when one score rises by the stability, and
-    one falls.
-    """
+    """How much the odds against the second of two change when one score rises by the stability."""
     beta, epsilon = Fraction(1, 30), Fraction(7, 10)
     even = law([Fraction(1, 2), Fraction(1, 2)], beta, epsilon)
     apart = law([Fraction(1, 2) + beta, Fraction(1, 2) - beta], beta, epsilon)
@@ -102,9 +96,7 @@ def test_one_step_a_stability_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.full
 def test_draws_follow_the_law() -> None:
-    """One leader, five stabilities ahead of 39: so few draws tell an epsilon that is wrong by 30
-    %.
-    """
+    """One leader, five stabilities ahead of 39."""
     scores, beta, draws = [Fraction(5, 12), *[Fraction(0)] * 39], Fraction(1, 12), 350
 
     def of_two(epsilon: Fraction) -> dict[bool, float]:
@@ -173,9 +165,7 @@ def end_to_end(
 
 
 def worst_end_to_end(monkeypatch: pytest.MonkeyPatch, retrain: bool = True) -> tuple[float, float]:
-    """The largest log-ratio over all neighbours: by the bit to learn from, and by the one to
-    validate with.
-    """
+    """The largest log-ratio over all neighbours."""
     laws = {(b, v): end_to_end(b, v, monkeypatch, retrain) for b, v in BITS}
     assert all(sum(found.values()) == pytest.approx(1) for found in laws.values())
 
@@ -227,9 +217,7 @@ Table = Mapping[str, tuple[int, float]]
 
 
 def best_law(run: Table, stop: float) -> dict[str, float]:
-    """P(x) = γp / ((γ + (1-γ)S) (γ + (1-γ)(S+E))), S = P(a better score), E = P(an equal one):
-    Theorem 23.
-    """
+    """P(x) = γp / ((γ + (1-γ)S) (γ + (1-γ)(S+E))), S = P(a better score), E = P(an equal one)."""
     result = {}
     for name, (score, p) in run.items():
         better = math.fsum(q for other, q in run.values() if other > score)
@@ -290,9 +278,7 @@ def test_candidates_are_drawn_evenly() -> None:
 
 
 def hard_pair(each: float) -> tuple[Table, Table]:
-    """Two laws of a run that are (each, 0)-private: what is better gets likelier where one rare
-    outcome gets rarer.
-    """
+    """Two laws of a run that are (each, 0)-private."""
     grow = math.exp(each)
     here = {"better": (2, 0.3), "rare": (1, 0.004 * grow), "rest": (0, 1 - 0.3 - 0.004 * grow)}
     there = {"better": (2, 0.3 * grow), "rare": (1, 0.004), "rest": (0, 1 - 0.3 * grow - 0.004)}
@@ -381,11 +367,7 @@ def test_no_error_tells_a_score() -> None:
         return candidate
 
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^score must return a whole number or a Fraction, "
-            r"not float$"
-        ),
+        ParameterError, match=r"^score must return a whole number or a Fraction, not float$"
     ):
         train_and_validate(train, always(0.123456), 2, **VALIDATE)
     assert trained == [0]

@@ -1,6 +1,4 @@
-"""How many units there are: when it is bought, with which noise, and the intervals of shares made
-of it.
-"""
+"""How many units there are: when it is bought, with which noise."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What is public about the items: three universes, and what each does with data that contradicts
-it.
-"""
+"""What is public about the items: three universes."""
 
 from __future__ import annotations
 
@@ -86,11 +84,7 @@ def test_a_catalogue_drops_what_it_does_not_list(
 
 def test_a_size_that_no_computer_can_count_to_is_refused() -> None:
     with pytest.raises(
-        ParameterError,
-        match=(
-            r"^size must be at most 5,555 for a public universe "
-            r"of its size"
-        ),
+        ParameterError, match=r"^size must be at most 5,555 for a public universe of its size"
     ):
         SizedUniverse(10**9).candidates(10**8)
     assert SizedUniverse(10**9).candidates(10**9) == 1

@@ -89,7 +89,7 @@ def test_without_a_rule_they_are_refused(kind: str, tmp_path: Path) -> None:
             read_transactions(KINDS[kind](table, tmp_path), **LONG)
         shown = str(caught.value).replace(repr(str(tmp_path))[1:-1], "")
         assert all(
-            part in shown for part in ("'u'", "missing_user 'drop'", ("missing_user 'own-unit'"))
+            part in shown for part in ("'u'", "missing_user 'drop'", "missing_user 'own-unit'")
         )
         assert "\n" not in shown
         # Not how many, nor which, nor of whom.

@@ -1,6 +1,4 @@
-"""The ways of the study of validation: what each of them spends, and the histogram's stability by
-brute force.
-"""
+"""The study of validation: the histogram's stability by brute force."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ import pytest
     ("units", "validated"), [(3, 2), pytest.param(4, 1, marks=pytest.mark.full)]
 )
 def test_a_histogram_s_stability_is_reached(units: int, validated: int) -> None:
-    """By brute force, over all data in two bins and noise from -2 to 2: a score is 2/m Σ f(v) - ∫
-    f².
-    """
+    """By brute force, over all data in two bins and noise from -2 to 2."""
 
     def score(noisy: tuple[int, int], others: int) -> Fraction:
         shares = [Fraction(count, units) for count in noisy]

@@ -1,6 +1,4 @@
-"""vote: what a block sees, what a question may do, what is drawn of the votes, and what all of it
-promises.
-"""
+"""vote: what a block sees, what a question may do, what is drawn of the votes."""
 
 from __future__ import annotations
 
@@ -162,9 +160,7 @@ def test_blocks_and_orders_are_drawn_evenly() -> None:
 
 
 def counted(most: int, *given: Any) -> list[int]:
-    """How many blocks gave each answer, where each of these is what the question returns for a
-    block.
-    """
+    """How many blocks gave each answer."""
     held, left = Ballots(most), iter(given)
     block = read_transactions([["a"]])
     for _ in given:
@@ -290,9 +286,7 @@ def tables(most: int, rest: int) -> Iterator[Counter[str]]:
 def worst(
     law: Callable[[Counter[str]], dict[str | None, float]], most: int, epsilon: float, rest: int = 3
 ) -> float:
-    """The least delta that holds at epsilon, over all votes of rest + 1 blocks, of which one gives
-    other answers.
-    """
+    """The least delta that holds at epsilon, over all votes of rest + 1 blocks."""
     own = [some for size in range(most + 1) for some in combinations(ANSWERS, size)]
     return max(
         oracles.hockey_stick(law(table + Counter(one)), law(table + Counter(two)), epsilon)
@@ -328,9 +322,7 @@ def test_constants_of_add_remove_do_not_hold() -> None:
 def by_hand(
     rows: list[list[str]], share: Fraction
 ) -> tuple[dict[Any, Fraction], dict[Any, Fraction]]:
-    """The lift of each pair, and the confidence of each rule, over the pairs that enough baskets
-    have.
-    """
+    """The lift of each pair, and the confidence of each rule."""
     single, pair = oracles.brute_force_supports(rows, 1), oracles.brute_force_supports(rows, 2)
     enough = {both: count for both, count in pair.items() if count >= share * len(rows)}
     lift = {
@@ -362,22 +354,13 @@ def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int)
 
 
 def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
-    """Tea and milk by independent visits, which no basket has both of; jam and rye together in few
-    baskets.
-    """
+    """Tea and milk by independent visits, which no basket has both of."""
     rows = [{"u": u, "b": 2 * u, "i": "tea"} for u in range(900) if u % 2]
     rows += [{"u": u, "b": 2 * u + 1, "i": "milk"} for u in range(900) if u % 2]
     rows += [
         {"u": u, "b": 2 * u, "i": item} for u in range(900) if u % 3 for item in ("jam", "rye")
     ]
-    asked: dict[str, Any] = {
-        "user": "u",
-        "basket": "b",
-        "item": "i",
-        "blocks": 60,
-        "seed": 1,
-        "votes": 1,
-    }
+    asked: Any = {"user": "u", "basket": "b", "item": "i", "blocks": 60, "seed": 1, "votes": 1}
     table = pa.Table.from_pylist(rows)
     for question in (HighestLift(min_share=0.2), HighestConfidence(min_share=0.2)):
         assert voting.voted(table, question, **asked).to_dict()["together"] == "user"
@@ -392,10 +375,7 @@ def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
     )
     with pytest.raises(
         ParameterError,
-        match=(
-            r"^question highest-lift of users needs together user: lift 1 "
-            r"would not mean"
-        ),
+        match=r"^question highest-lift of users needs together user: lift 1 would not mean",
     ):
         fim.vote(table, HighestLift(min_share=0.2), **asked, together="basket")
 
@@ -413,27 +393,27 @@ def test_what_nearly_ties_is_compared_exactly() -> None:
         (
             "best",
             {},
-            ("question must be one of highest-lift, highest-confidence, most-frequent, not 'best'"),
+            "question must be one of highest-lift, highest-confidence, most-frequent, not 'best'",
         ),
         (
             "highest-lift",
             {},
-            ("question highest-lift needs min_share: which share of a block must have a pair"),
+            "question highest-lift needs min_share: which share of a block must have a pair",
         ),
         (
             "highest-confidence",
             {"min_share": 0.1, "size": 2},
-            ("leave out size: question highest-confidence is about"),
+            "leave out size: question highest-confidence is about",
         ),
         (
             "most-frequent",
             {"min_share": 0.1},
-            ("leave out min_share: question most-frequent has no use for it"),
+            "leave out min_share: question most-frequent has no use for it",
         ),
         (
             "highest-lift",
             {"min_share": 1.5},
-            ("min_share must be a share above 0 and below 1, such as 0.04"),
+            "min_share must be a share above 0 and below 1, such as 0.04",
         ),
     ],
 )
@@ -497,8 +477,9 @@ def test_the_result_says_what_was_promised() -> None:
     )
     assert "about 38 blocks" in private.remarks[1]
     assert "but there are fewer" in private.remarks[1]
-    assert voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title == (
-        "The answer, by a vote of 60 blocks"
+    assert (
+        voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title
+        == "The answer, by a vote of 60 blocks"
     )
 
 
@@ -512,7 +493,7 @@ def test_the_result_says_what_was_promised() -> None:
         ({"progress": 5}, "progress must be a function, not 5"),
         (
             {"question": "highest-lift"},
-            ("question must be a function of one block, not 'highest-lift'"),
+            "question must be a function of one block, not 'highest-lift'",
         ),
         ({"dataset": "sales"}, "dataset goes with ledger"),
         ({"together": "user"}, "together user needs user too"),

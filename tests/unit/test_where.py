@@ -83,7 +83,7 @@ def test_what_is_written_is_read_as_it_was(condition: Condition) -> None:
         ("a >= -1.5e3", "a >= -1.5E+3"),
         (
             "a LIKE '%tea%' and not b not like '_!_' ESCAPE '!'",
-            ("a like '%tea%' and not b not like '_!_' escape '!'"),
+            "a like '%tea%' and not b not like '_!_' escape '!'",
         ),
         ("escape = 1", "escape = 1"),
     ],
@@ -98,7 +98,7 @@ def test_ways_to_write_it(text: str, read: str) -> None:
         ("", "where is not understood at its end: a column"),
         (
             "country",
-            ("where is not understood at its end: a sign, in, between, like or is should be there"),
+            "where is not understood at its end: a sign, in, between, like or is should be there",
         ),
         ("country = France", "where is not understood at 'France': a literal"),
         ("a = 1 b = 2", "where is not understood at 'b = 2': 'and' or 'or'"),
@@ -167,9 +167,7 @@ def number(text: str) -> Any:
 
 
 def single(value: Any, sign: str, literal: Any) -> Any:
-    """Whether a value compares so: True, False, or None. The value is none already where it is
-    missing.
-    """
+    """Whether a value compares so: True, False, or None."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -417,25 +415,25 @@ def test_the_same_rows_pass_in_every_source(
             pa.int64(),
             [1],
             "a = 'x'",
-            ("where compares column 'a' of the table with a text, and its type is int64"),
+            "where compares column 'a' of the table with a text, and its type is int64",
         ),
         (
             pa.date32(),
             [1],
             "a = 1",
-            ("with a number, and its type is date32[day]: compare it with a date, such as"),
+            "with a number, and its type is date32[day]: compare it with a date, such as",
         ),
         (
             pa.date32(),
             [1],
             "a = 'monday'",
-            ("with a text, and its type is date32[day]: compare it with a date, such as"),
+            "with a text, and its type is date32[day]: compare it with a date, such as",
         ),
         (
             pa.bool_(),
             [True],
             "a = 1",
-            ("with a number, and its type is bool: compare it with true or false"),
+            "with a number, and its type is bool: compare it with true or false",
         ),
         (pa.list_(pa.int8()), [[1]], "a in (1)", "with a number, and its type is list"),
     ],
@@ -495,7 +493,7 @@ def test_like_looks_at_texts_and_whole_numbers_in_every_source(tmp_path: Path) -
     for where, rows in (
         ("a like '5%'", [0, 1]),
         ("b not like '%tea'", [2]),
-        (("a like '_5' and b like 'T__'"), [2]),
+        ("a like '_5' and b like 'T__'", [2]),
     ):
         for write in WRITERS.values():
             source = write(table, tmp_path)
@@ -503,7 +501,7 @@ def test_like_looks_at_texts_and_whole_numbers_in_every_source(tmp_path: Path) -
                 assert kept(source, where_of(where)) == rows, (write, where)
     prices = pa.table({"row": [1], "copy": [1], "a": [1.5]})
     with pytest.raises(
-        fim.DataError, match=("column 'a' of the table with a pattern, and its type is double")
+        fim.DataError, match="column 'a' of the table with a pattern, and its type is double"
     ):
         kept(prices, where_of("a like '1%'"))
 
@@ -516,7 +514,7 @@ def test_sources_without_columns(source: Any, tmp_path: Path) -> None:
         read_transactions(source, where="country = 'France'")
     read = fim.read_transactions([["milk"]])
     with pytest.raises(
-        fim.ParameterError, match=("leave out where: these purchases have been read already")
+        fim.ParameterError, match="leave out where: these purchases have been read already"
     ):
         read_transactions(read, where="country = 'France'")
 
@@ -531,7 +529,7 @@ def test_what_rows_are_chosen_by_is_no_item(form: str) -> None:
     )
     for source in (table, table.to_pandas(), pl.from_arrow(table)):
         read = read_transactions(
-            source, input_format=form, where=("country = 'France' and member = true")
+            source, input_format=form, where="country = 'France' and member = true"
         )
         assert (labels_of(read.vocabulary), read.baskets) == (["milk"], 1)
 
@@ -562,12 +560,12 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
             "row < 900",
             "not row >= 900",
             "price between 10 and 20.5",
-            ("day in ('1970-01-05', '1971-01-01')"),
+            "day in ('1970-01-05', '1971-01-01')",
         ),
         *(
             "country = 'France'",
             "country in ('Austria', 'Spain') and row < 5",
-            ("row < 5 or price = 7"),
+            "row < 5 or price = 7",
             "row = 12.5",
         ),
     ):
@@ -598,9 +596,7 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
 def test_truth_values_hide_no_row_group_of_numbers(
     condition: str, last: int, tmp_path: Path
 ) -> None:
-    """Of numbers 0 and 1 are truth values. One that is neither must decide of no other row whether
-    it is read.
-    """
+    """Of numbers 0 and 1 are truth values."""
     table = pa.table({"row": [1, 2, 3, 4, 5], "item": ["a"] * 5, "x": [1, 1, 0, 1, last]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     how: dict[str, Any] = {"basket": "row", "item": "item", "where": condition}

@@ -103,16 +103,9 @@ def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
     )
     assert {"release.json", "page.html"} <= {file.name for file in folder.iterdir()}
     counted = [
-        "count",
-        "baskets.dat",
-        "--itemsets",
-        "pairs.csv",
-        *CHARGED,
-        "--output",
-        "c.csv",
-        "--epsilon",
-        "0.5",
-    ]
+        "count", "baskets.dat", "--itemsets", "pairs.csv", *CHARGED, "--output", "c.csv",
+        "--epsilon", "0.5",
+    ]  # fmt: skip
     assert run(folder, *counted).stderr == "wrote c.csv; ε 1.5 left in sales.ledger\n"
     ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
     assert (

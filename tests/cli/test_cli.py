@@ -235,15 +235,9 @@ def seeded_answer(shop: Path) -> dict[str, Any]:
 
 
 LUCK = [
-    "--mechanism",
-    "exponential",
-    "--catalogue",
-    "catalogue.csv",
-    "--epsilon",
-    "0.0005",
-    "--seed",
+    "--mechanism", "exponential", "--catalogue", "catalogue.csv", "--epsilon", "0.0005", "--seed",
     "11",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=" ".join)
@@ -448,15 +442,9 @@ def test_a_full_standard_output(shop: Path) -> None:
         pytest.skip("this system has no /dev/full")
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [SCRIPT, "mine", "baskets.dat"],
-            cwd=shop,
-            stdin=subprocess.DEVNULL,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            env=environment(),
-            timeout=PATIENCE,
-        )
+            [SCRIPT, "mine", "baskets.dat"], cwd=shop, stdin=subprocess.DEVNULL, stdout=full,
+            stderr=subprocess.PIPE, encoding="utf-8", env=environment(), timeout=PATIENCE,
+        )  # fmt: skip
     assert done.returncode == 2
     assert re.fullmatch(r"Error: .*No space left.*\n", done.stderr)
 

@@ -88,17 +88,9 @@ def test_what_cannot_be_inspected(
 def test_standard_input_of_any_form(tmp_path: Path) -> None:
     sales = b"order_id;product\n" + b"".join(b"%d;milk\n%d;tea\n" % (n, n) for n in range(900))
     done = run(
-        tmp_path,
-        "mine",
-        "-",
-        "--basket",
-        "order_id",
-        "--item",
-        "product",
-        "--format",
-        "json",
+        tmp_path, "mine", "-", "--basket", "order_id", "--item", "product", "--format", "json",
         stdin=sales,
-    )
+    )  # fmt: skip
     assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
     done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b","))
     assert done.returncode == 2

@@ -169,18 +169,10 @@ def test_an_empty_period_is_a_release_like_others(shop: Path, options: dict[str,
 def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
     done(
         run(
-            folder,
-            "budget",
-            "create",
-            "sales.ledger",
-            "--epsilon",
-            "2",
-            "--delta",
-            "1e-5",
-            "--composition",
-            "basic",
+            folder, "budget", "create", "sales.ledger", "--epsilon", "2", "--delta", "1e-5",
+            "--composition", "basic",
         )
-    )
+    )  # fmt: skip
     done(run(folder, "mine", *SHOP, *CHARGED, *WEEKS))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46", "--epsilon", "0.5"))
     said = statement(folder)
@@ -211,18 +203,10 @@ def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
 def test_several_periods_are_charged_all_or_none(folder: Path) -> None:
     done(
         run(
-            folder,
-            "budget",
-            "create",
-            "sales.ledger",
-            "--epsilon",
-            "1",
-            "--delta",
-            "1e-5",
-            "--composition",
-            "basic",
+            folder, "budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "1e-5",
+            "--composition", "basic",
         )
-    )
+    )  # fmt: skip
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W47"))
     refused(run(folder, "mine", *SHOP, *CHARGED, *WEEKS), 3)
     assert len(statement(folder)["entries"]) == 1
@@ -249,19 +233,11 @@ def test_promises_are_not_mixed(folder: Path) -> None:
     release = json.loads(
         done(
             run(
-                folder,
-                "mine",
-                *BY_USER[:-2],
-                *CHARGED,
-                "--period",
-                "2026-11",
-                "--per",
-                "month",
-                "--format",
-                "json",
+                folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "month",
+                "--format", "json",
             )
         )
-    )
+    )  # fmt: skip
     assert release["per"] == "month"
     assert "any one user's month (all their baskets of that month)" in release["guarantee"]
     assert release["guarantee"].endswith(
@@ -289,18 +265,10 @@ def test_months_are_found_by_the_same_columns(folder: Path) -> None:
     )
     done(
         run(
-            folder,
-            "budget",
-            "create",
-            "sales.ledger",
-            "--epsilon",
-            "9",
-            "--delta",
-            "1e-4",
-            "--per",
-            "month",
+            folder, "budget", "create", "sales.ledger", "--epsilon", "9", "--delta", "1e-4",
+            "--per", "month",
         )
-    )
+    )  # fmt: skip
     words = ["mine", *BY_USER[:-2], *CHARGED, "--per", "month", "--period", "2026-12"]
     done(run(folder, *words))
     for name, other in (("sold_at", "paid_at"), ("order_id", "line")):
@@ -332,16 +300,9 @@ def test_customers_for_good_share_the_budget_among_periods(folder: Path) -> None
 
 def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
     create = [
-        "budget",
-        "create",
-        "sales.ledger",
-        "--epsilon",
-        "1",
-        "--delta",
-        "1e-5",
-        "--composition",
+        "budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "1e-5", "--composition",
         "basic",
-    ]
+    ]  # fmt: skip
     done(run(folder, *create, "--renew"))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     assert "there is such a file already" in refused(run(folder, *create))

@@ -52,15 +52,9 @@ def test_plan_for_many(tmp_path: Path) -> None:
     assert plan["top"] == [10, 50, 100]
     assert plan["recommended"] == ["limited-domain", "levelwise", "levelwise"]
     other = as_json(
-        "plan",
-        "--typical-basket",
-        10,
-        "--units",
-        100_000,
-        "--supports",
-        "--neighbors",
+        "plan", "--typical-basket", 10, "--units", 100_000, "--supports", "--neighbors",
         "replace-one",
-    )
+    )  # fmt: skip
     assert other["recommended"] == ["levelwise"] * 3
     assert {one["name"] for one in plan["mechanisms"]} == {
         "exponential",
@@ -69,17 +63,9 @@ def test_plan_for_many(tmp_path: Path) -> None:
         "levelwise",
     }
     done = run(
-        "plan",
-        "--typical-basket",
-        10,
-        "--top",
-        "5,20",
-        "--size",
-        "2-3",
-        "--figure",
-        "top.svg",
+        "plan", "--typical-basket", 10, "--top", "5,20", "--size", "2-3", "--figure", "top.svg",
         folder=tmp_path,
-    )
+    )  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
     assert "itemsets asked for, of each size" in (tmp_path / "top.svg").read_text(encoding="utf-8")
     done = run(

@@ -114,25 +114,12 @@ RELEASED = (
 ASKED = {
     "mine": ["baskets.dat", "--ledger", "a.ledger", "--dataset", "d"],
     "count": [
-        "baskets.dat",
-        "--itemsets",
-        "pairs.csv",
-        "--ledger",
-        "a.ledger",
-        "--dataset",
-        "d",
-        "--delta",
-        "0",
+        "baskets.dat", "--itemsets", "pairs.csv", "--ledger", "a.ledger", "--dataset", "d",
+        "--delta", "0",
     ],
     "show": ["r.json"],
     "vote": [
-        "baskets.dat",
-        "--question",
-        "most-frequent",
-        "--ledger",
-        "a.ledger",
-        "--dataset",
-        "d",
+        "baskets.dat", "--question", "most-frequent", "--ledger", "a.ledger", "--dataset", "d",
     ],
     "changes": ["r.json", "r.json"],
     "inspect": ["baskets.dat"],
@@ -140,7 +127,7 @@ ASKED = {
     "audit": ["--trials", "0"],
     "budget show": ["a.ledger"],
     "report": ["r.json"],
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -201,17 +188,9 @@ def test_a_workbook_is_written_or_its_extra_named(
 
 def test_a_workbook_has_a_sheet_of_rules(shop: Path) -> None:
     done = run_in(
-        shop,
-        "mine",
-        "baskets.dat",
-        "--top",
-        "1",
-        "--rules",
-        "--seed",
-        "1",
-        "--output",
+        shop, "mine", "baskets.dat", "--top", "1", "--rules", "--seed", "1", "--output",
         "rules.xlsx",
-    )
+    )  # fmt: skip
     assert done.stderr == "wrote rules.xlsx\n"
     book = calamine.load_workbook(shop / "rules.xlsx")
     assert book.sheet_names == ["itemsets", "rules"]
@@ -289,17 +268,9 @@ def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
 def test_a_page_names_no_file_and_no_column(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     run(
-        "mine",
-        SHOP,
-        "--user",
-        "customer",
-        "--epsilon",
-        "0.001",
-        "--seed",
-        "1",
-        "--report",
+        "mine", SHOP, "--user", "customer", "--epsilon", "0.001", "--seed", "1", "--report",
         str(page),
-    )
+    )  # fmt: skip
     assert "Nothing stood out from the noise." in page.read_text()
     assert not {
         word

@@ -25,15 +25,9 @@ LABELS = ["café", "日本 😀", "=cmd()|'x'!A1", "plain"]
 
 def environment(**changes: str) -> dict[str, str]:
     unwanted = (
-        "LC_",
-        "LANG",
-        "PYTHONUTF8",
-        "PYTHONIOENCODING",
-        "COLUMNS",
-        "TERM",
-        "FORCE_COLOR",
+        "LC_", "LANG", "PYTHONUTF8", "PYTHONIOENCODING", "COLUMNS", "TERM", "FORCE_COLOR",
         "NO_COLOR",
-    )
+    )  # fmt: skip
     kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     return {**kept, "PYTHONWARNINGS": "error", **changes}
 
@@ -93,17 +87,9 @@ def test_csv_is_utf8_in_every_locale(words: Path, locale: dict[str, str]) -> Non
 
 def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
     done = run(
-        "mine",
-        words,
-        "--format",
-        "json",
-        "--size",
-        4,
-        "--output",
-        "a.json",
-        folder=tmp_path,
+        "mine", words, "--format", "json", "--size", 4, "--output", "a.json", folder=tmp_path,
         locale=LOCALES[1],
-    )
+    )  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"wrote a.json\n", 0)
     assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
 

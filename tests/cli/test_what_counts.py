@@ -28,17 +28,9 @@ def sales(tmp_path: Path) -> Path:
 
 def test_each_segment_has_its_table(sales: Path) -> None:
     done = run(
-        sales,
-        "mine",
-        "sales.csv",
-        *READ,
-        *SEGMENTS,
-        "--exclude",
-        "left.txt",
-        "--supports",
-        "--seed",
-        "1",
-    )
+        sales, "mine", "sales.csv", *READ, *SEGMENTS, "--exclude", "left.txt", "--supports",
+        "--seed", "1",
+    )  # fmt: skip
     assert done.returncode == 0
     heads = [line.split(" ──")[0] for line in done.stdout.splitlines() if line.startswith("store ")]
     assert heads == ["store A", "store B"]

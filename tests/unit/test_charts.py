@@ -34,15 +34,9 @@ SHOP = (
     + [["bread", "tea"]] * 100
 )
 EVIL = [
-    "<script>alert(1)</script>",
-    '" onload="x',
-    "a & b",
-    "line\nbreak",
-    "\u202eevil",
-    " ",
-    "$\\frac{1}$",
-    "$x",
-]
+    "<script>alert(1)</script>", '" onload="x', "a & b", "line\nbreak", "\u202eevil", " ",
+    "$\\frac{1}$", "$x",
+]  # fmt: skip
 SPACE = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "text"}
 letters = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
@@ -64,15 +58,9 @@ def made(**asked: Any) -> Release:
 
 def of(*itemsets: Itemset, **changes: Any) -> Release:
     plain = Release(
-        "exponential",
-        (2,),
-        PrivacyCost(1, 0),
-        "replace-one",
-        "basket",
-        True,
-        not itemsets,
+        "exponential", (2,), PrivacyCost(1, 0), "replace-one", "basket", True, not itemsets,
         itemsets,
-    )
+    )  # fmt: skip
     return dataclasses.replace(plain, **changes)
 
 

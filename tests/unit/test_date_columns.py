@@ -113,41 +113,24 @@ def test_ids_and_days_of_birth_are_no_times() -> None:
         *(
             (name, True)
             for name in (
-                "TRANSACTION_DT",
-                "t_dat",
-                "InvoiceDate",
-                "order_ts",
-                "order_date",
-                "datetime",
+                "TRANSACTION_DT", "t_dat", "InvoiceDate", "order_ts", "order_date", "datetime",
             )
         ),
         *(
             (name, True)
             for name in (
-                "sold_at",
-                "created_at",
-                "Order Date",
-                "Datum",
-                "TRANS_DT",
-                "day",
-                "orderTime",
+                "sold_at", "created_at", "Order Date", "Datum", "TRANS_DT", "day", "orderTime",
             )
         ),
         *(
             (name, False)
             for name in (
-                "products",
-                "amounts",
-                "discounts",
-                "cat",
-                "format",
-                "updated_at",
-                "birth_dt",
+                "products", "amounts", "discounts", "cat", "format", "updated_at", "birth_dt",
             )
         ),
         *((name, False) for name in ("date_of_birth", "weekday", "receipts", "data", "what", "at")),
     ],
-)
+)  # fmt: skip
 @pytest.mark.every_case
 def test_names_that_suggest_a_date(name: str, is_date: bool) -> None:
     assert suggests_date(name) is is_date

@@ -42,15 +42,9 @@ def rules() -> Any:
 
 def of(*itemsets: Itemset, **changes: Any) -> Release:
     plain = Release(
-        "exponential",
-        (2,),
-        PrivacyCost(1, 0),
-        "replace-one",
-        "basket",
-        True,
-        not itemsets,
+        "exponential", (2,), PrivacyCost(1, 0), "replace-one", "basket", True, not itemsets,
         itemsets,
-    )
+    )  # fmt: skip
     return dataclasses.replace(plain, **changes)
 
 

@@ -73,23 +73,15 @@ ASKED: list[dict[str, Any]] = [
     {"size": 2, "top": 3, "rules": True, "epsilon": 0.5},
     {"size": "1-2", "min_support": 0.2},
     {
-        "size": 2,
-        "top": 3,
-        "supports": True,
-        "mechanism": "exponential",
-        "catalogue": LISTED,
+        "size": 2, "top": 3, "supports": True, "mechanism": "exponential", "catalogue": LISTED,
         "epsilon": 0.5,
     },
     {
-        "size": 2,
-        "top": 3,
-        "supports": False,
-        "mechanism": "exponential",
-        "catalogue": LISTED,
+        "size": 2, "top": 3, "supports": False, "mechanism": "exponential", "catalogue": LISTED,
         "epsilon": 0.5,
     },
     {"size": 2, "supports": True, "mechanism": "exponential", "catalogue": LISTED},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(ASKED)))

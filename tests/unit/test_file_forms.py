@@ -72,32 +72,14 @@ def test_one_object_an_item(tmp_path: Path) -> None:
 
 def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Path) -> None:
     values: list[Any] = [
-        "tea",
-        39,
-        "39",
-        39.0,
-        1.5,
-        True,
-        None,
-        "2024-01-02",
-        "2024-01-02 00:00:00",
-        "",
-        2**70,
+        "tea", 39, "39", 39.0, 1.5, True, None, "2024-01-02", "2024-01-02 00:00:00", "", 2**70,
         "007",
-    ]
+    ]  # fmt: skip
     lines = [json.dumps({"items": [value]}) for value in values]
     expected = [
-        {"tea"},
-        {39},
-        {39},
-        {39},
-        {"1.5"},
-        {"true"},
-        set(),
-        {"2024-01-02"},
-        {"2024-01-02 00:00:00"},
-        set(),
-    ]
+        {"tea"}, {39}, {39}, {39}, {"1.5"}, {"true"}, set(), {"2024-01-02"},
+        {"2024-01-02 00:00:00"}, set(),
+    ]  # fmt: skip
     expected += [{str(2**70)}, {"007"}]
     together = baskets(fim.read_transactions(written(tmp_path, "a.jsonl", "\n".join(lines))))
     assert together == expected

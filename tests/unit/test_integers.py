@@ -23,30 +23,12 @@ from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.values import integer_or_text, integers_as_printed
 
 PRINTS: list[tuple[object, Item]] = [
-    (7, 7),
-    (7.0, 7),
-    ("7", 7),
-    (" 7 ", 7),
-    ("7.0", 7),
-    ("7.000", 7),
-    (Decimal("7.00"), 7),
-    (-0.0, 0),
-    ("0.0", 0),
-    ("-7.0", -7),
-    (b"7.0", 7),
-    ("007", "007"),
-    ("1e3", "1e3"),
-    ("+7", "+7"),
-    ("-0", "-0"),
-    ("-0.0", "-0.0"),
-    ("7.5", "7.5"),
-    ("7.", "7."),
-    (7.5, "7.5"),
-    (10**18 - 1, 10**18 - 1),
-    (10**18, str(10**18)),
-    (str(10**18), str(10**18)),
+    (7, 7), (7.0, 7), ("7", 7), (" 7 ", 7), ("7.0", 7), ("7.000", 7), (Decimal("7.00"), 7),
+    (-0.0, 0), ("0.0", 0), ("-7.0", -7), (b"7.0", 7), ("007", "007"), ("1e3", "1e3"), ("+7", "+7"),
+    ("-0", "-0"), ("-0.0", "-0.0"), ("7.5", "7.5"), ("7.", "7."), (7.5, "7.5"),
+    (10**18 - 1, 10**18 - 1), (10**18, str(10**18)), (str(10**18), str(10**18)),
     (f"{10**18}.0", f"{10**18}.0"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("value", "printed"), PRINTS)
@@ -161,19 +143,11 @@ def test_no_two_items_print_alike() -> None:
 
 ROW_NUMBERS = (
     *(
-        "Unnamed: 0",
-        "index",
-        "X",
-        "rownames",
-        "Row ID",
-        "S.No",
-        "#",
-        "__index_level_0__",
-        "level_0",
-        "row_number",
+        "Unnamed: 0", "index", "X", "rownames", "Row ID", "S.No", "#", "__index_level_0__",
+        "level_0", "row_number",
     ),
     *("Sr. No.", "rowid", "id", "No."),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ROW_NUMBERS)

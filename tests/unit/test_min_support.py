@@ -69,40 +69,15 @@ def test_shares_and_numbers_of_units(value: Any, share: Fraction | None, count: 
 
 WRONG: list[Any] = [
     *(
-        0,
-        0.0,
-        1.0,
-        -0.1,
-        -5,
-        1.5,
-        500.0,
-        "0",
-        "0%",
-        "100%",
-        "150 %",
-        "-2%",
-        "",
-        "x",
-        "1_0",
-        "1e3",
-        "nan",
-        "٢%",
-        "0x1",
+        0, 0.0, 1.0, -0.1, -5, 1.5, 500.0, "0", "0%", "100%", "150 %", "-2%", "", "x", "1_0", "1e3",
+        "nan", "٢%", "0x1",
     ),
     *(
-        Decimal(500),
-        Decimal("nan"),
-        "x" * 10**6,
-        np.bool_(True),
-        True,
-        None,
-        float("nan"),
-        float("inf"),
-        [0.02],
-        1j,
+        Decimal(500), Decimal("nan"), "x" * 10**6, np.bool_(True), True, None, float("nan"),
+        float("inf"), [0.02], 1j,
     ),
     *(10**18, "9" * 50, "0." + "9" * 60, Fraction(3, 2)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])

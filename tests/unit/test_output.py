@@ -65,15 +65,8 @@ def test_what_a_screen_cannot_show_is_escaped_before_a_table_is_laid_out(encodin
 
 
 WORDS = [
-    "anticonstitutionnellement",
-    "of",
-    "any",
-    "replacing",
-    "{semi-skimmed",
-    "milk,",
-    "tea",
-    "bags}",
-]
+    "anticonstitutionnellement", "of", "any", "replacing", "{semi-skimmed", "milk,", "tea", "bags}",
+]  # fmt: skip
 WORDS += ["8,690", "1e-06"]
 
 

@@ -62,20 +62,8 @@ def test_what_is_out_of_all_use() -> None:
 
 
 BAD_NUMBERS = [
-    0,
-    0.0,
-    -0.0,
-    -1,
-    -1e-9,
-    float("nan"),
-    float("inf"),
-    float("-inf"),
-    "1",
-    None,
-    1j,
-    [1],
-    True,
-]
+    0, 0.0, -0.0, -1, -1e-9, float("nan"), float("inf"), float("-inf"), "1", None, 1j, [1], True,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", BAD_NUMBERS)

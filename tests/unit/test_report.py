@@ -325,14 +325,8 @@ def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:
     content = page(release, rules_of(release))
     found = Reader(content)
     assert not {tag for tag, _ in found.tags} & {
-        "iframe",
-        "object",
-        "embed",
-        "img",
-        "form",
-        "base",
-        "a",
-    }
+        "iframe", "object", "embed", "img", "form", "base", "a",
+    }  # fmt: skip
     policy = [
         given["content"] for tag, given in found.tags if tag == "meta" and "http-equiv" in given
     ]
@@ -370,21 +364,11 @@ def test_names_are_text_wherever_they_stand() -> None:
 
 KNOWN = {
     *(
-        "charset",
-        "http-equiv",
-        "content",
-        "name",
-        "rel",
-        "href",
-        "lang",
-        "class",
-        "style",
-        "id",
-        "role",
-        "scope",
+        "charset", "http-equiv", "content", "name", "rel", "href", "lang", "class", "style", "id",
+        "role", "scope",
     ),
     *("aria-labelledby", "aria-label", "aria-hidden", "title", "data-label", "data-value"),
-}
+}  # fmt: skip
 
 
 def test_headings_and_tables_can_be_heard() -> None:

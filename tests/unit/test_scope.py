@@ -243,16 +243,9 @@ def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ["json", "parquet"])
 def test_they_are_saved_and_loaded(ending: str, tmp_path: Path) -> None:
     found = fim.mine(
-        SALES,
-        **READ,
-        by="store",
-        segments="A,C",
-        rules=True,
-        top=3,
-        epsilon=5,
-        exclude=["f"],
+        SALES, **READ, by="store", segments="A,C", rules=True, top=3, epsilon=5, exclude=["f"],
         seed=1,
-    )
+    )  # fmt: skip
     found.save(tmp_path / f"r.{ending}")
     again = fim.load(tmp_path / f"r.{ending}")
     assert again.to_dict(whole=True) == found.to_dict(whole=True)
@@ -274,39 +267,18 @@ def test_itemsets_to_count_are_of_one_segment(ending: str | None, tmp_path: Path
 
 def test_their_forms_have_all_segments() -> None:
     found = fim.mine(
-        SALES,
-        **READ,
-        by="store",
-        segments="A,C,=1+1",
-        top=2,
-        supports=True,
-        count=True,
-        epsilon=9,
-        seed=1,
-        size="1-2",
-    )
+        SALES, **READ, by="store", segments="A,C,=1+1", top=2, supports=True, count=True, epsilon=9,
+        seed=1, size="1-2",
+    )  # fmt: skip
     frame, table = found.to_pandas(), found.to_arrow()
     assert [*frame.columns] == [
-        "segment",
-        "support",
-        "itemsets",
-        "count",
-        "lower",
-        "upper",
-        "doubtful",
-    ]
+        "segment", "support", "itemsets", "count", "lower", "upper", "doubtful",
+    ]  # fmt: skip
     assert frame["segment"].tolist() == table["segment"].to_pylist() == ["A"] * 4 + ["C"] * 4
     lines = found.to_csv().splitlines()
     assert lines[0].split(",") == [
-        "segment",
-        "item_1",
-        "item_2",
-        "support",
-        "lower",
-        "upper",
-        "share",
-        "doubtful",
-    ]
+        "segment", "item_1", "item_2", "support", "lower", "upper", "share", "doubtful",
+    ]  # fmt: skip
     assert len(lines) == 9
     values = json.loads(found.to_json())
     assert (values["by"], values["segments"], values["max_segments"]) == (

@@ -117,15 +117,9 @@ def test_what_a_value_is_does_not_follow_from_the_first_rows(tmp_path: Path) -> 
     # nothing.
     many: list[tuple[Any, ...]] = [(place % 7, 39) for place in range(70_000)]
     rows = [
-        *many,
-        (7, "tea"),
-        (7, 2.0),
-        (7, 0.5),
-        (7, b"\xff\x00"),
-        (7, None),
-        (7, " NULL "),
+        *many, (7, "tea"), (7, 2.0), (7, 0.5), (7, b"\xff\x00"), (7, None), (7, " NULL "),
         (None, "lost"),
-    ]
+    ]  # fmt: skip
     address = table_of(tmp_path / "a.db", "order_id, product", rows)
     read = read_transactions(address, query=QUERY, basket="order_id", item="product")
     assert labels_of(read) == [2, 39, "0.5", "FF00", "tea"]

@@ -24,22 +24,9 @@ SHOP = (
     + [["bread", "tea"]] * 100
 )
 WRONG: list[Any] = [
-    None,
-    True,
-    -1,
-    0,
-    1.5,
-    10**400,
-    "",
-    "people",
-    "\ud800",
-    [],
-    [1, 0],
-    [None],
-    [[1]],
-    {},
+    None, True, -1, 0, 1.5, 10**400, "", "people", "\ud800", [], [1, 0], [None], [[1]], {},
     {"a": {}},
-]
+]  # fmt: skip
 Place = tuple[str | int, ...]
 
 

@@ -73,18 +73,10 @@ def test_what_does_not_fit_a_format_is_no_time(written: str, text: str) -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        3,
-        "",
-        "%d/%m",
-        "%d/%m/%Y/%y",
-        "%d/%m/%Y %p",
-        "%d/%m/%Y %I",
-        "%d/%m/%Y %M",
-        "%c",
-        "%d/%m/%Y %Z",
-        "%-d/%m/%Y",
+        3, "", "%d/%m", "%d/%m/%Y/%y", "%d/%m/%Y %p", "%d/%m/%Y %I", "%d/%m/%Y %M", "%c",
+        "%d/%m/%Y %Z", "%-d/%m/%Y",
     ],
-)
+)  # fmt: skip
 @pytest.mark.every_case
 def test_a_format_that_is_none_is_one_line(written: Any, tmp_path: Path) -> None:
     with pytest.raises(fim.ParameterError, match="time_format must be") as caught:

@@ -27,16 +27,9 @@ Unit = frozenset[tuple[frozenset[Item], int]]
 
 # (user, basket, item). Basket 1 is one of ann's, one of bob's and one of nobody's.
 ROWS = [
-    ("ann", 1, "beer"),
-    (None, 1, "chips"),
-    ("bob", 1, "tea"),
-    (None, 2, "milk"),
-    ("ann", 3, "beer"),
-    (None, 1, "beer"),
-    ("ann", 1, "chips"),
-    (None, 4, None),
-    (None, 2, "tea"),
-]
+    ("ann", 1, "beer"), (None, 1, "chips"), ("bob", 1, "tea"), (None, 2, "milk"),
+    ("ann", 3, "beer"), (None, 1, "beer"), ("ann", 1, "chips"), (None, 4, None), (None, 2, "tea"),
+]  # fmt: skip
 ANN = ({"beer", "chips"}, {"beer"})
 UNITS = {
     "drop": [ANN, ({"tea"},)],

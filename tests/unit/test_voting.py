@@ -449,22 +449,11 @@ def test_the_result_says_what_was_promised() -> None:
     rows = [["tea", "milk"]] * 400
     found = voting.voted(rows, MostFrequent(), blocks=60, neighbors="replace-one", seed=1)
     assert json.loads(json.dumps(found.to_dict())) == {
-        "schema": 1,
-        "private": False,
-        "mechanism": "vote",
-        "question": "most-frequent",
-        "size": 2,
-        "blocks": 60,
-        "votes": 2,
-        "epsilon": 1.0,
-        "delta": 1e-06,
-        "neighbors": "replace-one",
-        "privacy_unit": "basket",
-        "guarantee": found.guarantee,
-        "units": 400,
-        "abstained": False,
+        "schema": 1, "private": False, "mechanism": "vote", "question": "most-frequent", "size": 2,
+        "blocks": 60, "votes": 2, "epsilon": 1.0, "delta": 1e-06, "neighbors": "replace-one",
+        "privacy_unit": "basket", "guarantee": found.guarantee, "units": 400, "abstained": False,
         "answer": {"items": ["milk", "tea"]},
-    }
+    }  # fmt: skip
     assert found.guarantee.startswith("NOT PRIVATE")
     with pytest.warns(PrivacyWarning, match="epsilon 20 promises next to nothing") as warned:
         fim.vote([["a"]], most_bought, epsilon=20.0)

@@ -127,14 +127,10 @@ def test_the_default_is_a_readable_table_with_the_guarantee(shop: Path) -> None:
     assert (done.stderr, done.returncode) == ("", 0)
     lines = done.stdout.splitlines()
     assert lines[0] == "The most frequent pair, as picked by limited-domain"
-    assert lines[-2].startswith(
-        "Mechanism limited-domain, chosen by --mechanism auto: for one itemset, "
-    )
+    assert lines[-2].startswith("Mechanism limited-domain, chosen by --mechanism auto: for one")
     assert re.search(r"\{39, 48\} +│ +not released", done.stdout)
     guarantee = lines[-1]
-    assert guarantee.startswith(
-        "Guarantee (limited-domain, ε = 1, δ = 1e-06): adding or removing any one basket "
-    )
+    assert guarantee.startswith("Guarantee (limited-domain, ε = 1, δ = 1e-06): adding or removing")
     assert "e^1 = 2.72" in guarantee
     assert "1e-06" in guarantee
     assert "\x1b" not in done.stdout
@@ -339,54 +335,30 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["."], r"one of several texts, which need columns|name those of one form"),
     (["damaged.parquet"], r"'damaged\.parquet' is truncated, damaged"),
     (["-"], r"standard input is empty"),
-    (
-        ["list.parquet", "--items", "itms"],
-        r"no column 'itms'.*'basket' \(int64\), 'items' \(list<.*>\)",
-    ),
+    (["list.parquet", "--items", "itms"], r"no column 'itms'.*'basket' \(int64\), 'items'"),
     (["two_lists.parquet"], r"several list columns.*--items.*'items' .*'returned'"),
     (["long.csv"], r"name its columns with --basket and --item"),
-    (
-        ["list.parquet", "--item", "items", "--items", "items"],
-        r"--item and --items exclude each other: --item for .*, --items for",
-    ),
+    (["list.parquet", "--item", "items", "--items", "items"], r"--item and --items exclude each"),
     (["baskets.dat", "--items", "items"], r"items cannot be used"),
     (["baskets.dat", "--epsilon", "0"], r"epsilon must be a number above 0, not 0"),
-    (
-        ["baskets.dat", "--epsilon", "1_0"],
-        r"'--epsilon': must be a number such as 0\.5 or 1e-6, not '1_0'",
-    ),
+    (["baskets.dat", "--epsilon", "1_0"], r"'--epsilon': must be a number such as 0\.5 or 1e-6"),
     (["baskets.dat", "--top", "1_0"], r"'--top': must be a whole number, not '1_0'"),
-    (
-        ["baskets.dat", "--delta", "0"],
-        r"delta must be above 0 without a public list of all items\. Give a catalogue",
-    ),
+    (["baskets.dat", "--delta", "0"], r"delta must be above 0 without a public list of all"),
     (["baskets.dat", "--delta", "1"], r"delta must be 0 or a number above 0 and below 1, not 1"),
     (["baskets.dat", "--size", "0"], r"size must be a whole number of at least 1, not 0"),
     (["baskets.dat", "--size", "1.5"], r"--size"),
     (["baskets.dat", "--max-rank", "0"], r"--max-rank must be a whole number of at least 1, not 0"),
-    (
-        ["baskets.dat", "--mechanism", "laplace"],
-        r"mechanism must be one of auto, large-margin, tight-margin, .*, levelwise, not 'laplace'",
-    ),
-    (
-        ["baskets.dat", "--neighbors", "swap"],
-        r"neighbors must be one of replace-one, add-remove, not 'swap'",
-    ),
+    (["baskets.dat", "--mechanism", "laplace"], r"mechanism must be one of auto, large-margin"),
+    (["baskets.dat", "--neighbors", "swap"], r"neighbors must be one of replace-one, add-remove"),
     (["baskets.dat", "--format", "xml"], r"--format.*'xml'.*table.*json.*csv"),
-    (
-        ["baskets.dat", "--mechanism", "exponential"],
-        r"public.*catalogue or --universe-size.*would not be private",
-    ),
+    (["baskets.dat", "--mechanism", "exponential"], r"public.*catalogue or --universe-size.*would"),
     (
         ["baskets.dat", "--mechanism", "exponential", "--universe-size", "1"],
         r"--universe-size has 1 item.*size 2",
     ),
     (["baskets.dat", "--catalogue", "catalogue.csv", "--universe-size", "9"], r"not both"),
     (["baskets.dat", "--catalogue", "one.csv"], r"catalogue has 1 item.*size 2"),
-    (
-        ["baskets.dat", "--catalogue", "two_columns.csv"],
-        r"'two_columns\.csv' has several.*say with --catalogue-item",
-    ),
+    (["baskets.dat", "--catalogue", "two_columns.csv"], r"'two_columns\.csv' has several.*say"),
     (
         ["baskets.dat", "--catalogue", "two_columns.parquet", "--catalogue-item", "x"],
         r"no column 'x'.*--catalogue-item",
@@ -396,16 +368,8 @@ ERRORS: list[tuple[Sequence[str], str]] = [
         ["baskets.dat", "--items-are-public", "--catalogue", "catalogue.csv"],
         r"--catalogue or --items-are-public, not",
     ),
-    (
-        ["-", "--items-are-public"],
-        r"--items-are-public reads all items first.*can be read only once",
-    ),
-    (
-        ["customers.parquet", "--user", "customer"],
-        r"column 'customer' of 'customers\.parquet' has rows without a user; --missing-user "
-        r"'drop' leaves them out, "
-        r"--missing-user 'own-unit' makes each of their baskets a unit of its own$",
-    ),
+    (["-", "--items-are-public"], r"--items-are-public reads all items first.*can be read only"),
+    (["customers.parquet", "--user", "customer"], r"column 'customer' of 'customers\.parquet' has"),
     (["customers.parquet", "--user", "missing_user"], r"has no column 'missing_user'; it has"),
     (["customers.parquet", "--missing-user", "drop"], r"--missing-user needs --user too"),
     (

@@ -97,18 +97,9 @@ def test_standard_input(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["baskets.dat"], "Missing option '--itemsets'"),
-        (
-            ["-", "--itemsets", "-"],
-            "only one of the purchases and --itemsets can be standard input",
-        ),
-        (
-            ["baskets.dat", "--itemsets", "nowhere.csv"],
-            "'nowhere.csv' does not exist; check the path",
-        ),
-        (
-            ["nowhere.dat", "--itemsets", "pairs.csv"],
-            "'nowhere.dat' does not exist; check the path",
-        ),
+        (["-", "--itemsets", "-"], "only one of the purchases and --itemsets can be standard"),
+        (["baskets.dat", "--itemsets", "nowhere.csv"], "'nowhere.csv' does not exist; check"),
+        (["nowhere.dat", "--itemsets", "pairs.csv"], "'nowhere.dat' does not exist; check"),
         (
             ["baskets.dat", "--itemsets", "pairs.csv", "--epsilon", "0"],
             "--epsilon must be a number above 0, not 0.0",

@@ -137,64 +137,22 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            "[mine]\ntop = true",
-            "key 'top' of table [mine] in 'f.toml' must be a number, not a truth value",
-        ),
+        ("[mine]\ntop = true", "key 'top' of table [mine] in 'f.toml' must be a number"),
         ("[mine]\ntop = '5'", "key 'top' of table [mine] in 'f.toml' must be a number, not a text"),
-        (
-            "top = 2.5",
-            "Invalid value for '--top': must be a whole number, not '2.5' (key 'top' in 'f.toml')",
-        ),
-        (
-            "[mine]\nunion = 1",
-            "key 'union' of table [mine] in 'f.toml' must be true or false, not a number",
-        ),
-        (
-            "[mine]\nwhere = ['a']",
-            "key 'where' of table [mine] in 'f.toml' must be a text, or a number, not a list",
-        ),
-        (
-            "[mine]\nuser = 2020-01-01",
-            "key 'user' of table [mine] in 'f.toml' must be a text, or a number, not a date",
-        ),
+        ("top = 2.5", "Invalid value for '--top': must be a whole number, not '2.5'"),
+        ("[mine]\nunion = 1", "key 'union' of table [mine] in 'f.toml' must be true or false"),
+        ("[mine]\nwhere = ['a']", "key 'where' of table [mine] in 'f.toml' must be a text"),
+        ("[mine]\nuser = 2020-01-01", "key 'user' of table [mine] in 'f.toml' must be a text"),
         ('[mine]\nuser = "a\\u0000b"', "key 'user' of table [mine] in 'f.toml' has a NUL in it"),
-        (
-            "[mine]\nepsilon = -1",
-            "--epsilon (key 'epsilon' of table [mine] in 'f.toml') must be a number above 0",
-        ),
-        (
-            "[mine]\nepsilon = nan",
-            (
-                "must be a number such as 0.5 or 1e-6, not 'nan' (key 'epsilon' of table [mine] in "
-                "'f.toml')"
-            ),
-        ),
-        (
-            "[mine]\nformat = 'x'",
-            (
-                "'x' is not one of 'table', 'json', 'csv', 'xlsx', 'markdown', 'parquet', 'svg'. "
-                "(key 'format'"
-            ),
-        ),
-        (
-            "[mine]\nmin-suport = 1",
-            "key 'min-suport' of table [mine] in 'f.toml' is no option; did you mean",
-        ),
+        ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml')"),
+        ("[mine]\nepsilon = nan", "must be a number such as 0.5 or 1e-6, not 'nan'"),
+        ("[mine]\nformat = 'x'", "'x' is not one of 'table', 'json', 'csv', 'xlsx', 'markdown'"),
+        ("[mine]\nmin-suport = 1", "key 'min-suport' of table [mine] in 'f.toml' is no option"),
         ("[mine]\nmin-support = 1\nmin_support = 2", "is there twice"),
-        (
-            "[mine]\nseed = 1",
-            "key 'seed' of table [mine] in 'f.toml' is not taken from a file: type --seed",
-        ),
+        ("[mine]\nseed = 1", "key 'seed' of table [mine] in 'f.toml' is not taken from a file"),
         ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
-        (
-            "[audit]\ntrials = 'x'",
-            "key 'trials' of table [audit] in 'f.toml' must be a number, not a text",
-        ),
-        (
-            "[mien]\ntop = 1",
-            "'f.toml' has a table 'mien', which is no command; there are [inspect], [mine], ",
-        ),
+        ("[audit]\ntrials = 'x'", "key 'trials' of table [audit] in 'f.toml' must be a number"),
+        ("[mien]\ntop = 1", "'f.toml' has a table 'mien', which is no command; there are"),
         ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
         ("a = " + "[" * 100_000, "'f.toml' is no TOML that can be read"),
         ("#" * (1 << 20) + "\n", "'f.toml' is too long for a file of options"),
@@ -235,22 +193,8 @@ def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
         ("EPSILON", "-1", "--epsilon (FIM_PRIVATE_MINE_EPSILON) must be a number above 0"),
         ("UNION", "perhaps", "FIM_PRIVATE_MINE_UNION"),
         ("FORMAT", "x", "(FIM_PRIVATE_MINE_FORMAT)"),
-        (
-            "SEED",
-            "1",
-            (
-                "'FIM_PRIVATE_MINE_SEED' is not taken from the environment: type --seed "
-                "where you mean it"
-            ),
-        ),
-        (
-            "USERS",
-            "c",
-            (
-                "the environment variable 'FIM_PRIVATE_MINE_USERS' is no option of "
-                "fim-private mine; unset it"
-            ),
-        ),
+        ("SEED", "1", "'FIM_PRIVATE_MINE_SEED' is not taken from the environment: type --seed"),
+        ("USERS", "c", "the environment variable 'FIM_PRIVATE_MINE_USERS' is no option"),
     ],
 )
 @pytest.mark.one_in(2)
@@ -305,9 +249,7 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
 
 def test_a_warning_names_the_variable(shop: Path) -> None:
     done = run(shop, "mine", "baskets.dat", FIM_PRIVATE_MINE_EPSILON="12")
-    assert done.stderr.startswith(
-        "Warning: --epsilon (FIM_PRIVATE_MINE_EPSILON) 12 promises next to nothing"
-    )
+    assert done.stderr.startswith("Warning: --epsilon (FIM_PRIVATE_MINE_EPSILON) 12 promises next")
 
 
 @pytest.mark.full

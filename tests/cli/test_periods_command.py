@@ -80,10 +80,7 @@ def test_one_period_and_each_of_several(folder: Path) -> None:
     assert weeks.to_pandas()["period"].tolist() == [*weeks]
     assert weeks.to_csv().startswith("period,item_1")
     text = done(run(folder, "mine", *SHOP, *WEEKS))
-    assert (
-        "Only baskets of 2026-W46, 2026-W47 count. A basket belongs to the day of its earliest "
-        "row, by sold_at"
-    ) in text
+    assert "Only baskets of 2026-W46, 2026-W47 count. A basket belongs to the day" in text
 
 
 def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -> None:
@@ -120,17 +117,11 @@ def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -
         (["--from", "2026-11-01"], "--from and --to go together"),
         ([], "--time needs --period too, such as 2026-11, or --per"),
         (["--period", "week"], "--period week needs --periods too"),
-        (
-            ["--period", "2026-11", "--neighbors", "replace-one"],
-            "--time needs --neighbors add-remove",
-        ),
+        (["--period", "2026-11", "--neighbors", "replace-one"], "--time needs --neighbors"),
         (["--period", "2026-11", "--per", "month"], "--per needs --user too"),
         (["--period", "2026-11", "--missing-time", "keep"], "--missing-time must be drop"),
         ([*WEEKS, "--by", "customer", "--segments", "c1,c2"], "give --by or --periods, not both"),
-        (
-            ["--period", "2026-11", "--time", "product"],
-            "column 'product' of 'shop.csv' holds a text that is no time",
-        ),
+        (["--period", "2026-11", "--time", "product"], "column 'product' of 'shop.csv' holds"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(
@@ -219,10 +210,7 @@ def test_promises_are_not_mixed(folder: Path) -> None:
     )
     done(run(folder, *create, "--per", "month"))
     said = refused(run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11"), 3)
-    assert (
-        "protects what a user buys in one month, and this release protects users for good; "
-        "give --per month"
-    ) in said
+    assert "protects what a user buys in one month, and this release protects users" in said
     assert "protects users, and this" in refused(
         run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-11"), 3
     )
@@ -317,9 +305,7 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
         "epsilon": "1",
     }
     shown = done(run(folder, "budget", "show", "sales.ledger"))
-    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Anyone in the data of both" in " ".join(
-        shown.split()
-    )
+    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Anyone in" in " ".join(shown.split())
     assert len(fim.Ledger(folder / "sales.ledger.1").statement(verify=True).entries) == 1
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     done(run(folder, *create, "--renew"))
@@ -330,13 +316,8 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
         "ledgers": "2",
     }
     shown = " ".join(done(run(folder, "budget", "show", "sales.ledger")).split())
-    assert (
-        "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 2, δ = 2e-06."
-        in shown
-    )
-    assert (
-        "Anyone in the data of all these times is protected by all these budgets together." in shown
-    )
+    assert "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 2, δ" in shown
+    assert "Anyone in the data of all these times is protected by all these budgets" in shown
 
 
 def test_periods_in_which_nothing_stands_out_end_in_one_line(folder: Path) -> None:

@@ -52,47 +52,23 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            ["show", "missing.json"],
-            "Error: 'missing.json' cannot be read: No such file or directory\n",
-        ),
+        (["show", "missing.json"], "Error: 'missing.json' cannot be read: No such file"),
         (
             ["show", SHOP],
             f"Error: '{SHOP}' is no release: load what was saved as .json or .parquet\n",
         ),
-        (
-            ["mine", SHOP, "--format", "parquet"],
-            "Error: cannot write Parquet to the screen; name a file with --output",
-        ),
+        (["mine", SHOP, "--format", "parquet"], "Error: cannot write Parquet to the screen; name"),
         (["mine", SHOP, "--min-lift", "2"], "Error: --min-lift goes with --rules\n"),
-        (
-            ["mine", SHOP, "--rules", "--min-confidence", "2"],
-            "Error: --min-confidence must be a number between 0 and ",
-        ),
-        (
-            ["mine", SHOP, "--rules", "--size", "1"],
-            "Error: --rules needs itemsets of two items or more: raise --size\n",
-        ),
-        (
-            ["mine", SHOP, "--report", "missing/p.html"],
-            "Error: cannot write 'missing/p.html': the folder",
-        ),
-        (
-            ["mine", SHOP, "--report", "/"],
-            "Error: cannot write '/': it names a folder; name a file",
-        ),
-        (
-            ["mine", SHOP, "--report", "."],
-            "Error: cannot write '.': it is a folder; give --report a file name",
-        ),
+        (["mine", SHOP, "--rules", "--min-confidence", "2"], "Error: --min-confidence"),
+        (["mine", SHOP, "--rules", "--size", "1"], "Error: --rules needs itemsets of two items"),
+        (["mine", SHOP, "--report", "missing/p.html"], "Error: cannot write 'missing/p.html':"),
+        (["mine", SHOP, "--report", "/"], "Error: cannot write '/': it names a folder; name"),
+        (["mine", SHOP, "--report", "."], "Error: cannot write '.': it is a folder; give --report"),
         (
             ["mine", SHOP, "--report", SHOP],
             f"Error: cannot write '{SHOP}': it is an input; choose another --report",
         ),
-        (
-            ["show", SHOP, "--format", "xlsx"],
-            "Error: cannot write a workbook of Excel to the screen;",
-        ),
+        (["show", SHOP, "--format", "xlsx"], "Error: cannot write a workbook of Excel"),
         (
             ["mine", SHOP, "--report", "p.html", "--output", "p.html"],
             "Error: cannot write 'p.html': it is --output; ",
@@ -225,9 +201,7 @@ def test_a_file_without_itemsets_says_so_on_standard_error(shop: Path) -> None:
         not in run_in(shop, "mine", "baskets.dat", "--epsilon", "9", "--output", "e.csv").stderr
     )
     done = run_in(shop, "mine", "few.dat", "--min-support", "0.9", "--output", "e.csv")
-    assert done.stderr.startswith(
-        "Nothing came out. Try a smaller minimum support, a larger budget, or more "
-    )
+    assert done.stderr.startswith("Nothing came out. Try a smaller minimum support, a larger")
 
 
 def test_a_release_without_itemsets_can_be_a_failure(shop: Path) -> None:

@@ -75,14 +75,8 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["baskets.dat", "--question", "highest-lift"],
-            "--question highest-lift needs --min-share",
-        ),
-        (
-            ["baskets.dat", *LIFT, "--blocks", "0"],
-            "--blocks must be a whole number of at least 1, not 0",
-        ),
+        (["baskets.dat", "--question", "highest-lift"], "--question highest-lift needs"),
+        (["baskets.dat", *LIFT, "--blocks", "0"], "--blocks must be a whole number of at least 1"),
         (["baskets.dat"], "Missing option '--question'"),
     ],
 )

@@ -53,9 +53,7 @@ def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sale
     done = run(sales, *words, *charged, "--min-lift", "1.2", "--output", "out.json")
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert line.startswith(
-        "Error: --min-lift of users needs --together user: lift 1 would not mean independence"
-    )
+    assert line.startswith("Error: --min-lift of users needs --together user: lift 1 would")
     assert not (sales / "out.json").exists()
     budget = json.loads(run(sales, "budget", "show", "b.ledger", "--format", "json").stdout)
     assert budget["entries"] == []

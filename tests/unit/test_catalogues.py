@@ -268,43 +268,22 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (
-            {"catalogue": "p.csv"},
-            r"^the catalogue 'p\.csv' has several columns.*say with catalogue_item",
-        ),
-        (
-            {"catalogue": "p.parquet"},
-            r"^the catalogue 'p\.parquet' must have one column.*catalogue_item.*'sku'",
-        ),
-        (
-            {"catalogue": "p.csv", "catalogue_item": "skuu"},
-            r"^the catalogue 'p\.csv' has no column 'skuu'",
-        ),
-        (
-            {"catalogue": PRODUCTS, "catalogue_item": "skuu"},
-            r"has no column 'skuu': name another with catalogue_item",
-        ),
+        ({"catalogue": "p.csv"}, r"^the catalogue 'p\.csv' has several columns.*say"),
+        ({"catalogue": "p.parquet"}, r"^the catalogue 'p\.parquet' must have one"),
+        ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^the catalogue 'p\.csv' has"),
+        ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name"),
         (
             {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "nam"},
             r"column 'nam'.*catalogue_label",
         ),
-        (
-            {"catalogue": "p.csv", "catalogue_label": "name"},
-            r"^catalogue_label needs catalogue_item",
-        ),
+        ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs"),
         (
             {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "sku"},
             r"names the same column",
         ),
-        (
-            {"catalogue": "p.csv", "catalogue_item": 3},
-            r"^catalogue_item must be the name of a column, as text, not 3",
-        ),
+        ({"catalogue": "p.csv", "catalogue_item": 3}, r"^catalogue_item must be the name"),
         ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
-        (
-            {"catalogue": [1], "catalogue_item": "sku"},
-            r"^leave out catalogue_item: catalogue is a list",
-        ),
+        ({"catalogue": [1], "catalogue_item": "sku"}, r"^leave out catalogue_item: catalogue"),
         ({"catalogue": "empty.csv", "catalogue_item": "sku"}, r"^'empty\.csv' lists no items"),
         (
             {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_query": "select 1"},
@@ -315,35 +294,14 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
             {"catalogue": "sqlite:///a.db", "catalogue_item": "sku"},
             r"^a database needs catalogue_query: a select",
         ),
-        (
-            {"catalogue": "nothing.json"},
-            r"^the catalogue 'nothing\.json' is a release without items",
-        ),
-        (
-            {"catalogue": "week.json", "catalogue_item": "sku"},
-            r"^leave out catalogue_item: .*an earlier release",
-        ),
+        ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without"),
+        ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an"),
         ({"catalogue": "broken.json"}, r'^broken\.json: field "private" is missing'),
-        (
-            {"catalogue": "latin.csv"},
-            r"^'latin\.csv' is not UTF-8 text; .*\(but not of a catalogue: save that as CSV",
-        ),
-        (
-            {"catalogue": "title.csv", "catalogue_item": "sku"},
-            r"^'title\.csv' seems to have a title .* as CSV",
-        ),
-        (
-            {"catalogue": SALES, "catalogue_item": "sku"},
-            r"^catalogue is the file of purchases.*items_are_public",
-        ),
-        (
-            {"catalogue": [1], "items_are_public": True},
-            r"^give catalogue or items_are_public, not both",
-        ),
-        (
-            {"universe_size": 4, "items_are_public": True},
-            r"^give universe_size or items_are_public, not both",
-        ),
+        ({"catalogue": "latin.csv"}, r"^'latin\.csv' is not UTF-8 text; .*\(but"),
+        ({"catalogue": "title.csv", "catalogue_item": "sku"}, r"^'title\.csv' seems to have"),
+        ({"catalogue": SALES, "catalogue_item": "sku"}, r"^catalogue is the file"),
+        ({"catalogue": [1], "items_are_public": True}, r"^give catalogue or items_are_public"),
+        ({"universe_size": 4, "items_are_public": True}, r"^give universe_size"),
         ({"engine": "spark", "items_are_public": True}, r"^items_are_public is for engine local"),
     ],
     ids=str,

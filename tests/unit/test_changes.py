@@ -83,9 +83,7 @@ def test_what_differs_is_named_with_its_values() -> None:
         "unless you say otherwise"
     )
     folded = fim.mine(table, supports=True, fold_case=True, **asked)
-    with pytest.raises(
-        fim.ParameterError, match=r"not compared: only the second was made with fold_case$"
-    ):
+    with pytest.raises(fim.ParameterError, match=r"not compared: only the second was made"):
         fim.changes(plain, folded)
     with pytest.raises(fim.ParameterError, match=r"differ in max_basket \(9 and none\)"):
         fim.changes(replace(plain, max_basket=9), plain)
@@ -188,17 +186,12 @@ def test_two_segments_of_one_release(tmp_path: Path) -> None:
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     one = counted(shop(1), 1)
     other = counted(shop(1), 2, neighbors="replace-one")
-    with pytest.raises(
-        fim.ParameterError,
-        match=r"not compared: they differ in neighbors \('add-remove' and 'replace",
-    ):
+    with pytest.raises(fim.ParameterError, match=r"not compared: they differ in neighbors"):
         fim.changes(one, other)
     bare = fim.mine(shop(1), top=2, supports=False, seed=1, epsilon=5.0)
     with pytest.raises(fim.ParameterError, match="after has no shares to compare"):
         fim.changes(one, bare)
-    with pytest.raises(
-        fim.ParameterError, match="before must be a release, or the path of a saved one, not a list"
-    ):
+    with pytest.raises(fim.ParameterError, match="before must be a release, or the path"):
         fim.changes([], one)
     one.save(tmp_path / "one.json")
     done = run(tmp_path, "changes", "one.json")

@@ -199,9 +199,7 @@ def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
             path, epsilon=1, delta=1e-5, neighbors="replace-one", composition="basic"
         ),
     )
-    with pytest.raises(
-        LedgerError, match="is for neighbors 'replace-one', and this release is for 'add-remove'"
-    ):
+    with pytest.raises(LedgerError, match="is for neighbors 'replace-one', and this release"):
         call(ledger=ledger, dataset="sales")
     assert ran == []
     call(ledger=ledger, dataset="sales", neighbors="replace-one")

@@ -28,21 +28,13 @@ MILLIONTH = Fraction(1, 10**6)
     [
         ({}, "limited-domain", "smallest margin of all that need no product list"),
         ({"size": "1-2", "union": True}, "limited-domain", "smallest margin"),
-        (
-            {"universe_size": 6},
-            "limited-domain",
-            "smallest margin of all that need no product list",
-        ),
+        ({"universe_size": 6}, "limited-domain", "smallest margin of all that need no product"),
         ({"catalogue": ITEMS}, "exponential", "with your catalogue it needs a smaller margin"),
         ({"size": "1-2"}, "levelwise", "least noise and needs no product list"),
         ({"top": 2, "universe_size": 6}, "levelwise", "least noise and needs no product list"),
         ({"top": 2, "catalogue": ITEMS}, "levelwise", "least noise"),
         ({"top": 2, "size": LARGEST_SIZE}, "levelwise", "least noise"),
-        (
-            {"top": 2, "size": LARGEST_SIZE + 1},
-            "limited-domain",
-            "levelwise finds itemsets of up to 20 items only",
-        ),
+        ({"top": 2, "size": LARGEST_SIZE + 1}, "limited-domain", "levelwise finds itemsets of up"),
         ({"max_basket": 4}, "limited-domain", "public cap that you gave"),
         ({"max_rank": 50, "catalogue": ITEMS}, "limited-domain", "public cap that you gave"),
     ],

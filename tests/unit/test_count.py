@@ -224,14 +224,10 @@ def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, na
     (tmp_path / name).write_text(HEADERS[name])
     ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=1, delta=1e-5)
     spent: dict[str, Any] = {"ledger": ledger, "dataset": "d"}
-    with pytest.raises(
-        DataError, match=r"its first line names columns\. It must have a column itemsets"
-    ) as caught:
+    with pytest.raises(DataError, match=r"its first line names columns\. It must have") as caught:
         fim.count(BASKETS, tmp_path / name, delta=0, **spent)
     assert "\n" not in str(caught.value)
-    with pytest.raises(
-        DataError, match=r"its first line names columns\. It must have a column itemsets"
-    ):
+    with pytest.raises(DataError, match=r"its first line names columns\. It must have a column"):
         fim.mine(BASKETS, known=tmp_path / name, **spent)
     assert ledger.entries == ()
 
@@ -243,17 +239,9 @@ def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, na
         ("p.dat", "tea bags;milk\n", "line 1 has semicolons and spaces"),
         ("p.txt", "tea bags\tmilk\n", "line 1 has tabs and spaces"),
         ("p.fimi", "1 2|3\n", "line 1 has bars and spaces"),
-        (
-            "p.txt",
-            "tea,milk\n",
-            "line 1 has commas, but in such a file white space alone separates items",
-        ),
+        ("p.txt", "tea,milk\n", "line 1 has commas, but in such a file white space alone"),
         ("p.csv", "tea,milk\njam;bread\n", "line 2 has semicolons but no commas"),
-        (
-            "p.csv",
-            "itemsets,support\n{a},1,2,3\n",
-            "line 2 has more or fewer fields than the first line names",
-        ),
+        ("p.csv", "itemsets,support\n{a},1,2,3\n", "line 2 has more or fewer fields than"),
         ("p.csv", "rules\nmilk\n", "itemset 1 must be a rule such as {milk} => {bread}"),
         ("p.csv", "itemsets\nmilk\n", "itemset 1 must be a collection of items, not str"),
         ("p.csv", "itemsets\nfrozenset()\n", "itemset 1 is empty"),
@@ -326,14 +314,8 @@ REFUSED: list[tuple[Any, str]] = [
     ([["\udc80"]], "itemsets: itemset 1 holds text that is not valid Unicode"),
     ([range(1001)], "itemsets: itemset 1 has more than 1,000 items"),
     (([n] for n in range(100_001)), "itemsets must be at most 100,000 itemsets"),
-    (
-        pd.DataFrame({"x": [1]}),
-        "itemsets must have a column itemsets or items that holds an itemset in each row",
-    ),
-    (
-        pa.table({"items": ["a", "b"]}),
-        "itemsets: itemset 1 must be a collection of items, not str; write ['bread'] for ",
-    ),
+    (pd.DataFrame({"x": [1]}), "itemsets must have a column itemsets or items that holds"),
+    (pa.table({"items": ["a", "b"]}), "itemsets: itemset 1 must be a collection of items, not str"),
     *(
         (
             value,
@@ -361,18 +343,10 @@ def test_what_is_no_list_of_itemsets_is_refused_in_a_line(number: int) -> None:
         ("commas.csv", "a,b\n,,\n", "itemset 2 is empty"),
         ("twice.csv", "a,b\nb,a\n", "itemset 2 is itemset 1 again"),
         ("repeated.dat", "1 2 1\n", "itemset 1 has an item twice"),
-        (
-            "semicolons.csv",
-            "bread;butter\njam\n",
-            "has semicolons but no commas: separate items by commas, or put ",
-        ),
+        ("semicolons.csv", "bread;butter\njam\n", "has semicolons but no commas: separate items"),
         ("quote.csv", '"a,b\n', "is not well-formed CSV"),
         ("latin.csv", "caf\xe9,tea\n".encode("latin-1"), "is not UTF-8 text"),
-        (
-            "r.json",
-            '{"itemsets": [{"items": ["a"]}]}',
-            "is no release: load what was saved as .json or .parquet",
-        ),
+        ("r.json", '{"itemsets": [{"items": ["a"]}]}', "is no release: load what was saved"),
         ("x.json", "{", "is no release"),
         ("p.parquet", "PAR1 but no more", "is truncated, damaged or not of the form its name says"),
         ("p.xlsx", "what", "has no form that can be read"),
@@ -399,9 +373,7 @@ def test_other_things_that_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [1]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match="must have a column itemsets or items"):
         fim.count(BASKETS, tmp_path / "t.parquet")
-    with pytest.raises(
-        ParameterError, match="only one of the purchases and itemsets can be standard input"
-    ):
+    with pytest.raises(ParameterError, match="only one of the purchases and itemsets can"):
         fim.count("-", "-")
     bad: list[dict[str, Any]] = [*({"epsilon": 0}, {"delta": 1}, {"delta": -1}), {"neighbors": "x"}]
     for wrong in (*bad, {"max_work": 0}, {"seed": "x"}):

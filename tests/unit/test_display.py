@@ -216,10 +216,7 @@ def test_a_release_is_a_sequence_of_its_itemsets() -> None:
 
 @pytest.mark.parametrize("item", ["milk", b"milk", 39, None, 2.5])
 def test_an_item_is_no_itemset(item: Any) -> None:
-    with pytest.raises(
-        ParameterError,
-        match=r"^itemset must be a collection of items such as \{'milk', 'tea'\}, not ",
-    ):
+    with pytest.raises(ParameterError, match=r"^itemset must be a collection of items such"):
         item in mined()  # noqa: B015
 
 

@@ -205,18 +205,9 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        (
-            {"dataset": "shop"},
-            "is the budget of the data set 'sales', not of 'shop'; if they are the same people",
-        ),
-        (
-            {"privacy_unit": "user"},
-            "protects baskets, and this release protects users; ask without user",
-        ),
-        (
-            {"neighbors": "add-remove"},
-            "is for neighbors 'replace-one', and this release is for 'add-remove'",
-        ),
+        ({"dataset": "shop"}, "is the budget of the data set 'sales', not of 'shop'; if they are"),
+        ({"privacy_unit": "user"}, "protects baskets, and this release protects users; ask"),
+        ({"neighbors": "add-remove"}, "is for neighbors 'replace-one', and this release"),
     ],
 )
 @pytest.mark.parametrize("bound", ["at creation", "by the first release"])
@@ -267,9 +258,7 @@ def test_it_is_bound_to_the_columns_that_named_the_unit_first(path: Path) -> Non
     # it was allowed for that one alone
     with pytest.raises(fim.LedgerError, match="named by 'who'"):
         fim.mine(shop, user="city", ledger=ledger, **asked)
-    assert ledger.statement().protected.startswith(
-        "It is about one user, with all their baskets (named by 'who'), "
-    )
+    assert ledger.statement().protected.startswith("It is about one user, with all their baskets")
     assert ledger.statement().to_dict()["unit_columns"] == ["who"]
 
 
@@ -280,10 +269,7 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
     ledger.charge(charge(0.1, unit_columns=("customer", "date")))
     ledger.charge(charge(0.1, unit_columns=("date", "customer")))
     ledger.charge(charge(0.1))
-    with pytest.raises(
-        fim.LedgerError,
-        match="named by 'customer' and 'date', and this release names them by 'order'",
-    ):
+    with pytest.raises(fim.LedgerError, match="named by 'customer' and 'date', and this release"):
         ledger.charge(charge(0.1, unit_columns=("order",)))
 
 
@@ -633,10 +619,7 @@ def test_a_copy_of_a_ledger_that_was_renewed_is_never_charged_again(
     shutil.copy(path, tmp_path / "new")
     for place in (path, tmp_path / "elsewhere.ledger"):
         shutil.copy(tmp_path / "copy", place)
-        assert (
-            "is an older copy of a ledger that was renewed, and takes no more charges"
-            in refused(place)
-        )
+        assert "is an older copy of a ledger that was renewed, and takes no more" in refused(place)
     with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
         ledger.charge(charge())  # it was open all the time
     with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
@@ -661,19 +644,14 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
     for call in (old.charge, old.check):
         with pytest.raises(fim.LedgerError, match="' was renewed, and takes no more charges"):
             call(charge(0.1))
-    with pytest.raises(
-        fim.LedgerError, match="was renewed already; renew the ledger that followed it"
-    ):
+    with pytest.raises(fim.LedgerError, match="was renewed already; renew the ledger"):
         renewed(aside)
     said = old.statement(verify=True)
     assert len(said.entries) == 1
     assert said.left.epsilon == 0
     assert said.more_like_last() == 0
     shown = " ".join(render_statement(said, Screen()).split())
-    assert (
-        "It was renewed, and takes no more charges: they go to the ledger that followed it."
-        in shown
-    )
+    assert "It was renewed, and takes no more charges: they go to the ledger that followed" in shown
     assert "may have an ε of up to" not in shown
     assert aside.read_bytes() == before
     shutil.copy(aside, path)
@@ -745,10 +723,7 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
         for name in ("dataset", "neighbors", "privacy_unit", "per")
     } == {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user", "per": "month"}
     [note] = same.statement().notes
-    assert (
-        "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times is "
-        "protected by both"
-    ) in note
+    assert "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times" in note
     said = renewed(
         path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other
     ).statement()
@@ -904,10 +879,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
         ({"seed": 1}, "seed and ledger contradict each other"),
         ({"dataset": None}, "ledger needs dataset"),
         ({"ledger": None}, "dataset goes with ledger"),
-        (
-            {"ledger": "sales.ledger"},
-            "ledger must be one that fim.Ledger opened, not 'sales.ledger'",
-        ),
+        ({"ledger": "sales.ledger"}, "ledger must be one that fim.Ledger opened"),
         ({"user": "customer"}, "user"),  # lists have no columns
     ],
 )
@@ -1259,9 +1231,7 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
         {"period": "week", "periods": "2026-W47..2026-W49"},
     ]
     for period in again:
-        with pytest.raises(
-            fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1 of .* with again"
-        ):
+        with pytest.raises(fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1"):
             fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
     assert len(fim.Ledger(path).statement().entries) == 3
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
@@ -1280,8 +1250,6 @@ def test_many_periods_fit_a_ledger_that_has_many(path: Path) -> None:
     ]
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="basket")
     ledger.charge(*charges)
-    with pytest.raises(
-        fim.LedgerError, match=r"the same request and 2024-01-01 before: entry 1 of"
-    ):
+    with pytest.raises(fim.LedgerError, match=r"the same request and 2024-01-01 before: entry 1"):
         ledger.check(*charges)
     ledger.check(*(replace(one, command="count") for one in charges))

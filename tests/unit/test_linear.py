@@ -352,30 +352,18 @@ NONE = np.empty((0, 2), dtype=int)
         ({"steps": 0}, "steps must be a whole number of at least 1, not 0"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"seed": "a"}, "seed must be a whole number, not 'a'"),
-        (
-            {"rows": NONE, "labels": [], "neighbors": "replace-one"},
-            "rows must hold at least one number",
-        ),
+        ({"rows": NONE, "labels": [], "neighbors": "replace-one"}, "rows must hold at least one"),
         ({"least_rows": 0}, "least_rows must be a whole number of at least 1, not 0"),
         ({"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
-        (
-            {"rows": [[0.5, 0], [0, 77]]},
-            r"rows must be whole numbers, in steps of 2\^-20, not of the type 'float64'",
-        ),
-        (
-            {"rows": [[ONE, 1], [0, 0]]},
-            r"rows must have a length of at most 1, which is 2\^20 steps: unit_rows",
-        ),
+        ({"rows": [[0.5, 0], [0, 77]]}, r"rows must be whole numbers, in steps of 2\^-20"),
+        ({"rows": [[ONE, 1], [0, 0]]}, r"rows must have a length of at most 1, which is 2\^20"),
         ({"rows": [[-(2**63), 0], [0, 0]]}, "rows must have a length of at most 1"),
         # Squares that would come to 2^64, which is 0 in 64 bits.
         (
             {"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]},
             "rows must have at most 4,194,304 col",
         ),
-        (
-            {"rows": np.ma.masked_array([[1, 0]], mask=True)},
-            "rows must be an array without a mask: none may be",
-        ),
+        ({"rows": np.ma.masked_array([[1, 0]], mask=True)}, "rows must be an array without a mask"),
         ({"labels": [1]}, "labels must be as many as rows: one for each"),
         ({"labels": [1, 0]}, "labels must be -1 or 1, whole numbers"),
     ],
@@ -396,9 +384,7 @@ def test_the_bound_and_scores_refuse_the_same() -> None:
     with pytest.raises(ParameterError, match=r"^columns must be at most 4,194,304, not 4194305$"):
         linear_sensitivity(1, (1 << 22) + 1, regularization=1, steps=1)
     model = train_linear(**TRAIN)
-    with pytest.raises(
-        ParameterError, match=r"^rows must have as many columns as those that it was trained on$"
-    ):
+    with pytest.raises(ParameterError, match=r"^rows must have as many columns as those"):
         model.margins([[1]])
     with pytest.raises(ParameterError, match=r"^labels must be as many as rows"):
         model.ramp_score([[1, 1]], [1, 1])

@@ -79,9 +79,7 @@ def test_every_kind_of_source_is_held_to_it(
         monkeypatch.setattr(chunk_sizes, name, 1_000)
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 1 << 14)
     for name, (source, options) in sources(tmp_path).items():
-        with pytest.raises(
-            MemoryLimitError, match=r"takes more than max_memory = 1 MB: read fewer rows or columns"
-        ):
+        with pytest.raises(MemoryLimitError, match=r"takes more than max_memory = 1 MB: read"):
             pytest.fail(f"{name}: {fim.read_transactions(source, **options, max_memory='1MB')}")
     for name, (source, options) in sources(tmp_path).items():
         assert len(fim.read_transactions(source, **options, max_memory="1GB").items), name
@@ -113,10 +111,7 @@ def test_what_is_no_size(size: Any) -> None:
         lambda: fim.read_transactions([["a"]], max_memory=size),
         lambda: fim.inspect([["a"]], max_memory=size),
     ):
-        with pytest.raises(
-            ParameterError,
-            match="max_memory must be a size such as '4GB' or '500MB', or a number of",
-        ):
+        with pytest.raises(ParameterError, match="max_memory must be a size such as '4GB'"):
             ask()
 
 
@@ -133,9 +128,7 @@ def test_unless_given_it_is_a_part_of_the_machine() -> None:
     found = MemoryLimit.of(None)
     assert machine is not None
     assert found.most == machine * 4 // 5
-    with pytest.raises(
-        MemoryLimitError, match=r"GB, four fifths of what this machine has: read fewer"
-    ):
+    with pytest.raises(MemoryLimitError, match=r"GB, four fifths of what this machine has: read"):
         found.check(machine)
 
 

@@ -125,10 +125,7 @@ def test_a_rho_is_spent_whole(rho: Fraction, delta: float, share: Fraction) -> N
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 0.1, "epsilon": 1.0}, "give epsilon or rho, not both"),
-    (
-        {"rho": 0.1, "delta": 0},
-        "delta must be above 0 with rho: the epsilon that follows from rho is stated at",
-    ),
+    ({"rho": 0.1, "delta": 0}, "delta must be above 0 with rho: the epsilon that follows from rho"),
     *(
         ({"rho": wrong}, f"rho must be a number above 0, not {wrong!r}")
         for wrong in (0, -1, "x", True, float("nan"))
@@ -136,10 +133,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 1e-19}, "rho must lie between 1e-18 and 1e+08, not 1e-19"),
     ({"rho": 1e9}, "rho must lie between 1e-18 and 1e+08, not 1000000000.0"),
     ({"rho": 0.1, "delta": 1}, "delta must be 0 or a number above 0 and below 1, not 1"),
-    (
-        {"rho": 1e-18, "top": 100, "mechanism": "limited-domain"},
-        "rho leaves next to nothing for each itemset; raise ",
-    ),
+    ({"rho": 1e-18, "top": 100, "mechanism": "limited-domain"}, "rho leaves next to nothing"),
 ]
 
 

@@ -60,10 +60,7 @@ def test_the_budget_is_epsilon_alone(mechanism: str, supports: bool) -> None:
 
 def test_the_guarantee_has_no_exception() -> None:
     shown = render_table(fim.mine(BASKETS, delta=0, catalogue=CATALOGUE), Screen())
-    assert (
-        "Guarantee (permute-and-flip, ε = 1, δ = 0): adding or removing any one basket changes the"
-        in shown
-    )
+    assert "Guarantee (permute-and-flip, ε = 1, δ = 0): adding or removing any one basket" in shown
     assert shown.rstrip().endswith("by at most a factor e^1 = 2.72.")
 
 
@@ -110,7 +107,5 @@ def test_plan_without_delta() -> None:
     top = plan(top=(1, 20), universe_size=1000, delta=0, supports=True, typical_basket=5)
     assert top.recommended == ("permute-and-flip", "permute-and-flip")
     assert {one.name for one in top.mechanisms if not one.missing} == set(PURE)
-    with pytest.raises(
-        ParameterError, match=r"^delta must be above 0 without a public list .* Give universe_size"
-    ):
+    with pytest.raises(ParameterError, match=r"^delta must be above 0 without a public list"):
         plan(delta=0)

@@ -135,13 +135,9 @@ def test_the_names_of_one_hot_columns_are_not_listed() -> None:
     one_hot = pd.DataFrame(
         {"secret pill": [True, False], "tea": pd.array([True, None], dtype="boolean"), "u": [1, 2]}
     )
-    with pytest.raises(
-        DataError, match=r"^the frame has columns of booleans and others; if"
-    ) as caught:
+    with pytest.raises(DataError, match=r"^the frame has columns of booleans and others") as caught:
         read_transactions(one_hot)
-    with pytest.raises(
-        DataError, match=r"^the frame has no column 'v'; it has 'u' \(int64\), columns of boo"
-    ) as other:
+    with pytest.raises(DataError, match=r"^the frame has no column 'v'; it has 'u'") as other:
         read_transactions(one_hot, user="v")
     assert not any(
         "pill" in str(error.value) or "tea" in str(error.value) for error in (caught, other)
@@ -323,10 +319,7 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
         (np.array([["a", "b"]]), "astype(bool)"),
         (np.array([True]), "two-dimensional"),
         (scipy.sparse.coo_array(np.array([1, 0])), "two-dimensional"),
-        (
-            pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}),
-            "a column of the frame holds more than 0 and 1",
-        ),
+        (pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}), "a column of the frame holds more than 0"),
         (pd.DataFrame({SECRET: [0, 3]}).astype(pd.SparseDtype(int, 0)), "more than 0 and 1"),
         (pd.DataFrame({(SECRET, 1): [True]}), "not tuple"),
         (pd.Series([SECRET]), "each basket"),

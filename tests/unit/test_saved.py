@@ -127,9 +127,7 @@ def test_a_workbook_of_segments_and_one_without_the_package(
     assert rows[0][:3] == ["segment", "item_1", "item_2"]
     assert [row[0] for row in rows[1:]] == ["A", "B"]
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
-    with pytest.raises(
-        MissingExtraError, match=r"needs XlsxWriter: pip install 'fim-private\[excel\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"needs XlsxWriter: pip install"):
         both.save(tmp_path / "b.xlsx")
     assert not (tmp_path / "b.xlsx").exists()
 
@@ -155,10 +153,7 @@ def test_forms_that_there_are_not(name: str, tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="it is a folder"):
             release.save(tmp_path / name)
         return
-    with pytest.raises(
-        ParameterError,
-        match=r"must end in \.json, \.parquet, \.pq, \.csv, \.xlsx, \.md or \.svg, not",
-    ):
+    with pytest.raises(ParameterError, match=r"must end in \.json, \.parquet, \.pq, \.csv, \.xlsx"):
         release.save(tmp_path / name)
     with pytest.raises(ParameterError, match="to the path of a file, not to a list"):
         release.save([])  # type: ignore[arg-type]

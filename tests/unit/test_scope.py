@@ -352,9 +352,7 @@ def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
             SALES, **asked, rho=0.1, max_segments=2, mechanism=mechanism, top=2, seed=1
         )
         assert found.cost.epsilon <= 2 * max(one.cost.epsilon for one in found.values())
-    with pytest.raises(
-        fim.ParameterError, match="max_segments 3 leaves each segment less than the least epsilon"
-    ):
+    with pytest.raises(fim.ParameterError, match="max_segments 3 leaves each segment less than"):
         fim.mine(SALES, **asked, max_segments=3, epsilon=1e-9)
 
 

@@ -217,9 +217,7 @@ def test_without_a_seed_the_randomness_is_private() -> None:
 @pytest.mark.parametrize("value", [1.0, math.nan, math.inf, np.float64(2), np.float32(2)])
 def test_floats_are_refused(value: Any) -> None:
     for scores in ([1, value], np.array([1, value])):
-        with pytest.raises(
-            ParameterError, match=r"^scores must be .* not floats, .* give Fractions$"
-        ):
+        with pytest.raises(ParameterError, match=r"^scores must be .* not floats, .* give"):
             select(scores, Exponential(1.0))
     with pytest.raises(ParameterError, match=r"^sensitivity must be .* not floats"):
         select([1], Exponential(1.0), sensitivity=value)
@@ -233,10 +231,7 @@ def test_floats_are_refused(value: Any) -> None:
         ([np.timedelta64(1, "s")], "scores must be whole numbers or Fractions, not timedelta64"),
         (np.array([[1, 2], [3, 4]]), "of one dimension, not of 2"),
         (pd.DataFrame({1: [7], 2: [8]}), "of one dimension, not of 2"),
-        (
-            np.ma.masked_array([1, 2], mask=[False, True]),
-            "scores must be an array without a mask: none may be missing",
-        ),
+        (np.ma.masked_array([1, 2], mask=[False, True]), "scores must be an array without a mask"),
         ("123", "scores must be a list or an array"),
         ({1: 2}, "scores must be a list or an array"),
         (np.array(5), "scores must be a list or an array"),

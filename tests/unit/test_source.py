@@ -30,6 +30,4 @@ def test_several_sizes_are_ranked_together(baskets: list[list[Item]], sizes: lis
 
 
 def test_purchases_are_not_shown() -> None:
-    assert repr(LocalSource(SHOP)).startswith(
-        "LocalSource(transactions=<Transactions: purchases by basket, not shown>"
-    )
+    assert repr(LocalSource(SHOP)).startswith("LocalSource(transactions=<Transactions: purchases")

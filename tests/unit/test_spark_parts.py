@@ -282,9 +282,7 @@ def test_settings_are_as_spark_submit_takes_them() -> None:
         "spark.x": "a=b",
     }
     for wrong in ("spark.master", "master=local", ""):
-        with pytest.raises(
-            fim.ParameterError, match="spark_conf must be a setting of Spark and its value"
-        ):
+        with pytest.raises(fim.ParameterError, match="spark_conf must be a setting of Spark"):
             settings_of([wrong])
 
 
@@ -296,9 +294,7 @@ def test_without_pyspark_or_java_one_line_says_what_to_do(
         with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[spark\]'"):
             session()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(
-        fim.DataError, match=r"needs Java 17 or newer, and none is installed: install it"
-    ):
+    with pytest.raises(fim.DataError, match=r"needs Java 17 or newer, and none is installed"):
         dataframes._check_java()
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"

@@ -27,9 +27,7 @@ def test_levels_descend_strictly_and_count_ties(supports: list[int]) -> None:
 def test_from_supports_refuses_what_is_no_positive_whole_number(wrong: Any) -> None:
     with pytest.raises(ParameterError, match=r"^supports must be a whole number of at least 1"):
         SupportSpectrum.from_supports([4, wrong])
-    with pytest.raises(
-        ParameterError, match=r"^universe_size must be a whole number of at least 1"
-    ):
+    with pytest.raises(ParameterError, match=r"^universe_size must be a whole number of at least"):
         SupportSpectrum.from_supports([4], universe_size=wrong)
 
 

@@ -108,9 +108,7 @@ def test_a_trend_of_more_compares_the_first_with_the_last() -> None:
 
 def test_a_trend_needs_shares() -> None:
     bare = fim.mine([("tea", "milk")] * 900, seed=2, supports=False, **ASKED)
-    with pytest.raises(
-        fim.ParameterError, match="release 2 has no shares to compare: mine with supports and count"
-    ):
+    with pytest.raises(fim.ParameterError, match="release 2 has no shares to compare: mine"):
         trend_page(named([week(1, 500), bare]))
 
 
@@ -120,10 +118,7 @@ def test_a_trend_needs_two_that_are_alike(tmp_path: Path) -> None:
     other = fim.mine([("tea", "milk")] * 900, seed=2, neighbors="replace-one", **ASKED)
     with pytest.raises(fim.ParameterError, match="not compared: they differ in neighbors"):
         fim.report([week(1, 500), other], tmp_path / "p.html")
-    with pytest.raises(
-        fim.ParameterError,
-        match="a report is made of a Release, or of several in a list, not of a list",
-    ):
+    with pytest.raises(fim.ParameterError, match="a report is made of a Release, or of several in"):
         fim.report([1, 2], tmp_path / "p.html")  # type: ignore[list-item]
     assert not (tmp_path / "p.html").exists()
 

@@ -353,9 +353,7 @@ def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
 def test_no_error_tells_a_score() -> None:
     refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"], [np.timedelta64(123456, "s")]]
     for scores in refused:
-        with pytest.raises(
-            ParameterError, match=r"^scores must be whole numbers or Fractions"
-        ) as error:
+        with pytest.raises(ParameterError, match=r"^scores must be whole numbers") as error:
             validate(scores, **VALIDATE)
         assert "123456" not in str(error.value)
     with pytest.raises(ParameterError, match=r"^scores must hold at least one candidate$"):
@@ -366,9 +364,7 @@ def test_no_error_tells_a_score() -> None:
         trained.append(candidate)
         return candidate
 
-    with pytest.raises(
-        ParameterError, match=r"^score must return a whole number or a Fraction, not float$"
-    ):
+    with pytest.raises(ParameterError, match=r"^score must return a whole number or a Fraction"):
         train_and_validate(train, always(0.123456), 2, **VALIDATE)
     assert trained == [0]
     outcomes: list[Any] = [
@@ -379,9 +375,7 @@ def test_no_error_tells_a_score() -> None:
         (1, 2, 3),
     ]
     for outcome in outcomes:
-        with pytest.raises(
-            ParameterError, match=r"^run must return two things: .* and another$"
-        ) as error:
+        with pytest.raises(ParameterError, match=r"^run must return two things: .*") as error:
             best_of(always(outcome), 1, **BEST)
         assert "123456" not in str(error.value)
 

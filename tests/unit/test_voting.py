@@ -373,10 +373,7 @@ def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
         ).scope.together
         == "basket"
     )
-    with pytest.raises(
-        ParameterError,
-        match=r"^question highest-lift of users needs together user: lift 1 would not mean",
-    ):
+    with pytest.raises(ParameterError, match=r"^question highest-lift of users needs together"):
         fim.vote(table, HighestLift(min_share=0.2), **asked, together="basket")
 
 
@@ -390,31 +387,11 @@ def test_what_nearly_ties_is_compared_exactly() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        (
-            "best",
-            {},
-            "question must be one of highest-lift, highest-confidence, most-frequent, not 'best'",
-        ),
-        (
-            "highest-lift",
-            {},
-            "question highest-lift needs min_share: which share of a block must have a pair",
-        ),
-        (
-            "highest-confidence",
-            {"min_share": 0.1, "size": 2},
-            "leave out size: question highest-confidence is about",
-        ),
-        (
-            "most-frequent",
-            {"min_share": 0.1},
-            "leave out min_share: question most-frequent has no use for it",
-        ),
-        (
-            "highest-lift",
-            {"min_share": 1.5},
-            "min_share must be a share above 0 and below 1, such as 0.04",
-        ),
+        ("best", {}, "question must be one of highest-lift, highest-confidence, most-frequent"),
+        ("highest-lift", {}, "question highest-lift needs min_share: which share of a block"),
+        ("highest-confidence", {"min_share": 0.1, "size": 2}, "leave out size: question"),
+        ("most-frequent", {"min_share": 0.1}, "leave out min_share: question most-frequent has"),
+        ("highest-lift", {"min_share": 1.5}, "min_share must be a share above 0 and below 1, such"),
     ],
 )
 @pytest.mark.every_case
@@ -461,9 +438,7 @@ def test_the_result_says_what_was_promised() -> None:
     private = voting.voted(rows, HighestLift(0.5), blocks=5)
     assert (private.private, private.abstained, private.units) == (True, True, None)
     assert "units" not in private.to_dict()
-    assert private.guarantee.startswith(
-        "Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes"
-    )
+    assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing")
     assert "about 38 blocks" in private.remarks[1]
     assert "but there are fewer" in private.remarks[1]
     assert (
@@ -480,10 +455,7 @@ def test_the_result_says_what_was_promised() -> None:
         ({"delta": 0}, "delta must be a number above 0 and below 1"),
         ({"neighbors": "none"}, "neighbors must be one of"),
         ({"progress": 5}, "progress must be a function, not 5"),
-        (
-            {"question": "highest-lift"},
-            "question must be a function of one block, not 'highest-lift'",
-        ),
+        ({"question": "highest-lift"}, "question must be a function of one block"),
         ({"dataset": "sales"}, "dataset goes with ledger"),
         ({"together": "user"}, "together user needs user too"),
     ],

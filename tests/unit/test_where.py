@@ -96,10 +96,7 @@ def test_ways_to_write_it(text: str, read: str) -> None:
     ("text", "message"),
     [
         ("", "where is not understood at its end: a column"),
-        (
-            "country",
-            "where is not understood at its end: a sign, in, between, like or is should be there",
-        ),
+        ("country", "where is not understood at its end: a sign, in, between, like or is should"),
         ("country = France", "where is not understood at 'France': a literal"),
         ("a = 1 b = 2", "where is not understood at 'b = 2': 'and' or 'or'"),
         ("(a = 1", "where is not understood at its end: )"),
@@ -395,30 +392,10 @@ def test_the_same_rows_pass_in_every_source(
 @pytest.mark.parametrize(
     ("kind", "values", "where", "message"),
     [
-        (
-            pa.int64(),
-            [1],
-            "a = 'x'",
-            "where compares column 'a' of the table with a text, and its type is int64",
-        ),
-        (
-            pa.date32(),
-            [1],
-            "a = 1",
-            "with a number, and its type is date32[day]: compare it with a date, such as",
-        ),
-        (
-            pa.date32(),
-            [1],
-            "a = 'monday'",
-            "with a text, and its type is date32[day]: compare it with a date, such as",
-        ),
-        (
-            pa.bool_(),
-            [True],
-            "a = 1",
-            "with a number, and its type is bool: compare it with true or false",
-        ),
+        (pa.int64(), [1], "a = 'x'", "where compares column 'a' of the table with a text"),
+        (pa.date32(), [1], "a = 1", "with a number, and its type is date32[day]: compare"),
+        (pa.date32(), [1], "a = 'monday'", "with a text, and its type is date32[day]: compare"),
+        (pa.bool_(), [True], "a = 1", "with a number, and its type is bool: compare it with true"),
         (pa.list_(pa.int8()), [[1]], "a in (1)", "with a number, and its type is list"),
     ],
 )
@@ -484,9 +461,7 @@ def test_like_looks_at_texts_and_whole_numbers_in_every_source(tmp_path: Path) -
             if not isinstance(source, pd.DataFrame):  # there 54 is 54.0 beside a missing one
                 assert kept(source, where_of(where)) == rows, (write, where)
     prices = pa.table({"row": [1], "copy": [1], "a": [1.5]})
-    with pytest.raises(
-        fim.DataError, match="column 'a' of the table with a pattern, and its type is double"
-    ):
+    with pytest.raises(fim.DataError, match="column 'a' of the table with a pattern, and its type"):
         kept(prices, where_of("a like '1%'"))
 
 
@@ -497,9 +472,7 @@ def test_sources_without_columns(source: Any, tmp_path: Path) -> None:
     with pytest.raises(fim.ParameterError, match="where cannot be used with"):
         read_transactions(source, where="country = 'France'")
     read = fim.read_transactions([["milk"]])
-    with pytest.raises(
-        fim.ParameterError, match="leave out where: these purchases have been read already"
-    ):
+    with pytest.raises(fim.ParameterError, match="leave out where: these purchases have been read"):
         read_transactions(read, where="country = 'France'")
 
 

@@ -145,13 +145,8 @@ def test_what_does_not_go_together_is_refused_in_one_line(
 )
 def test_an_empty_period_is_a_release_like_others(shop: Path, options: dict[str, Any]) -> None:
     """An error would say that nobody bought anything."""
-    asked: Any = {
-        "user": "customer",
-        "basket": "order_id",
-        "item": "product",
-        "time": "sold_at",
-        "top": 3,
-    }
+    asked: Any = {"user": "customer", "basket": "order_id", "item": "product", "time": "sold_at"}
+    asked |= {"top": 3}
     for period in ("2031-W40", "2026-W46"):
         release = fim.mine(shop, period=period, seed=1, **asked | options)
         assert release.scope.period == period

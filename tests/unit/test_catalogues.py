@@ -334,12 +334,8 @@ def test_the_file_of_the_purchases_is_no_list(
         with pytest.raises(fim.ParameterError, match="is the file of purchases"):
             fim.mine("sales.parquet", catalogue=name, catalogue_item="sku", **ASKED)
     address = as_database(tmp_path / "shop.db")
-    asked: dict[str, Any] = {
-        "query": "select name, sku from products",
-        "basket": "name",
-        "item": "sku",
-        "seed": 1,
-    }
+    asked: dict[str, Any] = {"query": "select name, sku from products", "basket": "name"}
+    asked |= {"item": "sku", "seed": 1}
     listed: Any = {"catalogue_query": "select sku from products", "catalogue_item": "sku"}
     release = fim.mine(address, size=1, **asked, catalogue=address, **listed)
     assert release.to_dict()["catalogue"] == {"source": "shop.db", "item": "sku", "items": 4}

@@ -922,13 +922,8 @@ def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Pa
         {"visit": range(600), "drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"}
     )
     where = "doctor = 'Smith'"
-    asked: dict[str, Any] = {
-        "basket": "visit",
-        "item": "drug",
-        "time": "day",
-        "period": "2026-W46",
-        "where": where,
-    }
+    asked: dict[str, Any] = {"basket": "visit", "item": "drug", "time": "day", "period": "2026-W46"}
+    asked |= {"where": where}
     fim.mine(shop, size=1, **asked, ledger=ledger, dataset="sales")
     [entry] = ledger.entries
     assert entry.parameters["where"] == where

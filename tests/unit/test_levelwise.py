@@ -80,12 +80,8 @@ def test_the_parts_of_a_recipe_are_the_whole(
     neighbors: str,
     listed: bool,
 ) -> None:
-    given: dict[str, Any] = {
-        "union": union,
-        "epsilon": Fraction(epsilon),
-        "neighbors": neighbors,
-        "listed": listed,
-    }
+    given: dict[str, Any] = {"union": union, "epsilon": Fraction(epsilon), "neighbors": neighbors}
+    given |= {"listed": listed}
     recipe = RECIPES[units](sizes, count, **given)
     parts = [recipe.items, *recipe.levels, recipe.first, recipe.histogram, recipe.second]
     assert sum(parts) == 1

@@ -329,12 +329,8 @@ def test_no_printed_guarantee_is_rounded_down() -> None:
 
 
 def test_the_parts_of_a_budget_are_exact() -> None:
-    asked: dict[str, Any] = {
-        "mechanism": "large-margin",
-        "size": "2-4",
-        "supports": True,
-        "epsilon": Fraction(1, 7),
-    }
+    asked: dict[str, Any] = {"mechanism": "large-margin", "size": "2-4", "supports": True}
+    asked |= {"epsilon": Fraction(1, 7)}
     shares = fim.mine([["a", "b"]], **asked, delta=Fraction(1, 7**8)).shares
     assert sum(share.epsilon or 0 for share in shares) == Fraction(1, 7)
     assert sum(share.fraction for share in shares) == 1

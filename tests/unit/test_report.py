@@ -165,12 +165,8 @@ def test_a_page_of_segments_says_where_nothing_came_out() -> None:
         {"land": "France", "order": n, "item": item} for n in range(900) for item in ("tea", "jam")
     ]
     rows += [{"land": "Germany & Co", "order": -n, "item": "tea"} for n in range(1, 9)]
-    lands: dict[str, Any] = {
-        "by": "land",
-        "segments": ["France", "Germany & Co"],
-        "basket": "order",
-        "item": "item",
-    }
+    lands: dict[str, Any] = {"by": "land", "segments": ["France", "Germany & Co"]}
+    lands |= {"basket": "order", "item": "item"}
     content = page(fim.mine(pa.Table.from_pylist(rows), **lands))
     found = Reader(content)
     assert '<p class="nothing">Nothing stood out from the noise for Germany &amp' in content

@@ -237,13 +237,8 @@ def test_a_release_that_was_not_mined_for_rules_says_so(how: dict[str, Any]) -> 
         release.rules()
 
 
-BY_CUSTOMER: dict[str, Any] = {
-    "user": "customer",
-    "basket": "visit",
-    "item": "product",
-    "epsilon": 5,
-    "seed": 1,
-}
+BY_CUSTOMER: dict[str, Any] = {"user": "customer", "basket": "visit", "item": "product"}
+BY_CUSTOMER |= {"epsilon": 5, "seed": 1}
 MEASURES = {"lift", "leverage", "conviction", "zhangs_metric"}
 
 

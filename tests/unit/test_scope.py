@@ -163,13 +163,8 @@ def test_what_is_asked_is_checked(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(fim.ParameterError, match=said):
         fim.mine(SALES, **READ, **asked)
     # Users whose baskets are one need no cap on baskets.
-    united: dict[str, Any] = {
-        **READ,
-        "user": "user",
-        "together": "user",
-        "max_basket": 4,
-        "mechanism": "choosing",
-    }
+    united: dict[str, Any] = {**READ, "user": "user", "together": "user", "max_basket": 4}
+    united |= {"mechanism": "choosing"}
     release = fim.mine(SALES, **united, epsilon=100, seed=1)
     assert (release.max_basket, release.max_baskets) == (4, None)
 
@@ -211,13 +206,8 @@ def test_segments_where_a_user_may_count_share_the_budget() -> None:
 
 def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
     with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4) as ledger:
-        asked: dict[str, Any] = {
-            **READ,
-            "user": "user",
-            "by": "store",
-            "segments": "A,B",
-            "neighbors": "add-remove",
-        }
+        asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": "A,B"}
+        asked |= {"neighbors": "add-remove"}
         found = fim.mine(
             SALES,
             **asked,
@@ -340,13 +330,8 @@ def test_the_whole_says_nothing_of_one_segment_alone() -> None:
 
 
 def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
-    asked: dict[str, Any] = {
-        **READ,
-        "user": "user",
-        "by": "store",
-        "segments": [*"ABC"],
-        "neighbors": "add-remove",
-    }
+    asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": [*"ABC"]}
+    asked |= {"neighbors": "add-remove"}
     for mechanism in ("limited-domain", "levelwise"):
         found = fim.mine(
             SALES, **asked, rho=0.1, max_segments=2, mechanism=mechanism, top=2, seed=1

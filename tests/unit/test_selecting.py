@@ -27,13 +27,8 @@ from fim_private.spectrum import SupportSpectrum
 NEIGHBORS = ["replace-one", "add-remove"]
 # A value for each parameter by its name, with which small spectra have outcomes of middling
 # probability.
-PARAMETERS: dict[str, Any] = {
-    "epsilon": 1.5,
-    "delta": 0.05,
-    "max_itemsets": 7,
-    "max_rank": 3,
-    "universe_size": 50,
-}
+PARAMETERS: dict[str, Any] = {"epsilon": 1.5, "delta": 0.05, "max_itemsets": 7, "max_rank": 3}
+PARAMETERS |= {"universe_size": 50}
 
 
 def constructed(name: str, neighbors: str) -> Mechanism:

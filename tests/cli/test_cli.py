@@ -25,7 +25,6 @@ from patience import PATIENCE
 import fim_private as fim
 from fim_private.cli.commands import app
 from fim_private.counting import active_counter
-from fim_private.options import MineOptions, options_of
 
 VERSION = f"fim-private {fim.__version__} ({active_counter()} counter)\n"
 SCRIPT = Path(sys.executable).with_name("fim-private")
@@ -273,29 +272,6 @@ def test_customers_can_be_protected(shop: Path, source: Sequence[str], rule: str
     assert list(release) == list(answer(shop, "baskets.dat"))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    "options",
-    [[], ["--size", "1", "--epsilon", "0.5"], ["--size", "100", "--delta", "1e-9"]],
-    ids=" ".join,
-)
-@pytest.mark.one_in(3)
-def test_abstaining_is_an_answer_and_its_advice_knows_no_data(
-    shop: Path, options: list[str]
-) -> None:
-    little, other = (run(shop, "mine", name, *options) for name in ("little.dat", "other.dat"))
-    assert (little.stderr, little.returncode) == ("", 0)
-    assert little.stdout == other.stdout.replace("other.dat", "little.dat")
-    assert other.returncode == 0
-    lines = little.stdout.splitlines()
-    assert "abstained" in lines[0]
-    assert (
-        len([line for line in lines if line.startswith("To try: fim-private mine little.dat ")])
-        == 1
-    )
-    assert lines[-1].startswith("Guarantee")
-
-
 def advised(output: str) -> list[str]:
     """The arguments of the command that is advised."""
     [line] = [
@@ -421,26 +397,6 @@ def test_unknown_commands_and_none(shop: Path) -> None:
     assert done.returncode == 2
     assert "mine" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-
-
-DEFAULTS = ["2", "(1.0)", "1e-06", "auto", "add-remove", "(1)", "(table)"]
-
-
-def test_help_lists_every_option_its_default_and_an_example(shop: Path) -> None:
-    done = process(shop, "mine", "--help", env=environment(COLUMNS="200"))
-    assert (done.stderr, done.returncode) == ("", 0)
-    given = {
-        name: option.spelled
-        for name, option in options_of(MineOptions).items()
-        if name != "progress"
-    }
-    options = {
-        (spelled or f"--{name.replace('_', '-')}").partition("/")[0]
-        for name, spelled in given.items()
-    }
-    assert [option for option in options if not re.search(rf"{option}\s", done.stdout)] == []
-    assert [default for default in DEFAULTS if f"[default: {default}]" not in done.stdout] == []
-    assert "Example: fim-private mine" in done.stdout
 
 
 def test_version(shop: Path) -> None:

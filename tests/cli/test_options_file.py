@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fim_private.cli.commands import app, retyped
-from fim_private.cli.parsing import is_typed_only, key_of, path_of, variable_of
+from fim_private.cli.parsing import is_typed_only, key_of, path_of
 
 BASKETS = "39 48\n" * 600 + "39 41\n" * 60
 
@@ -263,19 +263,6 @@ def test_a_password_is_shown_from_nowhere(shop: Path) -> None:
         message = refused(run(shop, "mine", *words, **variables))
         assert "hunter2" not in message
         assert "nowhere.invalid" in message
-
-
-def test_every_parameter_of_every_command_has_a_key_and_a_variable_of_its_own() -> None:
-    for path, command in commands().items():
-        named = [given for given in command.params if not is_typed_only(given)]
-        assert {"config", "quiet"} <= {given.name for given in named}
-        variables = [variable_of("_".join(["FIM_PRIVATE", *path]), given) for given in named]
-        assert len({*variables}) == len(variables) == len({*map(key_of, named)})
-        for given, variable in zip(named, variables, strict=True):
-            option = (
-                given.opts[0].lstrip("-") if given.param_type_name == "option" else given.metavar
-            )
-            assert variable == "_".join(["FIM_PRIVATE", *path, option.replace("-", "_")]).upper()
 
 
 TOML_VALUES = st.one_of(

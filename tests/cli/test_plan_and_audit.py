@@ -46,37 +46,6 @@ def test_plan_is_the_contract() -> None:
     ) == (22, 21, 25, 17)
 
 
-@pytest.mark.full
-def test_plan_for_many(tmp_path: Path) -> None:
-    plan = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports")
-    assert plan["top"] == [10, 50, 100]
-    assert plan["recommended"] == ["limited-domain", "levelwise", "levelwise"]
-    other = as_json(
-        "plan", "--typical-basket", 10, "--units", 100_000, "--supports", "--neighbors",
-        "replace-one",
-    )  # fmt: skip
-    assert other["recommended"] == ["levelwise"] * 3
-    assert {one["name"] for one in plan["mechanisms"]} == {
-        "exponential",
-        "limited-domain",
-        "choosing",
-        "levelwise",
-    }
-    done = run(
-        "plan", "--typical-basket", 10, "--top", "5,20", "--size", "2-3", "--figure", "top.svg",
-        folder=tmp_path,
-    )  # fmt: skip
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    assert "itemsets asked for, of each size" in (tmp_path / "top.svg").read_text(encoding="utf-8")
-    done = run(
-        "plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
-    table = run("plan", "--top", 5)
-    assert "levelwise (items of a typical basket)" in table.stdout
-
-
 def test_plan_for_customers() -> None:
     asked = ["plan", "--units", 10_000, "--user-items", 30, "--top", 50]
     plan = as_json(*asked)

@@ -169,21 +169,6 @@ def test_a_signal_while_a_file_is_written_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == []
 
 
-def test_a_hangup_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
-    lines = """
-        import os, signal
-        import fim_private.output as tables
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        shown = tables.render_audit
-        def hung_up(*arguments):
-            os.kill(os.getpid(), signal.SIGHUP)
-            return shown(*arguments)
-        tables.render_audit = hung_up
-    """
-    done = run_with(tmp_path, lines, "audit", "--mechanism", "distance", "--trials", "0")
-    assert (done.stderr, done.returncode) == (b"", 0)
-
-
 def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:
     odd = "tea\x9b2J\x7f\u202eaet"
     file = tmp_path / "words.csv"

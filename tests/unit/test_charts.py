@@ -8,7 +8,6 @@ import io
 import re
 import sys
 from collections.abc import Iterator
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,13 +16,12 @@ import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.display import in_braces
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import MissingExtraError
-from fim_private.release.chart import WIDE, Box, overlap, short_name, svg, width
+from fim_private.release.chart import WIDE, short_name
 from fim_private.release.release import Itemset, Release
 from fim_private.release.rules import Rules, rules_chart
 
@@ -39,7 +37,6 @@ EVIL = [
 ]  # fmt: skip
 SPACE = "{http://www.w3.org/2000/svg}"
 TAGS = {"svg", "style", "rect", "path", "circle", "g", "title", "text"}
-letters = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 
 
 @pytest.fixture(scope="module")
@@ -266,18 +263,6 @@ def test_it_draws_on_given_axes_and_segments_in_one_figure() -> None:
     pyplot.close("all")
 
 
-def boxes_of(drawing: str) -> list[Box]:
-    """Where the labels on a plane of rules are, as wide as letters can be."""
-    boxes = []
-    for each in ElementTree.fromstring(drawing).iter(f"{SPACE}text"):
-        if each.attrib["class"] == "name":
-            size, x, y = (float(each.attrib[name]) for name in ("font-size", "x", "y"))
-            wide = size * width(each.text or "")
-            left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[each.attrib["text-anchor"]]
-            boxes.append((left, y - size, left + wide, y))
-    return boxes
-
-
 def many_rules(count: int) -> Rules:
     sides = [(f"item {n}",) for n in range(count)]
     chances, lifts = (np.linspace(low, high, count) for low, high in ((0.3, 0.4), (1.5, 1.8)))
@@ -292,23 +277,6 @@ def many_rules(count: int) -> Rules:
         ends | {"support": ends["confidence"]},
         doubtful,
     )
-
-
-@pytest.mark.parametrize(("count", "least"), [(3, 3), (100, 3)])
-def test_labels_of_rules_hide_nothing_and_those_left_out_are_counted(
-    count: int, least: int
-) -> None:
-    drawing = svg(rules_chart(many_rules(count), "basket"))
-    boxes, whole = boxes_of(drawing), " ".join(texts(drawing))
-    assert least <= len(boxes) <= count
-    assert not [pair for pair in combinations(boxes, 2) if overlap(*pair)]
-    assert (f"{count - len(boxes)} of {count} rules have no label" in whole) == (len(boxes) < count)
-    assert drawing.count("<circle") == count
-    dots = [
-        (float(one), float(other))
-        for one, other in re.findall(r'cx="([^"]*)" cy="([^"]*)"', drawing)
-    ]
-    assert not [dot for dot in dots for box in boxes if overlap((*dot, *dot), box)]
 
 
 def test_a_title_says_no_more_than_the_numbers_do() -> None:

@@ -10,17 +10,12 @@ import pyarrow as pa
 import pytest
 
 import fim_private as fim
-from fim_private.counting.source import Catalogue
 from fim_private.levelwise.recipe import LARGEST_SIZE
-from fim_private.mechanisms import Exponential, LimitedDomain
 from fim_private.output import Screen, render_table
-from fim_private.reading.purchases import read_catalogue
-from fim_private.request.request import AUTO, choose
-from fim_private.spectrum import SupportSpectrum
+from fim_private.request.request import AUTO
 
 SHOP = [["milk", "tea"]] * 900 + [["bread", "milk"]] * 500 + [["jam", "rye"]] * 300
 ITEMS = ["milk", "tea", "bread", "jam", "rye", "salt"]
-MILLIONTH = Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize(
@@ -50,31 +45,6 @@ def test_what_is_chosen_and_why(options: dict[str, Any], mechanism: str, reason:
     named = fim.mine(SHOP, mechanism=mechanism, seed=1, **options)
     assert named.itemsets == release.itemsets
     assert named.reason is None
-
-
-@pytest.mark.parametrize("items", [30, 1000, 6000])
-@pytest.mark.parametrize("support", [20, 40, 55])
-@pytest.mark.parametrize("delta", [MILLIONTH, Fraction(1, 10**3)])
-def test_what_is_chosen_finds_an_itemset_more_often(
-    items: int, support: int, delta: Fraction
-) -> None:
-    """The exact probabilities for one itemset above candidates that nobody bought."""
-    pairs = items * (items - 1) // 2
-    for neighbors, held in (("replace-one", support), ("add-remove", support // 2)):
-        known, unknown = (
-            SupportSpectrum.from_supports([held], pairs),
-            SupportSpectrum.from_supports([held]),
-        )
-        listed = Exponential(1.0, neighbors).distribution(known).probabilities[0]
-        unlisted = LimitedDomain(1.0, delta, neighbors).distribution(unknown).probabilities[0]
-        better, chance = (
-            ("exponential", listed) if listed > unlisted else ("limited-domain", unlisted)
-        )
-        other = min(listed, unlisted)
-        # Where they are about as good, or both are certain to fail or to find it, either will do.
-        universe = Catalogue(read_catalogue([*range(items)]))
-        name, _ = choose(delta, (2,), universe, several=False, capped=False, few_of_users=False)
-        assert name == better or float(chance) - float(other) < 0.05
 
 
 def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None:

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
@@ -17,12 +16,10 @@ import pyarrow.feather
 import pyarrow.fs
 import pyarrow.parquet
 import pytest
-from sources import labels_of
 
 import fim_private as fim
 from fim_private.reading.files import shown_source
 from fim_private.reading.purchases import read_transactions
-from fim_private.reading.transactions import Transactions
 
 COLUMNS: dict[str, Any] = {"user": "customer", "basket": "order", "item": "product"}
 ROWS = 600
@@ -94,17 +91,6 @@ FORMS: dict[str, Callable[[Path], Any]] = {
     "dataset": dataset,
     "reader": lambda folder: SALES.to_reader(max_chunksize=50),
 }
-
-
-def same(one: Transactions, two: Transactions) -> bool:
-    arrays: list[tuple[Any, Any]] = [
-        (one.offsets, two.offsets),
-        (one.items, two.items),
-        (one.unit_offsets, two.unit_offsets),
-    ]
-    return labels_of(one.vocabulary) == labels_of(two.vocabulary) and all(
-        np.array_equal(*pair) for pair in arrays
-    )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -182,36 +168,6 @@ def test_what_is_not_there(source: str, message: str) -> None:
     with pytest.raises(fim.DataError) as caught:
         fim.mine(source)
     assert str(caught.value).startswith(message)
-
-
-def test_an_object_store_is_read_by_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = pyarrow.fs._MockFileSystem()
-    store.create_dir("bucket/sales/year=2024")
-    for part in range(2):
-        with store.open_output_stream(f"bucket/sales/year=2024/{part}.parquet") as stream:
-            pyarrow.parquet.write_table(SALES.drop(["year"]).slice(300 * part, 300), stream)
-    asked = []
-
-    def from_uri(address: str) -> tuple[Any, str]:
-        asked.append(address)
-        return store, address.partition("://")[2].partition("?")[0].rpartition("@")[2]
-
-    class System:
-        pass
-
-    System.from_uri = staticmethod(from_uri)  # type: ignore[attr-defined]
-    monkeypatch.setattr(pyarrow.fs, "FileSystem", System)
-    source = "s3://key:secret@bucket/sales/*/*.parquet?region=eu-1"
-    assert same(read_transactions(source, **COLUMNS), read_transactions(SALES, **COLUMNS))
-    assert asked == ["s3://key:secret@bucket/sales?region=eu-1"]
-    with pytest.raises(fim.DataError) as caught:
-        read_transactions(source.replace("*.parquet", "*.csv"), **COLUMNS)
-    assert "secret" not in str(caught.value)
-    with store.open_output_stream("bucket/sales/year=2024/2.parquet") as stream:
-        stream.write(b"PAR1 no more")
-    with pytest.raises(fim.DataError, match=r"'s3://key:.*/2\.parquet' cannot be read") as caught:
-        read_transactions(source, **COLUMNS)
-    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ import pytest
 import fim_private as fim
 from fim_private.counting.source import LocalSource
 from fim_private.dp.cost import PrivacyCost
-from fim_private.levelwise.discovery import CandidatePool, Level
-from fim_private.levelwise.levelwise import Counted, doubtful
 from fim_private.mechanisms import (
     Exponential,
     LargeMargin,
@@ -30,36 +28,6 @@ from fim_private.mechanisms.top_k import shortfall
 from fim_private.output import Screen, render_table
 from fim_private.reading.purchases import read_transactions
 from fim_private.spectrum import SupportSpectrum
-
-
-def sets(*rows: tuple[int, ...], size: int) -> Any:
-    return np.array(rows, dtype=np.int32).reshape(-1, size)
-
-
-def pairs(*estimates: float, deviation: float = 10.0) -> Counted:
-    """So many pairs {0, 1}, {0, 2}, … that were counted twice."""
-    own = sets(*((0, n) for n in range(1, len(estimates) + 1)), size=2)
-    return counted_of(CandidatePool((own,), np.array(estimates, dtype=np.float64)), deviation)
-
-
-def counted_of(pool: CandidatePool, deviation: float) -> Counted:
-    """A pool of which nothing was clear after the first count."""
-    noise = np.full(len(pool), deviation)
-    return Counted(pool, noise, noise, np.zeros(len(pool), dtype=np.bool_))
-
-
-def first_pool(found: dict[int, Level], *sizes: int) -> CandidatePool:
-    return CandidatePool.of_levels(found, sizes, [99] * len(sizes))
-
-
-def marks(
-    counted: Counted, chosen: list[int], found: dict[int, Level], *, union: bool = False
-) -> list[bool]:
-    pool = first_pool(found, *(own.shape[1] for own in counted.pool.sets))
-    return list(
-        doubtful(counted, np.array(chosen, dtype=np.intp), found, pool, union=union).tolist()
-    )
-
 
 SHOP = (
     [["milk", "tea"]] * 700

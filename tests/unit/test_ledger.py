@@ -1114,22 +1114,6 @@ def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
     assert ledger.charge(charge()).entry == 1
 
 
-def test_a_statement_tells_both_compositions(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
-    fim.mine(BASKETS, ledger=ledger, dataset="sales", top=3)
-    told = ledger.statement().to_dict()
-    assert told["left"]["basic"] == {"epsilon": 2.0, "delta": 9e-6}
-    assert told["left"]["zcdp"].keys() == {"epsilon", "delta", "rho"}
-    assert told["entries"][0]["exact"]["epsilon"] == "1"
-    text = render_statement(ledger.statement(), Screen())
-    assert "* basic, ε" in text
-    assert "  zcdp, ρ" in text
-    assert "mine mechanism=levelwise size=2" in text
-    assert "2 and" not in repr(ledger)
-    assert "Left: ε = 2, δ = 9e-06." in repr(ledger)
-    assert "<table>" in ledger._repr_html_()
-
-
 def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
     def created(name: str, **limit: Any) -> Any:
         return fim.Ledger.create(path.with_name(name), **limit).statement().terms
@@ -1164,32 +1148,6 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
         with pytest.raises(ParameterError, match=f"^{says}"):
             created("wrong", **limit)
         assert not path.with_name("wrong").exists()
-
-
-# What a week's release asks for, and how many weeks ε = 3 and δ = 1e-5 last. Basic composition
-# allows three of each.
-WEEKLY: dict[str, tuple[Callable[..., Any], int]] = {
-    "the ten most frequent pairs": (lambda **to: fim.mine(BASKETS, top=10, **to), 7),
-    "counts of known pairs": (
-        lambda **to: fim.count(BASKETS, [["bread", f"{n}"] for n in range(50)], **to),
-        7,
-    ),
-}
-
-
-@pytest.mark.parametrize(("release", "weeks"), WEEKLY.values(), ids=WEEKLY)
-def test_the_default_composition_lasts_longer_and_says_how_long(
-    path: Path, release: Callable[..., Any], weeks: int
-) -> None:
-    for composition, lasts in ((None, weeks), ("basic", 3)):
-        place = path.with_name(str(composition))
-        ledger = fim.Ledger.create(place, epsilon=3, delta=1e-5, composition=composition)
-        assert ledger.statement().more_like_last() is None
-        for week in range(1, lasts + 1):
-            release(ledger=ledger, dataset="sales")
-            assert ledger.statement().to_dict()["more_like_last"] == lasts - week
-        with pytest.raises(fim.LedgerError, match="this would overspend"):
-            release(ledger=ledger, dataset="sales")
 
 
 def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:

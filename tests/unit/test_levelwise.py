@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -19,33 +18,24 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import brute_force_user_supports
-from real_data import real_data
 from scipy.optimize import minimize
 from scipy.special import ndtr
 
 import fim_private as fim
-from fim_private.counting.source import LocalSource
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise import discovery
 from fim_private.levelwise import levelwise as levelwise_run
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import CandidatePool, shrunken
+from fim_private.levelwise.discovery import shrunken
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
     LARGEST_SIZE,
-    GaussianBudget,
     Recipe,
     closed_sets,
     item_threshold,
 )
-from fim_private.mechanisms import registry
-from fim_private.reading.purchases import read_transactions
-from fim_private.request.budget import BudgetAllocation, allocate
-from fim_private.request.request import MiningOptions
 
-ONE = Fraction(1)
-MILLIONTH = Fraction(1, 10**6)
 RELATIONS = ["replace-one", "add-remove"]
 
 # -------------------- recipe
@@ -269,39 +259,6 @@ def test_the_threshold_of_equal_weights_is_too_low(sigma: float, delta: float, m
 # -------------------- two counts
 
 
-@dataclass(frozen=True)
-class Units:
-    """A source that only knows how many units hold how many candidates."""
-
-    units: NDArray[np.int64]
-
-    def units_with(self, _: object) -> NDArray[np.int64]:
-        return self.units
-
-
-ACCURATE = GaussianBudget(Fraction(10**12), "add-remove")
-
-
-def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
-    k = len(units) - 1
-    pool = CandidatePool((np.zeros((k, 2), dtype=np.int32),), np.zeros(k))
-    source: Any = Units(units)
-    return levelwise_run.unit_histogram(source, pool, budget, ONE, Randomness.seeded(3))
-
-
-@pytest.mark.parametrize("k", [*range(1, 41), 100, 999, 1000, 20_010])
-def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -> None:
-    """Unit m of k holds m candidates. So each bin has as many units as numbers in it."""
-    found = held_by(np.r_[5, np.ones(k, dtype=np.int64)])  # five units hold none: in no bin
-    many = np.round(found.units).astype(int)
-    assert many.sum() == k
-    assert many.min() >= 1
-    first = 1 + np.r_[0, np.cumsum(many)[:-1]]
-    assert found.candidates.tolist() == ((2 * first + many - 1) / 2).tolist()
-    assert np.all(many <= np.maximum(0.15 * first, 1))
-    assert len(many) <= 13 * math.log2(k + 1) + 1
-
-
 # -------------------- whole runs
 
 SHOP = [
@@ -457,55 +414,4 @@ def test_the_noise_of_all_steps_costs_what_was_allowed(
 # -------------------- supports
 
 
-def allocation(**options: Any) -> BudgetAllocation:
-    asked = {
-        "neighbors": "add-remove",
-        "sizes": (2,),
-        "top": 4,
-        "supports_share": Fraction(15, 100),
-        **options,
-    }
-    made = allocate(MiningOptions(registry.spec_named("levelwise"), ONE, MILLIONTH, **asked))
-    assert isinstance(made, BudgetAllocation)
-    return made
-
-
 # -------------------- real data
-
-RECALL = [
-    ("retail", {"size": 2, "neighbors": "add-remove"}, 96),
-    ("retail", {"size": 2, "neighbors": "replace-one"}, 95),
-    ("groceries", {"size": 2, "neighbors": "add-remove"}, 89),
-    ("groceries", {"size": 2, "neighbors": "replace-one"}, 84),
-    ("retail", {"size": "1-3", "union": True, "neighbors": "add-remove"}, 97),
-]
-
-
-@pytest.mark.parametrize(("name", "options", "least"), RECALL, ids=str)
-@pytest.mark.full
-def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: int) -> None:
-    """How many of the hundred most frequent ones are found, in the mean of 20 runs."""
-    transactions = read_transactions(real_data(f"{name}.parquet"))
-    sizes = range(1, 4) if options.get("union") else 2
-    spectrum = LocalSource(transactions).spectrum(sizes)
-    supports: Counter[int] = Counter()
-    for support, many in spectrum.levels():
-        supports[support] = min(many, 100 - supports.total())
-        if supports.total() == 100:
-            break
-    means = []
-    for share in (None, Fraction(15, 100)):
-        asked: Any = {"top": 100, "union": bool(options.get("union")), "supports_share": share}
-        asked |= {
-            "neighbors": options["neighbors"],
-            "sizes": tuple(sizes) if isinstance(sizes, range) else (2,),
-        }
-        [selection] = allocation(**asked).selections
-        randomness = Randomness.seeded(2024)
-        source = LocalSource(transactions)
-        runs = [
-            Counter(one.support for one in selection.find(source, randomness)) for _ in range(20)
-        ]
-        means.append(sum((found & supports).total() for found in runs) / len(runs))
-    assert means[0] >= least
-    assert means[1] >= means[0] - 2

@@ -375,21 +375,6 @@ def test_what_train_linear_refuses(changed: dict[str, Any], message: str) -> Non
     assert "77" not in str(error.value)
 
 
-def test_the_bound_and_scores_refuse_the_same() -> None:
-    for given_, message in (((0, 1), "rows"), ((1, 0), "columns"), ((1.5, 1), "rows")):
-        with pytest.raises(
-            ParameterError, match=f"^{message} must be a whole number of at least 1"
-        ):
-            linear_sensitivity(*given_, regularization=1, steps=1)
-    with pytest.raises(ParameterError, match=r"^columns must be at most 4,194,304, not 4194305$"):
-        linear_sensitivity(1, (1 << 22) + 1, regularization=1, steps=1)
-    model = train_linear(**TRAIN)
-    with pytest.raises(ParameterError, match=r"^rows must have as many columns as those"):
-        model.margins([[1]])
-    with pytest.raises(ParameterError, match=r"^labels must be as many as rows"):
-        model.ramp_score([[1, 1]], [1, 1])
-
-
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("options", "message"),

@@ -149,47 +149,6 @@ def test_the_promise_of_a_number_of_units(budget: Share) -> None:
     assert 0.4 * MANY < len(just) < 0.6 * MANY
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("part", [Fraction(1, 50), Fraction(9, 10)], ids=str)
-def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction) -> None:
-    """Marks and thresholds follow from the number that came with the supports."""
-    units, runs = 10_000, 60
-    noise = BUDGETS[2].noise(MANY, two=True)
-    assert noise.of_units is not None
-    least = MinSupport(share=part)
-    allocation = BudgetAllocation(
-        (), (BUDGETS[2],), PrivacyCost(1, 0), two_normals=True, min_support=least
-    )
-    sigma = math.sqrt(noise.parameter + (Fraction(1, 2) - part) ** 2 * noise.of_units)
-    wrong: dict[str, list[float]] = {"sure": [], "sure by a tenth less": [], "missed": []}
-    for seed in range(runs):
-
-        def published(support: int, seed: int = seed) -> tuple[Any, Any]:
-            found = [Found((n,), support) for n in range(MANY)]
-            made = allocation.published(
-                found, Randomness.seeded(seed), UnitCount(3), true_units=units
-            )
-            return made.itemsets, made.units
-
-        edge = int(part * units)
-        below, counted = published(edge - 1)
-        assert counted.noise == noise.number
-        assert abs(counted.number - units) < 6 * math.sqrt(noise.of_units)
-        assert all(one.support >= least.threshold(counted) for one in below)
-        wrong["sure"].append(sum(not one.doubtful for one in below) / MANY)
-        high, _ = published(edge + math.ceil(2 * sigma) + 2)
-        wrong["missed"].append(1 - len(high) / MANY)
-        nearly, _ = published(edge + math.ceil(0.2 * sigma))
-        wrong["sure by a tenth less"].append(sum(not one.doubtful for one in nearly) / MANY)
-    means = {
-        name: (np.mean(each), 3.5 * np.std(each) / math.sqrt(runs)) for name, each in wrong.items()
-    }
-    for name in ("sure", "missed"):
-        assert means[name][0] <= 0.025 + means[name][1], name
-    assert means["sure"][0] > 0.015
-    assert means["sure by a tenth less"][0] > 0.025 + means["sure by a tenth less"][1]
-
-
 def test_what_is_frequent_is_found_and_nothing_else() -> None:
     release = mined(epsilon=5)
     found = {itemset.items: itemset for itemset in release}

@@ -359,31 +359,6 @@ def test_catalogues_in_text(tmp_path: Path) -> None:
     ]
 
 
-def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
-    table = pa.table({"price": [1, 2, 3], "Product": ["b", None, "a"]})
-    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-    pyarrow.feather.write_feather(table.select(["Product"]), str(tmp_path / "a.feather"))
-    sources = [
-        tmp_path / "a.parquet",
-        tmp_path / "a.feather",
-        table,
-        table.to_pandas(),
-        pl.from_arrow(table),
-    ]
-    column = table["Product"]
-    for source in (
-        *sources,
-        column,
-        column.chunk(0),
-        column.to_pandas(),
-        pl.Series(column),
-        ["b", None, "a", "b"],
-    ):
-        assert labels_of(read_catalogue(source)) == ["a", "b"]
-    assert labels_of(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5]
-    assert labels_of(read_catalogue(pd.Series([5.0, None]))) == [5]
-
-
 @pytest.mark.parametrize(
     ("source", "part"),
     [

@@ -6,12 +6,10 @@ import dataclasses
 import datetime
 import re
 import sys
-import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -149,40 +147,6 @@ def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(
     assert private.to_pandas(relative=False)["support"].tolist() == [
         itemset.support for itemset in itemsets
     ]
-
-
-def rules(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from mlxtend.frequent_patterns import association_rules
-
-        return association_rules(frame, **options)
-
-
-def test_rules_of_what_has_all_its_parts() -> None:
-    figures = (300, (200, 400))
-    sets = [
-        ("milk",),
-        ("tea",),
-        ("milk", "tea"),
-        ("jam", "milk"),
-        ("jam", "milk", "tea"),
-        (7,),
-        ("rye", "tea"),
-    ]
-    counted = release(*(Itemset(items, *figures) for items in sets), shares=SPLIT, units=1000)
-    with pytest.raises(KeyError):
-        rules(counted.to_pandas(), metric="lift", min_threshold=0)
-    frame = counted.to_pandas(downward_closed=True)
-    assert frame["itemsets"].tolist() == [
-        frozenset(items) for items in (("milk",), ("tea",), ("milk", "tea"), (7,))
-    ]
-    assert len(rules(frame, metric="lift", min_threshold=0)) == 2
-    everything = release(Itemset(("milk",), *figures), shares=SPLIT, units=1000)
-    pd.testing.assert_frame_equal(
-        everything.to_pandas(downward_closed=True), everything.to_pandas()
-    )
-    assert release(shares=SPLIT, units=9, abstained=True).to_pandas(downward_closed=True).empty
 
 
 SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 40 + [["jam"]]

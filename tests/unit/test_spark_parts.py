@@ -21,10 +21,10 @@ from fim_private.counting.counter import Shard, ShardCounter, rank_order, ranks_
 from fim_private.counting.source import counter_for, shard_counter
 from fim_private.reading.labels import Item, Labels, mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
-from fim_private.reading.transactions import KeyedRows, Transactions
+from fim_private.reading.transactions import Transactions
 from fim_private.spark import dataframes
 from fim_private.spark import purchases as pieces_module
-from fim_private.spark.dataframes import INSTANT, session, settings_of
+from fim_private.spark.dataframes import session, settings_of
 from fim_private.spark.purchases import (
     ItemCodes,
     ItemDigests,
@@ -215,39 +215,6 @@ def test_check_cells_are_those_of_the_units_in_any_order(
         changed = data.items.copy()
         changed[order.randrange(len(changed))] += 1
         assert checksum.of_pieces(pieces(replace(data, items=changed)))[2] != found[2]
-
-
-KEYS = [
-    pa.array(["a", "b", None, "ab", ""]),
-    pa.array([1, 2, None, 3, -1], pa.int32()),
-    pa.array([0.5, 1.0, None, 2.0, -1.0], pa.float32()),
-    pa.array([True, False, None, True, False]),
-    pa.array([b"", b"1", None, b"2", b"\x00"], pa.binary()),
-    pa.array([1, 2, None, 3, 4], pa.date32()),
-    pa.array([1, 2, None, 3, 4], INSTANT),
-    pa.array([1, 2, None, 3, 4]).cast(pa.decimal128(21, 2)),
-    pa.array(["a", "b", None, "ab", ""]).dictionary_encode(),
-]
-
-
-@pytest.mark.parametrize("keys", KEYS, ids=lambda keys: str(keys.type))
-def test_check_cells_of_rows_are_of_their_keys_and_items(keys: pa.Array) -> None:
-    checksum = Checksum(7)
-    items = checksum.of_items(np.array([11, 12, 13]))
-    codes = np.array([0, 1, -1, 2, 0], dtype=np.int32)
-    one = np.ones(5, dtype=np.int32)
-
-    def cells(codes: Any, keys: pa.Array, lengths: Any = one) -> list[int]:
-        return [*checksum.of_rows(KeyedRows(lengths, codes, keys), items, whole=False)]
-
-    expected = cells(codes, keys)
-    backward = keys.take(pa.array([4, 3, 2, 1, 0]))
-    assert cells(codes[::-1], backward) == expected
-    assert cells(codes, backward)[2] != expected[2]
-    assert cells(codes[[1, 0, 2, 3, 4]], keys)[2] != expected[2]
-    # Neighbours of one key are one row, or two.
-    alike = keys.take(pa.array([0, 0, 1, 1, 1]))
-    assert cells(codes, alike) == cells(codes, keys.slice(0, 2), np.array([2, 3]))
 
 
 def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -448,23 +448,6 @@ def test_like_is_that_of_sql(texts: list[str | None], pattern: str, escape: str)
     assert found == [None if one is None else not one for one in expected]
 
 
-def test_like_looks_at_texts_and_whole_numbers_in_every_source(tmp_path: Path) -> None:
-    codes, texts = [536365, 54, 65, None], ["tea", "iced tea", "Tea", None]
-    table = pa.table({"row": range(4), "copy": range(4), "a": codes, "b": texts})
-    for where, rows in (
-        ("a like '5%'", [0, 1]),
-        ("b not like '%tea'", [2]),
-        ("a like '_5' and b like 'T__'", [2]),
-    ):
-        for write in WRITERS.values():
-            source = write(table, tmp_path)
-            if not isinstance(source, pd.DataFrame):  # there 54 is 54.0 beside a missing one
-                assert kept(source, where_of(where)) == rows, (write, where)
-    prices = pa.table({"row": [1], "copy": [1], "a": [1.5]})
-    with pytest.raises(fim.DataError, match="column 'a' of the table with a pattern, and its type"):
-        kept(prices, where_of("a like '1%'"))
-
-
 @pytest.mark.parametrize("source", [[["milk"]], np.eye(2, dtype=bool), "baskets.dat"])
 def test_sources_without_columns(source: Any, tmp_path: Path) -> None:
     (tmp_path / "baskets.dat").write_text("1 2\n")

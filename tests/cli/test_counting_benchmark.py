@@ -11,7 +11,6 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
-from benchmarks.counting import compare
 from benchmarks.counting.peer_counters import OURS
 
 linux = pytest.mark.skipif(
@@ -56,12 +55,3 @@ def test_quick_run_writes_figures_picture_and_page(tmp_path: Path) -> None:
     assert "(figures/counting.svg)" in text
     assert "## Where a peer is better" in text
     assert str(tmp_path) not in text + output.read_text()
-
-
-@pytest.mark.parametrize("options", [["--runs", "0"], ["--modes", "some"], ["--sizes", "2,x"]])
-def test_bad_arguments_are_answered_in_one_line(
-    capsys: pytest.CaptureFixture[str], options: list[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        compare.parse(options)
-    assert capsys.readouterr().err.count("\n") == 1

@@ -85,19 +85,6 @@ def test_what_cannot_be_inspected(
 
 
 @pytest.mark.full
-def test_standard_input_of_any_form(tmp_path: Path) -> None:
-    sales = b"order_id;product\n" + b"".join(b"%d;milk\n%d;tea\n" % (n, n) for n in range(900))
-    done = run(
-        tmp_path, "mine", "-", "--basket", "order_id", "--item", "product", "--format", "json",
-        stdin=sales,
-    )  # fmt: skip
-    assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
-    done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b","))
-    assert done.returncode == 2
-    assert "name its columns with --basket and --item, such as --basket='order_id'" in done.stderr
-
-
-@pytest.mark.full
 def test_on_a_terminal_it_says_what_it_read() -> None:
     words = [str(SCRIPT), "mine", str(SALES), "--basket", "order_id", "--item", "product"]
     seen = on_terminal(words, stdout=False, env=os.environ)

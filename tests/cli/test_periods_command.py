@@ -22,6 +22,8 @@ ROWS = [
 SHOP = ["shop.csv", "--basket", "order_id", "--item", "product", "--time", "sold_at"]
 BY_USER = [*SHOP, "--user", "customer", "--max-baskets", "5"]
 CHARGED = ["--ledger", "sales.ledger", "--dataset", "sales"]
+CREATE = ["budget", "create", "sales.ledger", "--delta", "1e-5", "--composition", "basic"]
+FOR_MANY = ["--epsilon", "9", "--delta", "1e-4"]
 WEEKS = ["--period", "week", "--periods", "2026-W46..2026-W47"]
 
 
@@ -153,12 +155,7 @@ def test_an_empty_period_is_a_release_like_others(shop: Path, options: dict[str,
 
 
 def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
-    done(
-        run(
-            folder, "budget", "create", "sales.ledger", "--epsilon", "2", "--delta", "1e-5",
-            "--composition", "basic",
-        )
-    )  # fmt: skip
+    done(run(folder, *CREATE, "--epsilon", "2"))
     done(run(folder, "mine", *SHOP, *CHARGED, *WEEKS))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46", "--epsilon", "0.5"))
     said = statement(folder)
@@ -187,19 +184,14 @@ def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
 
 
 def test_several_periods_are_charged_all_or_none(folder: Path) -> None:
-    done(
-        run(
-            folder, "budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "1e-5",
-            "--composition", "basic",
-        )
-    )  # fmt: skip
+    done(run(folder, *CREATE, "--epsilon", "1"))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W47"))
     refused(run(folder, "mine", *SHOP, *CHARGED, *WEEKS), 3)
     assert len(statement(folder)["entries"]) == 1
 
 
 def test_promises_are_not_mixed(folder: Path) -> None:
-    create = ["budget", "create", "sales.ledger", "--epsilon", "9", "--delta", "1e-4"]
+    create = ["budget", "create", "sales.ledger", *FOR_MANY]
     assert "--per is for users" in refused(
         run(folder, *create, "--per", "month", "--unit", "basket")
     )
@@ -213,14 +205,8 @@ def test_promises_are_not_mixed(folder: Path) -> None:
         run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "week"), 3
     )
     assert "this release protects what a user buys in one week; give --per month" in said
-    release = json.loads(
-        done(
-            run(
-                folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "month",
-                "--format", "json",
-            )
-        )
-    )  # fmt: skip
+    monthly = ["--period", "2026-11", "--per", "month", "--format", "json"]
+    release = json.loads(done(run(folder, "mine", *BY_USER[:-2], *CHARGED, *monthly)))
     assert release["per"] == "month"
     assert "any one user's month (all their baskets of that month)" in release["guarantee"]
     assert release["guarantee"].endswith(
@@ -234,8 +220,7 @@ def test_promises_are_not_mixed(folder: Path) -> None:
     assert float(year[1]) <= 12
     assert "of one month" in shown
     assert statement(folder)["per"] == "month"
-    for_good = ["budget", "create", "good.ledger", "--epsilon", "9", "--delta", "1e-4"]
-    done(run(folder, *for_good))
+    done(run(folder, "budget", "create", "good.ledger", *FOR_MANY))
     words = [*BY_USER[:-2], "--ledger", "good.ledger", "--dataset", "sales", "--period", "2026-11"]
     assert "leave out --per" in refused(run(folder, "mine", *words, "--per", "month"), 3)
 
@@ -246,12 +231,7 @@ def test_months_are_found_by_the_same_columns(folder: Path) -> None:
     shop.assign(paid_at="2026-12-02", line=range(len(shop))).to_csv(
         folder / "shop.csv", index=False
     )
-    done(
-        run(
-            folder, "budget", "create", "sales.ledger", "--epsilon", "9", "--delta", "1e-4",
-            "--per", "month",
-        )
-    )  # fmt: skip
+    done(run(folder, "budget", "create", "sales.ledger", *FOR_MANY, "--per", "month"))
     words = ["mine", *BY_USER[:-2], *CHARGED, "--per", "month", "--period", "2026-12"]
     done(run(folder, *words))
     for name, other in (("sold_at", "paid_at"), ("order_id", "line")):
@@ -282,10 +262,7 @@ def test_customers_for_good_share_the_budget_among_periods(folder: Path) -> None
 
 
 def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
-    create = [
-        "budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "1e-5", "--composition",
-        "basic",
-    ]  # fmt: skip
+    create = [*CREATE, "--epsilon", "1"]
     done(run(folder, *create, "--renew"))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     assert "there is such a file already" in refused(run(folder, *create))

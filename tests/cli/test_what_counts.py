@@ -65,19 +65,6 @@ def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sale
     assert "--together user gives them lifts." in fine.stdout
 
 
-@pytest.mark.full
-def test_an_item_of_two_columns_is_advised_and_inspected_so(sales: Path) -> None:
-    words = ("--basket", "order", "--item", "brand", "--item", "product")
-    done = run(sales, "mine", "sales.csv", *words, "--format", "json", "--size", "1", "--seed", "1")
-    values = json.loads(done.stdout)
-    assert values["item"] == ["brand", "product"]
-    assert " | " in values["itemsets"][0]["items"][0]
-    inspected = json.loads(run(sales, "inspect", "sales.csv", *words, "--format", "json").stdout)
-    assert "--item brand --item product" in inspected["command"]
-    advised = run(sales, "mine", "sales.csv", *words, "--size", "4", "--epsilon", "0.001")
-    assert "--item brand --item product" in advised.stdout
-
-
 def test_visits_split_cells_and_folded_letters(tmp_path: Path) -> None:
     lines = [f'C{n % 300},{n // 300},"{"Tea, milk" if n % 2 else "TEA,Jam"}"' for n in range(3000)]
     (tmp_path / "visits.csv").write_text("\n".join(["customer,date,items", *lines]) + "\n")

@@ -218,10 +218,3 @@ def test_a_release_is_a_sequence_of_its_itemsets() -> None:
 def test_an_item_is_no_itemset(item: Any) -> None:
     with pytest.raises(ParameterError, match=r"^itemset must be a collection of items such"):
         item in mined()  # noqa: B015
-
-
-def test_print_shows_all_of_it() -> None:
-    many = of(*(Itemset((n, n + 1)) for n in range(30)), top=30)
-    assert str(many).count("{") == 30
-    assert repr(many).count("{") == FEW
-    assert "and 25 more: release.to_pandas(relative=False)" in repr(many)

@@ -117,25 +117,6 @@ def test_closed_sets_are_all_whose_parts_were_found(parts: NDArray[np.int32]) ->
 # -------------------- shrinkage
 
 
-def noisy_family(random: np.random.Generator, n: int, sigma: float) -> tuple[Any, Any, Any]:
-    """True weights that follow the model, with a factor of variance 0.04 of their own."""
-    hint = random.normal(0, 1, n)
-    true = np.exp(4 + 0.8 * hint) * (1 + 0.2 * random.normal(0, 1, n))
-    return true, true + random.normal(0, sigma, n), hint[:, None]
-
-
-def test_deviations_say_how_far_estimates_are_off() -> None:
-    random = np.random.default_rng(9)
-    off = []
-    for _ in range(20):
-        true, noisy, hint = noisy_family(random, 300, 60.0)
-        estimates, deviations = shrunken(noisy, 60.0**2, hint)
-        assert deviations.max() <= 60.0 * 1.05
-        off.append(np.abs(estimates - true) / deviations)
-    within = np.mean(np.concatenate(off) <= 1.96)
-    assert 0.9 <= within <= 0.98, within
-
-
 def test_of_nothing_nothing_stands_out() -> None:
     """Of noise alone an estimate is twice its deviation once in 20 times."""
     random = np.random.default_rng(10)

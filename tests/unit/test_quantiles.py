@@ -13,8 +13,6 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
@@ -164,26 +162,6 @@ def test_ties_by_lot_keep_the_guarantee() -> None:
 
     for neighbors in NEIGHBORS:
         assert 0.3 < log_ratio(2, 2, neighbors, rate_of(1.0, 2, neighbors), lots) <= 1
-
-
-@given(st.lists(st.integers(-5, 9)), st.integers(-5, 0), st.integers(1, 10))
-def test_pieces_cut_the_domain_where_the_score_changes(
-    values: list[int], low: int, high: int
-) -> None:
-    inside = sorted(v for v in values if low <= v < high)
-    cut = Pieces.of(inside, low, high)
-    points = [
-        (start + step, below, above)
-        for start, length, below, above in zip(
-            cut.starts, cut.lengths, cut.below, cut.above, strict=True
-        )
-        for step in range(length)
-    ]
-    expected = [
-        (z, sum(v < z for v in inside), sum(v > z for v in inside)) for z in range(low, high)
-    ]
-    assert points == expected
-    assert len(cut.starts) <= 2 * len(inside) + 1
 
 
 @pytest.mark.parametrize("spare", [-3, 40])

@@ -237,13 +237,7 @@ def rows_of_alike(shops: int = 1) -> pa.Table:
     baskets = chance.integers(0, 40, size=(6000, 4)).tolist()
     return pa.Table.from_pylist(
         [
-            {
-                "who": f"u{n}",
-                "order": n,
-                "shop": f"s{n % shops}",
-                "day": f"2026-0{1 + n % 2}-03",
-                "item": f"i{item}",
-            }
+            {"who": f"u{n}", "order": n, "shop": f"s{n % shops}", "item": f"i{item}"}
             for n, basket in enumerate(baskets)
             for item in basket
         ]
@@ -282,7 +276,7 @@ def test_a_page_of_segments_does_not_take_doubt_of_ranks_for_doubt_of_findings()
     ids=str,
 )
 def test_the_first_paragraph_without_rules(asked: dict[str, Any], words: str) -> None:
-    assert re.fullmatch(words, lead(made(**asked)))
+    assert re.match(words, lead(made(**asked)))
 
 
 def test_nothing_is_loaded_and_only_its_own_script_runs() -> None:

@@ -63,7 +63,8 @@ def test_the_format_that_fits_is_found_and_mines(written: str, tmp_path: Path) -
 @pytest.mark.parametrize("written", ["%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y", "%d.%m.%Y %H:%M"])
 def test_what_need_not_be_said_is_not(written: str, tmp_path: Path) -> None:
     path = csv_of(tmp_path, [moment.strftime(written) for moment in moments()])
-    assert "Column 'date' holds times: time 'date' and period 2026-02" in fim.inspect(path).notes
+    note = "Column 'date' holds times: time 'date' and period 2026-02 read one period."
+    assert note in fim.inspect(path).notes
     assert "time_format" not in fim.inspect(path, time="date").options
 
 

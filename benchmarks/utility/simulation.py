@@ -1,8 +1,7 @@
 """A hundred releases at a time, of the shipped mechanisms' output distributions, drawn with
 floating-point noise.
 
-For benchmarks only: it is fast and not private. `tests/unit/test_simulation.py` holds each against
-the mechanism's own exact distribution.
+For benchmarks only: it is fast and not private.
 """
 
 from __future__ import annotations

@@ -11,17 +11,6 @@ import pytest
 from commands import Done, run
 from patience import PATIENCE
 
-from fim_private import options
-from fim_private.cli.parsing import registry_names
-from fim_private.dp.charge import UNITS
-from fim_private.dp.neighbors import Neighbors
-from fim_private.ledger.chain import Composition
-from fim_private.mechanisms.registry import MECHANISMS, single
-from fim_private.options.declaration import options_of
-from fim_private.options.privacy import LedgerLimit
-from fim_private.options.purchases import ReadingOptions
-from fim_private.reading.options import InputForm, MissingUser
-
 HERE = Path()
 
 
@@ -29,17 +18,6 @@ def answered(**variables: str) -> Done:
     done = run(HERE, **variables)
     assert (done.stderr, done.returncode) == ("", 0)
     return done
-
-
-def test_values_that_are_completed_are_those_that_are_taken() -> None:
-    reading = options_of(ReadingOptions)
-    assert reading["input_format"].values == tuple(InputForm)
-    assert {*reading["missing_user"].values} == {*MissingUser}
-    assert {*options.RELATIONS} == {*Neighbors}
-    assert {*options_of(LedgerLimit)["composition"].values} == {*Composition}
-    assert {*options.UNITS} == {*UNITS}
-    assert registry_names()["names"] == ["auto", *MECHANISMS]
-    assert registry_names()["names audited"] == [*single(), "all"]
 
 
 @pytest.mark.parametrize(

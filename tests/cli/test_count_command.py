@@ -53,15 +53,9 @@ def test_json_and_csv(folder: Path) -> None:
     ]
     assert all(itemset["interval"][0] <= itemset["support"] for itemset in release["itemsets"])
     done = run(
-        folder,
-        "baskets.dat",
-        "--itemsets",
-        "pairs.csv",
-        "--format",
-        "csv",
-        "--output",
+        folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "csv", "--output",
         "counts.csv",
-    )
+    )  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == ("", "wrote counts.csv\n", 0)
     assert (
         (folder / "counts.csv").read_text().startswith("item_1,item_2,support,lower,upper,share\n")
@@ -75,16 +69,9 @@ def test_json_and_csv(folder: Path) -> None:
 def test_users_and_columns(folder: Path) -> None:
     columns = ["--basket", "visit", "--item", "product", "--user", "shopper"]
     done = run(
-        folder,
-        "visits.csv",
-        "--itemsets",
-        "tea.csv",
-        *columns,
-        "--epsilon",
-        "20",
-        "--format",
+        folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--epsilon", "20", "--format",
         "json",
-    )
+    )  # fmt: skip
     release = json.loads(done.stdout)
     assert (release["privacy_unit"], release["neighbors"]) == ("user", "add-remove")
     assert abs(release["itemsets"][0]["support"] - 100) < 5
@@ -110,21 +97,12 @@ def test_standard_input(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["baskets.dat"], "Missing option '--itemsets'"),
-        (
-            ["-", "--itemsets", "-"],
-            ("only one of the purchases and --itemsets can be standard input"),
-        ),
-        (
-            ["baskets.dat", "--itemsets", "nowhere.csv"],
-            ("'nowhere.csv' does not exist; check the path"),
-        ),
-        (
-            ["nowhere.dat", "--itemsets", "pairs.csv"],
-            ("'nowhere.dat' does not exist; check the path"),
-        ),
+        (["-", "--itemsets", "-"], "only one of the purchases and --itemsets can be standard"),
+        (["baskets.dat", "--itemsets", "nowhere.csv"], "'nowhere.csv' does not exist; check"),
+        (["nowhere.dat", "--itemsets", "pairs.csv"], "'nowhere.dat' does not exist; check"),
         (
             ["baskets.dat", "--itemsets", "pairs.csv", "--epsilon", "0"],
-            ("--epsilon must be a number above 0, not 0.0"),
+            "--epsilon must be a number above 0, not 0.0",
         ),
         (
             ["baskets.dat", "--itemsets", "pairs.csv", "--output", "pairs.csv"],

@@ -1,6 +1,4 @@
-"""`fim-private inspect`, and what `mine` says on a terminal of how it read a file: through real
-processes.
-"""
+"""`fim-private inspect`, and what `mine` says on a terminal of how it read a file."""
 
 from __future__ import annotations
 
@@ -84,27 +82,6 @@ def test_what_cannot_be_inspected(
         assert said.startswith("Error: ")
         assert part in said
     assert run(tmp_path, "inspect", "-").stderr.startswith("Error: standard input is empty")
-
-
-@pytest.mark.full
-def test_standard_input_of_any_form(tmp_path: Path) -> None:
-    sales = b"order_id;product\n" + b"".join(b"%d;milk\n%d;tea\n" % (n, n) for n in range(900))
-    done = run(
-        tmp_path,
-        "mine",
-        "-",
-        "--basket",
-        "order_id",
-        "--item",
-        "product",
-        "--format",
-        "json",
-        stdin=sales,
-    )
-    assert json.loads(done.stdout)["itemsets"][0]["items"] == ["milk", "tea"]
-    done = run(tmp_path, "mine", "-", stdin=sales.replace(b";", b","))
-    assert done.returncode == 2
-    assert "name its columns with --basket and --item, such as --basket='order_id'" in done.stderr
 
 
 @pytest.mark.full

@@ -1,6 +1,4 @@
-"""Periods on the command line: one or several, what a ledger says of them, promises that are not
-mixed, and renewal.
-"""
+"""Periods on the command line: one or several, what a ledger says of them."""
 
 from __future__ import annotations
 
@@ -14,7 +12,6 @@ import pytest
 from commands import Done, run
 
 import fim_private as fim
-from fim_private.reading.inspection import inspect
 
 ROWS = [
     (f"{day}-{number}", f"c{number % 60}", item, f"2026-{day} 10:00")
@@ -25,6 +22,8 @@ ROWS = [
 SHOP = ["shop.csv", "--basket", "order_id", "--item", "product", "--time", "sold_at"]
 BY_USER = [*SHOP, "--user", "customer", "--max-baskets", "5"]
 CHARGED = ["--ledger", "sales.ledger", "--dataset", "sales"]
+CREATE = ["budget", "create", "sales.ledger", "--delta", "1e-5", "--composition", "basic"]
+FOR_MANY = ["--epsilon", "9", "--delta", "1e-4"]
 WEEKS = ["--period", "week", "--periods", "2026-W46..2026-W47"]
 
 
@@ -83,10 +82,7 @@ def test_one_period_and_each_of_several(folder: Path) -> None:
     assert weeks.to_pandas()["period"].tolist() == [*weeks]
     assert weeks.to_csv().startswith("period,item_1")
     text = done(run(folder, "mine", *SHOP, *WEEKS))
-    assert (
-        "Only baskets of 2026-W46, 2026-W47 count. A basket belongs to the day of its earliest "
-        "row, by sold_at"
-    ) in text
+    assert "Only baskets of 2026-W46, 2026-W47 count. A basket belongs to the day" in text
 
 
 def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -> None:
@@ -123,51 +119,17 @@ def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -
         (["--from", "2026-11-01"], "--from and --to go together"),
         ([], "--time needs --period too, such as 2026-11, or --per"),
         (["--period", "week"], "--period week needs --periods too"),
-        (
-            ["--period", "2026-11", "--neighbors", "replace-one"],
-            ("--time needs --neighbors add-remove"),
-        ),
+        (["--period", "2026-11", "--neighbors", "replace-one"], "--time needs --neighbors"),
         (["--period", "2026-11", "--per", "month"], "--per needs --user too"),
         (["--period", "2026-11", "--missing-time", "keep"], "--missing-time must be drop"),
         ([*WEEKS, "--by", "customer", "--segments", "c1,c2"], "give --by or --periods, not both"),
-        (
-            ["--period", "2026-11", "--time", "product"],
-            ("column 'product' of 'shop.csv' holds a text that is no time"),
-        ),
+        (["--period", "2026-11", "--time", "product"], "column 'product' of 'shop.csv' holds"),
     ],
 )
 def test_what_does_not_go_together_is_refused_in_one_line(
     shop: Path, words: list[str], says: str
 ) -> None:
     assert refused(run(shop.parent, "mine", *SHOP, *words)).startswith(f"Error: {says}")
-
-
-def test_a_period_needs_a_time_and_count_takes_one(shop: Path) -> None:
-    said = refused(run(shop.parent, "mine", *SHOP[:-2], "--period", "2026-11"))
-    assert said.startswith("Error: --period needs --time too")
-    with pytest.raises(fim.ParameterError, match="period must be one period here"):
-        fim.count(shop, [["a"]], basket="order_id", item="product", time="sold_at", period="week")
-
-
-def test_an_empty_period_costs_what_was_asked_and_says_so(folder: Path) -> None:
-    done(
-        run(
-            folder,
-            "budget",
-            "create",
-            "sales.ledger",
-            "--epsilon",
-            "2",
-            "--delta",
-            "1e-5",
-            "--composition",
-            "basic",
-        )
-    )
-    text = done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2031-W40"))
-    assert "Nothing stood out from the noise for 2031-W40." in text
-    assert "A period without baskets gives the same, and costs as much." in text
-    assert "Left in 2031-W40: ε = 1" in text
 
 
 @pytest.mark.every_case
@@ -185,33 +147,15 @@ def test_an_empty_period_costs_what_was_asked_and_says_so(folder: Path) -> None:
 )
 def test_an_empty_period_is_a_release_like_others(shop: Path, options: dict[str, Any]) -> None:
     """An error would say that nobody bought anything."""
-    asked: Any = {
-        "user": "customer",
-        "basket": "order_id",
-        "item": "product",
-        "time": "sold_at",
-        "top": 3,
-    }
+    asked: Any = {"user": "customer", "basket": "order_id", "item": "product", "time": "sold_at"}
+    asked |= {"top": 3}
     for period in ("2031-W40", "2026-W46"):
         release = fim.mine(shop, period=period, seed=1, **asked | options)
         assert release.scope.period == period
 
 
 def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
-    done(
-        run(
-            folder,
-            "budget",
-            "create",
-            "sales.ledger",
-            "--epsilon",
-            "2",
-            "--delta",
-            "1e-5",
-            "--composition",
-            "basic",
-        )
-    )
+    done(run(folder, *CREATE, "--epsilon", "2"))
     done(run(folder, "mine", *SHOP, *CHARGED, *WEEKS))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46", "--epsilon", "0.5"))
     said = statement(folder)
@@ -240,36 +184,20 @@ def test_disjoint_periods_cost_the_most_expensive_of_them(folder: Path) -> None:
 
 
 def test_several_periods_are_charged_all_or_none(folder: Path) -> None:
-    done(
-        run(
-            folder,
-            "budget",
-            "create",
-            "sales.ledger",
-            "--epsilon",
-            "1",
-            "--delta",
-            "1e-5",
-            "--composition",
-            "basic",
-        )
-    )
+    done(run(folder, *CREATE, "--epsilon", "1"))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W47"))
     refused(run(folder, "mine", *SHOP, *CHARGED, *WEEKS), 3)
     assert len(statement(folder)["entries"]) == 1
 
 
 def test_promises_are_not_mixed(folder: Path) -> None:
-    create = ["budget", "create", "sales.ledger", "--epsilon", "9", "--delta", "1e-4"]
+    create = ["budget", "create", "sales.ledger", *FOR_MANY]
     assert "--per is for users" in refused(
         run(folder, *create, "--per", "month", "--unit", "basket")
     )
     done(run(folder, *create, "--per", "month"))
     said = refused(run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11"), 3)
-    assert (
-        "protects what a user buys in one month, and this release protects users for good; "
-        "give --per month"
-    ) in said
+    assert "protects what a user buys in one month, and this release protects users" in said
     assert "protects users, and this" in refused(
         run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-11"), 3
     )
@@ -277,22 +205,8 @@ def test_promises_are_not_mixed(folder: Path) -> None:
         run(folder, "mine", *BY_USER[:-2], *CHARGED, "--period", "2026-11", "--per", "week"), 3
     )
     assert "this release protects what a user buys in one week; give --per month" in said
-    release = json.loads(
-        done(
-            run(
-                folder,
-                "mine",
-                *BY_USER[:-2],
-                *CHARGED,
-                "--period",
-                "2026-11",
-                "--per",
-                "month",
-                "--format",
-                "json",
-            )
-        )
-    )
+    monthly = ["--period", "2026-11", "--per", "month", "--format", "json"]
+    release = json.loads(done(run(folder, "mine", *BY_USER[:-2], *CHARGED, *monthly)))
     assert release["per"] == "month"
     assert "any one user's month (all their baskets of that month)" in release["guarantee"]
     assert release["guarantee"].endswith(
@@ -300,44 +214,24 @@ def test_promises_are_not_mixed(folder: Path) -> None:
     )
     shown = done(run(folder, "budget", "show", "sales.ledger"))
     year = re.search(
-        (
-            r"A user who buys in 12 months, with as much spent on each,\s+has ε = "
-            r"([0-9.]+)"
-        ),
-        shown,
+        r"A user who buys in 12 months, with as much spent on each,\s+has ε = ([0-9.]+)", shown
     )
     assert year is not None
     assert float(year[1]) <= 12
     assert "of one month" in shown
     assert statement(folder)["per"] == "month"
-    for_good = ["budget", "create", "good.ledger", "--epsilon", "9", "--delta", "1e-4"]
-    done(run(folder, *for_good))
+    done(run(folder, "budget", "create", "good.ledger", *FOR_MANY))
     words = [*BY_USER[:-2], "--ledger", "good.ledger", "--dataset", "sales", "--period", "2026-11"]
     assert "leave out --per" in refused(run(folder, "mine", *words, "--per", "month"), 3)
 
 
 def test_months_are_found_by_the_same_columns(folder: Path) -> None:
-    """What one column finds in a month, another may find in many: removing it changes the releases
-    of all of these.
-    """
+    """What one column finds in a month, another may find in many."""
     shop = pd.read_csv(folder / "shop.csv")
     shop.assign(paid_at="2026-12-02", line=range(len(shop))).to_csv(
         folder / "shop.csv", index=False
     )
-    done(
-        run(
-            folder,
-            "budget",
-            "create",
-            "sales.ledger",
-            "--epsilon",
-            "9",
-            "--delta",
-            "1e-4",
-            "--per",
-            "month",
-        )
-    )
+    done(run(folder, "budget", "create", "sales.ledger", *FOR_MANY, "--per", "month"))
     words = ["mine", *BY_USER[:-2], *CHARGED, "--per", "month", "--period", "2026-12"]
     done(run(folder, *words))
     for name, other in (("sold_at", "paid_at"), ("order_id", "line")):
@@ -346,10 +240,7 @@ def test_months_are_found_by_the_same_columns(folder: Path) -> None:
             repr(other if column == name else column) for column in ("sold_at", "order_id")
         )
         said = refused(run(folder, *changed), 3)
-        assert (
-            f"finds the month of a purchase by 'sold_at' and 'order_id', and this release by "
-            f"{columns}"
-        ) in said
+        assert f"by 'sold_at' and 'order_id', and this release by {columns}" in said
         done(run(folder, *changed, "--allow-other-unit"))
     assert len(statement(folder)["entries"]) == 3
 
@@ -367,24 +258,11 @@ def test_customers_for_good_share_the_budget_among_periods(folder: Path) -> None
     assert [
         one["epsilon"]
         for one in json.loads(done(run(folder, "mine", *BY_USER[:-2], *both)))["releases"]
-    ] == [
-        0.5,
-        0.5,
-    ]
+    ] == [0.5, 0.5]
 
 
 def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
-    create = [
-        "budget",
-        "create",
-        "sales.ledger",
-        "--epsilon",
-        "1",
-        "--delta",
-        "1e-5",
-        "--composition",
-        "basic",
-    ]
+    create = [*CREATE, "--epsilon", "1"]
     done(run(folder, *create, "--renew"))
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     assert "there is such a file already" in refused(run(folder, *create))
@@ -399,9 +277,7 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
         "epsilon": "1",
     }
     shown = done(run(folder, "budget", "show", "sales.ledger"))
-    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Anyone in the data of both" in " ".join(
-        shown.split()
-    )
+    assert "'sales.ledger.1', had spent ε = 1, δ = 1e-06. Anyone in" in " ".join(shown.split())
     assert len(fim.Ledger(folder / "sales.ledger.1").statement(verify=True).entries) == 1
     done(run(folder, "mine", *SHOP, *CHARGED, "--period", "2026-W46"))
     done(run(folder, *create, "--renew"))
@@ -412,21 +288,8 @@ def test_a_ledger_is_renewed_only_where_that_is_said(folder: Path) -> None:
         "ledgers": "2",
     }
     shown = " ".join(done(run(folder, "budget", "show", "sales.ledger")).split())
-    assert (
-        "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 2, δ = 2e-06."
-    ) in shown
-    assert (
-        "Anyone in the data of all these times is protected by all these budgets together." in shown
-    )
-
-
-def test_inspect_says_which_days_there_are(folder: Path) -> None:
-    seen = inspect(folder / "shop.csv", basket="order_id", item="product", time="sold_at")
-    assert "The first basket is of 2026-11-09, the last of 2026-12-01." in seen.notes
-    assert {column.name: column.role for column in seen.columns}["sold_at"] == "time"
-    text = done(run(folder, "inspect", *SHOP, "--from", "2026-11-01", "--to", "2026-11-15"))
-    assert "300 baskets" in text
-    assert "--from 2026-11-01 --to 2026-11-15" in text
+    assert "The 2 ledgers before it, the last of them 'sales.ledger.2', had spent ε = 2, δ" in shown
+    assert "Anyone in the data of all these times is protected by all these budgets" in shown
 
 
 def test_periods_in_which_nothing_stands_out_end_in_one_line(folder: Path) -> None:

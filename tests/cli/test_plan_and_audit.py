@@ -1,11 +1,8 @@
-"""`fim-private plan` and `fim-private audit`, and several itemsets from `fim-private mine`, as
-processes.
-"""
+"""`fim-private plan` and `fim-private audit`, and several itemsets from `fim-private mine`."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -47,92 +44,6 @@ def test_plan_is_the_contract() -> None:
         found["choosing"],
         found["distance"],
     ) == (22, 21, 25, 17)
-
-
-@pytest.mark.full
-def test_plan_says_what_to_take() -> None:
-    done = run("plan", "--units", 100_000)
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert "* limited-domain: it needs no list of items" in done.stdout
-    assert "% of" in done.stdout
-    assert re.search(r"│ +margin │ margin if │.*\n.*│ +needed │ +10 tie │", done.stdout)
-    small = run("plan", "--units", 10)
-    assert "10 units are too few" in small.stdout
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["plan", "--epsilon", 1],
-        ["audit", "--mechanism", "exponential", "--trials", 0],
-        ["budget", "show", "sales.ledger"],
-        ["inspect", "baskets.dat"],
-    ],
-    ids=lambda words: words[0],
-)
-@pytest.mark.one_in(4)
-def test_a_table_or_json_is_written_as_the_output_is_named(
-    words: list[object], tmp_path: Path
-) -> None:
-    (tmp_path / "baskets.dat").write_text("1 2\n1 3\n")
-    fim.Ledger.create(tmp_path / "sales.ledger", epsilon=1, delta=1e-6)
-    assert run(*words, "--output", "found.JSON", folder=tmp_path).returncode == 0
-    assert json.loads((tmp_path / "found.JSON").read_text(encoding="utf-8"))
-    refused = run(*words, "--output", "found.csv", folder=tmp_path)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith(
-        "Error: cannot write 'found.csv': this command writes files that end in .txt or .json"
-    )
-    assert refused.stderr.count("\n") == 1
-    assert (
-        run(*words, "--output", "found.csv", "--format", "table", folder=tmp_path).returncode == 0
-    )
-    assert (tmp_path / "found.csv").read_text(encoding="utf-8")[0] not in "[{"
-
-
-@pytest.mark.full
-def test_plan_for_many(tmp_path: Path) -> None:
-    plan = as_json("plan", "--typical-basket", 10, "--units", 100_000, "--supports")
-    assert plan["top"] == [10, 50, 100]
-    assert plan["recommended"] == ["limited-domain", "levelwise", "levelwise"]
-    other = as_json(
-        "plan",
-        "--typical-basket",
-        10,
-        "--units",
-        100_000,
-        "--supports",
-        "--neighbors",
-        "replace-one",
-    )
-    assert other["recommended"] == ["levelwise"] * 3
-    assert {one["name"] for one in plan["mechanisms"]} == {
-        "exponential",
-        "limited-domain",
-        "choosing",
-        "levelwise",
-    }
-    done = run(
-        "plan",
-        "--typical-basket",
-        10,
-        "--top",
-        "5,20",
-        "--size",
-        "2-3",
-        "--figure",
-        "top.svg",
-        folder=tmp_path,
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    assert "itemsets asked for, of each size" in (tmp_path / "top.svg").read_text(encoding="utf-8")
-    done = run(
-        "plan", "--units", 10_000, "--epsilons", "1,2", "--figure", "plan.svg", folder=tmp_path
-    )
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-    assert "limited-domain" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
-    table = run("plan", "--top", 5)
-    assert "levelwise (items of a typical basket)" in table.stdout
 
 
 def test_plan_for_customers() -> None:
@@ -182,19 +93,10 @@ def test_audit_is_kept_and_says_how_much_is_used() -> None:
             "Error: --typical-basket has no use with --user-items: leave it out",
         ),
         (["plan", "--top", "5,x"], "Error: --top must be a whole number, not 'x'"),
-        (
-            ["plan", "--epsilons", "1,one", "--figure", "x.png"],
-            "Error: --epsilons must be a number such as 0.5 or 1e-6, not 'one'",
-        ),
+        (["plan", "--epsilons", "1,one", "--figure", "x.png"], "Error: --epsilons"),
         (["plan", "--mechanism", "x"], "Error: No such option: --mechanism"),
-        (
-            ["audit", "--mechanism", "levelwise"],
-            "Error: levelwise has many steps, which the tests audit one by one",
-        ),
-        (
-            ["audit", "--mechanism", "laplace"],
-            ("Error: --mechanism must be one of all, large-margin"),
-        ),
+        (["audit", "--mechanism", "levelwise"], "Error: levelwise has many steps, which the tests"),
+        (["audit", "--mechanism", "laplace"], "Error: --mechanism must be one of all"),
     ],
     ids=str,
 )
@@ -205,34 +107,3 @@ def test_errors_are_one_line(arguments: list[str], message: str, tmp_path: Path)
     assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.full
-def test_a_range_of_sizes_as_table_and_csv(tmp_path: Path) -> None:
-    (tmp_path / "shop.dat").write_text(
-        "1 2 3\n" * 900 + "1 2\n" * 300 + "4\n" * 9, encoding="utf-8"
-    )
-    options = [
-        "shop.dat",
-        "--size",
-        "2-3",
-        "--top",
-        2,
-        "--mechanism",
-        "limited-domain",
-        "--supports",
-        "--seed",
-        2,
-    ]
-    table = run("mine", *options, folder=tmp_path)
-    assert (table.stderr, table.returncode) == ("", 0)
-    assert "{1, 2, 3}" in table.stdout
-    assert "The budget was split: " in table.stdout
-    assert "NOT PRIVATE" in table.stdout
-    csv = run("mine", *options, "--format", "csv", folder=tmp_path).stdout.splitlines()
-    assert csv[0] == "item_1,item_2,item_3,support,lower,upper,share,doubtful"
-    assert csv[1].startswith("1,2,,1")
-    together = run(
-        "mine", *options, "--union", "--format", "csv", folder=tmp_path
-    ).stdout.splitlines()
-    assert len(together) == 3

@@ -139,19 +139,6 @@ PYTHON = {
 }
 
 
-def test_the_readme_teaches_by_commands_and_python() -> None:
-    assert [command for command in OURS if command.document == README], (
-        "README.md shows no fim-private command"
-    )
-    assert [command for command in OURS if command.output], (
-        "no document shows the output of a command"
-    )
-    assert README in PYTHON, "README.md shows no Python"
-    assert {"make demo", "make test"} <= {
-        plain(command) for command in OTHERS if command.document == README
-    }
-
-
 ITEMS = ["bread", "milk", "tea"]
 BASKETS = [[0, 1]] * 600 + [[1, 2]] * 40 + [[0, 1, 2]] * 30
 
@@ -164,9 +151,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def make_up(path: Path, columns: list[str]) -> None:
-    """Write baskets in the form of the path's suffix; columns: basket, item and perhaps user, if
-    one row per item.
-    """
+    """Write baskets in the form of the path's suffix, with these columns if one row per item."""
     if path.exists() or any(path.parent.glob(path.name)):
         return
     rows = [
@@ -225,12 +210,7 @@ def make_up_inputs(folder: Path, command: str, document: str) -> None:
         table = pa.table(
             dict(zip(("n", "store", "item"), map(list, zip(*rows, strict=True)), strict=True))
         )
-        asked: dict[str, Any] = {
-            "basket": "n",
-            "item": "item",
-            "by": "store",
-            "segments": "north,south",
-        }
+        asked: Any = {"basket": "n", "item": "item", "by": "store", "segments": "north,south"}
         fim.mine(table, top=2, **asked).save(folder / words[2])
     elif words[1:2] == ["changes"]:
         for name in (word for word in words[2:] if word.endswith((".json", ".parquet"))):
@@ -286,9 +266,7 @@ def environment() -> dict[str, str]:
 
 
 def run(arguments: list[str], folder: Path, *, whole: bool = False) -> str:
-    """Run a command, one of ours in this process; whole: return what it wrote on standard error,
-    too.
-    """
+    """Run a command, one of ours in this process; whole: with standard error."""
     done: Done | subprocess.CompletedProcess[str]
     if arguments[0] == "fim-private":
         done = run_command(folder, *arguments[1:])
@@ -330,7 +308,7 @@ def _without_noise(output: str) -> str:
     )
     rows = re.sub(
         r"about [\d,]+ baskets in all \([\d,]+ to [\d,]+ with",
-        ("about … baskets in all (… with"),
+        "about … baskets in all (… with",
         rows,
     )
     return re.sub(r"─+", "─", re.sub(r" +", " ", rows))
@@ -405,18 +383,12 @@ def targets() -> set[str]:
 
 
 def is_known(command: str) -> bool:
-    """Whether a command that is not run here is one that set-up consists of, with names that
-    exist.
-    """
+    """Whether a command that is not run here is one that set-up consists of."""
     extras = set(tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"])
     if found := re.fullmatch(r"make ([a-z-]+)", command):
         return found[1] in targets()
     if found := re.fullmatch(
-        (
-            r"(?:\S*/)?(?:pip|python3? -m pip) install (?:-e |--editable "
-            r")?\.(?:\[(\S+)\])?"
-        ),
-        command,
+        r"(?:\S*/)?(?:pip|python3? -m pip) install (?:-e |--editable )?\.(?:\[(\S+)\])?", command
     ):
         return found[1] is None or set(found[1].split(",")) <= extras
     if found := re.fullmatch(r"(?:\S*/)?python3? (scripts/\S+\.py)", command):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import csv
-import errno
 import io
 import json
 import os
-import re
-import shlex
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,28 +19,15 @@ import pytest
 from patience import PATIENCE
 from terminals import on_terminal
 
-from fim_private.reading.files import file_errors
-
 RUN = [sys.executable, "-m", "fim_private"]
 LABELS = ["café", "日本 😀", "=cmd()|'x'!A1", "plain"]
-PLANS = [
-    "plan --units 100000",
-    "plan --units 100000 --universe-size 1000 --max-basket 30",
-    "plan --top 10,50 --typical-basket 10 --supports",
-]
 
 
 def environment(**changes: str) -> dict[str, str]:
     unwanted = (
-        "LC_",
-        "LANG",
-        "PYTHONUTF8",
-        "PYTHONIOENCODING",
-        "COLUMNS",
-        "TERM",
-        "FORCE_COLOR",
+        "LC_", "LANG", "PYTHONUTF8", "PYTHONIOENCODING", "COLUMNS", "TERM", "FORCE_COLOR",
         "NO_COLOR",
-    )
+    )  # fmt: skip
     kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     return {**kept, "PYTHONWARNINGS": "error", **changes}
 
@@ -103,31 +87,11 @@ def test_csv_is_utf8_in_every_locale(words: Path, locale: dict[str, str]) -> Non
 
 def test_a_file_is_utf8_in_every_locale(words: Path, tmp_path: Path) -> None:
     done = run(
-        "mine",
-        words,
-        "--format",
-        "json",
-        "--size",
-        4,
-        "--output",
-        "a.json",
-        folder=tmp_path,
+        "mine", words, "--format", "json", "--size", 4, "--output", "a.json", folder=tmp_path,
         locale=LOCALES[1],
-    )
+    )  # fmt: skip
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"wrote a.json\n", 0)
     assert "日本 😀" in (tmp_path / "a.json").read_text(encoding="utf-8")
-
-
-def shown_on_terminal(columns: int, *arguments: object) -> str:
-    """Run on a terminal so many columns wide, and return what it shows without styles."""
-    env = environment(TERM="xterm", COLUMNS=str(columns), PYTHONUTF8="1")
-    seen = on_terminal([*RUN, *arguments], stderr=False, env=env)
-    assert (seen.stderr, seen.returncode) == ("", 0)
-    return seen.plain
-
-
-def words_of(text: str) -> set[str]:
-    return {word for word in re.split(r"[\s│╭╮╰╯─┬┴┼├┤:]+", text) if word}
 
 
 @pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}], ids=["styled", "bare"])
@@ -139,23 +103,6 @@ def test_no_color_is_honoured(words: Path, more: dict[str, str]) -> None:
     assert "┬" in seen.screen
 
 
-@pytest.mark.parametrize("columns", [120, 80])
-@pytest.mark.parametrize(
-    "command",
-    [*PLANS, "audit --mechanism tight-margin --trials 0", "mine WORDS --top 3 --supports"],
-)
-@pytest.mark.one_in(5)
-def test_no_word_is_broken_on_a_terminal(words: Path, command: str, columns: int) -> None:
-    arguments = shlex.split(command.replace("WORDS", shlex.quote(str(words))))
-    seed = ["--seed", 1] if arguments[0] == "mine" else []
-    shown = shown_on_terminal(columns, *arguments, *seed)
-    assert max(map(len, shown.splitlines())) <= columns
-    whole = run(*arguments, *seed).stdout.decode()
-    # Where a table is shown row by row, what is no figure is left out.
-    assert words_of(shown) <= words_of(whole)
-    assert "…" not in shown
-
-
 def refused(done: subprocess.CompletedProcess[bytes]) -> str:
     """What a command said that was refused: one line, and nothing else."""
     text = done.stderr.decode()
@@ -165,54 +112,10 @@ def refused(done: subprocess.CompletedProcess[bytes]) -> str:
     return text
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["mine", "LONG.dat"], "cannot be opened: the name is too long"),
-        (["mine", "loop"], "cannot be opened: its links lead back to themselves"),
-        (["mine", "file/x.dat"], "does not exist: what stands before its last slash is no folder"),
-        (
-            ["mine", "b.dat", "--catalogue", "loop"],
-            ("cannot be opened: its links lead back to themselves"),
-        ),
-        (["mine", "b.dat", "--output", "LONG"], "the name is too long; choose another --output"),
-        (
-            ["mine", "b.dat", "--output", "loop"],
-            ("its links lead back to themselves; choose another --output"),
-        ),
-        (["mine", "b.dat", "--output", ""], "cannot write to an empty path"),
-        # Before the data is read, and so before anything is spent.
-        (["mine", "none.dat", "--output", "none/r.json"], "does not exist; create it first"),
-        (["mine", "none.dat", "--output", "r.json/"], "it names a folder; name a file"),
-        (["mine", "b.dat", "--output", "same.txt"], "it is an input"),
-        (
-            ["plan", "--epsilons", "1", "--figure", "loop/x.svg"],
-            ("lead back to themselves; choose another --figure"),
-        ),
-    ],
-    ids=str,
-)
-@pytest.mark.one_in(4)
-def test_odd_paths_are_refused_in_one_line(
-    tmp_path: Path, arguments: Sequence[str], message: str
-) -> None:
-    (tmp_path / "b.dat").write_text("1 2\n" * 700)
-    (tmp_path / "same.txt").hardlink_to(tmp_path / "b.dat")
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "loop").symlink_to("loop")
-    before = sorted(path.name for path in tmp_path.iterdir())
-    done = run(*(argument.replace("LONG", "x" * 300) for argument in arguments), folder=tmp_path)
-    assert message in refused(done)
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
-
-
 def run_with(
     tmp_path: Path, lines: str, *arguments: str, **modules: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line after some lines of Python, with modules that stand before all
-    others.
-    """
+    """Run the command line after some lines of Python."""
     for name, source in modules.items():
         (tmp_path / f"{name}.py").write_text(source)
     program = f"import sys; sys.argv = ['fim-private', *{arguments!r}]\n{textwrap.dedent(lines)}\n"
@@ -228,15 +131,6 @@ def run_with(
 
 
 OUT_OF_MEMORY = "Error: memory ran out, and nothing was written; free some, or ask for less\n"
-
-
-@pytest.mark.parametrize(
-    "error", [MemoryError(), pa.ArrowMemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")]
-)
-@pytest.mark.one_in(3)
-def test_a_file_that_there_is_no_memory_for_is_not_called_damaged(error: Exception) -> None:
-    with pytest.raises(MemoryError), file_errors(Path("b.dat")):
-        raise error
 
 
 def test_too_little_memory_to_load_a_library_is_one_line(tmp_path: Path) -> None:
@@ -273,21 +167,6 @@ def test_a_signal_while_a_file_is_written_leaves_nothing(
     done = run_with(tmp_path, lines, "plan", "--output", str(out))
     assert (done.stdout, done.stderr, done.returncode) == (b"", b"", code)
     assert [path.name for path in tmp_path.iterdir()] == []
-
-
-def test_a_hangup_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
-    lines = """
-        import os, signal
-        import fim_private.output.mechanisms as tables
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        shown = tables.render_audit
-        def hung_up(*arguments):
-            os.kill(os.getpid(), signal.SIGHUP)
-            return shown(*arguments)
-        tables.render_audit = hung_up
-    """
-    done = run_with(tmp_path, lines, "audit", "--mechanism", "distance", "--trials", "0")
-    assert (done.stderr, done.returncode) == (b"", 0)
 
 
 def test_what_would_act_on_a_terminal_is_escaped(tmp_path: Path) -> None:

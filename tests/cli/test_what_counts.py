@@ -1,11 +1,7 @@
-"""What counts, on the command line: columns of items, lists, users together, and one release a
-segment.
-"""
+"""What counts, on the command line: columns of items, lists, users together."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -32,17 +28,9 @@ def sales(tmp_path: Path) -> Path:
 
 def test_each_segment_has_its_table(sales: Path) -> None:
     done = run(
-        sales,
-        "mine",
-        "sales.csv",
-        *READ,
-        *SEGMENTS,
-        "--exclude",
-        "left.txt",
-        "--supports",
-        "--seed",
-        "1",
-    )
+        sales, "mine", "sales.csv", *READ, *SEGMENTS, "--exclude", "left.txt", "--supports",
+        "--seed", "1",
+    )  # fmt: skip
     assert done.returncode == 0
     heads = [line.split(" ──")[0] for line in done.stdout.splitlines() if line.startswith("store ")]
     assert heads == ["store A", "store B"]
@@ -58,44 +46,6 @@ def test_each_segment_has_its_table(sales: Path) -> None:
     assert "bag}" not in done.stdout
 
 
-@pytest.mark.full
-def test_all_forms_have_all_segments(sales: Path) -> None:
-    words = (
-        "mine",
-        "sales.csv",
-        *READ,
-        *SEGMENTS,
-        "--rules",
-        "--top",
-        "3",
-        "--epsilon",
-        "5",
-        "--seed",
-        "1",
-    )
-    for name in ("r.json", "r.parquet", "r.csv", "r.md"):
-        assert run(sales, *words, "--output", name).returncode == 0
-    rules = [*csv.DictReader(io.StringIO((sales / "r.csv").read_text()))]
-    assert {row["segment"] for row in rules} == {"A", "B"}
-    values = json.loads((sales / "r.json").read_text())
-    assert [one["segment"] for one in values["releases"]] == ["A", "B"]
-    assert all(one["rules"] for one in values["releases"])
-    assert "## store B" in (sales / "r.md").read_text()
-    shown = [
-        run(sales, "show", name, "--format", "json").stdout for name in ("r.json", "r.parquet")
-    ]
-    assert shown[0] == shown[1]
-    assert "store B" in run(sales, "show", "r.parquet", "--rules").stdout
-    made = run(sales, "report", "r.parquet")
-    assert (made.returncode, made.stderr) == (0, "wrote r.html\n")
-    page = (sales / "r.html").read_text()
-    assert [f">store {name}</h2>" in page for name in "ABC"] == [True, True, False]
-    assert page.count("Bought together") == 2
-    assert len({*page.split(' id="')[1:]}) == page.count(' id="')
-    assert run(sales, *words, "--report", "page.html", "--output", "again.json").returncode == 0
-    assert (sales / "page.html").read_text() == page
-
-
 def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sales: Path) -> None:
     words = ("mine", "sales.csv", *READ, "--user", "customer", "--together", "basket", "--rules")
     run(sales, "budget", "create", "b.ledger", "--epsilon", "3", "--delta", "1e-5")
@@ -103,9 +53,7 @@ def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sale
     done = run(sales, *words, *charged, "--min-lift", "1.2", "--output", "out.json")
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert line.startswith(
-        "Error: --min-lift of users needs --together user: lift 1 would not mean independence"
-    )
+    assert line.startswith("Error: --min-lift of users needs --together user: lift 1 would")
     assert not (sales / "out.json").exists()
     budget = json.loads(run(sales, "budget", "show", "b.ledger", "--format", "json").stdout)
     assert budget["entries"] == []
@@ -115,19 +63,6 @@ def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sale
     assert fine.returncode == 0
     assert "No lift is shown: " in fine.stdout
     assert "--together user gives them lifts." in fine.stdout
-
-
-@pytest.mark.full
-def test_an_item_of_two_columns_is_advised_and_inspected_so(sales: Path) -> None:
-    words = ("--basket", "order", "--item", "brand", "--item", "product")
-    done = run(sales, "mine", "sales.csv", *words, "--format", "json", "--size", "1", "--seed", "1")
-    values = json.loads(done.stdout)
-    assert values["item"] == ["brand", "product"]
-    assert " | " in values["itemsets"][0]["items"][0]
-    inspected = json.loads(run(sales, "inspect", "sales.csv", *words, "--format", "json").stdout)
-    assert "--item brand --item product" in inspected["command"]
-    advised = run(sales, "mine", "sales.csv", *words, "--size", "4", "--epsilon", "0.001")
-    assert "--item brand --item product" in advised.stdout
 
 
 def test_visits_split_cells_and_folded_letters(tmp_path: Path) -> None:

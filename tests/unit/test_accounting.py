@@ -1,6 +1,4 @@
-"""What many steps cost: every rate keeps its promise, by a slow evaluation with many digits, and is
-the best.
-"""
+"""What many steps cost: every rate keeps its promise, by a slow evaluation with many digits."""
 
 from __future__ import annotations
 
@@ -13,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.dp.composition import root_below, zcdp_rho
-from fim_private.errors import ParameterError
 
 PRECISE = Context(prec=100, Emin=-999_999, Emax=999_999)
 EXPONENTS = st.integers(-9, 7)
@@ -32,9 +29,7 @@ def decimal(value: Fraction) -> Decimal:
 
 
 def log_delta(rho: Fraction, epsilon: Fraction, alpha: Decimal) -> Decimal:
-    """The logarithm of the δ of Canonne, Kamath and Steinke (2020), Corollary 13, at one α, as
-    printed there.
-    """
+    """The logarithm of the δ of Canonne, Kamath and Steinke (2020), Corollary 13, at one α."""
     c = PRECISE
     less = c.subtract(alpha, Decimal(1))
     exponent = c.multiply(less, c.subtract(c.multiply(alpha, decimal(rho)), decimal(epsilon)))
@@ -81,15 +76,6 @@ def test_rho_at_the_ends_of_its_range(
     found = zcdp_rho(epsilon, delta)
     assert found > 0
     assert rho is None or math.isclose(found, rho, rel_tol=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "delta"),
-    [("1e-10", "1e-6"), ("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "0"), ("1", "1")],
-)
-def test_rho_refuses_what_is_out_of_range(epsilon: str, delta: str) -> None:
-    with pytest.raises(ParameterError, match=r"must (lie between|be a number above 0)"):
-        zcdp_rho(Fraction(epsilon), Fraction(delta))
 
 
 @given(st.fractions(Fraction(1, 10**60), 10**60).filter(bool))

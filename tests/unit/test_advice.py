@@ -1,6 +1,4 @@
-"""What is advised where nothing, or too little, came out: what it follows from, what it says, and
-whether it works.
-"""
+"""What is advised where nothing, or too little, came out."""
 
 from __future__ import annotations
 
@@ -11,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting.source import UNKNOWN
@@ -113,50 +109,6 @@ def test_it_follows_from_what_is_public() -> None:
     assert repr(private[0]) == repr(private[1])
 
 
-REQUESTS = st.fixed_dictionaries(
-    {
-        "mechanism": st.sampled_from(
-            [
-                "auto",
-                "limited-domain",
-                "levelwise",
-                "tight-margin",
-                "exponential",
-                "permute-and-flip",
-            ]
-        ),
-        "size": st.sampled_from([1, 2, 7, 25, "1-3"]),
-        "delta": st.sampled_from([0, 1e-300, 1e-6, 0.5]),
-        "top": st.sampled_from([1, 3, 5000]),
-        "supports": st.booleans(),
-        "by_user": st.booleans(),
-        "catalogue": st.sampled_from([None, ["a", "b", "c"]]),
-        "neighbors": st.sampled_from(["add-remove", "replace-one"]),
-    }
-)
-LOSSES = [{"epsilon": epsilon} for epsilon in (1e-9, 0.1, 1, 300, 1e9)] + [
-    {"rho": rho} for rho in (1e-18, 1e8)
-]
-
-
-@settings(max_examples=60, deadline=None)
-@given(REQUESTS, st.sampled_from(LOSSES), st.sampled_from([None, 0, 1, 1000]))
-def test_whatever_was_asked_there_is_advice_or_none(
-    options: dict[str, Any], loss: dict[str, float], units: int | None
-) -> None:
-    options |= loss
-    try:
-        request = asked(**options)
-        request.selection_parameters()  # raises for a catalogue too small for a size
-    except fim.ParameterError:
-        return
-    one = advice(request, units, 0)
-    if one is not None:
-        assert one.changes
-        assert str(one)
-        assert units is None or one.need <= units
-
-
 def _plain(request: Request) -> Request:
     """Leave out the lists of items, which are arrays and cannot be compared."""
     target = replace(request.target, known=None)
@@ -179,9 +131,7 @@ FURTHER_REQUESTS: list[dict[str, Any]] = [
 
 
 def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
-    """The request behind an advice is the one that its call makes: the same mechanism, shares and
-    numbers.
-    """
+    """The request behind an advice is the one that its call makes."""
     advised = 0
     for relation in ("add-remove", "replace-one"):
         for further in FURTHER_REQUESTS:
@@ -193,17 +143,6 @@ def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
                 advised += 1
                 assert _plain(asked(**{**options, **one.changes})) == _plain(one.changed)
     assert advised > len(FURTHER_REQUESTS)
-
-
-def test_advice_with_known_itemsets_keeps_the_mechanism_that_uses_them() -> None:
-    """A single itemset of users is usually selected; with known itemsets it is counted
-    levelwise.
-    """
-    known = given_itemsets([["a", "b"]], name="known")
-    options: dict[str, Any] = {"known": known, "top": 20, "by_user": True, "epsilon": 0.1}
-    one = told(**options)
-    assert one.changed.mechanism.name == "levelwise"
-    assert asked(**{**options, **one.changes}).mechanism.name == "levelwise"
 
 
 @pytest.mark.parametrize(

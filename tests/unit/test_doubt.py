@@ -1,12 +1,9 @@
-"""Which itemsets are marked as doubtful, and how far picks fall short: what a release says, and
-whether it holds.
-"""
+"""Which itemsets are marked as doubtful, and how far picks fall short."""
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +16,6 @@ import pytest
 import fim_private as fim
 from fim_private.counting.source import LocalSource
 from fim_private.dp.cost import PrivacyCost
-from fim_private.levelwise.discovery import CandidatePool, WeightedItemsets
-from fim_private.levelwise.levelwise import Counted, doubtful
 from fim_private.mechanisms import (
     Exponential,
     LargeMargin,
@@ -35,56 +30,6 @@ from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
 from fim_private.spectrum import SupportSpectrum
 
-
-def sets(*rows: tuple[int, ...], size: int) -> Any:
-    return np.array(rows, dtype=np.int32).reshape(-1, size)
-
-
-def pairs(*estimates: float, deviation: float = 10.0) -> Counted:
-    """So many pairs {0, 1}, {0, 2}, … that were counted twice."""
-    own = sets(*((0, n) for n in range(1, len(estimates) + 1)), size=2)
-    return counted_of(CandidatePool((own,), np.array(estimates, dtype=np.float64)), deviation)
-
-
-def counted_of(pool: CandidatePool, deviation: float) -> Counted:
-    """A pool of which nothing was clear after the first count, and no prediction took noise
-    away.
-    """
-    noise = np.full(len(pool), deviation)
-    return Counted(pool, noise, noise, np.zeros(len(pool), dtype=np.bool_))
-
-
-def levels(
-    items: float, pair: float, *, deviation: float = 0.0, total_weight: float = 0.0
-) -> dict[int, WeightedItemsets]:
-    """Nine items and the pairs of the first with all others. Items and pairs up to these weights
-    were lost.
-    """
-    nine, eight = (
-        sets(*((n,) for n in range(9)), size=1),
-        sets(*((0, n) for n in range(1, 9)), size=2),
-    )
-    return {
-        1: WeightedItemsets(nine, np.array([1000.0] * 9), deviation, cutoff=items),
-        2: WeightedItemsets(
-            eight, np.array([100.0] * 7 + [50.0]), deviation, total_weight, cutoff=pair
-        ),
-    }
-
-
-def first_pool(found: dict[int, WeightedItemsets], *sizes: int) -> CandidatePool:
-    return CandidatePool.of_levels(found, sizes, [99] * len(sizes))
-
-
-def marks(
-    counted: Counted, chosen: list[int], found: dict[int, WeightedItemsets], *, union: bool = False
-) -> list[bool]:
-    pool = first_pool(found, *(own.shape[1] for own in counted.pool.sets))
-    return list(
-        doubtful(counted, np.array(chosen, dtype=np.intp), found, pool, union=union).tolist()
-    )
-
-
 SHOP = (
     [["milk", "tea"]] * 700
     + [["bread", "milk"]] * 400
@@ -97,23 +42,15 @@ ASKED: list[dict[str, Any]] = [
     {"size": 2, "top": 3, "rules": True, "epsilon": 0.5},
     {"size": "1-2", "min_support": 0.2},
     {
-        "size": 2,
-        "top": 3,
-        "supports": True,
-        "mechanism": "exponential",
-        "catalogue": LISTED,
+        "size": 2, "top": 3, "supports": True, "mechanism": "exponential", "catalogue": LISTED,
         "epsilon": 0.5,
     },
     {
-        "size": 2,
-        "top": 3,
-        "supports": False,
-        "mechanism": "exponential",
-        "catalogue": LISTED,
+        "size": 2, "top": 3, "supports": False, "mechanism": "exponential", "catalogue": LISTED,
         "epsilon": 0.5,
     },
     {"size": 2, "supports": True, "mechanism": "exponential", "catalogue": LISTED},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(ASKED)))
@@ -137,50 +74,6 @@ def test_every_table_says_which_itemsets_are_doubtful(number: int, tmp_path: Pat
     release.save(tmp_path / "r.pq")
     assert pq.read_table(tmp_path / "r.pq")["doubtful"].to_pylist() == wanted
     assert fim.load(tmp_path / "r.pq").to_csv() == release.to_csv()
-
-
-def test_the_column_is_there_whatever_came_out() -> None:
-    nothing = fim.mine(SHOP[:3], top=3, min_support=0.9)
-    assert len(nothing) == 0
-    assert nothing.to_arrow().column_names[-1] == "doubtful"
-    assert nothing.to_csv().splitlines()[0].endswith(",doubtful")
-    assert "doubtful" in nothing.to_pandas(relative=False)
-    given = fim.count(SHOP, [["milk"]])
-    assert "doubtful" not in given.to_csv()
-
-
-LITTLE_LOST = levels(1.0, 1.0)
-
-
-def test_what_leads_the_rest_by_less_than_the_noise_of_two_counts_is_doubtful() -> None:
-    edge = 100 + math.sqrt(2) * 1.96 * 10
-    assert marks(pairs(500, edge + 0.1, edge - 0.1, 100), [0, 1, 2], LITTLE_LOST) == [
-        False,
-        False,
-        True,
-    ]
-    # Nothing was left out, or only what is far below.
-    assert marks(pairs(500, 130, 120), [0, 1, 2], LITTLE_LOST) == [False, False, False]
-    assert marks(pairs(500, 130, -1e3), [0, 1], LITTLE_LOST) == [False, False]
-    assert marks(pairs(500, 130, 120), [], LITTLE_LOST) == []
-
-
-def test_what_an_itemset_that_was_lost_can_have_puts_others_in_doubt() -> None:
-    """Pairs up to a weight of 50 were lost, and a weight of 1 stands for 5 units here: one of 249
-    may be among them.
-    """
-    found = levels(1.0, 50.0)
-    counted = pairs(*[500.0] * 7, 249.0)
-    everything = [*range(8)]
-    assert marks(counted, everything, found) == [False] * 7 + [True]
-    more = counted_of(
-        CandidatePool(counted.pool.sets, np.where(np.arange(8) == 7, 270.0, 500.0)), 10.0
-    )
-    assert marks(more, everything, found) == [False] * 8
-    noisier = {size: replace(level, deviation=10.0) for size, level in found.items()}
-    assert marks(more, everything, noisier) == [False] * 7 + [True]
-    nothing_lost = {size: replace(level, cutoff=-math.inf) for size, level in noisier.items()}
-    assert marks(counted, everything, nothing_lost) == [False] * 8
 
 
 # no word of its customers
@@ -267,18 +160,8 @@ OF_CUSTOMERS = pa.Table.from_pylist(
     ]
 )
 BY_CUSTOMER: dict[str, Any] = {"user": "who", "basket": "order", "item": "item"}
-OF_SHOPS: dict[str, Any] = {
-    "by": "shop",
-    "segments": ["shop 0", "shop 1"],
-    "basket": "order",
-    "item": "item",
-}
-OF_MONTHS: dict[str, Any] = {
-    "time": "day",
-    "periods": "2026-01,2026-02",
-    "basket": "order",
-    "item": "item",
-}
+OF_SHOPS: Any = {"by": "shop", "segments": ["shop 0", "shop 1"], "basket": "order", "item": "item"}
+OF_MONTHS: Any = {"time": "day", "periods": "2026-01,2026-02", "basket": "order", "item": "item"}
 ASKED_OF_ALIKE = {
     "baskets": (ALIKE, {"supports": True}),
     "customers": (OF_CUSTOMERS, {**BY_CUSTOMER, "supports": True}),
@@ -332,7 +215,7 @@ def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> Non
         (
             [False] * 12 + [True] * 34,
             {},
-            ("46 candidates: 12 are sure to be among the 50 most frequent"),
+            "46 candidates: 12 are sure to be among the 50 most frequent",
         ),
         ([False, True], {}, "2 candidates: 1 is sure to be among the 50 most frequent"),
         ([True], {}, "1 candidate: it is not sure to be among the 50 most frequent"),
@@ -340,7 +223,7 @@ def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> Non
         (
             [True] * 3,
             {"sizes": (1, 2)},
-            ("3 candidates: none is sure to be among the 50 most frequent of its size"),
+            "3 candidates: none is sure to be among the 50 most frequent of its size",
         ),
         ([False] * 46, {}, "46 of the 50 most frequent pairs, by noisy count"),
         ([False] * 50, {}, "The 50 most frequent pairs, by noisy count"),
@@ -369,7 +252,7 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
         "that was left out leads one of these by more than 13 baskets.",
     )
     assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == (
-        ("Nothing that was left out has more support."),
+        "Nothing that was left out has more support.",
     )
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9)
     assert chosen.shortfall is None

@@ -1,6 +1,4 @@
-"""The messages of errors: which words of them are parameters, and that nothing else is taken for
-one.
-"""
+"""The messages of errors: which words of them are parameters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The small files that the README's commands read come from the corner shop, by
-scripts/make_examples.py.
-"""
+"""The small files that the README's commands read come from the corner shop."""
 
 from __future__ import annotations
 

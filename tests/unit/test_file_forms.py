@@ -1,6 +1,4 @@
-"""Forms of files: JSON Lines, workbooks of Excel, bzip2; and what is refused: other forms, titles,
-damaged text.
-"""
+"""Forms of files: JSON Lines, workbooks of Excel, bzip2; and what is refused."""
 
 from __future__ import annotations
 
@@ -21,7 +19,6 @@ from workbook_files import Rows, workbook
 import fim_private as fim
 from fim_private.cli.commands import run
 from fim_private.output.inspections import command_for
-from fim_private.reading import memory as chunk_sizes
 
 ROWS = "order_id,product\n1,milk\n1,bread\n2,milk\n"
 LISTS = '{"items": ["milk", "bread"]}\n{"items": ["milk"]}\n'
@@ -66,7 +63,7 @@ def test_one_object_an_item(tmp_path: Path) -> None:
     assert (
         len(
             fim.read_catalogue(
-                written(tmp_path, "b.jsonl", ('{"item": "milk", "price": 1}\n{"item": "bread"}\n'))
+                written(tmp_path, "b.jsonl", '{"item": "milk", "price": 1}\n{"item": "bread"}\n')
             )
         )
         == 2
@@ -75,32 +72,14 @@ def test_one_object_an_item(tmp_path: Path) -> None:
 
 def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Path) -> None:
     values: list[Any] = [
-        "tea",
-        39,
-        "39",
-        39.0,
-        1.5,
-        True,
-        None,
-        "2024-01-02",
-        "2024-01-02 00:00:00",
-        "",
-        2**70,
+        "tea", 39, "39", 39.0, 1.5, True, None, "2024-01-02", "2024-01-02 00:00:00", "", 2**70,
         "007",
-    ]
+    ]  # fmt: skip
     lines = [json.dumps({"items": [value]}) for value in values]
     expected = [
-        {"tea"},
-        {39},
-        {39},
-        {39},
-        {"1.5"},
-        {"true"},
-        set(),
-        {"2024-01-02"},
-        {"2024-01-02 00:00:00"},
-        set(),
-    ]
+        {"tea"}, {39}, {39}, {39}, {"1.5"}, {"true"}, set(), {"2024-01-02"},
+        {"2024-01-02 00:00:00"}, set(),
+    ]  # fmt: skip
     expected += [{str(2**70)}, {"007"}]
     together = baskets(fim.read_transactions(written(tmp_path, "a.jsonl", "\n".join(lines))))
     assert together == expected
@@ -108,31 +87,12 @@ def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Pat
         assert baskets(fim.read_transactions(written(tmp_path, "b.jsonl", line))) == [basket]
 
 
-def test_no_block_decides_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [
-        '{"n": 1, "items": null}',
-        '{"items": ["milk"]}',
-        "",
-        '{"items": [39], "n": "x"}',
-        '{"new": 1}',
-    ]
-    path = written(tmp_path, "a.jsonl", '{"items": ["tea"]}\n' + "\n".join(lines))
-    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 8)
-    assert baskets(fim.read_transactions(path)) == [{"tea"}, set(), {"milk"}, {39}, set()]
-    lists = written(tmp_path, "b.jsonl", '{"items": ["tea"]}\n{"items": [], "coupons": ["a"]}\n')
-    refused(lists, "several columns of lists: name that of the items with items")
-    assert baskets(fim.read_transactions(lists, items="items")) == [{"tea"}, set()]
-
-
 @pytest.mark.parametrize(
     ("text", "part"),
     [
         ('{"items": [["milk"]]}\n', "is nested deeper than one list of items"),
         ('{"order": {"items": ["milk"]}}\n', "no list column"),
-        (
-            '{"items": ' + "[" * 100_000 + "]" * 100_000 + "}\n",
-            ("is nested deeper than one list of items"),
-        ),
+        ('{"items": ' + "[" * 100_000 + "]" * 100_000 + "}\n", "is nested deeper than one list"),
         ('{"items": ["milk"]}\n{"items": "bread"}\n', "both lists and single values"),
         ('{"items": ["milk"]}\n{"items": ["bread"\n', "a line that is no object of JSON"),
         ('{"items": ["\\ud800"]}\n', "an escape that is no character"),
@@ -142,28 +102,6 @@ def test_no_block_decides_for_the_next(tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_what_is_no_line_of_json(text: str, part: str, tmp_path: Path) -> None:
     refused(written(tmp_path, "a.jsonl", text.encode("latin-1")), part)
-
-
-def test_what_is_said_of_json_lines(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.jsonl", LISTS)
-    said: list[dict[str, Any]] = [
-        {"delimiter": ","},
-        {"header": True},
-        {"skip_rows": 1},
-        {"input_format": "lines"},
-    ]
-    for options in said:
-        with pytest.raises(fim.ParameterError, match=next(iter(options))):
-            fim.read_transactions(path, **options)
-    for form in ("wide", "one-hot"):
-        with pytest.raises(fim.ParameterError, match=f"input_format {form} is no form of"):
-            fim.read_transactions(path, input_format=form)
-    latin = written(tmp_path, "b.jsonl", '{"items": ["caf\u00e9"]}\n'.encode("latin-1"))
-    assert baskets(fim.read_transactions(latin, encoding="latin-1")) == [{"caf\u00e9"}]
-    # A line of a text of baskets is one, if it is said so.
-    text = written(tmp_path, "c.txt", "milk\n" + LISTS)
-    refused(text, "has lines of JSON: say input_format jsonl, or input_format fimi")
-    assert fim.read_transactions(text, input_format="fimi").baskets == 3
 
 
 def test_a_workbook(tmp_path: Path) -> None:
@@ -194,27 +132,6 @@ def test_a_workbook(tmp_path: Path) -> None:
     assert seen.last_rows == (("2", "NULL", "", "", ""), ("", "tea", "", "", ""))
 
 
-def test_forms_of_a_workbook(tmp_path: Path) -> None:
-    wide = written(
-        tmp_path,
-        "w.xlsx",
-        workbook({1: ["order_id", "Item 1", "Item 2"], 2: [1, "milk", "bread"], 3: [2, "milk"]}),
-    )
-    assert baskets(fim.read_transactions(wide, input_format="wide")) == TWO
-    hot = written(
-        tmp_path,
-        "h.xlsx",
-        workbook({1: ["milk", "bread", 7], 2: [1, True, None], 3: [1, False, 0]}),
-    )
-    assert baskets(fim.read_transactions(hot, input_format="one-hot")) == TWO
-    for path, options in ((wide, {"input_format": "wide"}), (hot, {"input_format": "one-hot"})):
-        assert dict(fim.inspect(path).options).items() >= options.items()
-    refused(wide, "is a table: name its columns with basket and item")
-    assert "Jane" not in refused(
-        written(tmp_path, "n.xlsx", workbook({1: ["Jane Doe", "milk"], 2: ["Jo", "tea"]}))
-    )
-
-
 def test_sheets(tmp_path: Path) -> None:
     path = written(tmp_path, "a.xlsx", workbook({}, SHEET, {}))
     assert baskets(fim.read_transactions(path, **LONG)) == TWO
@@ -222,7 +139,7 @@ def test_sheets(tmp_path: Path) -> None:
     assert baskets(fim.read_transactions(hidden, **LONG)) == TWO
     refused(
         written(tmp_path, "c.xlsx", workbook(SHEET, SHEET)),
-        ("several sheets that are not empty"),
+        "several sheets that are not empty",
         "CSV",
         **LONG,
     )
@@ -274,9 +191,7 @@ def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> N
     ],
 )
 def test_places_that_no_sheet_has(cell: str, tmp_path: Path) -> None:
-    """What the reader might take for the last corner of a sheet, and for which it would end the
-    process.
-    """
+    """What the reader might take for the last corner of a sheet."""
     path = written(tmp_path, "a.xlsx", workbook(f'<row r="1">{cell}<c r="B1"><v>2</v></c></row>'))
     refused(path, "is no workbook that can be read", **LONG)
 
@@ -337,63 +252,6 @@ def test_a_title_is_refused_with_what_leaves_it_out(name: str, tmp_path: Path) -
     assert "--skip-rows 2" in command_for(seen)
 
 
-def test_titles_of_other_forms(tmp_path: Path) -> None:
-    wide = written(tmp_path, "w.csv", "Sales\nTransaction,Item 1,Item 2\n1,milk,bread\n2,milk\n")
-    refused(wide, "say skip_rows 1")
-    refused(wide, "say skip_rows 1", input_format="wide")
-    assert baskets(fim.read_transactions(wide, input_format="wide", skip_rows=1)) == TWO
-    hot = written(tmp_path, "h.csv", "Sales\nmilk,bread,tea\n1,1,0\n1,0,0\n")
-    refused(hot, "say skip_rows 1", input_format="one-hot")
-    assert baskets(fim.read_transactions(hot, input_format="one-hot", skip_rows=1)) == TWO
-    for name, text in (
-        ("l.csv", "# a list\nmilk,bread\nmilk\n"),
-        ("l.dat", ("# a list\nmilk bread\nmilk\n")),
-    ):
-        path = written(tmp_path, name, text)
-        assert baskets(fim.read_transactions(path, skip_rows=1)) == TWO
-        assert baskets(fim.read_transactions(path, skip_rows=1, header=True)) == TWO[1:]
-    sequences = written(tmp_path, "s.spmf", "a title\n1 -1 2 -1 -2\n")
-    assert baskets(fim.read_transactions(sequences, skip_rows=1)) == [{1}, {2}]
-    lines = "\n".join(f"title {n}" for n in range(9)) + "\nsep=;\n" + ROWS.replace(",", ";")
-    assert (
-        baskets(fim.read_transactions(written(tmp_path, "n.csv", lines), skip_rows=9, **LONG))
-        == TWO
-    )
-    (tmp_path / "many").mkdir()
-    for number in range(2):
-        written(tmp_path / "many", f"{number}.csv", "Sales\n" + ROWS)
-    assert baskets(fim.read_transactions(tmp_path / "many", skip_rows=1, **LONG)) == TWO
-    columns = written(tmp_path, "c.csv", "order,item\n1,a;b;c;d\n2,e;f;g;h\n")
-    refused(columns, "has no column 'itm'", basket="order", item="itm")  # no title
-    for rows in (-1, 10_001, True, "2", 1.5):
-        with pytest.raises(
-            fim.ParameterError, match=("skip_rows must be a whole number from 0 to 10000")
-        ):
-            fim.read_transactions(wide, skip_rows=rows)  # type: ignore[arg-type]
-    with pytest.raises(fim.ParameterError, match="skip_rows"):
-        fim.read_transactions([["milk"]], skip_rows=1)
-
-
-@pytest.mark.parametrize("size", [4, 9, 1 << 21])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_are_left_out_wherever_blocks_end(
-    size: int, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = written(tmp_path, "a.dat", "one two\n\nthree\nmilk bread\nmilk".replace("\n", end))
-    monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", size)
-    assert baskets(fim.read_transactions(path, skip_rows=3)) == TWO
-    refused(path, "is empty", skip_rows=30)
-
-
-def test_the_last_rows_are_shown(tmp_path: Path) -> None:
-    assert fim.inspect(written(tmp_path, "a.csv", ROWS + "Total,3\n")).last_rows == (
-        ("2", "milk"),
-        ("Total", "3"),
-    )
-    lines = written(tmp_path, "b.csv", "milk,bread\nmilk,tea\n\nTotal,3,2\n")
-    assert fim.inspect(lines).last_rows == ((), ("2", "3", "Total"))
-
-
 _MANY = "".join(f"{n},milk\n{n},bread\n" for n in range(50))
 _BASKETS = "milk,bread\n" * 900 + "milk,tea,jam\n" * 9
 
@@ -407,11 +265,11 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a.zip": (b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive, which is not read: save as CSV"),
     "c.csv.gz": (
         gzip.compress(b"PK\x03\x04" + b"\0" * 60),
-        ("is a ZIP archive, which is not read: save as CSV"),
+        "is a ZIP archive, which is not read: save as CSV",
     ),
     "a.xls": (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60,
-        ("is an old Office file, such as .xls"),
+        "is an old Office file, such as .xls",
     ),
     "a.pdf": (b"%PDF-1.7\n", "is PDF, which is not read: save as CSV"),
     "a.txt": (b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database (which sqlite:/// reads)"),

@@ -1,6 +1,4 @@
-"""Gaussian differential privacy: every μ keeps its promise, by equation (G) as it is printed, and
-is the best.
-"""
+"""Gaussian differential privacy: every μ keeps its promise, by equation (G) as it is printed."""
 
 from __future__ import annotations
 
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 
 from fim_private.dp.bounds import normal_tail_bounds
 from fim_private.dp.composition import gdp_delta_upper, gdp_mu, zcdp_rho
-from fim_private.errors import ParameterError
 
 PRECISE = Context(prec=120, Emin=-999_999_999, Emax=999_999_999)
 EXPONENTS = st.integers(-9, 7)
@@ -30,9 +27,7 @@ DELTAS = st.builds(
 
 
 def delta_bounds(epsilon: Fraction, mu: Fraction) -> tuple[Decimal, Decimal]:
-    """Bound Q(ε/μ - μ/2) - e^ε Q(ε/μ + μ/2) as printed, for an ε up to 10^8: the digits that cancel
-    are few.
-    """
+    """Bound Q(ε/μ - μ/2) - e^ε Q(ε/μ + μ/2) as printed, for an ε up to 10^8."""
     growth = PRECISE.exp(PRECISE.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
     near, far = normal_tail_bounds(epsilon / mu - mu / 2), normal_tail_bounds(epsilon / mu + mu / 2)
     return (
@@ -106,11 +101,3 @@ def test_mu_at_chosen_places_and_the_ends_of_its_range(
     assert gdp_delta_upper(epsilon, found * (1 + Fraction(1, 10**11))) > min(
         delta, 1 - Fraction(1, 10**30)
     )
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [("1e10", "1e-6"), ("0", "1e-6"), ("1", "1e-301"), ("1", "1")]
-)
-def test_mu_refuses_what_is_out_of_range(epsilon: str, delta: str) -> None:
-    with pytest.raises(ParameterError, match=r"must (lie between|be a number above 0)"):
-        gdp_mu(Fraction(epsilon), Fraction(delta))

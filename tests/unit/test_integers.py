@@ -1,11 +1,8 @@
-"""What is an integer in print is that integer: one rule for users, baskets, items and segments, in
-every source.
-"""
+"""What is an integer in print is that integer."""
 
 from __future__ import annotations
 
 import gzip
-import io
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -26,30 +23,12 @@ from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.values import integer_or_text, integers_as_printed
 
 PRINTS: list[tuple[object, Item]] = [
-    (7, 7),
-    (7.0, 7),
-    ("7", 7),
-    (" 7 ", 7),
-    ("7.0", 7),
-    ("7.000", 7),
-    (Decimal("7.00"), 7),
-    (-0.0, 0),
-    ("0.0", 0),
-    ("-7.0", -7),
-    (b"7.0", 7),
-    ("007", "007"),
-    ("1e3", "1e3"),
-    ("+7", "+7"),
-    ("-0", "-0"),
-    ("-0.0", "-0.0"),
-    ("7.5", "7.5"),
-    ("7.", "7."),
-    (7.5, "7.5"),
-    (10**18 - 1, 10**18 - 1),
-    (10**18, str(10**18)),
-    (str(10**18), str(10**18)),
+    (7, 7), (7.0, 7), ("7", 7), (" 7 ", 7), ("7.0", 7), ("7.000", 7), (Decimal("7.00"), 7),
+    (-0.0, 0), ("0.0", 0), ("-7.0", -7), (b"7.0", 7), ("007", "007"), ("1e3", "1e3"), ("+7", "+7"),
+    ("-0", "-0"), ("-0.0", "-0.0"), ("7.5", "7.5"), ("7.", "7."), (7.5, "7.5"),
+    (10**18 - 1, 10**18 - 1), (10**18, str(10**18)), (str(10**18), str(10**18)),
     (f"{10**18}.0", f"{10**18}.0"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("value", "printed"), PRINTS)
@@ -72,9 +51,7 @@ def test_arrow_as_python(value: object, printed: Item) -> None:
 
 
 def forms(texts: list[str], folder: Path) -> Iterator[Any]:
-    """A row per item of user, basket and item: each text is all three, in every form that has
-    texts.
-    """
+    """A row per item of user, basket and item."""
     table = pa.table(dict.fromkeys("ubi", texts))
     yield table
     yield pa.table({name: pa.array(texts).dictionary_encode() for name in "ubi"})
@@ -130,21 +107,6 @@ def test_a_month_with_gaps_and_one_without(tmp_path: Path) -> None:
     assert labels_of(data.vocabulary) == [22423, "84029G"]
 
 
-def test_parts_of_a_name_follow_the_rule() -> None:
-    frame = pd.DataFrame(
-        {
-            "c": [1, "1.0", 1.0, "01"],
-            "d": ["x"] * 4,
-            "a": [5, "5.0", 5.0, 5],
-            "b": ["2.0", 2, "2", 2],
-        }
-    )
-    for source in (frame, pa.table({name: [*map(str, column)] for name, column in frame.items()})):
-        data = read_transactions(source, basket=["c", "d"], item=["a", "b"])
-        assert data.baskets == 2
-        assert labels_of(data.vocabulary) == ["5 | 2"]
-
-
 def test_lists_of_items_follow_the_rule(tmp_path: Path) -> None:
     assert labels_of(read_catalogue(["7.0", 7, "007", 7.0])) == [7, "007"]
     (tmp_path / "list.csv.gz").write_bytes(gzip.compress(b"item\n7.0\n7\n007\n"))
@@ -158,26 +120,6 @@ def test_lists_of_items_follow_the_rule(tmp_path: Path) -> None:
         fim.count(rows, [("7.0", "8"), (7, 8)], **asked)
     found = fim.mine(rows, top=2, exclude=["7.0"], delta=1e-6, **asked)
     assert {one.items for one in found.itemsets} <= {(8, 9)}
-
-
-def test_segments_follow_the_rule() -> None:
-    table = pa.table({"b": range(4), "i": ["x"] * 4, "store": ["1.0", "1", "2", "01"]})
-    released = fim.mine(
-        table,
-        basket="b",
-        item="i",
-        by="store",
-        segments=["1", "2.0"],
-        epsilon=1.0,
-        delta=1e-6,
-        seed=1,
-        size=1,
-    )
-    assert [*released] == ["1", "2"]
-    with pytest.raises(fim.ParameterError, match="names a segment twice"):
-        fim.mine(
-            table, basket="b", item="i", by="store", segments=["1", "1.0"], epsilon=1.0, delta=1e-6
-        )
 
 
 def test_no_two_items_print_alike() -> None:
@@ -201,19 +143,11 @@ def test_no_two_items_print_alike() -> None:
 
 ROW_NUMBERS = (
     *(
-        "Unnamed: 0",
-        "index",
-        "X",
-        "rownames",
-        "Row ID",
-        "S.No",
-        "#",
-        "__index_level_0__",
-        "level_0",
-        "row_number",
+        "Unnamed: 0", "index", "X", "rownames", "Row ID", "S.No", "#", "__index_level_0__",
+        "level_0", "row_number",
     ),
     *("Sr. No.", "rowid", "id", "No."),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ROW_NUMBERS)
@@ -234,17 +168,6 @@ def test_row_numbers_are_no_item(name: str, tmp_path: Path) -> None:
         assert labels_of(named.vocabulary) == ["milk", "tea"]
 
 
-def test_inspect_tells_of_a_column_that_is_never_0_and_always_different(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"receipt": range(101, 121), "tea": [0, 2] * 10, "milk": [1] * 20})
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    frame = frame.rename(columns={"receipt": "zeile"})
-    frame.to_csv(tmp_path / "b.csv", index=False)
-    for source in (tmp_path / "b.csv", frame, pa.table(frame.to_dict("list"))):
-        notes = fim.inspect(source, input_format="one-hot").notes
-        assert sum("'zeile' is never 0 and always different" in note for note in notes) == 1
-        assert not any("'milk' is never 0" in note for note in notes)
-
-
 def test_the_index_of_a_frame_is_no_item(tmp_path: Path) -> None:
     frame = pd.DataFrame({"tea": [True, False, True], "milk": [True, True, False]}, index=[0, 2, 1])
     named = frame.rename_axis("till")
@@ -256,43 +179,3 @@ def test_the_index_of_a_frame_is_no_item(tmp_path: Path) -> None:
             assert labels_of(read_transactions(source).vocabulary) == ["milk", "tea"]
     data = read_transactions(tmp_path / "1.parquet", basket="till", input_format="one-hot")
     assert data.baskets == 3
-
-
-@pytest.mark.parametrize("metadata", [b"", b"{", b"[]", b'{"index_columns": [{"kind": "range"}]}'])
-def test_metadata_that_says_nothing(metadata: bytes) -> None:
-    table = pa.table({"tea": [True], "milk": [False]}).replace_schema_metadata({"pandas": metadata})
-    assert labels_of(read_transactions(table).vocabulary) == ["tea"]
-
-
-def test_a_question_mark_is_no_value_in_a_table_of_0_and_1() -> None:
-    text = "tea,milk\n1,?\n?,1\n0,1\n"
-    frame = pd.read_csv(io.StringIO(text))
-    for source in (frame, pa.table(frame.to_dict("list"))):
-        baskets = [
-            set(basket) for [basket] in units_of(read_transactions(source, input_format="one-hot"))
-        ]
-        assert baskets == [{"tea"}, {"milk"}, {"milk"}]
-    assert labels_of(read_transactions([["?", "tea"]]).vocabulary) == ["?", "tea"]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        [True, False, None],
-        [1, 0, None],
-        [1.0, 0.0, float("nan")],
-        ["yes", "no", ""],
-        [True, "no", 0],
-    ],
-)
-def test_objects_of_any_kind_say_what_their_texts_say(values: list[object]) -> None:
-    frame = pd.DataFrame(
-        {"tea": pd.Series(values, dtype=object), "milk": pd.Series([True] * 3, dtype=object)}
-    )
-    baskets = [
-        set(basket) for [basket] in units_of(read_transactions(frame, input_format="one-hot"))
-    ]
-    assert baskets == [{"tea", "milk"}, {"milk"}, {"milk"}]
-    wrong = frame.assign(tea=pd.Series([True, "perhaps", None], dtype=object))
-    with pytest.raises(fim.DataError, match="a column of the frame"):
-        read_transactions(wrong, input_format="one-hot")

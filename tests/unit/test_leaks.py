@@ -32,14 +32,12 @@ SALES = pa.table(
 )
 
 linux = pytest.mark.skipif(
-    sys.platform != "linux", reason=("what a process holds is read from /proc")
+    sys.platform != "linux", reason="what a process holds is read from /proc"
 )
 
 
 def asked(folder: Path) -> list[Callable[[], object]]:
-    """Small runs of all kinds: releases, counts, reads and files, with a ledger and without, and
-    refusals.
-    """
+    """Small runs of all kinds: releases, counts, reads and files, with a ledger and without."""
     pyarrow.parquet.write_table(SALES, folder / "a.parquet")
     pyarrow.feather.write_feather(SALES, folder / "a.arrow")
     (folder / "a.csv").write_text("order,item\n1,a\n1,b\n2,a\n")
@@ -96,9 +94,7 @@ def run(runs: Iterator[Callable[[], object]], number: int) -> None:
 
 
 def held() -> tuple[int, set[str], int, set[str]]:
-    """Kilobytes of this process, what its open files are, how many threads it has, and what it left
-    where it may.
-    """
+    """Kilobytes of this process, what its open files are, how many threads it has."""
     gc.collect()
     pa.default_memory_pool().release_unused()
     status = Path("/proc/self/status").read_text()

@@ -1,6 +1,4 @@
-"""The ledger: exact sums that never exceed the limit, what it refuses, what it notices, and what
-crashes cannot do.
-"""
+"""The ledger: exact sums that never exceed the limit, what it refuses, what it notices."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ from fim_private.dp.composition import zcdp_epsilon, zcdp_rho
 from fim_private.dp.cost import PrivacyCost, ZcdpCost, by_digits
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.ledger import storage
-from fim_private.ledger.chain import Entry, hashed
+from fim_private.ledger.chain import hashed
 from fim_private.output.ledgers import render_statement
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
@@ -210,18 +208,9 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        (
-            {"dataset": "shop"},
-            ("is the budget of the data set 'sales', not of 'shop'; if they are the same people"),
-        ),
-        (
-            {"privacy_unit": "user"},
-            ("protects baskets, and this release protects users; ask without user"),
-        ),
-        (
-            {"neighbors": "add-remove"},
-            ("is for neighbors 'replace-one', and this release is for 'add-remove'"),
-        ),
+        ({"dataset": "shop"}, "is the budget of the data set 'sales', not of 'shop'; if they are"),
+        ({"privacy_unit": "user"}, "protects baskets, and this release protects users; ask"),
+        ({"neighbors": "add-remove"}, "is for neighbors 'replace-one', and this release"),
     ],
 )
 @pytest.mark.parametrize("bound", ["at creation", "by the first release"])
@@ -272,9 +261,7 @@ def test_it_is_bound_to_the_columns_that_named_the_unit_first(path: Path) -> Non
     # it was allowed for that one alone
     with pytest.raises(fim.LedgerError, match="named by 'who'"):
         fim.mine(shop, user="city", ledger=ledger, **asked)
-    assert ledger.statement().protected.startswith(
-        "It is about one user, with all their baskets (named by 'who'), "
-    )
+    assert ledger.statement().protected.startswith("It is about one user, with all their baskets")
     assert ledger.statement().to_dict()["unit_columns"] == ["who"]
 
 
@@ -285,10 +272,7 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
     ledger.charge(charge(0.1, unit_columns=("customer", "date")))
     ledger.charge(charge(0.1, unit_columns=("date", "customer")))
     ledger.charge(charge(0.1))
-    with pytest.raises(
-        fim.LedgerError,
-        match=("named by 'customer' and 'date', and this release names them by 'order'"),
-    ):
+    with pytest.raises(fim.LedgerError, match="named by 'customer' and 'date', and this release"):
         ledger.charge(charge(0.1, unit_columns=("order",)))
 
 
@@ -385,34 +369,13 @@ def test_an_edit_between_them_gains_nothing_here_and_is_noticed_when_all_is_veri
         ledger.charge(charge(1, 1e-6))
     cheap = ledger.entries[1].record().replace('"epsilon":"1"', '"epsilon":"0"')
     edited(
-        path, (f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2")
+        path, f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2"
     )
     assert fim.Ledger(path).left.epsilon == 0
     with pytest.raises(fim.LedgerError, match="nothing is left"):
         fim.Ledger(path).charge(charge(1e-3))
     with pytest.raises(fim.LedgerError, match="damaged"):
         fim.Ledger(path).statement(verify=True)
-
-
-def test_opening_and_charging_read_what_is_new_and_no_more(
-    ledger: fim.Ledger, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for _ in range(50):
-        ledger.charge(charge(Fraction(1, 70), Fraction(1, 10**7)))
-    texts: list[str] = []
-    read = Entry.read
-
-    def watched(text: str) -> Entry:
-        texts.append(text)
-        return read(text)
-
-    monkeypatch.setattr(Entry, "read", watched)
-    fim.Ledger(path).charge(charge(Fraction(1, 3)))
-    assert {json.loads(text)["number"] for text in texts} == {1}
-    monkeypatch.setattr(
-        storage, "entries", lambda connection, after=0: pytest.fail("read all") if not after else ()
-    )
-    assert fim.Ledger(path).left.epsilon == 3 - Fraction(50, 70) - Fraction(1, 3)
 
 
 def test_what_another_added_is_verified(
@@ -446,19 +409,6 @@ def test_sums_of_any_length_are_kept(path: Path) -> None:
     assert fim.Ledger(path).left.epsilon == 3 - sum(taken)
 
 
-def test_a_record_of_an_earlier_version_still_serves(ledger: fim.Ledger, path: Path) -> None:
-    for _ in range(3):
-        ledger.charge(charge(0.5, 1e-6))
-    place = storage.folder()
-    assert place is not None
-    note = place / f"{ledger.statement().terms.id}.json"
-    seen = json.loads(note.read_text())
-    del seen["verified"]
-    note.write_text(json.dumps(seen))
-    edited(path, "DELETE FROM entries WHERE number = 3")
-    assert "older copy" in refused(path)
-
-
 # As version 1 wrote them.
 OLD_TERMS = (
     '{"composition":"basic","created":"2026-01-01T00:00:00+00:00","dataset":null,"delta":"1/100000","epsilon":"3",'
@@ -478,7 +428,7 @@ def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
     edited(
         path,
         "PRAGMA user_version = 1",
-        (f"INSERT INTO entries VALUES (1, '{entry}', '{hashed(entry)}')"),
+        f"INSERT INTO entries VALUES (1, '{entry}', '{hashed(entry)}')",
     )
     ledger = fim.Ledger(path)
     assert (ledger.left.epsilon, ledger.entries[0].unit_columns) == (Fraction(5, 2), None)
@@ -505,11 +455,11 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
         ["INSERT INTO entries VALUES (0, 'x', 'y')"],
         [
             "DROP TABLE entries",
-            (f"CREATE VIEW entries AS {HANGS} SELECT i AS number, '' AS record, '' AS hash FROM n"),
+            f"CREATE VIEW entries AS {HANGS} SELECT i AS number, '' AS record, '' AS hash FROM n",
         ],
         [
             "ALTER TABLE entries RENAME TO kept",
-            ("CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1"),
+            "CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1",
         ],
         ["CREATE INDEX i ON entries (hash)"],
         [f"DROP TABLE terms; {storage._TABLES[0].replace('CHECK (one = 1)', 'CHECK (one > 0)')}"],
@@ -672,10 +622,7 @@ def test_a_copy_of_a_ledger_that_was_renewed_is_never_charged_again(
     shutil.copy(path, tmp_path / "new")
     for place in (path, tmp_path / "elsewhere.ledger"):
         shutil.copy(tmp_path / "copy", place)
-        assert (
-            "is an older copy of a ledger that was renewed, and takes no more charges"
-            in refused(place)
-        )
+        assert "is an older copy of a ledger that was renewed, and takes no more" in refused(place)
     with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
         ledger.charge(charge())  # it was open all the time
     with pytest.raises(fim.LedgerError, match="older copy of a ledger that was renewed"):
@@ -700,19 +647,14 @@ def test_the_old_ledger_is_shown_and_takes_no_more_charges(
     for call in (old.charge, old.check):
         with pytest.raises(fim.LedgerError, match="' was renewed, and takes no more charges"):
             call(charge(0.1))
-    with pytest.raises(
-        fim.LedgerError, match=("was renewed already; renew the ledger that followed it")
-    ):
+    with pytest.raises(fim.LedgerError, match="was renewed already; renew the ledger"):
         renewed(aside)
     said = old.statement(verify=True)
     assert len(said.entries) == 1
     assert said.left.epsilon == 0
     assert said.more_like_last() == 0
     shown = " ".join(render_statement(said, Screen()).split())
-    assert (
-        "It was renewed, and takes no more charges: they go to the ledger that followed it."
-        in shown
-    )
+    assert "It was renewed, and takes no more charges: they go to the ledger that followed" in shown
     assert "may have an ε of up to" not in shown
     assert aside.read_bytes() == before
     shutil.copy(aside, path)
@@ -755,12 +697,7 @@ def test_a_renewal_that_fails_leaves_the_old_ledger_as_it_was(
     assert renewed(path).entries == ()
 
 
-PROMISE: dict[str, Any] = {
-    "dataset": "sales",
-    "neighbors": "add-remove",
-    "unit": "user",
-    "per": "month",
-}
+PROMISE: Any = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "per": "month"}
 
 
 @pytest.mark.parametrize(
@@ -787,17 +724,9 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
     assert {
         name: same.statement().to_dict()[name]
         for name in ("dataset", "neighbors", "privacy_unit", "per")
-    } == {
-        "dataset": "sales",
-        "neighbors": "add-remove",
-        "privacy_unit": "user",
-        "per": "month",
-    }
+    } == {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user", "per": "month"}
     [note] = same.statement().notes
-    assert (
-        "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times is "
-        "protected by both"
-    ) in note
+    assert "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times" in note
     said = renewed(
         path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other
     ).statement()
@@ -821,11 +750,11 @@ WRONG_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (lambda path: path.write_bytes(a_ledger(path).read_bytes()[:5000]), "damaged"),
     "newer": (
         lambda path: edited(a_ledger(path), "PRAGMA user_version = 4"),
-        ("made by a newer fim-private"),
+        "made by a newer fim-private",
     ),
     "hard link": (
         lambda path: path.with_name("other").hardlink_to(a_ledger(path)),
-        ("has several names"),
+        "has several names",
     ),
     "folder": (lambda path: path.mkdir(), "is a folder or a device"),
     "fifo": (lambda path: os.mkfifo(path), "is a folder or a device"),
@@ -934,12 +863,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
         raise AssertionError("it was read")
         yield []
 
-    terms: dict[str, Any] = {
-        "epsilon": 3,
-        "delta": 1e-5,
-        "dataset": "sales",
-        "neighbors": "add-remove",
-    }
+    terms: Any = {"epsilon": 3, "delta": 1e-5, "dataset": "sales", "neighbors": "add-remove"}
     bound = fim.Ledger.create(Path(ledger.statement().name).with_name("bound"), **terms)
     asked: tuple[dict[str, Any], ...] = (
         {"epsilon": 3.5},
@@ -958,10 +882,7 @@ def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) 
         ({"seed": 1}, "seed and ledger contradict each other"),
         ({"dataset": None}, "ledger needs dataset"),
         ({"ledger": None}, "dataset goes with ledger"),
-        (
-            {"ledger": "sales.ledger"},
-            ("ledger must be one that fim.Ledger opened, not 'sales.ledger'"),
-        ),
+        ({"ledger": "sales.ledger"}, "ledger must be one that fim.Ledger opened"),
         ({"user": "customer"}, "user"),  # lists have no columns
     ],
 )
@@ -989,12 +910,7 @@ def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_
     (tmp_path / "clinic.csv").write_text(
         "visit,drug\n" + "".join(f"{n},antiretroviral\n" for n in range(500))
     )
-    source: dict[str, Any] = {
-        "basket": "visit",
-        "item": "drug",
-        "ledger": ledger,
-        "dataset": "sales",
-    }
+    source: Any = {"basket": "visit", "item": "drug", "ledger": ledger, "dataset": "sales"}
     fim.mine(tmp_path / "clinic.csv", size=1, catalogue=["antiretroviral", "other"], **source)
     fim.count(tmp_path / "clinic.csv", [["antiretroviral"]], **source)
     kept = path.read_bytes()
@@ -1009,13 +925,8 @@ def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Pa
         {"visit": range(600), "drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"}
     )
     where = "doctor = 'Smith'"
-    asked: dict[str, Any] = {
-        "basket": "visit",
-        "item": "drug",
-        "time": "day",
-        "period": "2026-W46",
-        "where": where,
-    }
+    asked: dict[str, Any] = {"basket": "visit", "item": "drug", "time": "day", "period": "2026-W46"}
+    asked |= {"where": where}
     fim.mine(shop, size=1, **asked, ledger=ledger, dataset="sales")
     [entry] = ledger.entries
     assert entry.parameters["where"] == where
@@ -1033,48 +944,6 @@ def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Pa
         "a privacy officer",
     ):
         assert told in said
-
-
-def test_the_pages_say_that_the_limit_does_not_cover_a_late_row() -> None:
-    pages = {
-        name: (REPOSITORY / "docs" / name).read_text()
-        for name in ("ledger.md", "weekly-job.md", "privacy.md")
-    }
-    assert "It does not cover a basket that a late row moves." in pages["ledger.md"]
-    assert "the limit does not cover" in pages["weekly-job.md"]
-    assert "The limit does not cover such a basket." in pages["privacy.md"]
-    for said in pages.values():
-        words = " ".join(said.lower().split())
-        assert (
-            "freeze the rows of a week before its release" in words
-            or "rows that are frozen" in words
-        )
-        assert "arrival" in words
-
-
-@pytest.mark.parametrize(("time", "moves"), [("sold", True), ("arrived", False)])
-@pytest.mark.every_case
-def test_a_late_row_moves_a_basket_by_the_day_of_sale_and_not_by_the_day_of_arrival(
-    time: str, moves: bool
-) -> None:
-    """What the pages advise: by the day of arrival no basket is in two periods, whatever comes
-    later.
-    """
-    rows = pd.DataFrame(
-        {"order": range(200), "item": "tea", "sold": "2026-11-09", "arrived": "2026-11-09"}
-    )
-    late = pd.DataFrame(
-        {"order": [0], "item": ["jam"], "sold": ["2026-11-08"], "arrived": ["2026-11-10"]}
-    )
-
-    def baskets(table: pd.DataFrame, period: str) -> int:
-        asked: dict[str, Any] = {"basket": "order", "item": "item", "time": time, "period": period}
-        return fim.count(table, [["tea"]], **asked, epsilon=1e6, seed=1)[0].support or 0
-
-    assert baskets(rows, "2026-W46") == 200
-    both = pd.concat([rows, late])
-    assert baskets(both, "2026-W46") == (199 if moves else 200)
-    assert baskets(both, "2026-W45") == (1 if moves else 0)
 
 
 def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:
@@ -1144,9 +1013,7 @@ def worker(*arguments: object) -> subprocess.Popen[str]:
 
 
 def states(mode: str, path: Path, step: int) -> Counter[str]:
-    """How many entries and releases there are, killed at every step-th line: "entries releases",
-    how often.
-    """
+    """How many entries and releases there are, killed at every step-th line."""
     process = worker(mode, path, path.with_name("released"), step)
     told, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
@@ -1250,22 +1117,6 @@ def test_one_that_another_process_keeps_is_waited_for_and_then_refused(
     assert ledger.charge(charge()).entry == 1
 
 
-def test_a_statement_tells_both_compositions(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
-    fim.mine(BASKETS, ledger=ledger, dataset="sales", top=3)
-    told = ledger.statement().to_dict()
-    assert told["left"]["basic"] == {"epsilon": 2.0, "delta": 9e-6}
-    assert told["left"]["zcdp"].keys() == {"epsilon", "delta", "rho"}
-    assert told["entries"][0]["exact"]["epsilon"] == "1"
-    text = render_statement(ledger.statement(), Screen())
-    assert "* basic, ε" in text
-    assert "  zcdp, ρ" in text
-    assert "mine mechanism=levelwise size=2" in text
-    assert "2 and" not in repr(ledger)
-    assert "Left: ε = 2, δ = 9e-06." in repr(ledger)
-    assert "<table>" in ledger._repr_html_()
-
-
 def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
     def created(name: str, **limit: Any) -> Any:
         return fim.Ledger.create(path.with_name(name), **limit).statement().terms
@@ -1289,43 +1140,17 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
         ({"rho": 1, "delta": 0}, "rho needs a delta of at least 1e-299"),
         (
             {"rho": 1, "delta": 1e-5, "composition": "basic"},
-            ("rho is of zCDP: leave out composition basic"),
+            "rho is of zCDP: leave out composition basic",
         ),
         ({"rho": 0, "delta": 1e-5}, "rho must be a number above 0"),
         (
             {"rho": 1 + Fraction(1, 3**3000), "delta": 1e-5},
-            ("rho has more than 1,000 digits as a fraction"),
+            "rho has more than 1,000 digits as a fraction",
         ),
     ):
         with pytest.raises(ParameterError, match=f"^{says}"):
             created("wrong", **limit)
         assert not path.with_name("wrong").exists()
-
-
-# What a week's release asks for, and how many weeks ε = 3 and δ = 1e-5 last. Basic composition
-# allows three of each.
-WEEKLY: dict[str, tuple[Callable[..., Any], int]] = {
-    "the ten most frequent pairs": (lambda **to: fim.mine(BASKETS, top=10, **to), 7),
-    "counts of known pairs": (
-        lambda **to: fim.count(BASKETS, [["bread", f"{n}"] for n in range(50)], **to),
-        7,
-    ),
-}
-
-
-@pytest.mark.parametrize(("release", "weeks"), WEEKLY.values(), ids=WEEKLY)
-def test_the_default_composition_lasts_longer_and_says_how_long(
-    path: Path, release: Callable[..., Any], weeks: int
-) -> None:
-    for composition, lasts in ((None, weeks), ("basic", 3)):
-        place = path.with_name(str(composition))
-        ledger = fim.Ledger.create(place, epsilon=3, delta=1e-5, composition=composition)
-        assert ledger.statement().more_like_last() is None
-        for week in range(1, lasts + 1):
-            release(ledger=ledger, dataset="sales")
-            assert ledger.statement().to_dict()["more_like_last"] == lasts - week
-        with pytest.raises(fim.LedgerError, match="this would overspend"):
-            release(ledger=ledger, dataset="sales")
 
 
 def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:
@@ -1347,29 +1172,12 @@ def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) ->
         assert said() == {f"The rest is {words}"}
 
 
-def test_a_statement_of_nothing(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=0, unit="user")
-    text = render_statement(ledger.statement(), Screen())
-    assert "Nothing was charged to it yet." in text
-    assert "It is for users; its first release decides the rest." in text
-    assert "zcdp" not in text
-    zcdp = fim.Ledger.create(path.with_name("z"), epsilon=3, delta=1e-5)
-    assert "Left: ρ = 0.21" in repr(zcdp)
-    assert "up to 0.64" in render_statement(zcdp.statement(), Screen())
-
-
 def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
     import pandas as pd
 
     rows = [(n, item, f"2026-11-{16 + n % 14:02}") for n in range(400) for item in ("tea", "milk")]
     sales = pd.DataFrame(rows, columns=["order", "item", "day"])
-    asked: dict[str, Any] = {
-        "basket": "order",
-        "item": "item",
-        "time": "day",
-        "dataset": "sales",
-        "top": 3,
-    }
+    asked: Any = {"basket": "order", "item": "item", "time": "day", "dataset": "sales", "top": 3}
     fim.Ledger.create(path, epsilon=9, delta=1e-5)
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W48", ledger=fim.Ledger(path), **asked)
@@ -1379,13 +1187,7 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
         {"period": "week", "periods": "2026-W47..2026-W49"},
     ]
     for period in again:
-        with pytest.raises(
-            fim.LedgerError,
-            match=(
-                r"the same request and 2026-W47 before: entry "
-                r"1 of .* with again"
-            ),
-        ):
+        with pytest.raises(fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1"):
             fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
     assert len(fim.Ledger(path).statement().entries) == 3
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
@@ -1393,9 +1195,7 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
 
 
 def test_many_periods_fit_a_ledger_that_has_many(path: Path) -> None:
-    """What was asked before is looked up in one pass: a pass for each period took more steps than a
-    ledger may.
-    """
+    """What was asked before is looked up in one pass."""
     days = [f"{2024 + n // 336}-{1 + n // 28 % 12:02}-{1 + n % 28:02}" for n in range(900)]
     span = Span("day", ("order",))
     charges = [
@@ -1406,12 +1206,6 @@ def test_many_periods_fit_a_ledger_that_has_many(path: Path) -> None:
     ]
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="basket")
     ledger.charge(*charges)
-    with pytest.raises(
-        fim.LedgerError,
-        match=(
-            r"the same request and 2024-01-01 before: entry 1 "
-            r"of"
-        ),
-    ):
+    with pytest.raises(fim.LedgerError, match=r"the same request and 2024-01-01 before: entry 1"):
         ledger.check(*charges)
     ledger.check(*(replace(one, command="count") for one in charges))

@@ -1,11 +1,8 @@
-"""Levelwise: the recipe, candidates, shrinkage, the threshold of items, the two counts, whole runs
-and supports.
-"""
+"""Levelwise: the recipe, candidates, shrinkage, the threshold of items, the two counts."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, combinations
@@ -16,41 +13,29 @@ import levelwise_laws as laws
 import numpy as np
 import pyarrow as pa
 import pytest
-from asking import request_for
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from oracles import brute_force_user_supports
-from real_data import real_data
 from scipy.optimize import minimize
 from scipy.special import ndtr
 
 import fim_private as fim
-from fim_private.counting.source import LocalSource
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise import discovery
 from fim_private.levelwise import levelwise as levelwise_run
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import CandidatePool, shrunken
+from fim_private.levelwise.discovery import shrunken
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
     LARGEST_SIZE,
-    GaussianBudget,
     Recipe,
     Sought,
     closed_sets,
     item_threshold,
-    most_of_size,
-    pairs_of,
 )
-from fim_private.reading.purchases import read_transactions
-from fim_private.request.allocation import plan_of
-from fim_private.request.plan import ReleasePlan
-from fim_private.run.outcome import select
 
-ONE = Fraction(1)
-MILLIONTH = Fraction(1, 10**6)
 RELATIONS = ["replace-one", "add-remove"]
 
 # -------------------- recipe
@@ -133,68 +118,11 @@ def test_closed_sets_are_all_whose_parts_were_found(parts: NDArray[np.int32]) ->
     assert [*map(tuple, found.tolist())] == right  # in lexicographic order, each once
 
 
-def test_pairs_have_their_places() -> None:
-    right = [(a, b) for b in range(60) for a in range(b)]
-    assert [*map(tuple, pairs_of(np.arange(len(right))).tolist())] == right
-    # Far out the square root is not exact.
-    for b in (1_499, 46_341, 94_906_266, 2**31 - 1):
-        cells = b * (b - 1) // 2 + np.array([0, 1, b // 2, b - 1])
-        assert pairs_of(cells).tolist() == [[0, b], [1, b], [b // 2, b], [b - 1, b]]
-
-
-@given(
-    st.lists(st.frozensets(st.integers(0, 9), min_size=1, max_size=5), min_size=1),
-    st.integers(1, 4),
-)
-def test_no_family_with_all_subsets_has_more_of_a_size(
-    tops: list[frozenset[int]], first: int
-) -> None:
-    closed = {
-        s for top in tops for r in range(first, len(top) + 1) for s in combinations(sorted(top), r)
-    }
-    sizes = tuple(range(first, max([first, *map(len, closed)]) + 1))
-    for size, many in Counter(map(len, closed)).items():
-        assert many <= most_of_size(len(closed), sizes, size)
-
-
 # -------------------- shrinkage
 
 
-def noisy_family(random: np.random.Generator, n: int, sigma: float) -> tuple[Any, Any, Any]:
-    """True weights that follow the model, with a factor of variance 0.04 of their own, the noisy
-    ones, and a hint.
-    """
-    hint = random.normal(0, 1, n)
-    true = np.exp(4 + 0.8 * hint) * (1 + 0.2 * random.normal(0, 1, n))
-    return true, true + random.normal(0, sigma, n), hint[:, None]
-
-
-def test_shrunken_weights_are_nearer_to_the_truth() -> None:
-    random = np.random.default_rng(6)
-    ratios = []
-    for _ in range(20):
-        true, noisy, hint = noisy_family(random, 300, 60.0)
-        estimates, _ = shrunken(noisy, 60.0**2, hint)
-        ratios.append(((estimates - true) ** 2).mean() / ((noisy - true) ** 2).mean())
-    assert max(ratios) < 0.25
-
-
-def test_deviations_say_how_far_estimates_are_off() -> None:
-    random = np.random.default_rng(9)
-    off = []
-    for _ in range(20):
-        true, noisy, hint = noisy_family(random, 300, 60.0)
-        estimates, deviations = shrunken(noisy, 60.0**2, hint)
-        assert deviations.max() <= 60.0 * 1.05
-        off.append(np.abs(estimates - true) / deviations)
-    within = np.mean(np.concatenate(off) <= 1.96)
-    assert 0.9 <= within <= 0.98, within
-
-
 def test_of_nothing_nothing_stands_out() -> None:
-    """Of noise alone an estimate is twice its deviation once in 20 times; the noise itself is once
-    in 44.
-    """
+    """Of noise alone an estimate is twice its deviation once in 20 times."""
     random = np.random.default_rng(10)
     shown = 0
     for _ in range(200):
@@ -203,26 +131,6 @@ def test_of_nothing_nothing_stands_out() -> None:
         )
         shown += int((estimates >= 2 * deviations).sum())
     assert shown / (200 * 30) < 0.065, shown
-
-
-def test_each_estimate_is_between_its_weight_and_a_prediction_on_one_curve() -> None:
-    """With two values of the hint there are two predictions, so each half of the weights goes
-    towards its own.
-    """
-    random = np.random.default_rng(8)
-    hint = np.repeat([0.0, 3.0], 100)
-    noisy = np.exp(2 + hint) + random.normal(0, 5, 200)
-    estimates, _ = shrunken(noisy, 25.0, hint[:, None])
-    for half in (slice(0, 100), slice(100, 200)):
-        y, moved = noisy[half], estimates[half]
-        factor = np.polyfit(y, moved, 1)[0]
-        assert 0 <= factor < 1
-        prediction = (moved[0] - factor * y[0]) / (1 - factor)
-        assert np.all(
-            (np.minimum(y, prediction) - 1e-6 <= moved)
-            & (moved <= np.maximum(y, prediction) + 1e-6)
-        )
-        assert prediction == pytest.approx(math.exp(2 + hint[half][0]), rel=0.25)
 
 
 # -------------------- threshold of items
@@ -256,16 +164,12 @@ FLOATS = 1e-9
 
 
 def threshold_of(sigma: float, delta: float, most: int) -> float:
-    """The threshold in units, less the half step of the grid by which rounded noise may reach it
-    early.
-    """
+    """The threshold in units."""
     return (item_threshold(Fraction(sigma) ** 2, Fraction(delta), most) - 0.5) / GRID
 
 
 def equal_weights_threshold(sigma: float, delta: float, most: int) -> float:
-    """What one item of weight 1 needs, or as many as there may be of equal weights: no others are
-    thought of.
-    """
+    """What one item of weight 1 needs, or as many as there may be of equal weights."""
     return max(1 / math.sqrt(t) - sigma * NormalDist().inv_cdf(delta / t) for t in (1, most))
 
 
@@ -340,41 +244,6 @@ def test_the_threshold_of_equal_weights_is_too_low(sigma: float, delta: float, m
 # -------------------- two counts
 
 
-@dataclass(frozen=True)
-class Units:
-    """A source that only knows how many units hold how many candidates."""
-
-    units: NDArray[np.int64]
-
-    def units_with(self, _: object) -> NDArray[np.int64]:
-        return self.units
-
-
-ACCURATE = GaussianBudget(Fraction(10**12), "add-remove")
-
-
-def held_by(units: NDArray[np.int64], budget: GaussianBudget = ACCURATE) -> Any:
-    k = len(units) - 1
-    pool = CandidatePool((np.zeros((k, 2), dtype=np.int32),), np.zeros(k))
-    source: Any = Units(units)
-    return levelwise_run.unit_histogram(source, pool, budget, ONE, Randomness.seeded(3))
-
-
-@pytest.mark.parametrize("k", [*range(1, 41), 100, 999, 1000, 20_010])
-def test_the_bins_of_the_histogram_hold_each_number_of_candidates_once(k: int) -> None:
-    """Unit m of k holds m candidates. So each bin has as many units as numbers in it, and their
-    mean in `held`.
-    """
-    found = held_by(np.r_[5, np.ones(k, dtype=np.int64)])  # five units hold none: in no bin
-    many = np.round(found.units).astype(int)
-    assert many.sum() == k
-    assert many.min() >= 1
-    first = 1 + np.r_[0, np.cumsum(many)[:-1]]
-    assert found.candidates.tolist() == ((2 * first + many - 1) / 2).tolist()
-    assert np.all(many <= np.maximum(0.15 * first, 1))
-    assert len(many) <= 13 * math.log2(k + 1) + 1
-
-
 # -------------------- whole runs
 
 SHOP = [
@@ -429,13 +298,6 @@ def test_nothing_is_found_where_there_is_nothing(baskets: Any, options: dict[str
         assert release.noise is None
 
 
-def test_keep_all_names_what_does_not_stand_out() -> None:
-    few, more = (names(mined(size=2, top=10, keep_all=keep_all)) for keep_all in (False, True))
-    assert {*few} == {("a", "b"), ("a", "c"), ("b", "c"), ("d", "e"), ("c", "d")}
-    assert {*few} < {*more}
-    assert len(more) == 10
-
-
 def test_over_a_catalogue_items_need_no_threshold_and_those_that_nobody_bought_can_come() -> None:
     baskets = [["a", "b"]] * 120
     assert mined(baskets, size=2, top=3).abstained
@@ -473,9 +335,7 @@ def test_a_user_counts_once() -> None:
 
 @dataclass
 class Drawn:
-    """What a run drew: the variances of its noise, in units squared; the weights' squared norms,
-    and of how many.
-    """
+    """What a run drew: the variances of its noise, in units squared."""
 
     variances: list[Fraction] = field(default_factory=list)
     bounds: list[int] = field(default_factory=list)
@@ -523,9 +383,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 def test_the_noise_of_all_steps_costs_what_was_allowed(
     drawn: Drawn, neighbors: str, size: str, union: bool
 ) -> None:
-    """Σ Δ²/σ² <= μ², with Δ² from the weights that units were given and σ² from the noise that was
-    drawn.
-    """
+    """Σ Δ²/σ² <= μ²."""
     release = mined(top=3, supports=False, neighbors=neighbors, size=size, union=union)
     # Items, levels, first count; the histogram, which has weights of 1 in one bin; second count.
     squared = [*drawn.bounds[:-1], 1, drawn.bounds[-1]]
@@ -541,57 +399,4 @@ def test_the_noise_of_all_steps_costs_what_was_allowed(
 # -------------------- supports
 
 
-def planned(**options: Any) -> ReleasePlan:
-    asked = {
-        "neighbors": "add-remove",
-        "sizes": (2,),
-        "top": 4,
-        "supports_share": Fraction(15, 100),
-        **options,
-    }
-    return plan_of(request_for("levelwise", **asked))
-
-
 # -------------------- real data
-
-RECALL = [
-    ("retail", {"size": 2, "neighbors": "add-remove"}, 96),
-    ("retail", {"size": 2, "neighbors": "replace-one"}, 95),
-    ("groceries", {"size": 2, "neighbors": "add-remove"}, 89),
-    ("groceries", {"size": 2, "neighbors": "replace-one"}, 84),
-    ("retail", {"size": "1-3", "union": True, "neighbors": "add-remove"}, 97),
-]
-
-
-@pytest.mark.parametrize(("name", "options", "least"), RECALL, ids=str)
-@pytest.mark.full
-def test_recall_of_the_top_hundred(name: str, options: dict[str, Any], least: int) -> None:
-    """How many of the hundred most frequent ones are found, in the mean of 20 runs; with supports
-    two fewer at most.
-    """
-    transactions = read_transactions(real_data(f"{name}.parquet"))
-    sizes = range(1, 4) if options.get("union") else 2
-    spectrum = LocalSource(transactions).spectrum(sizes)
-    supports: Counter[int] = Counter()
-    for support, many in spectrum.levels():
-        supports[support] = min(many, 100 - supports.total())
-        if supports.total() == 100:
-            break
-    means = []
-    for share in (None, Fraction(15, 100)):
-        asked: dict[str, Any] = {
-            "top": 100,
-            "union": bool(options.get("union")),
-            "supports_share": share,
-        }
-        asked |= {
-            "neighbors": options["neighbors"],
-            "sizes": tuple(sizes) if isinstance(sizes, range) else (2,),
-        }
-        plan = planned(**asked)
-        randomness = Randomness.seeded(2024)
-        source = LocalSource(transactions)
-        runs = [Counter(one.support for one in select(plan, source, randomness)) for _ in range(20)]
-        means.append(sum((found & supports).total() for found in runs) / len(runs))
-    assert means[0] >= least
-    assert means[1] >= means[0] - 2

@@ -36,27 +36,3 @@ def test_bad_prose_is_found_where_it_begins() -> None:
 def test_good_prose_passes() -> None:
     for text in GOOD:
         assert not [*lint_prose.findings("page.md", text)], text
-
-
-def test_docstrings_help_and_messages_are_read() -> None:
-    source = f'''
-def asked(rows: int) -> None:
-    """What was asked for.
-
-    rows: Whether it has rows, but for one.
-    """
-    raise ValueError(f"{{rows}} rows. Who asks gets whom he wants.", "{LONG}")
-
-def _own() -> None:
-    """Rows of whom."""
-'''
-    found = {each.rule for each in lint_prose.findings("module.py", source)}
-    assert found == {"banned: but for", "banned: whom", "31 words"}
-
-
-def test_sql_and_style_sheets_in_the_code_are_no_prose() -> None:
-    sql = f"case when so_many > 1 then 'told' else {LONG[:-1]!r} end"
-    sheet = f"p {{{{ margin: 0 }}}} /* {LONG} */"
-    for text in (sql, sheet):
-        assert not [*lint_prose.findings("module.py", f'WRITTEN = "{text}"\n')], text
-    assert [*lint_prose.findings("module.py", f'WRITTEN = "When, in that {sql}"\n')]

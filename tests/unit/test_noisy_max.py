@@ -19,9 +19,7 @@ WORD = 1 << 64
 
 
 class Chosen:
-    """A source of bytes that gives the words it was built with, then zeros: V = word / 2**64,
-    exactly.
-    """
+    """A source of bytes that gives the words it was built with, then zeros."""
 
     def __init__(self, words: list[int]) -> None:
         self._bytes = b"".join(word.to_bytes(8, "little") for word in words)
@@ -54,9 +52,7 @@ def arrival(mechanism: PermuteAndFlip, distance: int, count: int, word: int) -> 
 
 
 def noisy_support(mechanism: MaxOfLaplaces, distance: int, count: int, word: int) -> Decimal:
-    """The highest of count noisy supports, with a uniform number to order ties: where its tail is 1
-    - V**(1/count).
-    """
+    """The highest of count noisy supports, with a uniform number to order ties."""
     scale = decimal(mechanism.scale)
 
     def tail(k: int) -> Decimal:
@@ -121,9 +117,7 @@ def test_select_decides_exactly(
     first: int,
     factor: float,
 ) -> None:
-    """Two levels that win about as often: the second from so far below that only a V next to 1 lets
-    it win.
-    """
+    """Two levels that win about as often."""
     mechanism = make(epsilon, "add-remove")
     count = 10**log_count
     with localcontext() as context:
@@ -137,9 +131,7 @@ def test_select_decides_exactly(
 
 @pytest.mark.parametrize("make", [PermuteAndFlip, MaxOfLaplaces])
 def test_the_last_of_a_word_s_digits_count(make: Any) -> None:
-    """At ε = 0.1 a level 366 below wins once in 2^53: by words that round to one double, V = 1 -
-    2^-53 or 1.
-    """
+    """At ε = 0.1 a level 366 below wins once in 2^53."""
     mechanism = make(Fraction(1, 10), "add-remove")
     levels = [(367, 1), (1, 1)]
     first = WORD // 2

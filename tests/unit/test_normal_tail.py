@@ -1,6 +1,4 @@
-"""The certified bounds of the normal tail hold the true value and are tight: another formula, and
-known values.
-"""
+"""The certified bounds of the normal tail hold the true value and are tight."""
 
 from __future__ import annotations
 

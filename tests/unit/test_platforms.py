@@ -1,6 +1,4 @@
-"""Other systems, as far as they can be played here: without what only Unix has, with Windows' files
-and consoles.
-"""
+"""Other systems, as far as they can be played here."""
 
 from __future__ import annotations
 
@@ -90,7 +88,7 @@ COMMANDS = [
 
 
 @pytest.mark.skipif(
-    not Path("/proc/self/fd").is_dir(), reason=("files that are open are seen in /proc")
+    not Path("/proc/self/fd").is_dir(), reason="files that are open are seen in /proc"
 )
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 @pytest.mark.one_in(2)

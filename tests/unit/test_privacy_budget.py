@@ -1,6 +1,4 @@
-"""Budgets as (ε, δ) and as ρ: what each composition makes of them, and conversions that are never
-optimistic.
-"""
+"""Budgets as (ε, δ) and as ρ: what each composition makes of them."""
 
 from __future__ import annotations
 
@@ -126,19 +124,9 @@ def test_a_rho_is_spent_whole(rho: Fraction, delta: float, share: Fraction) -> N
         )
 
 
-def test_epsilon_is_as_it_was_unless_given() -> None:
-    assert PrivacyBudget.of(None, 1e-6, None, otherwise=1.0).epsilon == 1
-    assert PrivacyBudget.of(0.5, 0, None, otherwise=1.0) == PrivacyBudget(
-        Fraction(1, 2), Fraction(0)
-    )
-
-
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 0.1, "epsilon": 1.0}, "give epsilon or rho, not both"),
-    (
-        {"rho": 0.1, "delta": 0},
-        ("delta must be above 0 with rho: the epsilon that follows from rho is stated at"),
-    ),
+    ({"rho": 0.1, "delta": 0}, "delta must be above 0 with rho: the epsilon that follows from rho"),
     *(
         ({"rho": wrong}, f"rho must be a number above 0, not {wrong!r}")
         for wrong in (0, -1, "x", True, float("nan"))
@@ -146,10 +134,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rho": 1e-19}, "rho must lie between 1e-18 and 1e+08, not 1e-19"),
     ({"rho": 1e9}, "rho must lie between 1e-18 and 1e+08, not 1000000000.0"),
     ({"rho": 0.1, "delta": 1}, "delta must be 0 or a number above 0 and below 1, not 1"),
-    (
-        {"rho": 1e-18, "top": 100, "mechanism": "limited-domain"},
-        ("rho leaves next to nothing for each itemset; raise "),
-    ),
+    ({"rho": 1e-18, "top": 100, "mechanism": "limited-domain"}, "rho leaves next to nothing"),
 ]
 
 

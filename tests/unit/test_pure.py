@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fim_private as fim
-from fim_private.auditing.audit import audit, auditable
+from fim_private.auditing.audit import auditable
 from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import registry
@@ -40,21 +40,6 @@ def test_auto_takes_one_that_spends_none(top: int) -> None:
     assert len(release.itemsets) == top
 
 
-@pytest.mark.parametrize("size", [2, "1-3"])
-def test_auto_takes_the_one_that_needs_least(size: int | str) -> None:
-    """Of all that spend no delta, by what the planner says each needs."""
-    planned = {
-        one.name: one
-        for one in plan(universe_size=5, size=2, delta=0).mechanisms
-        if not one.missing
-    }
-    assert set(planned) == set(PURE)
-    name = mined(size=size, top=2).mechanism
-    assert planned[name].required_support == min(
-        one.required_support or 0 for one in planned.values()
-    )
-
-
 @pytest.mark.parametrize("mechanism", registry.purely_private())
 @pytest.mark.parametrize("supports", [False, True])
 def test_the_budget_is_epsilon_alone(mechanism: str, supports: bool) -> None:
@@ -76,9 +61,7 @@ def test_the_budget_is_epsilon_alone(mechanism: str, supports: bool) -> None:
 
 def test_the_guarantee_has_no_exception() -> None:
     shown = render_table(fim.mine(BASKETS, delta=0, catalogue=CATALOGUE), Screen())
-    assert (
-        "Guarantee (permute-and-flip, ε = 1, δ = 0): adding or removing any one basket changes the"
-    ) in shown
+    assert "Guarantee (permute-and-flip, ε = 1, δ = 0): adding or removing any one basket" in shown
     assert shown.rstrip().endswith("by at most a factor e^1 = 2.72.")
 
 
@@ -125,23 +108,5 @@ def test_plan_without_delta() -> None:
     top = plan(top=(1, 20), universe_size=1000, delta=0, supports=True, typical_basket=5)
     assert top.recommended == ("permute-and-flip", "permute-and-flip")
     assert {one.name for one in top.mechanisms if not one.missing} == set(PURE)
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"^delta must be above 0 without a public list .* "
-            r"Give universe_size"
-        ),
-    ):
+    with pytest.raises(ParameterError, match=r"^delta must be above 0 without a public list"):
         plan(delta=0)
-
-
-def test_audit_without_delta() -> None:
-    assert [type(one).__name__ for one in auditable("all", 1.0, 0, "add-remove")] == [
-        "Exponential",
-        "PermuteAndFlip",
-        "MaxOfLaplaces",
-    ]
-    [exponential] = auditable("exponential", 1.0, 0, "add-remove")
-    report = audit(exponential, trials=5)
-    assert report.holds
-    assert report.to_dict()["delta"] == 0.0

@@ -1,6 +1,4 @@
-"""The samplers as programs: sources, seeds, refinement, sizes. Their distributions:
-tests/statistical.
-"""
+"""The samplers as programs: sources, seeds, refinement, sizes."""
 
 from __future__ import annotations
 

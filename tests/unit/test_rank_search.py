@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fim_private.dp.noise import Randomness
-from fim_private.mechanisms import LargeMargin, TightMargin, margins
-from fim_private.mechanisms.margins import OneSidedSteps, Run, Search, StepNoise, TwoSidedSteps
+from fim_private.mechanisms import TightMargin
+from fim_private.mechanisms.margins import OneSidedSteps, Search, StepNoise, TwoSidedSteps
 from fim_private.spectrum import SupportSpectrum
 
 NOISES: list[StepNoise] = [
@@ -57,26 +57,3 @@ def test_some_are_found_without_looking_at_each_rank(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Search, "_invert", invert)
     search = TightMargin(0.1, 1e-6).search(SupportSpectrum.from_supports([3, 2, 2, 1]))
     assert {search.draw(Randomness.seeded(seed)) for seed in range(5)} == {None}
-
-
-@pytest.mark.parametrize("last", [1, 2, 7, 8, 9, 10**6, 10**400])
-def test_segments_share_their_thresholds_and_nothing_else(last: int) -> None:
-    steps = [1, 2, 3, 7, 8, 500, 10**5, 10**300]
-    search = Search(
-        SupportSpectrum([]), lambda rank: sum(rank >= step for step in steps), last, NOISES[0]
-    )
-    firsts = [step for step in steps if step <= last]
-    lasts = [*(step - 1 for step in firsts[1:]), last]
-    assert list(search.segments(Run(1, last, 0))) == [
-        Run(one, two, 0) for one, two in zip(firsts, lasts, strict=True)
-    ]
-
-
-def test_the_threshold_of_a_rank_of_thousands_of_digits() -> None:
-    """By decimals it takes no more digits than that of any other rank, and gives what doubles
-    give.
-    """
-    rank = 10**6000 + 1
-    precise = margins._precise_threshold(Fraction(1), Fraction(1, 10**6), rank)
-    assert precise == LargeMargin(1.0, 1e-6).integer_threshold(rank)
-    assert abs(precise - LargeMargin.thresholds(1.0, 1e-6, rank)) < 3

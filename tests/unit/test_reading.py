@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -17,14 +16,12 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import scipy.sparse
-from real_data import real_data
 from sources import SOURCES, Item, feather, labels_of, stream, writers
 from sources import baskets_of as baskets
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading.purchases import read_catalogue, read_transactions
-from fim_private.reading.transactions import Transactions
 
 SECRET = "wine"  # stands for what no message may say
 
@@ -39,9 +36,7 @@ def file(folder: Path, name: str, content: bytes | str) -> Path:
 
 
 def message(error: type[FimPrivateError], source: Any, *parts: str, **options: Any) -> str:
-    """Read, and return the error's message, which is one line, holds the parts, and gives no secret
-    away.
-    """
+    """Read, and return the error's message, which is one line, holds the parts."""
     with pytest.raises(error) as caught:
         read_transactions(source, **options)
     shown = str(caught.value)
@@ -122,34 +117,6 @@ def test_column_types(values: pa.Array, expected: set[Item]) -> None:
     assert baskets(read_transactions(pa.table({"x": [1, 2], "l": lists}))) == [set(), expected]
 
 
-def test_labels_in_python() -> None:
-    source = [
-        [1, "1", np.int16(2), np.str_("x")],
-        (None, float("nan"), pd.NA, pd.NaT),
-        None,
-        {2**70, -(2**63)},
-    ]
-    assert baskets(read_transactions(source)) == [
-        {1, 2, "x"},
-        set(),
-        set(),
-        {str(2**70), str(-(2**63))},
-    ]
-
-
-def test_missing_truth_is_absence() -> None:
-    assert baskets(read_transactions(pa.table({"a": [True, None], "b": [False, True]}))) == [
-        {"a"},
-        {"b"},
-    ]
-    frame = pd.DataFrame({"a": pd.array([True, None], dtype="boolean"), 7: [False, True]})
-    assert baskets(read_transactions(frame)) == [{"a"}, {7}]
-    dense = pd.DataFrame(
-        {"a": pd.arrays.SparseArray([True, False], fill_value=True), "b": [False, False]}
-    )
-    assert baskets(read_transactions(dense)) == [{"a"}, set()]
-
-
 def test_sparse_zeros_and_repetitions() -> None:
     stored = scipy.sparse.csr_matrix(
         (np.array([0, 2, 1, 3]), np.array([0, 4, 2, 2]), np.array([0, 2, 4, 4])), shape=(3, 5)
@@ -168,17 +135,9 @@ def test_the_names_of_one_hot_columns_are_not_listed() -> None:
     one_hot = pd.DataFrame(
         {"secret pill": [True, False], "tea": pd.array([True, None], dtype="boolean"), "u": [1, 2]}
     )
-    with pytest.raises(
-        DataError, match=r"^the frame has columns of booleans and others; if"
-    ) as caught:
+    with pytest.raises(DataError, match=r"^the frame has columns of booleans and others") as caught:
         read_transactions(one_hot)
-    with pytest.raises(
-        DataError,
-        match=(
-            r"^the frame has no column 'v'; it has 'u' \(int64\), "
-            r"columns of boo"
-        ),
-    ) as other:
+    with pytest.raises(DataError, match=r"^the frame has no column 'v'; it has 'u'") as other:
         read_transactions(one_hot, user="v")
     assert not any(
         "pill" in str(error.value) or "tea" in str(error.value) for error in (caught, other)
@@ -205,9 +164,7 @@ def test_a_file_name_that_is_not_utf8(form: str, tmp_path: Path) -> None:
 
 
 def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrow's threads may read when the interpreter is gone: through a Python file the command
-    aborted now and then.
-    """
+    """Arrow's threads may read when the interpreter is gone."""
     path = tmp_path / "ragged.csv"
     path.write_text("order,product\n1\n")
     monkeypatch.setattr(pa, "PythonFile", None)
@@ -219,76 +176,7 @@ def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 LONG: dict[str, Any] = {"basket": "b", "item": "i"}
 
 
-def test_tables_without_rows(tmp_path: Path) -> None:
-    table = pa.table(
-        {
-            "u": pa.array([], pa.string()),
-            "b": pa.array([], pa.int64()),
-            "i": pa.array([], pa.string()),
-        }
-    )
-    pyarrow.parquet.write_table(table, tmp_path / "none.parquet")
-    header = file(tmp_path, "none.csv", "u,b,i\n")
-    for source in (table, table.to_pandas(), tmp_path / "none.parquet", header):
-        result = read_transactions(source, user="u", **LONG)
-        assert (
-            result.baskets,
-            result.unit_offsets is not None and result.unit_offsets.tolist(),
-        ) == (0, [0])
-    assert read_transactions(pa.table({"l": pa.array([], pa.list_(pa.int8()))})).baskets == 0
-    assert read_transactions([]).baskets == 0
-
-
-def test_parquet_with_a_dictionary_that_grows_too_large(tmp_path: Path) -> None:
-    given_baskets = [[f"item {n % 700}", f"item {n % 900}"] for n in range(4000)]
-    pyarrow.parquet.write_table(
-        pa.table({"l": given_baskets, "a.b": given_baskets}),
-        tmp_path / "a.parquet",
-        dictionary_pagesize_limit=2000,
-        write_batch_size=50,
-        data_page_size=500,
-        row_group_size=3000,
-    )
-    for column in ("l", "a.b"):
-        assert baskets(read_transactions(tmp_path / "a.parquet", items=column)) == list(
-            map(set, given_baskets)
-        )
-
-
 # Text
-
-
-def test_line_ends_marks_and_quotes(tmp_path: Path) -> None:
-    assert baskets(read_transactions(file(tmp_path, "a.dat", "\ufeff1 2\r\n\r\n3\t\v1"))) == [
-        {1, 2},
-        set(),
-        {1, 3},
-    ]
-    quoted = '\ufeffa,b\r\n"c, d", "e f"\r\n\r\n"say ""hi""", a ,,\r\n'
-    expected: list[set[Item]] = [{"a", "b"}, {"c, d", "e f"}, set(), {'say "hi"', "a"}]
-    assert baskets(read_transactions(file(tmp_path, "a.csv", quoted))) == expected
-    long = '\ufeff"b" ,i\r\n1,"c, d"\r\n1,"e\nf"\r\n2,"say ""hi"""\r\n2,\r\n'
-    assert baskets(read_transactions(file(tmp_path, "b.csv", long), **LONG)) == [
-        {"c, d", "e\nf"},
-        {'say "hi"'},
-    ]
-    semicolons = file(tmp_path, "c.csv", "b;i\n1;x\n1;y,z\n")
-    assert baskets(read_transactions(semicolons, **LONG)) == [{"x", "y,z"}]
-    assert baskets(read_transactions(file(tmp_path, "D.TSV", "a b\tc\n\td, e \n"))) == [
-        {"a b", "c"},
-        {"d, e"},
-    ]
-
-
-@pytest.mark.parametrize(
-    "odd", ['"x,y', 'x",y', '"x" y,"', "x\vy,z", '"\x00', '"' * 7, '"' + "x" * 200_000]
-)
-def test_one_line_cannot_touch_another_basket(tmp_path: Path, odd: str) -> None:
-    before, after = [{"a", "b"}] * 5, [{"a", "b"}] * 4 + [{"c", 'z"'}]
-    content = "a,b\n" * 5 + odd + "\n" + "a,b\n" * 4 + 'c,z"\n'
-    read = baskets(read_transactions(file(tmp_path, "a.csv", content), input_format="lines"))
-    assert len(read) == 11
-    assert read[:5] + read[6:] == before + after
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,21 +184,6 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert baskets(read_transactions("-")) == [{1, 2}, {3}]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     message(DataError, "-", "standard input is empty")
-
-
-def test_pandas_is_not_imported(tmp_path: Path) -> None:
-    code = (
-        "import sys, pyarrow as pa\n"
-        "from fim_private.reading import read_transactions as read, read_catalogue\n"
-        "lazy = {'pyarrow.parquet', 'pyarrow.csv', 'pyarrow.dataset'} & set(sys.modules)\n"
-        "read(sys.argv[1]); read(sys.argv[2], basket='b', item='i'); read([['a', 1]]); "
-        "read_catalogue(['a'])\n"
-        "read(sys.argv[2], basket='b', item='i', user='u', missing_user='own-unit')\n"
-        "assert not lazy and not {'pandas', 'polars', 'scipy'} & set(sys.modules), sys.modules\n"
-    )
-    long = file(tmp_path, "a.csv", 'b,i,u\n2,"x",\n1,y,v\n2,x, \n')
-    argv = [sys.executable, "-c", code, str(file(tmp_path, "a.dat", "1 b\n")), str(long)]
-    subprocess.run(argv, check=True, cwd=Path(__file__).parents[2])
 
 
 # Errors
@@ -334,16 +207,6 @@ def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     message(DataError, path, "p.dat", "permissions")
 
 
-@pytest.mark.parametrize("content", [b"wine\xff\n", b"wine%\xe9t\xe9\n", b'"wine"%"\xe9t\xe9"\n'])
-@pytest.mark.parametrize(
-    ("name", "delimiter"), [("a.dat", b" "), ("a.csv", b","), ("a.tsv", b"\t")]
-)
-def test_text_that_is_not_utf8(name: str, delimiter: bytes, content: bytes, tmp_path: Path) -> None:
-    path = file(tmp_path, name, content.replace(b"%", delimiter))
-    form = "fimi" if name == "a.dat" else "lines"  # said, since quotes are no part of the former
-    message(DataError, path, name, "UTF-8", "encoding, such as cp1252", input_format=form)
-
-
 BINARY = {"parquet": pyarrow.parquet.write_table, "feather": feather, "arrows": stream}
 
 
@@ -362,15 +225,6 @@ def test_damaged_files(form: str, tmp_path: Path) -> None:
     if form == "parquet":
         garbled = whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :]
         message(DataError, file(tmp_path, "garbled.parquet", garbled), "garbled.parquet")
-
-
-@pytest.mark.parametrize(
-    "header",
-    ["InvoiceNo,StockCode,Quantity", "date;order_id;product_name", ('"Transaction ID","SKU"')],
-)
-def test_a_long_file_taken_for_lines(header: str, tmp_path: Path) -> None:
-    path = file(tmp_path, "a.csv", f"{header}\n1,{SECRET}\n")
-    message(DataError, path, "a.csv", "one row per item", "with basket and item")
 
 
 def test_lines_taken_for_a_long_file(tmp_path: Path) -> None:
@@ -465,10 +319,7 @@ def test_options_for_sources_without_columns(tmp_path: Path) -> None:
         (np.array([["a", "b"]]), "astype(bool)"),
         (np.array([True]), "two-dimensional"),
         (scipy.sparse.coo_array(np.array([1, 0])), "two-dimensional"),
-        (
-            pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}),
-            ("a column of the frame holds more than 0 and 1"),
-        ),
+        (pd.DataFrame({SECRET: [0, 2], "beer": [1, 1]}), "a column of the frame holds more than 0"),
         (pd.DataFrame({SECRET: [0, 3]}).astype(pd.SparseDtype(int, 0)), "more than 0 and 1"),
         (pd.DataFrame({(SECRET, 1): [True]}), "not tuple"),
         (pd.Series([SECRET]), "each basket"),
@@ -508,31 +359,6 @@ def test_catalogues_in_text(tmp_path: Path) -> None:
     ]
 
 
-def test_catalogues_in_tables_and_memory(tmp_path: Path) -> None:
-    table = pa.table({"price": [1, 2, 3], "Product": ["b", None, "a"]})
-    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
-    pyarrow.feather.write_feather(table.select(["Product"]), str(tmp_path / "a.feather"))
-    sources = [
-        tmp_path / "a.parquet",
-        tmp_path / "a.feather",
-        table,
-        table.to_pandas(),
-        pl.from_arrow(table),
-    ]
-    column = table["Product"]
-    for source in (
-        *sources,
-        column,
-        column.chunk(0),
-        column.to_pandas(),
-        pl.Series(column),
-        ["b", None, "a", "b"],
-    ):
-        assert labels_of(read_catalogue(source)) == ["a", "b"]
-    assert labels_of(read_catalogue(iter([5, "5", np.int8(3)]))) == [3, 5]
-    assert labels_of(read_catalogue(pd.Series([5.0, None]))) == [5]
-
-
 @pytest.mark.parametrize(
     ("source", "part"),
     [
@@ -567,38 +393,3 @@ def test_empty_catalogue_files(tmp_path: Path) -> None:
 
 
 # Real data
-
-
-def support(transactions: Transactions, *items: Item) -> int:
-    wanted = [
-        code
-        for code in range(len(transactions.vocabulary))
-        if transactions.vocabulary.label(code) in items
-    ]
-    row = np.repeat(np.arange(transactions.baskets), np.diff(transactions.offsets))
-    hits = np.bincount(row[np.isin(transactions.items, wanted)], minlength=transactions.baskets)
-    return int((hits == len(items)).sum())
-
-
-@pytest.mark.full
-def test_retail_in_both_forms() -> None:
-    fimi, parquet = (
-        read_transactions(real_data("retail.dat")),
-        read_transactions(real_data("retail.parquet")),
-    )
-    assert baskets(fimi) == baskets(parquet)
-    assert labels_of(fimi.vocabulary) == labels_of(parquet.vocabulary)
-    assert (fimi.baskets, len(fimi.vocabulary), support(fimi, 39, 48)) == (88162, 16470, 29142)
-
-
-@pytest.mark.full
-def test_groceries_in_both_forms() -> None:
-    lines, parquet = (
-        read_transactions(real_data("groceries.csv")),
-        read_transactions(real_data("groceries.parquet")),
-    )
-    assert np.array_equal(lines.offsets, parquet.offsets)
-    # Some labels of the table end in a space, which text does not keep.
-    stripped = [{str(label).strip() for label in basket} for basket in baskets(parquet)]
-    assert baskets(lines) == stripped
-    assert support(lines, "other vegetables", "whole milk") == 736

@@ -1,6 +1,4 @@
-"""Release: the forms it is handed out in, and `mine`, the one orchestrator behind every front
-door.
-"""
+"""Release: the forms it is handed out in, and `mine`."""
 
 from __future__ import annotations
 
@@ -8,27 +6,22 @@ import dataclasses
 import datetime
 import re
 import sys
-import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 
 import fim_private as fim
 from fim_private.dp.accountant import Step
 from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_words, one_in_words
-from fim_private.dp.noise import Randomness
-from fim_private.errors import DataError, FimPrivateError, ParameterError
-from fim_private.mechanisms import ABSTAIN, LargeMargin, Selection
+from fim_private.errors import FimPrivateError, ParameterError
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.page import page
 from fim_private.release.release import Itemset, Release
 from fim_private.request.supports import SupportNoise
-from fim_private.spectrum import SupportSpectrum
 
 
 def release(*itemsets: Itemset, size: int = 2, **changes: Any) -> Release:
@@ -49,19 +42,6 @@ NUMBERS = release(Itemset((39, 48)))
 NOISE = SupportNoise.for_budget(Fraction(1), None, 2)
 # The budget of a release with supports.
 SPLIT = (Step("selection", (2,), Fraction(1, 2)), Step("supports", (2,), Fraction(1, 2)))
-
-
-def test_json_is_exactly_the_contract() -> None:
-    assert NUMBERS.to_json() == (
-        '{"schema": 1, "private": true, "mechanism": "large-margin", "size": 2, "epsilon": 1.0, '
-        '"delta": 1e-06, '
-        '"neighbors": "replace-one", "privacy_unit": "basket", '
-        '"guarantee": "Guarantee (large-margin, ε = 1, δ = 1e-06): '
-        "replacing any one basket by any other changes the probability of any result by at most "
-        "a factor e^1 = 2.72, "
-        'up to an added probability of 1e-06.", "abstained": false, "itemsets": [{"items": [39, '
-        '48], "support": null}]}'
-    )
 
 
 @pytest.mark.parametrize(
@@ -129,22 +109,8 @@ def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
 
 def test_without_polars_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(
-        fim.MissingExtraError,
-        match=(
-            r"^to_polars needs polars, .*pip install "
-            r"polars$"
-        ),
-    ):
+    with pytest.raises(fim.MissingExtraError, match=r"^to_polars needs polars, .*pip install"):
         NUMBERS.to_polars()
-
-
-@pytest.mark.parametrize("units", [None, 0])
-def test_without_units_there_are_no_shares(units: int | None) -> None:
-    none = release(Itemset((39, 48), 25, (15, 35)), shares=SPLIT, units=units)
-    assert none.share_of(none.itemsets[0]) is None
-    assert none.share_interval_of(none.itemsets[0]) is None
-    assert ("share" in none.to_dict()["itemsets"][0]) is (units == 0)
 
 
 def test_a_frame_has_relative_supports_and_counts() -> None:
@@ -173,13 +139,7 @@ def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(
     itemsets: tuple[Itemset, ...],
 ) -> None:
     private = release(*itemsets, shares=SPLIT, neighbors="add-remove")
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"^association_rules needs shares of all baskets, "
-            r".* count=True"
-        ),
-    ) as error:
+    with pytest.raises(ParameterError, match=r"^association_rules needs shares of all") as error:
         private.to_pandas()
     assert all(
         way in str(error.value) for way in ("neighbors='replace-one'", "to_pandas(relative=False)")
@@ -188,54 +148,6 @@ def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(
     assert private.to_pandas(relative=False)["support"].tolist() == [
         itemset.support for itemset in itemsets
     ]
-
-
-def rules(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from mlxtend.frequent_patterns import association_rules
-
-        return association_rules(frame, **options)
-
-
-def test_rules_of_what_has_all_its_parts() -> None:
-    figures = (300, (200, 400))
-    sets = [
-        ("milk",),
-        ("tea",),
-        ("milk", "tea"),
-        ("jam", "milk"),
-        ("jam", "milk", "tea"),
-        (7,),
-        ("rye", "tea"),
-    ]
-    counted = release(*(Itemset(items, *figures) for items in sets), shares=SPLIT, units=1000)
-    with pytest.raises(KeyError):
-        rules(counted.to_pandas(), metric="lift", min_threshold=0)
-    frame = counted.to_pandas(downward_closed=True)
-    assert frame["itemsets"].tolist() == [
-        frozenset(items) for items in (("milk",), ("tea",), ("milk", "tea"), (7,))
-    ]
-    assert len(rules(frame, metric="lift", min_threshold=0)) == 2
-    everything = release(Itemset(("milk",), *figures), shares=SPLIT, units=1000)
-    pd.testing.assert_frame_equal(
-        everything.to_pandas(downward_closed=True), everything.to_pandas()
-    )
-    assert release(shares=SPLIT, units=9, abstained=True).to_pandas(downward_closed=True).empty
-
-
-@pytest.mark.parametrize("metric", ["confidence", "zhangs_metric"])
-@pytest.mark.parametrize("options", [{}, {"support_only": True}])
-def test_mlxtend_makes_no_rules_of_supports_that_were_not_released(
-    metric: str, options: dict[str, Any]
-) -> None:
-    plain = release(
-        Itemset(("tea",)), Itemset(("milk",)), Itemset(("milk", "tea")), units=1000
-    ).to_pandas()
-    assert list(plain.columns) == ["support", "itemsets"]
-    # Not "no rules", which is what plain NaNs give.
-    with pytest.raises((TypeError, AttributeError), match="NA"):
-        rules(plain, metric=metric, **options)
 
 
 SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 40 + [["jam"]]
@@ -282,30 +194,6 @@ def test_mine_with_customers_as_the_unit() -> None:
     assert fim.mine(VISITS, user="customer", neighbors="replace-one").units == 701
 
 
-def test_what_becomes_of_baskets_without_a_customer() -> None:
-    missing = pa.array([None] * 1400 + [""] * 5000)
-    table = VISITS.set_column(0, "customer", missing)
-    with pytest.raises(
-        DataError,
-        match=(
-            r"^column 'customer' of the table has rows without a "
-            r"user; miss"
-        ),
-    ):
-        fim.mine(table, user="customer")
-    dropped = fim.mine(table, user="customer", missing_user="drop")
-    assert (dropped.abstained, dropped.privacy_unit, dropped.missing_user) == (True, "user", "drop")
-    own = fim.mine(table, user="customer", missing_user="own-unit")
-    assert (own.itemsets, own.privacy_unit, own.missing_user) == (
-        (Itemset(("jam", "rye")),),
-        "user",
-        "own-unit",
-    )
-    user = "adding or removing any one user (all their baskets)"
-    assert f"{user} changes" in dropped.guarantee
-    assert f"{user} or basket without a user changes" in own.guarantee
-
-
 def test_the_form_of_a_release_does_not_depend_on_what_came_out() -> None:
     nothing = fim.mine([["tea", "jam"]] * 5, supports=True, count=True, seed=1)
     assert nothing.abstained
@@ -337,41 +225,8 @@ def test_what_was_read_once_gives_the_same_release(options: dict[str, Any]) -> N
     caps = {"max_baskets": 1} if options else {}
     how: dict[str, Any] = {"mechanism": "choosing", "max_basket": 2, "seed": 3, **caps}
     assert fim.mine(read, **how) == fim.mine(VISITS, **how, **options)
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"^leave out user: these purchases have been read "
-            r"already$"
-        ),
-    ):
+    with pytest.raises(ParameterError, match=r"^leave out user: these purchases have been read"):
         fim.mine(read, user="customer")
-
-
-def test_what_is_released_tells_the_caps_on_baskets() -> None:
-    how: dict[str, Any] = {
-        "size": 1,
-        "epsilon": 5,
-        "supports": True,
-        "mechanism": "limited-domain",
-        "seed": 3,
-    }
-    baskets = fim.mine(VISITS, max_basket=2, **how)
-    assert (baskets.to_dict()["max_basket"], "max_baskets" in baskets.to_dict()) == (2, False)
-    shown = " ".join(render_table(baskets, Screen()).split())
-    assert (
-        "At most 2 items of a basket were counted. Supports in the whole data may be larger."
-        in shown
-    )
-    users = fim.mine(VISITS, user="customer", max_basket=2, max_baskets=1, **how)
-    assert (users.to_dict()["max_basket"], users.to_dict()["max_baskets"]) == (2, 1)
-    shown = " ".join(render_table(users, Screen()).split())
-    assert (
-        "At most 2 items of a basket, and 1 basket of a user, were counted. Supports in the "
-        "whole data"
-    ) in shown
-    whole = fim.mine(VISITS, **how)
-    assert "max_basket" not in whole.to_dict()
-    assert "of a basket counted" not in render_table(whole, Screen())
 
 
 @pytest.mark.parametrize("baskets", [[], [[]], [["tea"]], [["milk", "tea"]] * 3])
@@ -400,32 +255,14 @@ def test_a_seed_makes_it_repeatable_and_not_private() -> None:
     [
         ({"epsilon": 0}, r"^epsilon must be a number above 0, not 0$"),
         ({"delta": 1}, r"^delta must be 0 or a number above 0 and below 1, not 1$"),
-        (
-            {"delta": 0},
-            (
-                r"^delta must be above 0 without a public list of all items. Give a "
-                r"catalogue,"
-            ),
-        ),
+        ({"delta": 0}, r"^delta must be above 0 without a public list of all items. Give"),
         ({"neighbors": "both"}, r"^neighbors must be one of replace-one, add-remove, not 'both'$"),
-        (
-            {"mechanism": "laplace"},
-            (
-                r"^mechanism must be one of auto, large-margin, .*, "
-                r"levelwise, not 'laplace'$"
-            ),
-        ),
+        ({"mechanism": "laplace"}, r"^mechanism must be one of auto, large-margin, .*, levelwise"),
         ({"mechanism": "exponential"}, r"needs a public item universe.*would not be private"),
         ({"mechanism": "exponential", "universe_size": 1}, r"^universe_size has 1 item.*size 2"),
         ({"catalogue": ["a", "b"], "universe_size": 2}, r"not both"),
         ({"missing_user": "drop"}, r"^missing_user needs user too"),
-        (
-            {"missing_user": "keep", "user": "u"},
-            (
-                r"^missing_user must be one of drop, own-unit, "
-                r"not 'keep'$"
-            ),
-        ),
+        ({"missing_user": "keep", "user": "u"}, r"^missing_user must be one of drop, own-unit"),
         ({"seed": "x"}, r"^seed must be a whole number, not 'x'$"),
     ],
 )
@@ -443,52 +280,8 @@ def test_bad_parameters_are_refused_before_the_data_is_looked_at(
     assert "\n" not in str(caught.value)
 
 
-def test_the_mechanism_sees_numbers_and_only_as_far_as_it_reads(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[SupportSpectrum] = []
-
-    def select(_: LargeMargin, spectrum: SupportSpectrum, randomness: Randomness) -> Selection:
-        assert randomness.private
-        seen.append(spectrum)
-        return ABSTAIN
-
-    monkeypatch.setattr(LargeMargin, "select", select)
-    assert fim.mine(SHOP, mechanism="large-margin").abstained
-    assert next(seen[0].levels()) == (700, 1)
-
-
-@pytest.mark.parametrize("supports", [True, False])
-def test_the_number_of_units_is_public_by_replacement_alone(supports: bool) -> None:
-    """Whatever comes out, and whatever of the units is left by a catalogue or a cap."""
-    baskets = [["tea", "jam"], ["tea"], [], ["rye"]]
-    asked: list[dict[str, Any]] = [
-        {},
-        {"catalogue": ["rye", "jam"]},
-        {"mechanism": "choosing", "max_basket": 2},
-    ]
-    for options in asked:
-        fixed, private = (
-            fim.mine(baskets, supports=supports, neighbors=neighbors, **options)
-            for neighbors in ("replace-one", "add-remove")
-        )
-        assert (fixed.units, fixed.units_interval) == (4, None)
-        assert (private.units, private.units_interval) == (None, None)
-        assert fixed.to_dict()["units"] == 4
-        assert not {"units", "units_interval"} & private.to_dict().keys()
-    users = pa.table({"u": ["a", "a", "b", None], "items": [["tea"], [], [], ["jam"]]})
-    for neighbors, expected in (("replace-one", (2, 3)), ("add-remove", (None, None))):
-        asked_of_users: dict[str, Any] = {"user": "u", "neighbors": neighbors}
-        dropped, own = (
-            fim.mine(users, missing_user=rule, **asked_of_users) for rule in ("drop", "own-unit")
-        )
-        assert (dropped.units, own.units) == expected
-
-
 def test_no_printed_guarantee_is_rounded_down() -> None:
-    """Whoever reads ε = 1 must not have spent 1.0000004, nor who reads of a factor of 2.71 more
-    than that.
-    """
+    """Whoever reads ε = 1 must not have spent 1.0000004."""
     release = fim.mine([["a", "b"]], epsilon=1.0000004, delta=Fraction(1, 3_000_000))
     text = render_table(release, Screen())
     assert "ε = 1.0000004, δ = 3.34e-07" in text
@@ -501,12 +294,8 @@ def test_no_printed_guarantee_is_rounded_down() -> None:
 
 
 def test_the_parts_of_a_budget_are_exact() -> None:
-    asked: dict[str, Any] = {
-        "mechanism": "large-margin",
-        "size": "2-4",
-        "supports": True,
-        "epsilon": Fraction(1, 7),
-    }
+    asked: dict[str, Any] = {"mechanism": "large-margin", "size": "2-4", "supports": True}
+    asked |= {"epsilon": Fraction(1, 7)}
     shares = fim.mine([["a", "b"]], **asked, delta=Fraction(1, 7**8)).shares
     assert sum(share.epsilon or 0 for share in shares) == Fraction(1, 7)
     assert sum(share.fraction for share in shares) == 1
@@ -515,9 +304,7 @@ def test_the_parts_of_a_budget_are_exact() -> None:
 
 
 def test_people_read_three_digits_and_what_they_gave() -> None:
-    """What is promised is rounded up, what is left is rounded down, and what somebody gave stays as
-    it is.
-    """
+    """What is promised is rounded up, what is left is rounded down."""
     given = ("1", "0.25", "1.125", "1e-06", "1.0000004")
     assert [(least_in_words(Fraction(one)), most_in_words(Fraction(one))) for one in given] == [
         (n, n) for n in given
@@ -553,18 +340,18 @@ BY = "as picked by large-margin"
         (
             {"sizes": (2, 3), "top": 5},
             1,
-            (f"1 of the 10 most frequent itemsets of 2 to 3 items (5 of each size), {BY}"),
+            f"1 of the 10 most frequent itemsets of 2 to 3 items (5 of each size), {BY}",
         ),
         (
             {"sizes": (1, 2), "top": 5, "union": True},
             5,
-            (f"The 5 most frequent itemsets of 1 to 2 items, {BY}"),
+            f"The 5 most frequent itemsets of 1 to 2 items, {BY}",
         ),
         ({"top": 9, "noise": NOISE}, 2, "2 of the 9 most frequent pairs, by noisy support"),
         (
             {"mechanism": "count", "top": 2, "noise": NOISE},
             2,
-            ("The supports of the 2 itemsets given"),
+            "The supports of the 2 itemsets given",
         ),
         ({"mechanism": "count", "noise": NOISE}, 1, "The support of the itemset given"),
         ({}, 0, "No pair was released: the mechanism abstained."),
@@ -578,42 +365,3 @@ def test_the_title_says_what_was_found_and_not_what_is_the_case(
     assert render_table(one, Screen()).splitlines()[0] == title
     assert str(one).splitlines()[0] == title
     assert repr(one).splitlines()[0] == f"Release: {title}"
-
-
-def table_of(**options: Any) -> str:
-    baskets = [["a", "b", "c"]] * 2000 + [["a", "d"]] * 1000
-    return render_table(
-        fim.mine(baskets, **{"mechanism": "levelwise", "size": "2-3", "seed": 1, **options}),
-        Screen(),
-    )
-
-
-def test_the_parts_of_levelwise_are_told_by_what_they_are_for() -> None:
-    [budget] = [
-        line
-        for line in table_of(top=2, supports=True).splitlines()
-        if line.startswith("The budget")
-    ]
-    parts = re.findall(r"([\d.]+) % for (\w[\w ]*\w)", budget)
-    assert [what for _, what in parts] == [
-        "finding items",
-        "finding sets of items",
-        "counting candidates",
-        "supports",
-    ]
-    # each is rounded
-    assert sum(float(percent) for percent, _ in parts) == pytest.approx(100, abs=0.21)
-    assert "μ² = 0.0555 of" in budget
-    without = table_of(top=2, supports=False)
-    assert "% for counting candidates (μ²" in without
-
-
-def test_levelwise_tells_what_is_missing_and_what_finds_more() -> None:
-    few = table_of(top=50)
-    assert (
-        "of 100 came out: the others do not stand out from the noise (--keep-all shows some "
-        "of them)."
-    ) in few
-    assert "To find more: fim.mine(" in few
-    all_of_them = table_of(top=50, keep_all=True)
-    assert "of 100 came out: no others were found." in all_of_them

@@ -1,19 +1,14 @@
-"""What counts, and what an item is: items of several columns, lists to leave out, short baskets,
-users as baskets.
-"""
+"""What counts, and what an item is: items of several columns, lists to leave out, short baskets."""
 
 from __future__ import annotations
 
-import inspect
 import json
-import sqlite3
 from collections import Counter
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from fractions import Fraction
 from itertools import combinations
-from math import isqrt
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +20,6 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.options.requests import MineOptions
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.reading.record_batches import joint_items
@@ -49,13 +43,7 @@ def sales(baskets: int = 3000) -> pd.DataFrame:
 
 SALES = sales()
 READ: dict[str, Any] = {"basket": "basket", "item": "item"}
-NEARLY_EXACT: dict[str, Any] = {
-    "epsilon": 1e6,
-    "supports": True,
-    "top": 6,
-    "seed": 1,
-    "keep_all": True,
-}
+NEARLY_EXACT: Any = {"epsilon": 1e6, "supports": True, "top": 6, "seed": 1, "keep_all": True}
 
 
 def pairs(
@@ -113,17 +101,6 @@ def test_several_columns_name_an_item(make: Any, tmp_path: Path) -> None:
     assert "An item is what the columns 'brand' and 'item' say together." in str(release)
 
 
-@pytest.mark.parametrize("item", [[], ["item", "item"], ["item", 3], 3, {"item"}])
-def test_items_need_columns_each_once(item: Any) -> None:
-    with pytest.raises(fim.ParameterError, match="item"):
-        fim.mine(SALES, basket="basket", item=item)
-    table = pa.table({"b": [1], "i": ["x"], "l": [["x"]]})
-    with pytest.raises(fim.DataError, match="'l'"):
-        fim.mine(table, basket="b", item=["i", "l"])
-    with pytest.raises(fim.ParameterError, match="same column"):
-        fim.mine(table, basket="b", item=["i", "b"])
-
-
 # -------------------- what is left out
 
 
@@ -136,34 +113,6 @@ def test_items_of_a_public_list_are_left_out(tmp_path: Path) -> None:
         assert release.units == pytest.approx(SALES["basket"].nunique(), abs=2)
         assert release.to_dict()["exclude"] == ["a", "nobody has this"]
     assert "By a public list, 2 items are left out: a, nobody has this." in str(release)
-
-
-def test_what_is_left_out_is_no_candidate_either() -> None:
-    catalogue = [*"abcdef"]
-    release = fim.mine(
-        SALES,
-        **READ,
-        size=1,
-        top=9,
-        exclude=["a"],
-        catalogue=catalogue,
-        mechanism="exponential",
-        epsilon=100,
-        seed=1,
-    )
-    assert {items for one in release for items in one.items or ()} == {*"bcdef"}
-    with pytest.raises(fim.ParameterError, match="exclude leaves nothing of catalogue"):
-        fim.mine(SALES, **READ, exclude=catalogue, catalogue=catalogue)
-
-
-def test_a_number_is_left_out_in_either_form_and_an_error_names_the_list(tmp_path: Path) -> None:
-    release = fim.mine(
-        [[39, 48]] * 300 + [["39", 7]] * 300, size=1, top=3, exclude=["39"], epsilon=100, seed=1
-    )
-    assert {one.items for one in release} == {(48,), (7,)}
-    for exclude, words in ((tmp_path / "nosuch.txt", r"nosuch\.txt"), ([], "lists no items")):
-        with pytest.raises(fim.DataError, match=words):
-            fim.mine(SALES, **READ, exclude=exclude)
 
 
 def test_short_baskets_count_as_empty() -> None:
@@ -198,54 +147,6 @@ def test_supports_of_users_are_those_of_a_count_one_by_one(together: str) -> Non
     assert release.to_dict().get("together") == (None if together == "basket" else "user")
 
 
-@pytest.mark.parametrize("together", ["basket", "user"])
-def test_levels_weigh_a_users_repetition_in_the_baskets_that_count(together: str) -> None:
-    """Baskets are counted after items are left out, and after short baskets are; and before they
-    are merged.
-    """
-    scope = Scope(exclude=("a",), min_basket=2, together=together)
-    counted = scope.applied(fim.read_transactions(SALES, **READ, user="user"))
-    of_items: Counter[tuple[str, ...]] = Counter()
-    of_pairs: Counter[tuple[str, ...]] = Counter()
-    for _, own in SALES[SALES["item"] != "a"].groupby("user"):
-        baskets = [
-            set(basket) for _, basket in own.groupby("basket")["item"] if basket.nunique() >= 2
-        ]
-        single: Counter[tuple[str, ...]] = Counter((item,) for basket in baskets for item in basket)
-        double: Counter[tuple[str, ...]] = Counter(
-            two for basket in baskets for two in combinations(sorted(basket), 2)
-        )
-        if together == "user":
-            double = Counter(
-                {a + b: min(single[a], single[b]) for a, b in combinations(sorted(single), 2)}
-            )
-        for sums, times in ((of_items, single), (of_pairs, double)):
-            sums.update({cell: isqrt(2**32 * c // times.total()) for cell, c in times.items()})
-    items = LocalSource(counted).items()
-    codes = np.arange(len(counted.vocabulary))
-    assert {
-        items.named([[k]])[0]: total
-        for k, total in enumerate(items.level_sums(2**16, 100).tolist())
-    } == of_items
-    cells = [(a, b) for b in codes.tolist() for a in range(b)]
-    found = items.among(codes).pair_level_sums(2**16).tolist()
-    assert {
-        cell: total for cell, total in zip(items.named(cells), found, strict=True) if total
-    } == of_pairs
-
-
-def test_given_itemsets_are_counted_together_too() -> None:
-    true = pairs(SALES, "user", "user")
-    release = fim.count(
-        SALES, [["a", "f"], ["c", "d"]], **READ, user="user", together="user", epsilon=1e6, seed=1
-    )
-    assert all(abs(true[items] - support) <= 1 for items, support in supports(release).items())
-    lengths = SALES.groupby("basket")["item"].transform("nunique")
-    true = pairs(SALES[lengths >= 3], "basket", "basket")
-    release = fim.count(SALES, [["a", "f"], ["c", "d"]], **READ, min_basket=3, epsilon=1e6, seed=1)
-    assert all(abs(true[items] - support) <= 1 for items, support in supports(release).items())
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -263,13 +164,8 @@ def test_what_is_asked_is_checked(asked: dict[str, Any], said: str) -> None:
     with pytest.raises(fim.ParameterError, match=said):
         fim.mine(SALES, **READ, **asked)
     # Users whose baskets are one need no cap on baskets.
-    united: dict[str, Any] = {
-        **READ,
-        "user": "user",
-        "together": "user",
-        "max_basket": 4,
-        "mechanism": "choosing",
-    }
+    united: dict[str, Any] = {**READ, "user": "user", "together": "user", "max_basket": 4}
+    united |= {"mechanism": "choosing"}
     release = fim.mine(SALES, **united, epsilon=100, seed=1)
     assert (release.max_basket, release.max_baskets) == (4, None)
 
@@ -311,13 +207,8 @@ def test_segments_where_a_user_may_count_share_the_budget() -> None:
 
 def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
     with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4) as ledger:
-        asked: dict[str, Any] = {
-            **READ,
-            "user": "user",
-            "by": "store",
-            "segments": "A,B",
-            "neighbors": "add-remove",
-        }
+        asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": "A,B"}
+        asked |= {"neighbors": "add-remove"}
         found = fim.mine(
             SALES,
             **asked,
@@ -343,16 +234,9 @@ def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ["json", "parquet"])
 def test_they_are_saved_and_loaded(ending: str, tmp_path: Path) -> None:
     found = fim.mine(
-        SALES,
-        **READ,
-        by="store",
-        segments="A,C",
-        rules=True,
-        top=3,
-        epsilon=5,
-        exclude=["f"],
+        SALES, **READ, by="store", segments="A,C", rules=True, top=3, epsilon=5, exclude=["f"],
         seed=1,
-    )
+    )  # fmt: skip
     found.save(tmp_path / f"r.{ending}")
     again = fim.load(tmp_path / f"r.{ending}")
     assert again.to_dict(whole=True) == found.to_dict(whole=True)
@@ -374,39 +258,18 @@ def test_itemsets_to_count_are_of_one_segment(ending: str | None, tmp_path: Path
 
 def test_their_forms_have_all_segments() -> None:
     found = fim.mine(
-        SALES,
-        **READ,
-        by="store",
-        segments="A,C,=1+1",
-        top=2,
-        supports=True,
-        count=True,
-        epsilon=9,
-        seed=1,
-        size="1-2",
-    )
+        SALES, **READ, by="store", segments="A,C,=1+1", top=2, supports=True, count=True, epsilon=9,
+        seed=1, size="1-2",
+    )  # fmt: skip
     frame, table = found.to_pandas(), found.to_arrow()
     assert [*frame.columns] == [
-        "segment",
-        "support",
-        "itemsets",
-        "count",
-        "lower",
-        "upper",
-        "doubtful",
-    ]
+        "segment", "support", "itemsets", "count", "lower", "upper", "doubtful",
+    ]  # fmt: skip
     assert frame["segment"].tolist() == table["segment"].to_pylist() == ["A"] * 4 + ["C"] * 4
     lines = found.to_csv().splitlines()
     assert lines[0].split(",") == [
-        "segment",
-        "item_1",
-        "item_2",
-        "support",
-        "lower",
-        "upper",
-        "share",
-        "doubtful",
-    ]
+        "segment", "item_1", "item_2", "support", "lower", "upper", "share", "doubtful",
+    ]  # fmt: skip
     assert len(lines) == 9
     values = json.loads(found.to_json())
     assert (values["by"], values["segments"], values["max_segments"]) == (
@@ -425,12 +288,6 @@ def test_their_forms_have_all_segments() -> None:
     assert found.to_csv().splitlines()[1].startswith("'=1+1,")  # safe in a spreadsheet
 
 
-def test_segments_of_which_nothing_is_released_have_abstained() -> None:
-    for names, abstained in (("A,=1+1", False), ("=1+1", True)):
-        found = fim.mine(SALES, **READ, by="store", segments=names, epsilon=9, seed=1)
-        assert json.loads(found.to_json())["abstained"] is found.abstained is abstained
-
-
 @pytest.mark.parametrize(
     ("neighbors", "said"),
     [
@@ -440,7 +297,7 @@ def test_segments_of_which_nothing_is_released_have_abstained() -> None:
 )
 def test_the_guarantee_says_what_is_hidden(neighbors: str, said: str) -> None:
     warned = pytest.warns(
-        fim.PrivacyWarning, match=("replace-one does not hide which baskets are chosen by")
+        fim.PrivacyWarning, match="replace-one does not hide which baskets are chosen by"
     )
     with warned if neighbors == "replace-one" else nullcontext():
         found = fim.mine(
@@ -448,20 +305,6 @@ def test_the_guarantee_says_what_is_hidden(neighbors: str, said: str) -> None:
         )
     assert said in found.guarantee
     assert said in found["A"].guarantee
-
-
-def test_a_ledger_says_of_whom_segments_speak(tmp_path: Path) -> None:
-    with fim.Ledger.create(tmp_path / "l", epsilon=4, delta=1e-4) as ledger:
-        asked: dict[str, Any] = {**READ, "user": "user", "ledger": ledger, "dataset": "sales"}
-        asked["neighbors"] = "replace-one"
-        fim.mine(SALES, **asked)
-        assert "segments" not in ledger.statement().protected
-        with pytest.warns(fim.PrivacyWarning):
-            fim.mine(SALES, **asked, by="store", segments="A")
-        assert (
-            "replacing it by any other that counts in the same segments."
-            in ledger.statement().protected
-        )
 
 
 @pytest.mark.parametrize("by", ["user", "basket"])
@@ -488,44 +331,21 @@ def test_the_whole_says_nothing_of_one_segment_alone() -> None:
 
 
 def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
-    asked: dict[str, Any] = {
-        **READ,
-        "user": "user",
-        "by": "store",
-        "segments": [*"ABC"],
-        "neighbors": "add-remove",
-    }
+    asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": [*"ABC"]}
+    asked |= {"neighbors": "add-remove"}
     for mechanism in ("limited-domain", "levelwise"):
         found = fim.mine(
             SALES, **asked, rho=0.1, max_segments=2, mechanism=mechanism, top=2, seed=1
         )
         assert found.cost.epsilon <= 2 * max(one.cost.epsilon for one in found.values())
-    with pytest.raises(
-        fim.ParameterError, match=("max_segments 3 leaves each segment less than the least epsilon")
-    ):
+    with pytest.raises(fim.ParameterError, match="max_segments 3 leaves each segment less than"):
         fim.mine(SALES, **asked, max_segments=3, epsilon=1e-9)
-
-
-def test_types_know_all_options() -> None:
-    named = {*inspect.signature(fim.mine).parameters} - {
-        "data",
-        "by",
-        "segments",
-        "max_segments",
-        "periods",
-    }
-    assert named == {*get_type_hints(MineOptions)}
 
 
 def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: Path) -> None:
     rows = [(n % 300, n // 300, "Tea, milk" if n % 2 else "TEA ,Jam") for n in range(3000)]
     frame = pd.DataFrame(rows, columns=["till", "day", "bought"])
-    asked: dict[str, Any] = {
-        "basket": ["till", "day"],
-        "item": "bought",
-        "split": ",",
-        "fold_case": True,
-    }
+    asked: Any = {"basket": ["till", "day"], "item": "bought", "split": ",", "fold_case": True}
     lists: dict[str, Any] = {"exclude": ["JAM"], "catalogue": ["TEA", "Milk", "jam"]}
     release = fim.mine(frame, **asked, **lists, **NEARLY_EXACT)
     assert [(found.items, found.support) for found in release] == [(("milk", "tea"), 1500)]
@@ -547,64 +367,3 @@ def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: 
     ]
     with pytest.raises(fim.ParameterError, match="itemset 1 has an item twice"):
         fim.count(frame, [["TEA", "tea"]], **asked, seed=1)
-
-
-def test_what_was_read_with_folded_letters_stays_so() -> None:
-    read = fim.read_transactions([["Tea", "Milk"]] * 900, fold_case=True)
-    release = fim.mine(read, catalogue=["TEA", "MILK", "JAM"], **NEARLY_EXACT)
-    assert (release[0].items, release[0].support, release.scope.fold_case) == (
-        ("milk", "tea"),
-        900,
-        True,
-    )
-    assert fim.count(read, [["TEA"]], epsilon=1e6, seed=1)[0].support == 900
-    with pytest.raises(fim.ParameterError, match="leave out fold_case"):
-        fim.mine(read, fold_case=True)
-
-
-@pytest.mark.parametrize("source", ["csv", "frame", "sqlite"])
-@pytest.mark.every_case
-def test_nobody_elses_cells_change_an_item(source: str, tmp_path: Path) -> None:
-    """Cut and folded cell by cell: what one unit has does not depend on how others write theirs."""
-    own = [
-        ("a", "d", "['Tea', 'Milk']"),
-        ("a", "d", "jam"),
-        ("b", "d", "SALT, tea"),
-        ("b", None, "x"),
-    ]
-    others = [
-        (f"o{n}", "d", cell)
-        for n in range(9)
-        for cell in ("TEA", "tea", "['TEA'", "a;b", "MILK,,", "NULL")
-    ]
-
-    def baskets_of(rows: list[Any]) -> list[list[Any]]:
-        frame = pd.DataFrame(rows, columns=["customer", "day", "items"])
-        data: Any = frame
-        asked: dict[str, Any] = {
-            "basket": ["customer", "day"],
-            "item": "items",
-            "split": ",",
-            "fold_case": True,
-        }
-        if source == "csv":
-            frame.to_csv(data := tmp_path / "a.csv", index=False)
-        elif source == "sqlite":
-            pytest.importorskip("adbc_driver_sqlite")
-            with closing(sqlite3.connect(tmp_path / f"{len(rows)}.db")) as database:
-                frame.to_sql("sales", database, index=False)
-            data = f"sqlite:///{tmp_path}/{len(rows)}.db"
-            asked["query"] = "select * from sales"
-        read = fim.read_transactions(data, **asked)
-        bounds = zip(read.offsets, read.offsets[1:], strict=False)
-        return [
-            sorted(map(str, map(read.vocabulary.label, read.items[a:b].tolist())))
-            for a, b in bounds
-        ]
-
-    alone = baskets_of(own)
-    assert sorted(alone) == [["jam", "milk", "tea"], ["salt", "tea"]]
-    among = baskets_of([*others, *own])
-    for basket in baskets_of(others):
-        among.remove(basket)
-    assert sorted(among) == sorted(alone)

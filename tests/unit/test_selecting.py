@@ -27,13 +27,8 @@ from fim_private.spectrum import SupportSpectrum
 NEIGHBORS = ["replace-one", "add-remove"]
 # A value for each parameter by its name, with which small spectra have outcomes of middling
 # probability.
-PARAMETERS: dict[str, Any] = {
-    "epsilon": 1.5,
-    "delta": 0.05,
-    "max_itemsets": 7,
-    "max_rank": 3,
-    "universe_size": 50,
-}
+PARAMETERS: dict[str, Any] = {"epsilon": 1.5, "delta": 0.05, "max_itemsets": 7, "max_rank": 3}
+PARAMETERS |= {"universe_size": 50}
 
 
 def constructed(name: str, neighbors: str) -> Mechanism:
@@ -119,9 +114,7 @@ def test_named_exponential_does_not_and_is_refused() -> None:
 
 
 def hockey_stick(mechanism: Mechanism, scores: list[int], others: list[int]) -> float:
-    """The least delta for which the outcomes on these scores are (epsilon, delta)-close to those on
-    the others.
-    """
+    """The least delta for which the outcomes on both are (epsilon, delta)-close."""
     here = of_candidates(mechanism, scores, 1 - min(scores))
     there = of_candidates(mechanism, others, 1 - min(others))
     return sum(max(0.0, p - math.exp(mechanism.cost.epsilon) * there[i]) for i, p in here.items())
@@ -219,13 +212,7 @@ def test_without_a_seed_the_randomness_is_private() -> None:
 @pytest.mark.parametrize("value", [1.0, math.nan, math.inf, np.float64(2), np.float32(2)])
 def test_floats_are_refused(value: Any) -> None:
     for scores in ([1, value], np.array([1, value])):
-        with pytest.raises(
-            ParameterError,
-            match=(
-                r"^scores must be .* not floats, .* give "
-                r"Fractions$"
-            ),
-        ):
+        with pytest.raises(ParameterError, match=r"^scores must be .* not floats, .* give"):
             select(scores, Exponential(1.0))
     with pytest.raises(ParameterError, match=r"^sensitivity must be .* not floats"):
         select([1], Exponential(1.0), sensitivity=value)
@@ -239,10 +226,7 @@ def test_floats_are_refused(value: Any) -> None:
         ([np.timedelta64(1, "s")], "scores must be whole numbers or Fractions, not timedelta64"),
         (np.array([[1, 2], [3, 4]]), "of one dimension, not of 2"),
         (pd.DataFrame({1: [7], 2: [8]}), "of one dimension, not of 2"),
-        (
-            np.ma.masked_array([1, 2], mask=[False, True]),
-            ("scores must be an array without a mask: none may be missing"),
-        ),
+        (np.ma.masked_array([1, 2], mask=[False, True]), "scores must be an array without a mask"),
         ("123", "scores must be a list or an array"),
         ({1: 2}, "scores must be a list or an array"),
         (np.array(5), "scores must be a list or an array"),

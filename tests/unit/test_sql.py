@@ -8,15 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from sales import COLUMNS, QUERY, as_csv, as_sqlite, sales
 
 import fim_private as fim
 from fim_private.reading import databases
 from fim_private.reading.databases import check_query
-from fim_private.reading.locations import Database, source_of
+from fim_private.reading.locations import source_of
 from fim_private.reading.purchases import read_transactions
 
 ASKED: dict[str, Any] = {**COLUMNS, "missing_user": "drop"}
@@ -71,10 +69,7 @@ def test_the_driver_that_is_missing_is_named(
     ):
         with pytest.raises(
             fim.MissingExtraError,
-            match=(
-                rf"pip install 'fim-private\[sql\]' "
-                rf"\(adbc-driver-{driver}\)"
-            ),
+            match=rf"pip install 'fim-private\[sql\]' \(adbc-driver-{driver}\)",
         ):
             fim.mine(address, query=QUERY, **ASKED)
 
@@ -97,7 +92,7 @@ def test_a_file_gives_what_other_sources_give(
     for query in (
         QUERY,
         f"{QUERY} -- all of it",
-        ("select price, product, order_id, customer_id from sales; "),
+        "select price, product, order_id, customer_id from sales; ",
     ):
         read = read_transactions(shop, query=query, **ASKED)
         assert units_of(read) == units_of(read_transactions(SALES, **ASKED))
@@ -123,15 +118,9 @@ def test_what_a_value_is_does_not_follow_from_the_first_rows(tmp_path: Path) -> 
     # nothing.
     many: list[tuple[Any, ...]] = [(place % 7, 39) for place in range(70_000)]
     rows = [
-        *many,
-        (7, "tea"),
-        (7, 2.0),
-        (7, 0.5),
-        (7, b"\xff\x00"),
-        (7, None),
-        (7, " NULL "),
+        *many, (7, "tea"), (7, 2.0), (7, 0.5), (7, b"\xff\x00"), (7, None), (7, " NULL "),
         (None, "lost"),
-    ]
+    ]  # fmt: skip
     address = table_of(tmp_path / "a.db", "order_id, product", rows)
     read = read_transactions(address, query=QUERY, basket="order_id", item="product")
     assert labels_of(read) == [2, 39, "0.5", "FF00", "tea"]
@@ -186,22 +175,3 @@ def test_what_is_no_database(
     with pytest.raises(fim.DataError) as caught:
         read_transactions(f"sqlite://{place}", query=QUERY, **ASKED)
     assert str(caught.value).startswith(message)
-
-
-def test_numbers_of_any_size_are_read_whole(tmp_path: Path) -> None:
-    numbers = np.random.default_rng(1).normal(size=500) * 10.0 ** np.random.default_rng(2).integers(
-        -30, 30, size=500
-    )
-    address = table_of(
-        tmp_path / "a.db", "order_id, product", [(1, float(number)) for number in numbers]
-    )
-    source = databases.database_source(Database(address, "sqlite"), QUERY)
-    from fim_private.reading.columns import Wanted
-
-    texts = [
-        text
-        for batch in source.batches(Wanted(["product"], 100))
-        for text in batch.column(0).to_pylist()
-    ]
-    assert [*map(float, texts)] == numbers.tolist()
-    assert pa.types.is_string(source.schema.field("product").type)

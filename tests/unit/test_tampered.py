@@ -1,6 +1,4 @@
-"""A saved release with one field changed: it means the same, or one line names the field; never a
-traceback.
-"""
+"""A saved release with one field changed: it means the same, or one line names the field."""
 
 from __future__ import annotations
 
@@ -26,22 +24,9 @@ SHOP = (
     + [["bread", "tea"]] * 100
 )
 WRONG: list[Any] = [
-    None,
-    True,
-    -1,
-    0,
-    1.5,
-    10**400,
-    "",
-    "people",
-    "\ud800",
-    [],
-    [1, 0],
-    [None],
-    [[1]],
-    {},
+    None, True, -1, 0, 1.5, 10**400, "", "people", "\ud800", [], [1, 0], [None], [[1]], {},
     {"a": {}},
-]
+]  # fmt: skip
 Place = tuple[str | int, ...]
 
 
@@ -54,12 +39,7 @@ def releases() -> dict[str, Any]:
     ]
     sales = pd.DataFrame(rows, columns=["order", "customer", "item", "day"])
     known = fim.mine(SHOP, size=2, top=1, epsilon=5, seed=3)
-    by_user: dict[str, Any] = {
-        "basket": "order",
-        "item": "item",
-        "user": "customer",
-        "missing_user": "drop",
-    }
+    by_user: Any = {"basket": "order", "item": "item", "user": "customer", "missing_user": "drop"}
     by_time: dict[str, Any] = {"basket": "order", "item": "item", "time": "day", "period": "week"}
     return {
         "rules": fim.mine(SHOP, size="1-2", top=3, rules=True, epsilon=5, seed=1, known=known),
@@ -153,14 +133,7 @@ def test_some_fields_in_some_wrong_ways(tmp_path: Path) -> None:
     assert check(tmp_path / "a.json", release.to_dict(whole=True), 23) > 30
 
 
-SUPPORTS: dict[str, Any] = {
-    "size": 2,
-    "top": 2,
-    "supports": True,
-    "count": True,
-    "epsilon": 5,
-    "seed": 1,
-}
+SUPPORTS: Any = {"size": 2, "top": 2, "supports": True, "count": True, "epsilon": 5, "seed": 1}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,4 @@
-"""validate, train_and_validate and best_of: exact laws, draws against them, and audits that catch
-mutants.
-"""
+"""validate, train_and_validate and best_of."""
 
 from __future__ import annotations
 
@@ -24,7 +22,6 @@ from fim_private.learning.linear import train_linear
 from fim_private.learning.tuning import best_of, train_and_validate, validate
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.selecting import choose_index, scaled
-from fim_private.spectrum import SupportSpectrum
 
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
 
@@ -35,9 +32,7 @@ def log_ratio(p: Sequence[float], q: Sequence[float]) -> float:
 
 
 def first_accepted(accepted: Sequence[float]) -> list[float]:
-    """Of candidates in random order the first accepted: the integral of p Π (1 - p_j t) over a time
-    t of arrival.
-    """
+    """Of candidates in random order the first accepted."""
     shares = []
     for place, p in enumerate(accepted):
         others = [np.polynomial.Polynomial([1, -q]) for j, q in enumerate(accepted) if j != place]
@@ -53,21 +48,8 @@ def law(scores: Sequence[Fraction], stability: Fraction, epsilon: Fraction) -> l
     return first_accepted([math.exp(-rate * (max(steps) - each)) for each in steps])
 
 
-def test_the_law_is_that_of_the_mechanism() -> None:
-    scores = [Fraction(3, 10), Fraction(1, 7), Fraction(29, 100)]
-    mechanism, _, step = tuning._rounded_choice(Fraction(1, 50), Fraction(3, 2))
-    steps = scaled(scores, step)
-    found = mechanism.distribution(SupportSpectrum.from_supports(steps, len(steps)))
-    mine = dict(zip(steps, law(scores, Fraction(1, 50), Fraction(3, 2)), strict=True))
-    assert mine == pytest.approx(
-        dict(zip(found.levels.tolist(), found.probabilities.tolist(), strict=True)), abs=1e-12
-    )
-
-
 def gap_ratio() -> float:
-    """How much the odds against the second of two change when one score rises by the stability, and
-    one falls.
-    """
+    """How much the odds against the second of two change when one score rises by the stability."""
     beta, epsilon = Fraction(1, 30), Fraction(7, 10)
     even = law([Fraction(1, 2), Fraction(1, 2)], beta, epsilon)
     apart = law([Fraction(1, 2) + beta, Fraction(1, 2) - beta], beta, epsilon)
@@ -105,17 +87,6 @@ def test_neighbours_are_hard_to_tell_apart(data: st.DataObject, scores: list[Fra
     )
 
 
-@given(scores=st.lists(shares, min_size=2, max_size=4))
-def test_rounding_costs_a_thousandth(scores: list[Fraction]) -> None:
-    stability, epsilon = Fraction(1, 7), Fraction(2)
-    rate = float(epsilon / stability / 2)
-    unrounded = first_accepted([math.exp(-rate * float(max(scores) - each)) for each in scores])
-    assert (
-        log_ratio(law(scores, stability, epsilon), unrounded)
-        <= float(epsilon) / tuning.STEPS + 1e-9
-    )
-
-
 def test_one_step_a_stability_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     near = [Fraction(0), Fraction(99, 100)]
     assert law(near, Fraction(1), Fraction(1))[0] < 0.32
@@ -125,9 +96,7 @@ def test_one_step_a_stability_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.full
 def test_draws_follow_the_law() -> None:
-    """One leader, five stabilities ahead of 39: so few draws tell an epsilon that is wrong by 30
-    %.
-    """
+    """One leader, five stabilities ahead of 39."""
     scores, beta, draws = [Fraction(5, 12), *[Fraction(0)] * 39], Fraction(1, 12), 350
 
     def of_two(epsilon: Fraction) -> dict[bool, float]:
@@ -196,9 +165,7 @@ def end_to_end(
 
 
 def worst_end_to_end(monkeypatch: pytest.MonkeyPatch, retrain: bool = True) -> tuple[float, float]:
-    """The largest log-ratio over all neighbours: by the bit to learn from, and by the one to
-    validate with.
-    """
+    """The largest log-ratio over all neighbours."""
     laws = {(b, v): end_to_end(b, v, monkeypatch, retrain) for b, v in BITS}
     assert all(sum(found.values()) == pytest.approx(1) for found in laws.values())
 
@@ -250,9 +217,7 @@ Table = Mapping[str, tuple[int, float]]
 
 
 def best_law(run: Table, stop: float) -> dict[str, float]:
-    """P(x) = γp / ((γ + (1-γ)S) (γ + (1-γ)(S+E))), S = P(a better score), E = P(an equal one):
-    Theorem 23.
-    """
+    """P(x) = γp / ((γ + (1-γ)S) (γ + (1-γ)(S+E))), S = P(a better score), E = P(an equal one)."""
     result = {}
     for name, (score, p) in run.items():
         better = math.fsum(q for other, q in run.values() if other > score)
@@ -313,9 +278,7 @@ def test_candidates_are_drawn_evenly() -> None:
 
 
 def hard_pair(each: float) -> tuple[Table, Table]:
-    """Two laws of a run that are (each, 0)-private: what is better gets likelier where one rare
-    outcome gets rarer.
-    """
+    """Two laws of a run that are (each, 0)-private."""
     grow = math.exp(each)
     here = {"better": (2, 0.3), "rare": (1, 0.004 * grow), "rest": (0, 1 - 0.3 - 0.004 * grow)}
     there = {"better": (2, 0.3 * grow), "rare": (1, 0.004), "rest": (0, 1 - 0.3 * grow - 0.004)}
@@ -390,9 +353,7 @@ def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
 def test_no_error_tells_a_score() -> None:
     refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"], [np.timedelta64(123456, "s")]]
     for scores in refused:
-        with pytest.raises(
-            ParameterError, match=r"^scores must be whole numbers or Fractions"
-        ) as error:
+        with pytest.raises(ParameterError, match=r"^scores must be whole numbers") as error:
             validate(scores, **VALIDATE)
         assert "123456" not in str(error.value)
     with pytest.raises(ParameterError, match=r"^scores must hold at least one candidate$"):
@@ -403,13 +364,7 @@ def test_no_error_tells_a_score() -> None:
         trained.append(candidate)
         return candidate
 
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"^score must return a whole number or a Fraction, "
-            r"not float$"
-        ),
-    ):
+    with pytest.raises(ParameterError, match=r"^score must return a whole number or a Fraction"):
         train_and_validate(train, always(0.123456), 2, **VALIDATE)
     assert trained == [0]
     outcomes: list[Any] = [
@@ -420,9 +375,7 @@ def test_no_error_tells_a_score() -> None:
         (1, 2, 3),
     ]
     for outcome in outcomes:
-        with pytest.raises(
-            ParameterError, match=r"^run must return two things: .* and another$"
-        ) as error:
+        with pytest.raises(ParameterError, match=r"^run must return two things: .*") as error:
             best_of(always(outcome), 1, **BEST)
         assert "123456" not in str(error.value)
 

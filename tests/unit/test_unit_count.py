@@ -1,10 +1,7 @@
-"""How many units there are: when it is bought, with which noise, and the intervals of shares made
-of it.
-"""
+"""How many units there are: when it is bought, with which noise."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from fractions import Fraction
@@ -18,8 +15,6 @@ from release_distributions import Noise
 import fim_private as fim
 from fim_private.dp.accountant import Step
 from fim_private.dp.cost import PrivacyCost
-from fim_private.output.releases import render_table
-from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
 from fim_private.request.supports import NoiseKind, SupportNoise
 
@@ -235,28 +230,3 @@ def test_intervals_of_shares_cover(asked: dict[str, Any]) -> None:
     least = 0.95 - 3.5 * math.sqrt(0.05 * 0.95 / runs)
     assert min(covered.values()) >= least * runs
     assert sum(covered.values()) >= 0.95 * runs * len(SUPPORTS)
-
-
-def test_forms_with_a_noisy_number() -> None:
-    release = mined(DATA, top=3, supports=True)
-    found = json.loads(release.to_json())
-    assert (found["units"], found["units_interval"]) == (
-        release.units,
-        list(release.units_interval or ()),
-    )
-    for itemset in found["itemsets"]:
-        assert itemset["share"] == min(itemset["support"] / found["units"], 1)
-        assert itemset["share_interval"][0] <= itemset["share"] <= itemset["share_interval"][1]
-    frame = release.to_pandas()
-    assert ((frame["lower"] <= frame["support"]) & (frame["support"] <= frame["upper"])).all()
-    shown = " ".join(render_table(release, Screen()).split())
-    low, high = release.units_interval or (0, 0)
-    assert (
-        f"There are about {release.units:,} baskets in all ({low:,} to {high:,} with 95 % "
-        f"probability)"
-    ) in shown
-    assert "for the number of units" not in shown
-    bought = " ".join(
-        render_table(mined(DATA, top=3, size="1-2", min_support=0.1), Screen()).split()
-    )
-    assert "5.0 % for the number of units" in bought

@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 from sources import parquet, polars, units_of
 
-from fim_private.errors import DataError, ParameterError
+from fim_private.errors import DataError
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
@@ -27,16 +27,9 @@ Unit = frozenset[tuple[frozenset[Item], int]]
 
 # (user, basket, item). Basket 1 is one of ann's, one of bob's and one of nobody's.
 ROWS = [
-    ("ann", 1, "beer"),
-    (None, 1, "chips"),
-    ("bob", 1, "tea"),
-    (None, 2, "milk"),
-    ("ann", 3, "beer"),
-    (None, 1, "beer"),
-    ("ann", 1, "chips"),
-    (None, 4, None),
-    (None, 2, "tea"),
-]
+    ("ann", 1, "beer"), (None, 1, "chips"), ("bob", 1, "tea"), (None, 2, "milk"),
+    ("ann", 3, "beer"), (None, 1, "beer"), ("ann", 1, "chips"), (None, 4, None), (None, 2, "tea"),
+]  # fmt: skip
 ANN = ({"beer", "chips"}, {"beer"})
 UNITS = {
     "drop": [ANN, ({"tea"},)],
@@ -89,30 +82,13 @@ def test_without_a_rule_they_are_refused(kind: str, tmp_path: Path) -> None:
             read_transactions(KINDS[kind](table, tmp_path), **LONG)
         shown = str(caught.value).replace(repr(str(tmp_path))[1:-1], "")
         assert all(
-            part in shown for part in ("'u'", "missing_user 'drop'", ("missing_user 'own-unit'"))
+            part in shown for part in ("'u'", "missing_user 'drop'", "missing_user 'own-unit'")
         )
         assert "\n" not in shown
         # Not how many, nor which, nor of whom.
         assert not any(
             word in shown for word in ("ann", "bob", "beer", "tea", "5", "4", "3", "2", "1")
         )
-
-
-@every_rule
-def test_nobody_at_all(rule: str) -> None:
-    for kind in (
-        pa.null(),
-        pa.string(),
-        pa.int64(),
-        pa.date32(),
-        pa.dictionary(pa.int8(), pa.string()),
-    ):
-        nobody = pa.table({"u": pa.nulls(3, kind), "b": [1, 2, 1], "i": ["x", "y", "z"]})
-        result = read_transactions(nobody, missing_user=rule, **LONG)
-        assert result.unit_offsets is not None
-        assert result.unit_offsets.tolist() == ([0] if rule == "drop" else [0, 1, 2])
-        no_basket = pa.table({"u": ["v"], "b": pa.nulls(1, kind), "i": ["x"]})
-        assert read_transactions(no_basket, missing_user=rule, **LONG).baskets == 0
 
 
 @every_rule
@@ -142,24 +118,3 @@ def test_only_users_that_are_blank_are_nobody() -> None:
     assert present(pa.array([b"\xff", b"\xa0 ", b"\x00"])).null_count == 0
     assert present(pa.array([0.0, -math.inf, math.nan, None])).null_count == 2
     assert present(pa.array([math.nan, 1.0], pa.float32()).dictionary_encode()).null_count == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"missing_user": "own-unit", "basket": "b", "item": "i"}, r"^missing_user needs user too"),
-        (
-            {"missing_user": "keep", "user": "u"},
-            (
-                r"^missing_user must be one of drop, own-unit, "
-                r"not 'keep'$"
-            ),
-        ),
-    ],
-)
-def test_a_rule_that_is_unknown_or_without_a_user_column(
-    options: dict[str, Any], message: str
-) -> None:
-    for source in (table_of(None), [["x"]], "no such file.parquet"):
-        with pytest.raises(ParameterError, match=message):
-            read_transactions(source, **options)

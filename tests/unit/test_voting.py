@@ -1,6 +1,4 @@
-"""vote: what a block sees, what a question may do, what is drawn of the votes, and what all of it
-promises.
-"""
+"""vote: what a block sees, what a question may do, what is drawn of the votes."""
 
 from __future__ import annotations
 
@@ -113,22 +111,6 @@ def test_each_unit_is_in_one_block_whole(rows: Any, users: Any, count: int, seed
             assert (block.units, block.by_user) == (len(units(block)), data.by_user)
 
 
-def test_users_without_a_basket_and_blank_baskets_are_dealt_as_well() -> None:
-    data = read_transactions([["a"], ["b"]])
-    without = Transactions(data.offsets, data.items, data.vocabulary, np.array([0, 1, 1, 1, 2]))
-    found = [*blocks_of(without, 3, Randomness.seeded(1))]
-    assert sorted(unit for block in found for unit in units(block)) == [
-        (),
-        (),
-        (("a",),),
-        (("b",),),
-    ]
-    blank = Transactions(data.offsets, data.items, data.vocabulary, blank=3_000)
-    numbers = [block.units for block in blocks_of(blank, 3, Randomness.seeded(1))]
-    assert sum(numbers) == 3_002
-    assert all(abs(number - 1_000) < 150 for number in numbers)
-
-
 @given(
     st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=4), min_size=1, max_size=9),
     st.lists(st.sampled_from("hijk"), min_size=1, max_size=3),
@@ -178,9 +160,7 @@ def test_blocks_and_orders_are_drawn_evenly() -> None:
 
 
 def counted(most: int, *given: Any) -> list[int]:
-    """How many blocks gave each answer, where each of these is what the question returns for a
-    block.
-    """
+    """How many blocks gave each answer."""
     held, left = Ballots(most), iter(given)
     block = read_transactions([["a"]])
     for _ in given:
@@ -306,9 +286,7 @@ def tables(most: int, rest: int) -> Iterator[Counter[str]]:
 def worst(
     law: Callable[[Counter[str]], dict[str | None, float]], most: int, epsilon: float, rest: int = 3
 ) -> float:
-    """The least delta that holds at epsilon, over all votes of rest + 1 blocks, of which one gives
-    other answers.
-    """
+    """The least delta that holds at epsilon, over all votes of rest + 1 blocks."""
     own = [some for size in range(most + 1) for some in combinations(ANSWERS, size)]
     return max(
         oracles.hockey_stick(law(table + Counter(one)), law(table + Counter(two)), epsilon)
@@ -344,9 +322,7 @@ def test_constants_of_add_remove_do_not_hold() -> None:
 def by_hand(
     rows: list[list[str]], share: Fraction
 ) -> tuple[dict[Any, Fraction], dict[Any, Fraction]]:
-    """The lift of each pair, and the confidence of each rule, over the pairs that enough baskets
-    have.
-    """
+    """The lift of each pair, and the confidence of each rule."""
     single, pair = oracles.brute_force_supports(rows, 1), oracles.brute_force_supports(rows, 2)
     enough = {both: count for both, count in pair.items() if count >= share * len(rows)}
     lift = {
@@ -378,22 +354,13 @@ def test_questions_name_the_best(rows: list[list[str]], tenths: int, count: int)
 
 
 def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
-    """Tea and milk by independent visits, which no basket has both of; jam and rye together in few
-    baskets.
-    """
+    """Tea and milk by independent visits, which no basket has both of."""
     rows = [{"u": u, "b": 2 * u, "i": "tea"} for u in range(900) if u % 2]
     rows += [{"u": u, "b": 2 * u + 1, "i": "milk"} for u in range(900) if u % 2]
     rows += [
         {"u": u, "b": 2 * u, "i": item} for u in range(900) if u % 3 for item in ("jam", "rye")
     ]
-    asked: dict[str, Any] = {
-        "user": "u",
-        "basket": "b",
-        "item": "i",
-        "blocks": 60,
-        "seed": 1,
-        "votes": 1,
-    }
+    asked: Any = {"user": "u", "basket": "b", "item": "i", "blocks": 60, "seed": 1, "votes": 1}
     table = pa.Table.from_pylist(rows)
     for question in (HighestLift(min_share=0.2), HighestConfidence(min_share=0.2)):
         assert voting.voted(table, question, **asked).to_dict()["together"] == "user"
@@ -406,13 +373,7 @@ def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
         ).scope.together
         == "basket"
     )
-    with pytest.raises(
-        ParameterError,
-        match=(
-            r"^question highest-lift of users needs together user: lift 1 "
-            r"would not mean"
-        ),
-    ):
+    with pytest.raises(ParameterError, match=r"^question highest-lift of users needs together"):
         fim.vote(table, HighestLift(min_share=0.2), **asked, together="basket")
 
 
@@ -423,52 +384,14 @@ def test_what_nearly_ties_is_compared_exactly() -> None:
     assert voting._highest(above[::-1].copy(), below[::-1].copy(), 1) == [1]
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=30),
-    st.integers(1, 9),
-)
-def test_equal_ratios_come_in_their_order(ratios: list[tuple[int, int]], count: int) -> None:
-    above, below = np.array(ratios, dtype=np.int64).T
-    slowly = sorted(range(len(ratios)), key=lambda place: -Fraction(*ratios[place]))
-    assert voting._highest(above, below, count) == slowly[:count]
-
-
-def test_a_block_with_too_much_to_compare_has_no_vote(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(voting, "_MOST_LISTED", 5)
-    held = Ballots(1)
-    held.ask(HighestLift(0.1), read_transactions([["a", "b", "c", "d"]]))
-    held.ask(HighestLift(0.1), read_transactions([["a", "b", "c"]]))
-    assert [*held.counts.values()] == [1]
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        (
-            "best",
-            {},
-            ("question must be one of highest-lift, highest-confidence, most-frequent, not 'best'"),
-        ),
-        (
-            "highest-lift",
-            {},
-            ("question highest-lift needs min_share: which share of a block must have a pair"),
-        ),
-        (
-            "highest-confidence",
-            {"min_share": 0.1, "size": 2},
-            ("leave out size: question highest-confidence is about"),
-        ),
-        (
-            "most-frequent",
-            {"min_share": 0.1},
-            ("leave out min_share: question most-frequent has no use for it"),
-        ),
-        (
-            "highest-lift",
-            {"min_share": 1.5},
-            ("min_share must be a share above 0 and below 1, such as 0.04"),
-        ),
+        ("best", {}, "question must be one of highest-lift, highest-confidence, most-frequent"),
+        ("highest-lift", {}, "question highest-lift needs min_share: which share of a block"),
+        ("highest-confidence", {"min_share": 0.1, "size": 2}, "leave out size: question"),
+        ("most-frequent", {"min_share": 0.1}, "leave out min_share: question most-frequent has"),
+        ("highest-lift", {"min_share": 1.5}, "min_share must be a share above 0 and below 1, such"),
     ],
 )
 @pytest.mark.every_case
@@ -503,22 +426,11 @@ def test_the_result_says_what_was_promised() -> None:
     rows = [["tea", "milk"]] * 400
     found = voting.voted(rows, MostFrequent(), blocks=60, neighbors="replace-one", seed=1)
     assert json.loads(json.dumps(found.to_dict())) == {
-        "schema": 1,
-        "private": False,
-        "mechanism": "vote",
-        "question": "most-frequent",
-        "size": 2,
-        "blocks": 60,
-        "votes": 2,
-        "epsilon": 1.0,
-        "delta": 1e-06,
-        "neighbors": "replace-one",
-        "privacy_unit": "basket",
-        "guarantee": found.guarantee,
-        "units": 400,
-        "abstained": False,
+        "schema": 1, "private": False, "mechanism": "vote", "question": "most-frequent", "size": 2,
+        "blocks": 60, "votes": 2, "epsilon": 1.0, "delta": 1e-06, "neighbors": "replace-one",
+        "privacy_unit": "basket", "guarantee": found.guarantee, "units": 400, "abstained": False,
         "answer": {"items": ["milk", "tea"]},
-    }
+    }  # fmt: skip
     assert found.guarantee.startswith("NOT PRIVATE")
     with pytest.warns(PrivacyWarning, match="epsilon 20 promises next to nothing") as warned:
         fim.vote([["a"]], most_bought, epsilon=20.0)
@@ -526,13 +438,12 @@ def test_the_result_says_what_was_promised() -> None:
     private = voting.voted(rows, HighestLift(0.5), blocks=5)
     assert (private.private, private.abstained, private.units) == (True, True, None)
     assert "units" not in private.to_dict()
-    assert private.guarantee.startswith(
-        "Guarantee (vote, ε = 1, δ = 1e-06): adding or removing any one basket changes"
-    )
+    assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing")
     assert "about 38 blocks" in private.remarks[1]
     assert "but there are fewer" in private.remarks[1]
-    assert voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title == (
-        "The answer, by a vote of 60 blocks"
+    assert (
+        voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title
+        == "The answer, by a vote of 60 blocks"
     )
 
 
@@ -544,10 +455,7 @@ def test_the_result_says_what_was_promised() -> None:
         ({"delta": 0}, "delta must be a number above 0 and below 1"),
         ({"neighbors": "none"}, "neighbors must be one of"),
         ({"progress": 5}, "progress must be a function, not 5"),
-        (
-            {"question": "highest-lift"},
-            ("question must be a function of one block, not 'highest-lift'"),
-        ),
+        ({"question": "highest-lift"}, "question must be a function of one block"),
         ({"dataset": "sales"}, "dataset goes with ledger"),
         ({"together": "user"}, "together user needs user too"),
     ],

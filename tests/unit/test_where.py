@@ -10,7 +10,6 @@ from decimal import Decimal
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,14 @@ import pyarrow.parquet
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sales import COLUMNS, QUERY, as_csv, as_partitions, as_sqlite, sales
+from sales import COLUMNS, as_csv, sales
 from sources import labels_of
 
 import fim_private as fim
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.record_batches import plain
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import ColumnTest, Condition, Joined, of_row_group, passing, where_of
+from fim_private.reading.where import ColumnTest, Condition, Joined, passing, where_of
 
 SIGNS = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 AND_OR = st.sampled_from(["and", "or"])
@@ -84,7 +83,7 @@ def test_what_is_written_is_read_as_it_was(condition: Condition) -> None:
         ("a >= -1.5e3", "a >= -1.5E+3"),
         (
             "a LIKE '%tea%' and not b not like '_!_' ESCAPE '!'",
-            ("a like '%tea%' and not b not like '_!_' escape '!'"),
+            "a like '%tea%' and not b not like '_!_' escape '!'",
         ),
         ("escape = 1", "escape = 1"),
     ],
@@ -97,10 +96,7 @@ def test_ways_to_write_it(text: str, read: str) -> None:
     ("text", "message"),
     [
         ("", "where is not understood at its end: a column"),
-        (
-            "country",
-            ("where is not understood at its end: a sign, in, between, like or is should be there"),
-        ),
+        ("country", "where is not understood at its end: a sign, in, between, like or is should"),
         ("country = France", "where is not understood at 'France': a literal"),
         ("a = 1 b = 2", "where is not understood at 'b = 2': 'and' or 'or'"),
         ("(a = 1", "where is not understood at its end: )"),
@@ -168,9 +164,7 @@ def number(text: str) -> Any:
 
 
 def single(value: Any, sign: str, literal: Any) -> Any:
-    """Whether a value compares so: True, False, or None. The value is none already where it is
-    missing.
-    """
+    """Whether a value compares so: True, False, or None."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -230,25 +224,9 @@ def oracle(condition: Condition, row: dict[str, Any]) -> Any:
 
 
 TEXTS = [
-    "",
-    " ",
-    "NA",
-    "x",
-    " x",
-    "X",
-    "é",
-    "1",
-    "01",
-    "1.0",
-    "-1",
-    "1e0",
-    "9" * 20,
-    "-inf",
-    ".5",
-    "true",
-    "F",
-    "0",
-]
+    "", " ", "NA", "x", " x", "X", "é", "1", "01", "1.0", "-1", "1e0", "9" * 20, "-inf", ".5",
+    "true", "F", "0",
+]  # fmt: skip
 TIMES = [
     "2011-01-01",
     "2011-01-01 00:00",
@@ -414,30 +392,10 @@ def test_the_same_rows_pass_in_every_source(
 @pytest.mark.parametrize(
     ("kind", "values", "where", "message"),
     [
-        (
-            pa.int64(),
-            [1],
-            "a = 'x'",
-            ("where compares column 'a' of the table with a text, and its type is int64"),
-        ),
-        (
-            pa.date32(),
-            [1],
-            "a = 1",
-            ("with a number, and its type is date32[day]: compare it with a date, such as"),
-        ),
-        (
-            pa.date32(),
-            [1],
-            "a = 'monday'",
-            ("with a text, and its type is date32[day]: compare it with a date, such as"),
-        ),
-        (
-            pa.bool_(),
-            [True],
-            "a = 1",
-            ("with a number, and its type is bool: compare it with true or false"),
-        ),
+        (pa.int64(), [1], "a = 'x'", "where compares column 'a' of the table with a text"),
+        (pa.date32(), [1], "a = 1", "with a number, and its type is date32[day]: compare"),
+        (pa.date32(), [1], "a = 'monday'", "with a text, and its type is date32[day]: compare"),
+        (pa.bool_(), [True], "a = 1", "with a number, and its type is bool: compare it with true"),
         (pa.list_(pa.int8()), [[1]], "a in (1)", "with a number, and its type is list"),
     ],
 )
@@ -490,25 +448,6 @@ def test_like_is_that_of_sql(texts: list[str | None], pattern: str, escape: str)
     assert found == [None if one is None else not one for one in expected]
 
 
-def test_like_looks_at_texts_and_whole_numbers_in_every_source(tmp_path: Path) -> None:
-    codes, texts = [536365, 54, 65, None], ["tea", "iced tea", "Tea", None]
-    table = pa.table({"row": range(4), "copy": range(4), "a": codes, "b": texts})
-    for where, rows in (
-        ("a like '5%'", [0, 1]),
-        ("b not like '%tea'", [2]),
-        (("a like '_5' and b like 'T__'"), [2]),
-    ):
-        for write in WRITERS.values():
-            source = write(table, tmp_path)
-            if not isinstance(source, pd.DataFrame):  # there 54 is 54.0 beside a missing one
-                assert kept(source, where_of(where)) == rows, (write, where)
-    prices = pa.table({"row": [1], "copy": [1], "a": [1.5]})
-    with pytest.raises(
-        fim.DataError, match=("column 'a' of the table with a pattern, and its type is double")
-    ):
-        kept(prices, where_of("a like '1%'"))
-
-
 @pytest.mark.parametrize("source", [[["milk"]], np.eye(2, dtype=bool), "baskets.dat"])
 def test_sources_without_columns(source: Any, tmp_path: Path) -> None:
     (tmp_path / "baskets.dat").write_text("1 2\n")
@@ -516,9 +455,7 @@ def test_sources_without_columns(source: Any, tmp_path: Path) -> None:
     with pytest.raises(fim.ParameterError, match="where cannot be used with"):
         read_transactions(source, where="country = 'France'")
     read = fim.read_transactions([["milk"]])
-    with pytest.raises(
-        fim.ParameterError, match=("leave out where: these purchases have been read already")
-    ):
+    with pytest.raises(fim.ParameterError, match="leave out where: these purchases have been read"):
         read_transactions(read, where="country = 'France'")
 
 
@@ -532,7 +469,7 @@ def test_what_rows_are_chosen_by_is_no_item(form: str) -> None:
     )
     for source in (table, table.to_pandas(), pl.from_arrow(table)):
         read = read_transactions(
-            source, input_format=form, where=("country = 'France' and member = true")
+            source, input_format=form, where="country = 'France' and member = true"
         )
         assert (labels_of(read.vocabulary), read.baskets) == (["milk"], 1)
 
@@ -563,12 +500,12 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
             "row < 900",
             "not row >= 900",
             "price between 10 and 20.5",
-            ("day in ('1970-01-05', '1971-01-01')"),
+            "day in ('1970-01-05', '1971-01-01')",
         ),
         *(
             "country = 'France'",
             "country in ('Austria', 'Spain') and row < 5",
-            ("row < 5 or price = 7"),
+            "row < 5 or price = 7",
             "row = 12.5",
         ),
     ):
@@ -599,9 +536,7 @@ def test_row_groups_and_files_that_cannot_pass_are_not_read(tmp_path: Path) -> N
 def test_truth_values_hide_no_row_group_of_numbers(
     condition: str, last: int, tmp_path: Path
 ) -> None:
-    """Of numbers 0 and 1 are truth values. One that is neither must decide of no other row whether
-    it is read.
-    """
+    """Of numbers 0 and 1 are truth values."""
     table = pa.table({"row": [1, 2, 3, 4, 5], "item": ["a"] * 5, "x": [1, 1, 0, 1, last]})
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     how: dict[str, Any] = {"basket": "row", "item": "item", "where": condition}
@@ -610,15 +545,6 @@ def test_truth_values_hide_no_row_group_of_numbers(
     except fim.FimPrivateError:
         return
     assert fim.read_transactions(tmp_path / "a.parquet", **how).units == expected
-
-
-def test_bounds_that_are_no_numbers_hide_no_row_group() -> None:
-    """An old writer may have made them: its bounds are NaN."""
-    statistics = SimpleNamespace(min=math.nan, max=math.nan, has_min_max=True)
-    group = SimpleNamespace(column=lambda _: SimpleNamespace(statistics=statistics))
-    assert of_row_group(
-        ColumnTest("x", ">", (1,)), group, {"x": 0}, pa.schema([("x", pa.float64())]), "a"
-    )
 
 
 def test_white_space_hides_no_row_group(tmp_path: Path) -> None:
@@ -632,74 +558,6 @@ def test_white_space_hides_no_row_group(tmp_path: Path) -> None:
     assert kept(tmp_path / "a.parquet", where_of("a = ' x'")) == [0, 1, 2, 3, 4]
     assert kept(tmp_path / "a.parquet", where_of("a in ('y', 'w')")) == [6, 8]
     assert kept(tmp_path / "a.parquet", where_of("a is null")) == [7]
-
-
-def test_what_is_finer_than_a_microsecond_is_cut_off(tmp_path: Path) -> None:
-    nanos = [-1, 0, 999, 1000]
-    table = pa.table(
-        {"row": [0, 1, 2, 3], "copy": [0, 1, 2, 3], "a": pa.array(nanos, pa.timestamp("ns"))}
-    )
-    pyarrow.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1)
-    for source in (table, tmp_path / "a.parquet", table.to_pandas()):
-        assert kept(source, where_of("a = '1970-01-01'")) == [1, 2]
-        assert kept(source, where_of("a <= '1970-01-01'")) == [0, 1, 2]
-        assert kept(source, where_of("a < '1970-01-01'")) == [0]
-        assert kept(source, where_of("a > '1970-01-01 00:00:00'")) == [3]
-
-
-WHERES = [
-    ("country = 'France'", lambda row: row["country"] == "France"),
-    (
-        "day >= '2011-06-01' and price < 10",
-        lambda row: row["day"] >= date(2011, 6, 1) and row["price"] < 10,
-    ),
-    (
-        "not (country = 'France' or price >= 9.5)",
-        lambda row: row["country"] == "Spain" and row["price"] < 9.5,
-    ),
-    (
-        "order_id < 200 and not product = 'product 1'",
-        lambda row: row["order_id"] < 200 and row["product"][-2:] != " 1",
-    ),
-]
-
-
-@pytest.mark.parametrize(("where", "passes"), WHERES)
-def test_the_same_condition_gives_the_same_release(
-    where: str, passes: Callable[..., bool], tmp_path: Path
-) -> None:
-    table = sales()
-    rows = [row for row in table.to_pylist() if passes(row)]
-    assert 0 < len(rows) < len(table)
-    said: dict[str, Any] = {
-        **COLUMNS,
-        "missing_user": "drop",
-        "top": 5,
-        "supports": True,
-        "seed": 1,
-        "epsilon": 30,
-    }
-    expected = fim.mine(pa.Table.from_pylist(rows, table.schema), **said).to_dict()
-    assert expected["itemsets"]
-    pyarrow.parquet.write_table(table, tmp_path / "sales.parquet", row_group_size=50)
-    csv_file, folders = (
-        as_csv(table, tmp_path / "sales.csv"),
-        as_partitions(table, tmp_path / "parts"),
-    )
-    sources: list[Any] = [
-        table,
-        tmp_path / "sales.parquet",
-        csv_file,
-        folders,
-        table.to_pandas(),
-        pl.from_arrow(table),
-    ]
-    for source in [*sources, as_sqlite(table, tmp_path / "shop.db")]:
-        more: Any = {"query": QUERY} if str(source).startswith("sqlite:") else {}
-        found = fim.mine(source, where=where, **more, **said).to_dict()
-        assert found.pop("where") == str(where_of(where))
-        assert found.pop("query", False) is ("query" in more)
-        assert found == expected
 
 
 def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ from fim_private.release.changes import Changes as Changes
 from fim_private.release.changes import changes as changes
 from fim_private.release.page import report as report
 from fim_private.release.release import Release as Release
-from fim_private.release.release import SegmentedRelease as SegmentedRelease
-from fim_private.release.release import load as load
+from fim_private.release.saved import load as load
+from fim_private.release.segments import SegmentedRelease as SegmentedRelease
 from fim_private.request.itemsets import Itemset as Itemset
 from fim_private.selecting import select as select
 from fim_private.spectrum import SupportSpectrum as SupportSpectrum

@@ -20,7 +20,14 @@ from fim_private import __version__
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
 from fim_private.display import command_line, printable
-from fim_private.errors import FimPrivateError, LedgerError, OutputError, ParameterError, parameter
+from fim_private.errors import (
+    DataError,
+    FimPrivateError,
+    LedgerError,
+    OutputError,
+    ParameterError,
+    parameter,
+)
 from fim_private.options import EPSILON
 from fim_private.options.outputs import (
     ChangeOptions,
@@ -530,8 +537,8 @@ def show(release_file: _ReleaseFile, **asked: Any) -> None:
 
     With --rules it shows association rules, if the release was mined with --rules.
     """
-    from fim_private.release.release import load
     from fim_private.release.rules import rules_by_segment
+    from fim_private.release.saved import load
 
     limits, output = rule_limits(asked), asked["output"]
     form = writing.form_of(asked["format"], output)
@@ -566,8 +573,8 @@ def report(
     nothing else, and spends nothing.
     """
     from fim_private.release.page import page
-    from fim_private.release.release import load
     from fim_private.release.rules import least_asked, rules_by_segment
+    from fim_private.release.saved import load
 
     limits = least_asked(asked["min_confidence"], asked["min_lift"])
     writing.check_page(asked["output"], "output")
@@ -580,9 +587,16 @@ def report(
             title=asked["title"],
         )
     else:
+        from fim_private.release.release import Release
         from fim_private.release.trend import named, trend_page
 
-        made = trend_page(named(releases), title=asked["title"])
+        single = [release for release in releases if isinstance(release, Release)]
+        if len(single) < len(releases):
+            raise DataError(
+                "a page of several releases shows how shares moved, and one of these files holds "
+                "several segments or periods already; give that file alone"
+            )
+        made = trend_page(named(single), title=asked["title"])
     where = asked["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
         write.send(made.encode(errors="backslashreplace"))

@@ -30,7 +30,8 @@ from fim_private.whole_files import staged
 if TYPE_CHECKING:
     from fim_private.ledger.ledger import Ledger
     from fim_private.output.screen import Screen
-    from fim_private.release.release import Release, SegmentedRelease
+    from fim_private.release.release import Release
+    from fim_private.release.segments import SegmentedRelease
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ from fim_private.reading.purchases import (
     read_item_list,
 )
 from fim_private.release.forms import METADATA, PARQUET_ENDINGS
-from fim_private.release.release import Release, SegmentedRelease, load
+from fim_private.release.release import Release
+from fim_private.release.saved import load
+from fim_private.release.segments import SegmentedRelease
 from fim_private.request.itemsets import Listed, names_of
 from fim_private.run.engines import LOCAL
 from fim_private.run.run import Run
@@ -203,7 +205,7 @@ def earlier_release(catalogue: object) -> Release | SegmentedRelease | None:
             values = json.loads(path.read_bytes())
             is_saved = isinstance(values, dict) and "schema" in values
         if is_saved:
-            return load(path)  # type: ignore[no-any-return]
+            return load(path)
     return None
 
 

@@ -30,7 +30,9 @@ from fim_private.reading.options import Options
 from fim_private.reading.sources import file_table
 from fim_private.reading.values import is_missing
 from fim_private.release.forms import METADATA, as_it_was
-from fim_private.release.release import Itemset, Release, SegmentedRelease, load
+from fim_private.release.release import Itemset, Release
+from fim_private.release.saved import load
+from fim_private.release.segments import SegmentedRelease
 from fim_private.request.itemsets import GivenItemsets
 
 MOST_ITEMSETS, MOST_ITEMS = 100_000, 1_000

@@ -25,7 +25,8 @@ from fim_private.options.requests import MineOptions
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
 from fim_private.reading.options import Segments, segments_of
-from fim_private.release.release import Release, SegmentedRelease
+from fim_private.release.release import Release
+from fim_private.release.segments import SegmentedRelease
 from fim_private.request.allocation import checked_plan
 from fim_private.request.itemsets import GivenItemsets, KnownFrom, supports_of
 from fim_private.request.plan import ReleasePlan

@@ -18,8 +18,9 @@ from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.forecast import list_gain
 from fim_private.release import words
 from fim_private.release.changes import Changes
-from fim_private.release.release import Release, SegmentedRelease
+from fim_private.release.release import Release
 from fim_private.release.rules import Rules, rules_table
+from fim_private.release.segments import SegmentedRelease
 from fim_private.request.plan import shares_in_words, step_in_words
 from fim_private.request.supports import NoiseKind
 

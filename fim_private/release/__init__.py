@@ -1,9 +1,10 @@
 """A release: what came out, and every form in which it is shown, written and read again.
 
-release    A release, those of segments under one budget, and how one is loaded.
+release    A release: what came out, and the guarantee.
+segments   Releases of several segments or periods, made together under one budget.
 forms      The schema of a release, which writes and reads JSON and Parquet; its frames, its CSV,
            and files of all.
-saved      The check of a loaded file against the schema, field by field.
+saved      Loading a release: the check of a file against the schema, field by field.
 rules      The association rules of a release, with their metrics and intervals.
 changes    What changed between two releases by more than the noise of both.
 words      What a release says of itself, in words.

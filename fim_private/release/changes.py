@@ -13,7 +13,9 @@ from fim_private.display import Table, as_json, item_name, printable
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
-from fim_private.release.release import Release, SegmentedRelease, load
+from fim_private.release.release import Release
+from fim_private.release.saved import load
+from fim_private.release.segments import SegmentedRelease
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind
 

@@ -15,15 +15,18 @@ from enum import Enum
 from fractions import Fraction
 from pathlib import Path
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
-from fim_private.display import as_json
+from fim_private.display import JsonObject, as_json
 from fim_private.dp.cost import Exact
 from fim_private.errors import DataError, MissingExtraError, ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import NoiseKind, SupportNoise
 from fim_private.whole_files import staged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Text that spreadsheets run as a formula (OWASP, "CSV Injection"); full-width and small signs run
 # in some of them. What is not seen before the sign does not stop them.
@@ -37,6 +40,13 @@ _SEPARATOR = re.compile(r'[",;|\t\r\n]')
 # None: there is none, or it is not known.
 Cell = bool | float | str | None
 Rows = Sequence[Sequence[Cell]]
+# The columns of a frame by name, each with a value for every itemset.
+Columns = dict[str, Any]
+# A frame of pandas or polars, and the axes of matplotlib: from packages that may be missing.
+Frame = Any
+Axes = Any
+# A Release or a SegmentedRelease: both are made of these forms, and import them.
+AnyRelease = Any
 
 
 def csv_line(cells: Iterable[Cell], *, spreadsheet_safe: bool = True) -> str:
@@ -79,13 +89,13 @@ def _would_run(text: str) -> bool:
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
 
 
-def rows_by_segment(tables: Mapping[str, Rows], part: str = "segment") -> Rows:
+def rows_by_segment(tables: Mapping[str, Rows], kind: str = "segment") -> Rows:
     """Return tables as one, with the segment in its first column.
 
-    Some tables may lack columns that others have. part: the title of the first column.
+    Some tables may lack columns that others have. kind: the title of the first column.
     """
     columns = max((rows[0] for rows in tables.values()), key=len)
-    joined: list[list[Cell]] = [[part, *columns]]
+    joined: list[list[Cell]] = [[kind, *columns]]
     for name, (header, *rows) in tables.items():
         for row in rows:
             cells = dict(zip(header, row, strict=True))
@@ -143,7 +153,7 @@ def _write_row(sheet: Any, place: int, row: Sequence[Cell]) -> None:
             sheet.write_number(place, column, value)
 
 
-def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, Any]) -> Any:
+def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: Columns) -> pa.Table:
     """Return a pyarrow.Table: support, itemsets (null if they have no name), the other columns."""
     import pyarrow as pa
 
@@ -157,7 +167,7 @@ def arrow_table(itemsets: Sequence[tuple[Item, ...] | None], columns: dict[str, 
     return pa.table(first | arrays)
 
 
-def polars_frame(table: Any) -> Any:
+def polars_frame(table: pa.Table) -> Frame:
     """Return an Arrow table as a polars.DataFrame, or raise MissingExtraError without polars."""
     try:
         import polars as pl
@@ -170,11 +180,11 @@ def polars_frame(table: Any) -> Any:
 
 def pandas_frame(
     itemsets: Sequence[tuple[Item, ...]],
-    columns: dict[str, Any],
+    columns: Columns,
     dtypes: Mapping[str, str],
     *,
     lists: bool = False,
-) -> Any:
+) -> Frame:
     """Return a pandas.DataFrame, in the same order.
 
     dtypes: of the columns that are not Int64. lists: whether itemsets are lists, not frozensets.
@@ -185,7 +195,9 @@ def pandas_frame(
         name: pd.array(list(values), dtype=dtypes.get(name, "Int64"))
         for name, values in columns.items()
     }
-    cells: list[Any] = _lists(itemsets)[0] if lists else [frozenset(items) for items in itemsets]
+    cells: Sequence[object] = [frozenset(items) for items in itemsets]
+    if lists:
+        cells, _ = _lists(itemsets)
     first = {"support": arrays.pop("support"), "itemsets": pd.Series(cells, dtype=object)}
     return pd.DataFrame(first | arrays)
 
@@ -574,7 +586,7 @@ OBJECTS = {
 }
 
 
-def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
+def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject:
     """Return a Release as plain values, in the order of KEYS: what was not asked for has no key.
 
     everything: with what only `save` writes.
@@ -592,7 +604,7 @@ def plain_values(release: Any, *, everything: bool = False) -> dict[str, Any]:
     return values
 
 
-def plain_segments(segmented: Any, *, everything: bool = False) -> dict[str, Any]:
+def plain_segments(segmented: AnyRelease, *, everything: bool = False) -> JsonObject:
     """Return a SegmentedRelease as plain values, in the order of SEGMENTED_KEYS."""
     releases = [plain_values(release, everything=everything) for release in segmented.releases]
     # The excluded items are the same in all of them, and perhaps many.
@@ -607,7 +619,7 @@ def plain_segments(segmented: Any, *, everything: bool = False) -> dict[str, Any
     return {name: unordered[name] for name in SEGMENTED_KEYS if unordered[name] is not None}
 
 
-def _common(release: Any) -> dict[str, Any]:
+def _common(release: AnyRelease) -> JsonObject:
     """Return what a Release and a SegmentedRelease both have."""
     zcdp = release.zcdp
     return {
@@ -625,7 +637,7 @@ def _common(release: Any) -> dict[str, Any]:
     }
 
 
-def _request(release: Any) -> dict[str, Any]:
+def _request(release: AnyRelease) -> JsonObject:
     """Return what a Release says of the request, but for its scope."""
     sizes = release.sizes
     values = {
@@ -647,7 +659,7 @@ def _request(release: Any) -> dict[str, Any]:
     return values
 
 
-def _result(release: Any) -> dict[str, Any]:
+def _result(release: AnyRelease) -> JsonObject:
     """Return what a Release says of how it was made, and of what came out."""
     values = {
         "date": release.date and release.date.isoformat(),
@@ -670,7 +682,7 @@ def _result(release: Any) -> dict[str, Any]:
     return values
 
 
-def _itemsets(release: Any, itemsets: Sequence[Itemset]) -> list[dict[str, Any]]:
+def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObject]:
     if not release.has_shares:
         return [itemset.to_dict() for itemset in itemsets]
     objects = []
@@ -683,7 +695,7 @@ def _itemsets(release: Any, itemsets: Sequence[Itemset]) -> list[dict[str, Any]]
     return objects
 
 
-def _noise(noise: SupportNoise | None) -> dict[str, Any] | None:
+def _noise(noise: SupportNoise | None) -> JsonObject | None:
     if noise is None:
         return None
     values = {
@@ -702,22 +714,23 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 RATIONAL = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> bool:
     """Return whether a plain value is a whole number that all forms of a release can hold."""
     return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
 
 
-def _is_float(value: Any) -> bool:
-    is_number = isinstance(value, float) or is_integer(value)
-    return is_number and value >= 0 and math.isfinite(value)
+def _is_float(value: object) -> bool:
+    if not isinstance(value, int | float) or not (isinstance(value, float) or is_integer(value)):
+        return False
+    return value >= 0 and math.isfinite(value)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and not SURROGATE.search(value)
 
 
 # Which plain values are of a type.
-_SIMPLE: Mapping[Any, Callable[[Any], bool]] = {
+_SIMPLE: Mapping[object, Callable[[Any], bool]] = {
     bool: lambda value: isinstance(value, bool),
     int: lambda value: is_integer(value) and value >= 0,
     float: _is_float,
@@ -727,7 +740,7 @@ _SIMPLE: Mapping[Any, Callable[[Any], bool]] = {
 }
 
 
-def read(kind: Any, value: Any) -> Any:
+def read(kind: Any, value: object) -> Any:
     """Convert a value of a saved file, which may be anything, to the type of a field.
 
     Raises ValueError, LookupError, TypeError or ArithmeticError for a value that does not fit. Keys
@@ -753,7 +766,7 @@ def read(kind: Any, value: Any) -> Any:
     raise ValueError("no object")
 
 
-def _read_union(kinds: Sequence[Any], value: Any) -> Any:
+def _read_union(kinds: Sequence[object], value: object) -> object:
     """Convert a value to the first of several types that it fits."""
     for kind in kinds[:-1]:
         with suppress(ValueError):
@@ -761,7 +774,7 @@ def _read_union(kinds: Sequence[Any], value: Any) -> Any:
     return read(kinds[-1], value)
 
 
-def _read_tuple(kinds: Sequence[Any], value: Any) -> tuple[Any, ...]:
+def _read_tuple(kinds: Sequence[object], value: object) -> tuple[Any, ...]:
     """Convert a list, or the pairs of an object, to a tuple. Two of one type are an interval."""
     if isinstance(value, dict):
         value = [*value.items()]
@@ -775,7 +788,7 @@ def _read_tuple(kinds: Sequence[Any], value: Any) -> tuple[Any, ...]:
     return converted
 
 
-def _read_fraction(kind: type[Fraction], value: Any) -> Fraction:
+def _read_fraction(kind: type[Fraction], value: object) -> Fraction:
     """Convert a text such as 9/2, or a number, to a fraction."""
     if not isinstance(value, str):
         return kind(Exact(float(read(float, value))))
@@ -784,7 +797,7 @@ def _read_fraction(kind: type[Fraction], value: Any) -> Fraction:
     return kind(value)
 
 
-def _read_object(kind: Any, value: Mapping[str, Any]) -> Any:
+def _read_object(kind: Any, value: Mapping[str, object]) -> object:
     """Convert an object to a dataclass."""
     if kind is SupportNoise:
         # Neither for how many supports it is enough, nor what it costs, is saved.
@@ -805,7 +818,7 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 METADATA = b"fim_private"
 
 
-def parquet(release: Any) -> bytes:
+def parquet(release: AnyRelease) -> bytes:
     """Return a Parquet file: a row for each itemset, and in the metadata all of the release."""
     import pyarrow as pa
     import pyarrow.parquet
@@ -816,7 +829,7 @@ def parquet(release: Any) -> bytes:
     return bytes(stream.getvalue())
 
 
-_FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
+_FORMS: Mapping[str, Callable[[AnyRelease], str | bytes]] = {
     ".json": lambda release: as_json(release.to_dict(whole=True)) + "\n",
     **dict.fromkeys(PARQUET_ENDINGS, parquet),
     ".csv": lambda release: release.to_csv(),
@@ -826,7 +839,7 @@ _FORMS: Mapping[str, Callable[[Any], str | bytes]] = {
 }
 
 
-def save(release: Any, path: str | os.PathLike[str]) -> None:
+def save(release: AnyRelease, path: str | os.PathLike[str]) -> None:
     """Write a release, or that of segments, to a file, whole or not at all.
 
     The ending of the file's name says in which form.
@@ -846,7 +859,7 @@ def save(release: Any, path: str | os.PathLike[str]) -> None:
         write(content)
 
 
-def saved_values(path: str | os.PathLike[str]) -> dict[str, Any]:
+def saved_values(path: str | os.PathLike[str]) -> JsonObject:
     """Return the plain values of the release in a file.
 
     Raises DataError for a file that cannot be read, or has no release.

@@ -14,8 +14,9 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
-from fim_private.release.release import GIVEN, Release, SegmentedRelease
+from fim_private.release.release import GIVEN, Release
 from fim_private.release.rules import Rules, rules_by_segment, rules_table
+from fim_private.release.segments import SegmentedRelease
 from fim_private.release.templates import Lead, Number, Sentence, checked_title, render
 from fim_private.release.trend import Trend, named, trend_of, trend_page
 from fim_private.request.itemsets import Itemset

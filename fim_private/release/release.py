@@ -1,18 +1,16 @@
-"""A release, and those of segments: what came out, under which guarantee, and the forms in which it
-is handed on.
-"""
+"""A release: what came out, under which guarantee, and the forms in which it is handed on."""
 
 from __future__ import annotations
 
 import datetime
 import math
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Never, overload
+from typing import TYPE_CHECKING, Any, Never, overload
 
-from fim_private.display import MARK, Table, as_json, markdown, printable
+from fim_private.display import MARK, JsonObject, Table, as_json, markdown, printable
 from fim_private.dp.accountant import Step
 from fim_private.dp.charge import Charged, of_many
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost, at_most, least_in_words
@@ -20,16 +18,14 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.options.declaration import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
-from fim_private.release import forms, saved, words
+from fim_private.release import forms, words
 from fim_private.release.chart import (
     TITLE,
     Bar,
     BarChart,
     cut,
     draw,
-    draw_all,
     named,
-    on_one_scale,
     svg,
     width,
 )
@@ -46,7 +42,10 @@ from fim_private.request.request import Request
 from fim_private.request.scope import Scope
 from fim_private.request.supports import SupportNoise
 
-__all__ = ["GIVEN", "Itemset", "Release", "SegmentedRelease", "load"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["GIVEN", "Itemset", "Release"]
 
 # The mechanism's name where no itemset was selected: all were given, to be counted.
 GIVEN = "count"
@@ -141,23 +140,27 @@ class Release:
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice) or hasattr(place, "__index__"):
             return self.itemsets[place]
-        if (found := self._with_items(place)) is None:
+        itemset = self._with_items(place)
+        if itemset is None:
             raise KeyError(place)
-        return found
+        return itemset
 
     def _with_items(self, itemset: object) -> Itemset | None:
-        wanted: Any = itemset.items if isinstance(itemset, Itemset) else itemset
+        items: Any = itemset.items if isinstance(itemset, Itemset) else itemset
         # Of a text it would look as if it asked whether any itemset has it.
-        if isinstance(wanted, str | bytes) or not (
-            isinstance(wanted, Collection) or isinstance(itemset, Itemset)
+        if isinstance(items, str | bytes) or not (
+            isinstance(items, Collection) or isinstance(itemset, Itemset)
         ):
             example = "{'milk', 'tea'}"
             raise ParameterError(
                 f"{parameter('itemset')} must be a collection of items such as {example}, not "
                 f"{shown(itemset)}"
             )
-        key = None if wanted is None else {*wanted}
-        return next((one for one in self.itemsets if (one.items and {*one.items}) == key), None)
+        key = None if items is None else {*items}
+        for released in self.itemsets:
+            if (released.items and {*released.items}) == key:
+                return released
+        return None
 
     @property
     def wanted(self) -> int:
@@ -182,7 +185,8 @@ class Release:
         """
         if self.units is not None:
             return None if self.units_noise is None else self.units
-        return max((one.support for one in self.itemsets if one.support is not None), default=None)
+        supports = [itemset.support for itemset in self.itemsets]
+        return max((support for support in supports if support is not None), default=None)
 
     @property
     def caps(self) -> tuple[int | None, int | None]:
@@ -227,11 +231,8 @@ class Release:
     def decimals(self) -> int:
         """With how many decimals shares are written, in per cent."""
         # So many tell more than the noise of a support does.
-        resolution = (
-            100
-            * max(0.5 if self.noise is None else self.noise.half_width, 0.5)
-            / max(self.units or 0, 1)
-        )
+        half_width = 0.5 if self.noise is None else max(self.noise.half_width, 0.5)
+        resolution = 100 * half_width / max(self.units or 0, 1)
         return min(max(math.ceil(-math.log10(resolution)), 1), _MOST_DECIMALS)
 
     def share_of(self, itemset: Itemset) -> float | None:
@@ -320,11 +321,12 @@ class Release:
         """That nothing came out, in plain words: for whoever reads a page, not for whoever made
         it.
         """
-        part = self.scope.part
-        for_whom = "" if part is None else f" for {printable(part)}"
+        segment = self.scope.part
+        for_whom = "" if segment is None else f" for {printable(segment)}"
         if self.min_support is not None:
             return f"Nothing was found{for_whom} with a noisy support of at least {self._least}."
-        return f"Nothing {'was found' if self.keep_all else 'stood out from the noise'}{for_whom}."
+        verb = "was found" if self.keep_all else "stood out from the noise"
+        return f"Nothing {verb}{for_whom}."
 
     @property
     def _least(self) -> str:
@@ -362,7 +364,8 @@ class Release:
                 f"{least_in_words(self.zcdp.rho)}, which adds up: "
                 "several releases spend the sum of their ρ."
             )
-        if (per := self.scope.per) is not None:
+        per = self.scope.per
+        if per is not None:
             sentence += f" {of_many(per, self.cost, self.zcdp, apart=self.scope.has_one_each)}"
         return sentence
 
@@ -373,7 +376,8 @@ class Release:
         """
         if self.mechanism == GIVEN or not self.itemsets:
             return ()
-        marks = [one.doubtful for one in self.itemsets if one.doubtful is not None]
+        doubts = [itemset.doubtful for itemset in self.itemsets]
+        marks = [doubtful for doubtful in doubts if doubtful is not None]
         if self.min_support is not None:
             # Of what lies below, and not of what is shown: see docs/privacy.md, "A least support".
             sure = (
@@ -443,7 +447,8 @@ class Release:
         low, high = self.units_interval or (0, 0)
         # else a share of it would say nothing
         is_clear = self.units is not None and high - low <= self.units / 5
-        return advice(self.request, self.units if is_clear else None, len(self.itemsets))
+        units = self.units if is_clear else None
+        return advice(self.request, units, len(self.itemsets))
 
     @property
     def hopeless(self) -> str | None:
@@ -464,9 +469,9 @@ class Release:
 
     def cells(self, itemset: Itemset) -> tuple[str, ...]:
         """Return an itemset as texts, one for each of `columns`."""
-        named = words.braces(itemset.items, self.privacy_unit) + (
-            f" {MARK}" if itemset.doubtful else ""
-        )
+        named = words.braces(itemset.items, self.privacy_unit)
+        if itemset.doubtful:
+            named += f" {MARK}"
         if not self.has_supports:
             return (named,)
         if itemset.support is None or itemset.interval is None:
@@ -491,7 +496,8 @@ class Release:
     def __repr__(self) -> str:
         lines = [f"Release: {self.table().text()}"]
         if self.advice is not None:  # of a session: nobody hands it on
-            lines.append(f"To {'find more' if self.itemsets else 'try'}: {self.advice}")
+            purpose = "find more" if self.itemsets else "try"
+            lines.append(f"To {purpose}: {self.advice}")
         elif self.hopeless:
             lines.append(self.hopeless)
         return "\n".join(lines)
@@ -505,7 +511,9 @@ class Release:
     def _repr_markdown_(self) -> str:
         return self.to_markdown()
 
-    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
+    def rules(
+        self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
+    ) -> forms.Frame:
         """Return the association rules of the itemsets as a pandas.DataFrame with mlxtend's
         columns, surest first.
 
@@ -521,12 +529,12 @@ class Release:
         independence there. Raises ParameterError for limits out of range, for min_lift where there
         are no lifts, and if the release lacks what rules need.
         """
-        refuse_unknown("rules", others)
+        refuse_unknown("rules", unknown)
         return rules_frame(
             rules_of(self, min_confidence, min_lift), self.decimals, self.privacy_unit
         )
 
-    def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, whole: bool = False) -> JsonObject:
         """Return plain values, in the order of the JSON schema (docs/json.md). whole: as in
         to_json.
         """
@@ -536,7 +544,10 @@ class Release:
         """Return one line of JSON (docs/json.md). rules: to be added. whole: with all that save()
         writes.
         """
-        return as_json(self.to_dict(whole=whole) | ({} if rules is None else rules_json(rules)))
+        values = self.to_dict(whole=whole)
+        if rules is not None:
+            values |= rules_json(rules)
+        return as_json(values)
 
     def to_csv(self, *, spreadsheet_safe: bool = True) -> str:
         """Return CSV with a header: item_1 … item_size, support and, where known, lower, upper,
@@ -551,10 +562,9 @@ class Release:
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
-        width = max(
-            min(max(self.sizes), _MOST_COLUMNS), *(len(one.items or ()) for one in self.itemsets), 0
-        )
-        columns = self._columns(self.itemsets)
+        largest = max((len(itemset.items or ()) for itemset in self.itemsets), default=0)
+        width = max(min(max(self.sizes), _MOST_COLUMNS), largest)
+        columns = self.columns_of(self.itemsets)
         rows: list[list[forms.Cell]] = [
             [*(f"item_{place}" for place in range(1, width + 1)), *columns]
         ]
@@ -563,15 +573,17 @@ class Release:
             rows.append([*items, *[None] * (width - len(items)), *values])
         return rows
 
-    def _columns(self, itemsets: Sequence[Itemset]) -> dict[str, Any]:
-        columns: dict[str, Any] = {"support": [one.support for one in itemsets]}
+    def columns_of(self, itemsets: Sequence[Itemset]) -> forms.Columns:
+        """Return the columns of a frame besides the itemsets, by name: a value for each itemset."""
+        columns: forms.Columns = {"support": [itemset.support for itemset in itemsets]}
         if self.has_supports:
             for place, name in enumerate(("lower", "upper")):
-                columns[name] = [one.interval and one.interval[place] for one in itemsets]
+                intervals = [itemset.interval for itemset in itemsets]
+                columns[name] = [interval and interval[place] for interval in intervals]
         if self.has_shares:
-            columns["share"] = [self.share_of(one) for one in itemsets]
+            columns["share"] = [self.share_of(itemset) for itemset in itemsets]
         if self.has_doubts:
-            columns["doubtful"] = [one.doubtful for one in itemsets]
+            columns["doubtful"] = [itemset.doubtful for itemset in itemsets]
         return columns
 
     def to_markdown(self, rules: Rules | None = None) -> str:
@@ -579,8 +591,11 @@ class Release:
         guarantee.
         """
         tables = [self.table(promise=False)]
-        tables += [] if rules is None else [rules_table(rules, self.decimals, self.privacy_unit)]
-        return "\n".join([*(table.markdown() for table in tables), _promise(self)])
+        if rules is not None:
+            tables.append(rules_table(rules, self.decimals, self.privacy_unit))
+        return "\n".join(
+            [*(table.markdown() for table in tables), promise_of(self.guarantee, self.charged)]
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, whole or not at all: .json or .parquet, which fim.load reads, .csv,
@@ -591,7 +606,7 @@ class Release:
         """
         forms.save(self, path)
 
-    def to_arrow(self) -> Any:
+    def to_arrow(self) -> pa.Table:
         """Return a pyarrow.Table, one row for each itemset: support (int64) and itemsets (a list of
         the items' type).
 
@@ -601,10 +616,10 @@ class Release:
         has one type.
         """
         return forms.arrow_table(
-            [itemset.items for itemset in self.itemsets], self._columns(self.itemsets)
+            [itemset.items for itemset in self.itemsets], self.columns_of(self.itemsets)
         )
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> forms.Frame:
         """Return a polars.DataFrame with the columns of to_arrow(). Raises MissingExtraError
         without polars.
         """
@@ -612,7 +627,7 @@ class Release:
 
     def to_pandas(
         self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
-    ) -> Any:
+    ) -> forms.Frame:
         """Return a pandas.DataFrame with mlxtend's columns: support, a share of all units, and
         itemsets, frozensets.
 
@@ -635,7 +650,7 @@ class Release:
         named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
             named = forms.downward_closed(named)
-        columns, dtypes = self._columns(named), {"doubtful": "boolean"}
+        columns, dtypes = self.columns_of(named), {"doubtful": "boolean"}
         share = columns.pop("share", None)
         doubts = {"doubtful": columns.pop("doubtful")} if self.has_doubts else {}
         if relative and self.has_supports:
@@ -662,9 +677,8 @@ class Release:
                 "upper": upper,
             }
             # Of no units there are no shares: missing then, whatever came out.
-            dtypes |= dict.fromkeys(
-                ("support", "lower", "upper"), "float64" if self.units else "Float64"
-            )
+            dtype = "float64" if self.units else "Float64"
+            dtypes |= dict.fromkeys(("support", "lower", "upper"), dtype)
         elif relative:
             dtypes["support"] = "Float64"
         return forms.pandas_frame(
@@ -742,12 +756,12 @@ class Release:
         one.
         """
         counted = [
-            one
-            for one in self.itemsets
-            if one.items and one.support is not None and one.interval is not None
+            itemset
+            for itemset in self.itemsets
+            if itemset.items and itemset.support is not None and itemset.interval is not None
         ]
-        together = [one for one in counted if len(one.items or ()) > 1]
-        return max(together or counted, key=lambda one: one.support or 0, default=None)
+        together = [itemset for itemset in counted if len(itemset.items or ()) > 1]
+        return max(together or counted, key=lambda itemset: itemset.support or 0, default=None)
 
     def _message(self, leader: Itemset, widest: float, *, per_cent: bool) -> str:
         """Return the title of a picture, on one line: which items lead, and with how much."""
@@ -808,7 +822,7 @@ class Release:
         drawn = [] if rules is None or not len(rules) else [rules_chart(rules, self.privacy_unit)]
         return [self.chart(relative=relative), *drawn]
 
-    def plot(self, ax: Any = None, *, relative: bool = True) -> Any:
+    def plot(self, ax: forms.Axes = None, *, relative: bool = True) -> forms.Axes:
         """Draw what to_svg() has with matplotlib (extra figures), on new axes unless given, and
         return them.
 
@@ -817,8 +831,8 @@ class Release:
         return draw(self.chart(relative=relative), ax)
 
     def plot_rules(
-        self, ax: Any = None, *, min_confidence: float = 0.0, min_lift: float = 0.0
-    ) -> Any:
+        self, ax: forms.Axes = None, *, min_confidence: float = 0.0, min_lift: float = 0.0
+    ) -> forms.Axes:
         """Draw the rules that rules() has by confidence and lift with matplotlib, and return the
         axes.
 
@@ -827,345 +841,5 @@ class Release:
         return draw(rules_chart(rules_of(self, min_confidence, min_lift), self.privacy_unit), ax)
 
 
-def _promise(release: Release | SegmentedRelease) -> str:
-    return "\n\n".join(map(markdown, (release.guarantee, *words.charged(release.charged)))) + "\n"
-
-
-# Releases of several segments, such as stores, that were made together under one budget.
-@dataclass(frozen=True, repr=False)
-class SegmentedRelease(Mapping[str, Release]):
-    """A release of each segment, under its name: a mapping, in the order of the list of segments.
-
-    releases: one of each segment; what one of them says of its budget is of it alone. cost: the
-    (epsilon, delta) of all of them together, and zcdp, where the budget was given as rho, the (rho,
-    delta). charged: what a ledger says.
-    """
-
-    releases: tuple[Release, ...]
-    cost: PrivacyCost
-    zcdp: ZcdpCost | None = None
-    charged: Charged | None = None
-
-    def __getitem__(self, segment: object) -> Release:
-        """Return the release of a segment, named as text or as a whole number. Raises KeyError for
-        others.
-        """
-        if (found := self._named.get(str(segment))) is None:
-            raise KeyError(segment)
-        return found
-
-    @cached_property
-    def _named(self) -> dict[str, Release]:
-        return {one.scope.part or "": one for one in self.releases}
-
-    def __iter__(self) -> Iterator[str]:
-        return (one.scope.part or "" for one in self.releases)
-
-    def __len__(self) -> int:
-        return len(self.releases)
-
-    @property
-    def by(self) -> str:
-        """The column of segments, or of times."""
-        return self._scope.by or self._scope.time or ""
-
-    @property
-    def part(self) -> str:
-        """What each release is of: a "segment" or a "period"."""
-        return "period" if self._scope.by is None else "segment"
-
-    @property
-    def _scope(self) -> Scope:
-        return self.releases[0].scope
-
-    @property
-    def max_segments(self) -> int:
-        """How many a unit counts in at most."""
-        return self._scope.max_segments
-
-    @property
-    def private(self) -> bool:
-        """Whether it protects anybody: not where a seed was given."""
-        return all(release.private for release in self.releases)
-
-    @property
-    def abstained(self) -> bool:
-        """Whether nothing came out."""
-        return all(release.abstained for release in self.releases)
-
-    @property
-    def epsilon(self) -> float:
-        """The epsilon spent in all, rounded up."""
-        return float(self.cost.epsilon)
-
-    @property
-    def delta(self) -> float:
-        """The delta spent in all, rounded up."""
-        return float(self.cost.delta)
-
-    @property
-    def neighbors(self) -> str:
-        """The neighbour relation."""
-        return self.releases[0].neighbors
-
-    @property
-    def privacy_unit(self) -> str:
-        """The privacy unit: "basket" or "user"."""
-        return self.releases[0].privacy_unit
-
-    @property
-    def with_parts(self) -> bool:
-        """Whether rules can be made."""
-        return all(release.with_parts for release in self.releases)
-
-    @property
-    def guarantee(self) -> str:
-        """The guarantee of all of it, in one sentence."""
-        return self.whole.guarantee
-
-    @property
-    def whole(self) -> Release:
-        """A release without itemsets that says what holds for all segments together."""
-        first = self.releases[0]
-        # How it was split in one segment may not be how it was in another.
-        same_shares = all(release.shares == first.shares for release in self.releases)
-        names = ", ".join(self)
-        if self.part == "segment":
-            scope = replace(first.scope, segment=names)
-        else:
-            scope = replace(first.scope, period=names)
-        return replace(
-            first,
-            scope=scope,
-            cost=self.cost,
-            zcdp=self.zcdp,
-            charged=self.charged,
-            shares=first.shares if same_shares else (),
-            itemsets=(),
-            parts=(),
-            known=(),
-            capped=False,
-            units=None,
-            units_interval=None,
-            units_noise=None,
-            noise=None,
-            threshold=None,
-            shortfall=None,
-            request=None,
-        )
-
-    @property
-    def title(self) -> str:
-        """What was released, in words."""
-        found = words.number_of(sum(map(len, self.releases)), "itemset")
-        return f"{found} in {words.number_of(len(self), self.part)} of {printable(self.by)}"
-
-    def heading(self, release: Release) -> str:
-        """Return what stands above the release of a segment: column and segment, or the period."""
-        return printable(
-            f"{self.by} {release.scope.segment}"
-            if self.part == "segment"
-            else release.scope.period or ""
-        )
-
-    def to_dict(self, *, whole: bool = False) -> dict[str, Any]:
-        """Return plain values (docs/json.md): what holds for all, and each release as its own
-        to_dict.
-        """
-        return forms.plain_segments(self, everything=whole)
-
-    def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
-        """Return JSON of to_dict(), on one line. rules: of segments."""
-        values = self.to_dict(whole=whole)
-        for name, each in zip(self, values["releases"], strict=True):
-            each |= {} if rules is None else rules_json(rules[name])
-        return as_json(values)
-
-    def to_csv(self) -> str:
-        """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first
-        column.
-        """
-        return forms.csv_text(self.sheet_rows())
-
-    def sheet_rows(self) -> forms.Rows:
-        """Return the rows of Release.sheet_rows of all segments, with the segment in a first
-        column.
-        """
-        return forms.rows_by_segment(
-            {name: one.sheet_rows() for name, one in self.items()}, self.part
-        )
-
-    def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
-        """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
-        releases = []
-        for name, release in self.items():
-            rules_of_segment = None if rules is None else rules[name]
-            content = release.to_markdown(rules_of_segment)
-            releases.append(f"## {markdown(self.heading(release))}\n\n{content}")
-        return "\n".join([f"# {markdown(self.title)}\n", *releases, _promise(self)])
-
-    def to_arrow(self) -> Any:
-        """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a
-        first column.
-        """
-        import pyarrow as pa
-
-        every = [one._columns(one.itemsets) for one in self.releases]
-        columns = {
-            name: [value for each in every for value in each[name]] for name in max(every, key=len)
-        }
-        table = forms.arrow_table(
-            [itemset.items for one in self.releases for itemset in one], columns
-        )
-        return table.add_column(
-            0, self.part, pa.array([name for name, one in self.items() for _ in one], pa.string())
-        )
-
-    def to_polars(self) -> Any:
-        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in
-        a first column.
-        """
-        return forms.polars_frame(self.to_arrow())
-
-    def to_pandas(
-        self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
-    ) -> Any:
-        """Return the frames of Release.to_pandas, one below the other, with the segment in a first
-        column.
-        """
-        return self._joined(
-            lambda one: one.to_pandas(
-                relative=relative, lists=lists, downward_closed=downward_closed
-            )
-        )
-
-    def rules(self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **others: Never) -> Any:
-        """Return the association rules of all segments, as Release.rules does, with the segment in
-        a first column.
-        """
-        refuse_unknown("rules", others)
-        return self._joined(lambda one: one.rules(min_confidence=min_confidence, min_lift=min_lift))
-
-    def _joined(self, frame_of: Callable[[Release], Any]) -> Any:
-        import pandas as pd
-
-        frames = [(name, frame_of(one)) for name, one in self.items()]
-        named = [frame.assign(**{self.part: name})[[self.part, *frame]] for name, frame in frames]
-        return pd.concat([frame for frame in named if len(frame)] or named[:1], ignore_index=True)
-
-    def plot(self, *, relative: bool = True) -> list[Any]:
-        """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
-        their axes.
-        """
-        return draw_all(self._charts(relative=relative))
-
-    def to_svg(self, rules: Mapping[str, Rules] | None = None, *, relative: bool = True) -> str:
-        """Return what Release.to_svg has of each segment, one below the other, on one scale. rules:
-        of segments.
-        """
-        drawn = (
-            []
-            if rules is None
-            else [(name, rules_chart(rules[name], self.privacy_unit)) for name in self]
-        )
-        below = [
-            replace(one, title=f"{self.heading(self[name])}: {one.title}")
-            for name, one in drawn
-            if one.bars
-        ]
-        return svg(*self._charts(relative=relative), *below)
-
-    def _charts(self, *, relative: bool) -> Sequence[BarChart]:
-        charts, whole = [], self.whole
-        for place, one in enumerate(self.releases, 1):
-            # What holds for all stands once: the guarantee below the last, or the want of one above
-            # the first.
-            chart = one.chart(relative=relative)
-            notes = [note for note in chart.notes if note != one.guarantee]
-            notes += [whole.guarantee] if place == len(self) and whole.private else []
-            charts.append(
-                replace(chart, warning=chart.warning if place == 1 else "", notes=tuple(notes))
-            )
-        return on_one_scale(charts)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all releases to one file, as Release.save does."""
-        forms.save(self, path)
-
-    def _table(self) -> Table:
-        columns = max((one.columns for one in self.releases), key=len)
-        rows = [(name, *one.cells(itemset)) for name, one in self.items() for itemset in one]
-        nothing = [one.nothing for one in self.releases if not len(one)]
-        left = len(nothing) - _FEW_SEGMENTS
-        more = [f"and {left:,} more {self.part}s without itemsets"] * (left > 0)
-        certain = [*dict.fromkeys(line for one in self.releases for line in one.certainty)]
-        notes = [
-            *nothing[:_FEW_SEGMENTS],
-            *more,
-            *(certain if len(certain) <= _FEW_SEGMENTS else []),
-        ]
-        notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
-        numbers = frozenset(range(2, len(columns) + 1))
-        return Table(
-            self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]"
-        )
-
-    def __repr__(self) -> str:
-        return f"SegmentedRelease: {self._table().text()}"
-
-    def __str__(self) -> str:
-        return self._table().text(sum(map(len, self.releases)))
-
-    def _repr_html_(self) -> str:
-        return self._table().html()
-
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
-
-
-def load(path: str | os.PathLike[str]) -> Any:
-    """Return the Release, or the SegmentedRelease, that was saved as .json or .parquet.
-
-    It equals what was saved, except where a float is not exact. Shares of the budget are then
-    rounded up, and what a ledger had left is rounded down. Raises DataError for a file that cannot
-    be read, or is not as the schema has it (docs/json.md).
-    """
-    values = forms.saved_values(path)
-    saved.check(values, path)
-    try:
-        found = _segmented(values) if "releases" in values else _release(values)
-        found.to_dict()  # what follows from several of them, such as shares of units
-        return found
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-        raise forms.no_release(path) from None
-
-
-def _release(values: Mapping[str, Any]) -> Release:
-    first, _, last = str(values["size"]).partition("-")
-    sizes = range(int(first), int(last or first) + 1)
-    itemsets = {name: values[name] for name in ("itemsets", "parts", "known") if name in values}
-    if "units_interval" not in values:  # the intervals of shares follow from those of supports
-        itemsets = {
-            name: [{**one, "share_interval": None} for one in ones]
-            for name, ones in itemsets.items()
-        }
-    everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}
-    before = {"sizes": [*sizes], "shares": [everything] if "noise" in values else []}
-    after = {"scope": values, "with_parts": "parts" in values, "request": None}
-    every = {**before, **values, **itemsets, **values.get("saved", {}), **_spent(values), **after}
-    return forms.read(Release, every)  # type: ignore[no-any-return]
-
-
-def _spent(values: Mapping[str, Any]) -> dict[str, Any]:
-    zcdp = {"rho": values["rho"], "delta": values["zcdp_delta"]} if "rho" in values else None
-    return {"cost": values, "zcdp": zcdp, "charged": values.get("ledger")}
-
-
-def _segmented(values: Mapping[str, Any]) -> SegmentedRelease:
-    once = {name: value for name, value in values.items() if name == "exclude"}
-    releases = tuple(_release({**one, **once}) for one in values["releases"])
-    empty: SegmentedRelease = forms.read(SegmentedRelease, _spent(values) | {"releases": []})
-    found = replace(empty, releases=releases)
-    # raises where some were asked for what others were not, as of releases that were put together
-    found.to_arrow()
-    return found
+def promise_of(guarantee: str, charged: Charged | None) -> str:
+    return "\n\n".join(map(markdown, (guarantee, *words.charged(charged)))) + "\n"

@@ -1,4 +1,4 @@
-"""A saved release, checked field by field against the schema before anything is made of it."""
+"""Loading a saved release: it is checked field by field against the schema, and then made."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from fim_private.display import printable
+from fim_private.display import JsonObject, printable
 from fim_private.dp.charge import UNITS
 from fim_private.errors import DataError, ParameterError, shown
 from fim_private.options import RELATIONS
 from fim_private.periods import KINDS, Period
 from fim_private.reading.labels import Item
+from fim_private.release import forms
 from fim_private.release.forms import (
     INSIDE,
     KEYS,
@@ -25,6 +27,8 @@ from fim_private.release.forms import (
     Keys,
     is_integer,
 )
+from fim_private.release.release import Release
+from fim_private.release.segments import SegmentedRelease
 from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import NoiseKind
 
@@ -51,6 +55,8 @@ _PAIRS = (
 _NEEDS = (("units_interval", "units"), ("period", "time"), ("per", "time"))
 # The items of itemsets; None for the outcome without a name.
 _Keys = set[frozenset[Item] | None]
+# Whether a value is of a kind.
+Fits = Callable[[Any], bool]
 
 
 class _FieldError(ValueError):
@@ -60,7 +66,7 @@ class _FieldError(ValueError):
         super().__init__(f'field "{field}" {fault}')
 
 
-def check(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+def check(values: JsonObject, path: str | os.PathLike[str]) -> None:
     """Raise DataError, which names the file and the field, if values do not fit the schema."""
     try:
         if "releases" in values:
@@ -71,7 +77,7 @@ def check(values: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
         raise DataError(f"{printable(str(path))}: {error}; load the file as it was saved") from None
 
 
-def _check_segmented(values: Mapping[str, Any]) -> None:
+def _check_segmented(values: JsonObject) -> None:
     _check_keys(values, SEGMENTED_KEYS, "")
     releases, segments = values["releases"], values["segments"]
     if not releases:
@@ -95,7 +101,7 @@ def _check_segmented(values: Mapping[str, Any]) -> None:
             )
 
 
-def _check_release(values: Any, at: str) -> None:
+def _check_release(values: JsonObject, at: str) -> None:
     _check_keys(values, _FIELDS, at)
     for first, second in _PAIRS:
         if (first in values) != (second in values):
@@ -117,7 +123,7 @@ def _check_release(values: Any, at: str) -> None:
     _check_itemsets(values, at)
 
 
-def _check_noise(noise: Mapping[str, Any] | None, at: str) -> None:
+def _check_noise(noise: JsonObject | None, at: str) -> None:
     if noise is None:
         return
     if (noise["kind"] == NoiseKind.TWO_NORMALS) != ("of_units" in noise):
@@ -126,7 +132,7 @@ def _check_noise(noise: Mapping[str, Any] | None, at: str) -> None:
         )
 
 
-def _sizes(values: Mapping[str, Any], at: str) -> Sequence[int]:
+def _sizes(values: JsonObject, at: str) -> Sequence[int]:
     """Return the sizes that itemsets may have."""
     first, _, last = str(values["size"]).partition("-")
     sizes: Sequence[int] = ()
@@ -144,7 +150,7 @@ def _sizes(values: Mapping[str, Any], at: str) -> Sequence[int]:
     return listed
 
 
-def _check_itemsets(values: Mapping[str, Any], at: str) -> None:
+def _check_itemsets(values: JsonObject, at: str) -> None:
     """Check that no itemset comes twice or is empty, and that all have supports, or none has."""
     itemsets = _check_list("itemsets", values, at, set())
     known = _check_list("known", values, at, itemsets)
@@ -155,7 +161,7 @@ def _check_itemsets(values: Mapping[str, Any], at: str) -> None:
         )
 
 
-def _check_list(name: str, values: Mapping[str, Any], at: str, earlier: _Keys) -> _Keys:
+def _check_list(name: str, values: JsonObject, at: str, earlier: _Keys) -> _Keys:
     """Check one list of itemsets, none of which came earlier, and return their items."""
     keys: _Keys = set()
     for place, itemset in enumerate(values.get(name, ())):
@@ -180,7 +186,7 @@ def _has_all_parts(itemsets: _Keys, everything: _Keys) -> bool:
     return all(frozenset(subset) in everything for subset in subsets_of(named))
 
 
-def _check_supports(itemset: Mapping[str, Any], values: Mapping[str, Any], field: str) -> None:
+def _check_supports(itemset: JsonObject, values: JsonObject, field: str) -> None:
     if values.get("noise") is None:
         if itemset["support"] is not None or "interval" in itemset:
             raise _FieldError(f"{field}.support", 'must be null, because there is no "noise"')
@@ -198,7 +204,7 @@ def _check_supports(itemset: Mapping[str, Any], values: Mapping[str, Any], field
 # -------------------- one field by itself
 
 
-def _check_keys(values: Any, keys: Keys, at: str) -> None:
+def _check_keys(values: object, keys: Keys, at: str) -> None:
     """Check the fields of an object, and of the objects inside it, but for fields not known."""
     if not isinstance(values, Mapping):
         raise _FieldError(at, f"must be an object, not {shown(values)}")
@@ -212,7 +218,7 @@ def _check_keys(values: Any, keys: Keys, at: str) -> None:
             raise _FieldError(field, "is missing")
 
 
-def _check_inside(name: str, value: Any, field: str) -> None:
+def _check_inside(name: str, value: object, field: str) -> None:
     table = OBJECTS.get(name)
     if table is None:
         return
@@ -223,7 +229,7 @@ def _check_inside(name: str, value: Any, field: str) -> None:
         _check_keys(value, INSIDE[table], field)
 
 
-def _check_kind(value: Any, kind: str, field: str) -> None:
+def _check_kind(value: object, kind: str, field: str) -> None:
     if kind.endswith(" or null"):
         if value is None:
             return
@@ -233,7 +239,7 @@ def _check_kind(value: Any, kind: str, field: str) -> None:
         raise _FieldError(field, f"must be {description}, not {shown(value)}")
 
 
-def _check_choice(name: str, value: Any, kind: str, field: str) -> None:
+def _check_choice(name: str, value: object, kind: str, field: str) -> None:
     choices = _CHOICES.get(name)
     if choices is not None and kind == "text" and value not in choices:
         raise _FieldError(field, f"must be one of {', '.join(choices)}, not {shown(value)}")
@@ -248,23 +254,23 @@ def _joined(at: str, name: str) -> str:
     return f"{at}.{name}" if at else name
 
 
-def _is_count(value: Any) -> bool:
-    return is_integer(value) and value >= 0
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and is_integer(value) and value >= 0
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return (isinstance(value, float) and math.isfinite(value) and value >= 0) or _is_count(value)
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and SURROGATE.search(value) is None
 
 
-def _is_item(value: Any) -> bool:
+def _is_item(value: object) -> bool:
     return is_integer(value) or _is_text(value)
 
 
-def _is_date(value: Any) -> bool:
+def _is_date(value: object) -> bool:
     if not isinstance(value, str):
         return False
     try:
@@ -274,22 +280,22 @@ def _is_date(value: Any) -> bool:
     return True
 
 
-def _is_fraction(value: Any) -> bool:
+def _is_fraction(value: object) -> bool:
     if not isinstance(value, str) or RATIONAL.fullmatch(value) is None:
         return False
     return all(term.strip("0") for term in value.split("/"))
 
 
-def _lists(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _lists(fits: Fits) -> Fits:
     return lambda value: isinstance(value, list) and all(map(fits, value))
 
 
-def _intervals(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _intervals(fits: Fits) -> Fits:
     return lambda value: _lists(fits)(value) and len(value) == 2 and value[0] <= value[1]
 
 
 # What a type of the schema takes, and what a message calls it.
-_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+_KINDS: Mapping[str, tuple[Fits, str]] = {
     "boolean": (lambda value: isinstance(value, bool), "true or false"),
     "integer": (_is_count, "a whole number, 0 or more"),
     "integer from 1": (lambda value: _is_count(value) and value >= 1, "a whole number, 1 or more"),
@@ -319,3 +325,55 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "an object of whole numbers or texts",
     ),
 }
+
+
+# -------------------- from checked values to a release
+
+
+def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
+    """Return the Release, or the SegmentedRelease, that was saved as .json or .parquet.
+
+    It equals what was saved, except where a float is not exact. Shares of the budget are then
+    rounded up, and what a ledger had left is rounded down. Raises DataError for a file that cannot
+    be read, or is not as the schema has it (docs/json.md).
+    """
+    values = forms.saved_values(path)
+    check(values, path)
+    try:
+        release = _segmented(values) if "releases" in values else _release(values)
+        release.to_dict()  # what follows from several of them, such as shares of units
+        return release
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        raise forms.no_release(path) from None
+
+
+def _release(values: JsonObject) -> Release:
+    first, _, last = str(values["size"]).partition("-")
+    sizes = range(int(first), int(last or first) + 1)
+    itemsets = {name: values[name] for name in ("itemsets", "parts", "known") if name in values}
+    if "units_interval" not in values:  # the intervals of shares follow from those of supports
+        itemsets = {
+            name: [{**itemset, "share_interval": None} for itemset in several]
+            for name, several in itemsets.items()
+        }
+    everything = {"purpose": "supports", "sizes": [*sizes], "fraction": 1.0}
+    before: JsonObject = {"sizes": [*sizes], "shares": []}
+    if "noise" in values:
+        before["shares"] = [everything]
+    after = {"scope": values, "with_parts": "parts" in values, "request": None}
+    every = {**before, **values, **itemsets, **values.get("saved", {}), **_spent(values), **after}
+    return forms.read(Release, every)  # type: ignore[no-any-return]
+
+
+def _spent(values: JsonObject) -> JsonObject:
+    zcdp = {"rho": values["rho"], "delta": values["zcdp_delta"]} if "rho" in values else None
+    return {"cost": values, "zcdp": zcdp, "charged": values.get("ledger")}
+
+
+def _segmented(values: JsonObject) -> SegmentedRelease:
+    once = {name: value for name, value in values.items() if name == "exclude"}
+    releases = tuple(_release({**release, **once}) for release in values["releases"])
+    empty: SegmentedRelease = forms.read(SegmentedRelease, _spent(values) | {"releases": []})
+    segmented = replace(empty, releases=releases)
+    segmented.to_arrow()  # raises if some were asked for what others were not
+    return segmented

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import python_calamine as calamine
 from commands import Done
@@ -249,3 +250,13 @@ def test_a_page_names_no_file_and_no_column(tmp_path: Path) -> None:
     }
     assert "corner_shop" not in page.read_text()
     assert "--user" not in page.read_text()
+
+
+def test_a_trend_is_of_single_releases(tmp_path: Path) -> None:
+    shop = [["bread", "butter"]] * 400
+    stores = pa.table({"store": ["a"] * 400, "items": shop})
+    fim.mine(stores, by="store", segments="a", seed=1).save(tmp_path / "stores.json")
+    fim.mine(shop, seed=1).save(tmp_path / "all.json")
+    done = run_in(tmp_path, "report", "all.json", "stores.json")
+    assert done.returncode == 2
+    assert "holds several segments or periods already" in done.stderr

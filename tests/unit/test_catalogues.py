@@ -131,6 +131,7 @@ def test_what_a_release_says_of_its_list(tmp_path: Path) -> None:
     for suffix in ("json", "parquet"):
         release.save(tmp_path / f"r.{suffix}")
         again = fim.load(tmp_path / f"r.{suffix}")
+        assert isinstance(again, fim.Release)
         assert again.scope == release.scope
         assert again.to_dict() == release.to_dict()
 

@@ -239,6 +239,7 @@ def test_they_are_saved_and_loaded(ending: str, tmp_path: Path) -> None:
     )  # fmt: skip
     found.save(tmp_path / f"r.{ending}")
     again = fim.load(tmp_path / f"r.{ending}")
+    assert isinstance(again, fim.SegmentedRelease)
     assert again.to_dict(whole=True) == found.to_dict(whole=True)
     assert str(again) == str(found)
     assert again.rules().equals(found.rules())
@@ -355,7 +356,9 @@ def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: 
     assert "Each cell of items was cut at ','." in str(release)
     assert "Capital and small letters are the same." in str(release)
     release.save(tmp_path / "a.json")
-    assert fim.load(tmp_path / "a.json").scope == release.scope
+    loaded = fim.load(tmp_path / "a.json")
+    assert isinstance(loaded, fim.Release)
+    assert loaded.scope == release.scope
     with fim.Ledger.create(tmp_path / "a.ledger", epsilon=9, delta=1e-3, dataset="s") as ledger:
         fim.mine(frame, **asked, ledger=ledger, dataset="s")
         charged = ledger.entries[0].parameters

@@ -186,7 +186,9 @@ def test_a_release_and_a_ledger_state_the_format(tmp_path: Path) -> None:
     assert release.to_dict()["time_format"] == "%d/%m/%Y"
     assert "Times are written as %d/%m/%Y." in " ".join(release.scope.sentences("basket"))
     (tmp_path / "a.json").write_text(release.to_json())
-    assert fim.load(tmp_path / "a.json").scope.time_format == "%d/%m/%Y"
+    loaded = fim.load(tmp_path / "a.json")
+    assert isinstance(loaded, fim.Release)
+    assert loaded.scope.time_format == "%d/%m/%Y"
     # Another period is free of charge if it is read alike; read otherwise its baskets may be those
     # of before.
     fim.mine(table, **asked, period="2026-02", ledger=ledger, dataset="sales")

@@ -572,7 +572,9 @@ def test_a_release_and_an_inspection_state_it(tmp_path: Path) -> None:
     assert f"Only rows where {normal} were read." in render_table(release, Screen())
     assert release.rows_read[0] in release.to_markdown().replace("\\", "")
     release.save(tmp_path / "release.json")
-    assert fim.load(tmp_path / "release.json").where == normal
+    loaded = fim.load(tmp_path / "release.json")
+    assert isinstance(loaded, fim.Release)
+    assert loaded.where == normal
     counted = fim.count(
         sales(), [["product 0"]], where=where, basket="order_id", item="product", seed=1
     )

@@ -1,0 +1,328 @@
+"""Releases of several segments or periods, such as stores, that were made together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Never
+
+from fim_private.display import JsonObject, Table, as_json, markdown, printable
+from fim_private.dp.charge import Charged
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
+from fim_private.options.declaration import refuse_unknown
+from fim_private.release import forms, words
+from fim_private.release.chart import BarChart, draw_all, on_one_scale, svg
+from fim_private.release.release import Release, promise_of
+from fim_private.release.rules import Rules, rules_chart, rules_json
+from fim_private.request.scope import Scope
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# So many segments without itemsets are named in a session.
+_FEW_SEGMENTS = 5
+
+
+@dataclass(frozen=True, repr=False)
+class SegmentedRelease(Mapping[str, Release]):
+    """A release of each segment, under its name: a mapping, in the order of the list of segments.
+
+    releases: one of each segment; what one of them says of its budget is of it alone. cost: the
+    (epsilon, delta) of all of them together, and zcdp, where the budget was given as rho, the (rho,
+    delta). charged: what a ledger says.
+    """
+
+    releases: tuple[Release, ...]
+    cost: PrivacyCost
+    zcdp: ZcdpCost | None = None
+    charged: Charged | None = None
+
+    def __getitem__(self, segment: object) -> Release:
+        """Return the release of a segment, named as text or as a whole number. Raises KeyError for
+        others.
+        """
+        release = self._named.get(str(segment))
+        if release is None:
+            raise KeyError(segment)
+        return release
+
+    @cached_property
+    def _named(self) -> dict[str, Release]:
+        return {release.scope.part or "": release for release in self.releases}
+
+    def __iter__(self) -> Iterator[str]:
+        return (release.scope.part or "" for release in self.releases)
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+    @property
+    def by(self) -> str:
+        """The column of segments, or of times."""
+        return self._scope.by or self._scope.time or ""
+
+    @property
+    def part(self) -> str:
+        """What each release is of: a "segment" or a "period"."""
+        return "period" if self._scope.by is None else "segment"
+
+    @property
+    def _scope(self) -> Scope:
+        return self.releases[0].scope
+
+    @property
+    def max_segments(self) -> int:
+        """How many a unit counts in at most."""
+        return self._scope.max_segments
+
+    @property
+    def private(self) -> bool:
+        """Whether it protects anybody: not where a seed was given."""
+        return all(release.private for release in self.releases)
+
+    @property
+    def abstained(self) -> bool:
+        """Whether nothing came out."""
+        return all(release.abstained for release in self.releases)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon spent in all, rounded up."""
+        return float(self.cost.epsilon)
+
+    @property
+    def delta(self) -> float:
+        """The delta spent in all, rounded up."""
+        return float(self.cost.delta)
+
+    @property
+    def neighbors(self) -> str:
+        """The neighbour relation."""
+        return self.releases[0].neighbors
+
+    @property
+    def privacy_unit(self) -> str:
+        """The privacy unit: "basket" or "user"."""
+        return self.releases[0].privacy_unit
+
+    @property
+    def with_parts(self) -> bool:
+        """Whether rules can be made."""
+        return all(release.with_parts for release in self.releases)
+
+    @property
+    def guarantee(self) -> str:
+        """The guarantee of all of it, in one sentence."""
+        return self.whole.guarantee
+
+    @property
+    def whole(self) -> Release:
+        """A release without itemsets that says what holds for all segments together."""
+        first = self.releases[0]
+        # How it was split in one segment may not be how it was in another.
+        same_shares = all(release.shares == first.shares for release in self.releases)
+        names = ", ".join(self)
+        if self.part == "segment":
+            scope = replace(first.scope, segment=names)
+        else:
+            scope = replace(first.scope, period=names)
+        return replace(
+            first,
+            scope=scope,
+            cost=self.cost,
+            zcdp=self.zcdp,
+            charged=self.charged,
+            shares=first.shares if same_shares else (),
+            itemsets=(),
+            parts=(),
+            known=(),
+            capped=False,
+            units=None,
+            units_interval=None,
+            units_noise=None,
+            noise=None,
+            threshold=None,
+            shortfall=None,
+            request=None,
+        )
+
+    @property
+    def title(self) -> str:
+        """What was released, in words."""
+        itemsets = words.number_of(sum(map(len, self.releases)), "itemset")
+        return f"{itemsets} in {words.number_of(len(self), self.part)} of {printable(self.by)}"
+
+    def heading(self, release: Release) -> str:
+        """Return what stands above the release of a segment: column and segment, or the period."""
+        if self.part == "segment":
+            return printable(f"{self.by} {release.scope.segment}")
+        return printable(release.scope.period or "")
+
+    def to_dict(self, *, whole: bool = False) -> JsonObject:
+        """Return plain values (docs/json.md): what holds for all, and each release as its own
+        to_dict.
+        """
+        return forms.plain_segments(self, everything=whole)
+
+    def to_json(self, rules: Mapping[str, Rules] | None = None, *, whole: bool = False) -> str:
+        """Return JSON of to_dict(), on one line. rules: of segments."""
+        values = self.to_dict(whole=whole)
+        if rules is not None:
+            for name, release in zip(self, values["releases"], strict=True):
+                release |= rules_json(rules[name])
+        return as_json(values)
+
+    def to_csv(self) -> str:
+        """Return CSV as Release.to_csv does, safe for spreadsheets, with the segment in a first
+        column.
+        """
+        return forms.csv_text(self.sheet_rows())
+
+    def sheet_rows(self) -> forms.Rows:
+        """Return the rows of Release.sheet_rows of all segments, with the segment in a first
+        column.
+        """
+        return forms.rows_by_segment(
+            {name: release.sheet_rows() for name, release in self.items()}, self.part
+        )
+
+    def to_markdown(self, rules: Mapping[str, Rules] | None = None) -> str:
+        """Return Markdown: a heading and a release for each segment, and the guarantee of all."""
+        releases = []
+        for name, release in self.items():
+            rules_of_segment = None if rules is None else rules[name]
+            content = release.to_markdown(rules_of_segment)
+            releases.append(f"## {markdown(self.heading(release))}\n\n{content}")
+        return "\n".join(
+            [f"# {markdown(self.title)}\n", *releases, promise_of(self.guarantee, self.charged)]
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return a pyarrow.Table as Release.to_arrow does, of all segments, with the segment in a
+        first column.
+        """
+        import pyarrow as pa
+
+        tables = [release.columns_of(release.itemsets) for release in self.releases]
+        columns = {
+            name: [value for table in tables for value in table[name]]
+            for name in max(tables, key=len)
+        }
+        itemsets = [itemset.items for release in self.releases for itemset in release]
+        names = [name for name, release in self.items() for _ in release]
+        table = forms.arrow_table(itemsets, columns)
+        return table.add_column(0, self.part, pa.array(names, pa.string()))
+
+    def to_polars(self) -> forms.Frame:
+        """Return a polars.DataFrame as Release.to_polars does, of all segments, with the segment in
+        a first column.
+        """
+        return forms.polars_frame(self.to_arrow())
+
+    def to_pandas(
+        self, *, relative: bool = True, lists: bool = False, downward_closed: bool = False
+    ) -> forms.Frame:
+        """Return the frames of Release.to_pandas, one below the other, with the segment in a first
+        column.
+        """
+        return self._joined(
+            lambda release: release.to_pandas(
+                relative=relative, lists=lists, downward_closed=downward_closed
+            )
+        )
+
+    def rules(
+        self, *, min_confidence: float = 0.0, min_lift: float = 0.0, **unknown: Never
+    ) -> forms.Frame:
+        """Return the association rules of all segments, as Release.rules does, with the segment in
+        a first column.
+        """
+        refuse_unknown("rules", unknown)
+        return self._joined(
+            lambda release: release.rules(min_confidence=min_confidence, min_lift=min_lift)
+        )
+
+    def _joined(self, frame_of: Callable[[Release], forms.Frame]) -> forms.Frame:
+        import pandas as pd
+
+        frames = []
+        for name, release in self.items():
+            frame = frame_of(release)
+            frame.insert(0, self.part, name)
+            frames.append(frame)
+        filled = [frame for frame in frames if len(frame)]
+        return pd.concat(filled or frames[:1], ignore_index=True)
+
+    def plot(self, *, relative: bool = True) -> list[forms.Axes]:
+        """Draw each segment as Release.plot does, all in a new figure and on one scale, and return
+        their axes.
+        """
+        return draw_all(self._charts(relative=relative))
+
+    def to_svg(self, rules: Mapping[str, Rules] | None = None, *, relative: bool = True) -> str:
+        """Return what Release.to_svg has of each segment, one below the other, on one scale. rules:
+        of segments.
+        """
+        below = []
+        for name, release in self.items():
+            if rules is None:
+                break
+            chart = rules_chart(rules[name], self.privacy_unit)
+            if chart.bars:
+                below.append(replace(chart, title=f"{self.heading(release)}: {chart.title}"))
+        return svg(*self._charts(relative=relative), *below)
+
+    def _charts(self, *, relative: bool) -> Sequence[BarChart]:
+        charts, whole = [], self.whole
+        for place, release in enumerate(self.releases, 1):
+            # What holds for all stands once: the guarantee below the last, or the want of one above
+            # the first.
+            chart = release.chart(relative=relative)
+            notes = [note for note in chart.notes if note != release.guarantee]
+            if place == len(self) and whole.private:
+                notes.append(whole.guarantee)
+            warning = chart.warning if place == 1 else ""
+            charts.append(replace(chart, warning=warning, notes=tuple(notes)))
+        return on_one_scale(charts)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all releases to one file, as Release.save does."""
+        forms.save(self, path)
+
+    def _table(self) -> Table:
+        columns = max((release.columns for release in self.releases), key=len)
+        rows = [
+            (name, *release.cells(itemset)) for name, release in self.items() for itemset in release
+        ]
+        notes = self._empty_segments()
+        certain = [*dict.fromkeys(line for release in self.releases for line in release.certainty)]
+        if len(certain) <= _FEW_SEGMENTS:
+            notes += certain
+        notes += [*self.whole.rows_read, self.guarantee, *words.charged(self.charged)]
+        numbers = frozenset(range(2, len(columns) + 1))
+        return Table(
+            self.title, (self.part, *columns), rows, numbers, notes, f"release[{self.part}]"
+        )
+
+    def _empty_segments(self) -> list[str]:
+        """Return which segments have no itemsets, in words: the first of them by name."""
+        nothing = [release.nothing for release in self.releases if not len(release)]
+        more = len(nothing) - _FEW_SEGMENTS
+        notes = nothing[:_FEW_SEGMENTS]
+        if more > 0:
+            notes.append(f"and {more:,} more {self.part}s without itemsets")
+        return notes
+
+    def __repr__(self) -> str:
+        return f"SegmentedRelease: {self._table().text()}"
+
+    def __str__(self) -> str:
+        return self._table().text(sum(map(len, self.releases)))
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()

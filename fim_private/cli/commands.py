@@ -29,6 +29,7 @@ from fim_private.errors import (
     parameter,
 )
 from fim_private.options import EPSILON
+from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import (
     ChangeOptions,
     DryRunOption,
@@ -97,15 +98,15 @@ def run() -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    state: dict[str, Any] = {}
+    state: dict[str, object] = {}
 
     def where(name: str | None) -> str:
-        found = (
+        origin = (
             None
             if name is None or parsing.CONTEXT not in state
             else parsing.origin(state[parsing.CONTEXT], name)
         )
-        return "" if found is None else f" ({found})"
+        return "" if origin is None else f" ({origin})"
 
     def spell(name: str) -> str:
         return as_typed(name) + where(name)
@@ -168,8 +169,8 @@ def as_typed(name: str) -> str:
     return _spellings().get(name, name)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
         from fim_private.counting import active_counter
 
         typer.echo(f"fim-private {__version__} ({active_counter()} counter)")
@@ -206,39 +207,43 @@ Purchases = Annotated[
 
 
 @contextmanager
-def _spending(asked: dict[str, Any], label: str) -> Iterator[dict[str, Any]]:
-    """Yield what the library is asked for, of options as they were typed, with the ledger and the
-    progress bar open.
+def _spending(options: OptionValues, label: str) -> Iterator[OptionValues]:
+    """Yield what the library is asked for, with the ledger and the progress bar open.
+
+    options: as they were typed.
     """
-    given = _given(asked)
-    writing.hold_process(given.get("max_memory"))
-    how = {name: asked[name] for name in ("allow_other_unit", "again")}
-    ledger = writing.ledger_at(asked["ledger"], **how)
+    request = _given(options)
+    writing.hold_process(request.get("max_memory"))
+    ledger = writing.ledger_at(
+        options["ledger"],
+        allow_other_unit=options["allow_other_unit"],
+        again=options["again"],
+    )
     with writing.reading_shown(), writing.progress_bar(label) as progress:
-        yield given | {"ledger": ledger, "progress": progress}
+        yield request | {"ledger": ledger, "progress": progress}
 
 
-def _given(asked: dict[str, Any]) -> dict[str, Any]:
+def _given(typed: OptionValues) -> OptionValues:
     """Return what the library is asked for, without a ledger."""
     of_ledger = ("ledger", "allow_other_unit", "again")
-    given = {
+    request = {
         name: value
-        for name, value in asked.items()
+        for name, value in typed.items()
         if value not in (None, []) and name not in of_ledger
     }
-    if "spark_conf" in given:
+    if "spark_conf" in request:
         from fim_private.spark.dataframes import settings_of
 
-        given["spark_conf"] = settings_of(given["spark_conf"])
-    return given
+        request["spark_conf"] = settings_of(request["spark_conf"])
+    return request
 
 
-def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, float] | None:
+def rule_limits(typed: OptionValues, *, lifts: bool = True) -> tuple[float, float] | None:
     """Take the least confidence and lift out of what is asked; None for no rules. lifts: whether
     rules have any.
     """
-    limits = {name: asked.pop(name) for name in ("min_confidence", "min_lift")}
-    if not asked["rules"]:
+    limits = {name: typed.pop(name) for name in ("min_confidence", "min_lift")}
+    if not typed["rules"]:
         for name, limit in limits.items():
             if limit is not None:
                 raise ParameterError(f"{parameter(name)} goes with {parameter('rules')}")
@@ -253,7 +258,7 @@ def rule_limits(asked: dict[str, Any], *, lifts: bool = True) -> tuple[float, fl
     *(InspectOptions, TextOutput),
     epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
 )
-def inspect(data: Purchases, **asked: Any) -> None:
+def inspect(data: Purchases, **typed: Any) -> None:
     """Show how a file would be read, what is in it, and the mine command that fits. For your eyes
     only.
 
@@ -262,10 +267,10 @@ def inspect(data: Purchases, **asked: Any) -> None:
     from fim_private.output.inspections import command_for, render_inspection
     from fim_private.reading.inspection import inspect as inspect_source
 
-    writing.hold_process(asked["max_memory"])
-    with writing.table_or_json(asked, inputs=[data]) as show_it:
+    writing.hold_process(typed["max_memory"])
+    with writing.table_or_json(typed, inputs=[data]) as show_it:
         seen = inspect_source(
-            data, **{name: value for name, value in asked.items() if value not in (None, [])}
+            data, **{name: value for name, value in typed.items() if value not in (None, [])}
         )
         show_it(seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen))
 
@@ -308,7 +313,7 @@ def inspect(data: Purchases, **asked: Any) -> None:
     "--basket order_id "
     "--item product --user customer_id --top 50",
 )
-def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
+def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     """Release the most frequent itemsets, with differential privacy for each basket or, with
     --user, for each user.
     """
@@ -318,12 +323,12 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
     from fim_private.release.rules import rules_by_segment
 
     output, report, title, dry_run = (
-        asked.pop(name) for name in ("output", "report", "title", "dry_run")
+        typed.pop(name) for name in ("output", "report", "title", "dry_run")
     )
-    fail_if_empty = asked.pop("fail_if_empty")
-    by_user = reads_users(source_of(data), asked["user"], asked["input_format"], asked["basket"])
-    limits = rule_limits(asked, lifts=asked["together"] != "basket" or not by_user)
-    form = writing.form_of(asked.pop("format"), output)
+    fail_if_empty = typed.pop("fail_if_empty")
+    by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
+    limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
+    form = writing.form_of(typed.pop("format"), output)
     writing.check_page(report, "report")
     if dry_run:
         for name, file in (("output", output), ("report", report)):
@@ -331,10 +336,10 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
                 raise ParameterError(
                     f"leave out {parameter(name)}: a dry run prints a plan, and releases nothing"
                 )
-        _show_plan(data, _given(asked), form[0])
+        _show_plan(data, _given(typed), form[0])
         return
     # No output may be one; both are tried before any privacy is spent.
-    inputs = [data, asked["catalogue"], asked["exclude"], asked["ledger"]]
+    inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
     _check_report(report, title, output)
     page = (
         nullcontext()
@@ -342,8 +347,8 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
         else writing.destination(report, inputs=inputs, given=parameter("report"))
     )
     with writing.destination(output, inputs=inputs) as write, page as write_page:
-        with _spending(asked, "Counting itemsets") as given:
-            release = mine_release(data, **given)
+        with _spending(typed, "Counting itemsets") as request:
+            release = mine_release(data, **request)
         made = None if limits is None else rules_by_segment(release, *limits)
         writing.write_release(
             write, release, form, output, rules=made, spelled=partial(retyped, context)
@@ -360,7 +365,7 @@ def mine(context: typer.Context, data: Purchases, **asked: Any) -> None:
             raise typer.Exit(NOTHING_CAME_OUT)
 
 
-def _show_plan(data: str, asked: dict[str, Any], form: ReleaseFormat) -> None:
+def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
     """Print what `mine` would do: the plan, and the queries that a database would get."""
     from fim_private.mining.mine import planned, queries
     from fim_private.output.plans import render_plan
@@ -370,8 +375,8 @@ def _show_plan(data: str, asked: dict[str, Any], form: ReleaseFormat) -> None:
         raise ParameterError(
             f"{parameter('format')} must be table or json for a dry run, not {form}"
         )
-    prepared = planned(data, **asked)
-    statements = queries(data, **asked) if prepared.sends_queries else []
+    prepared = planned(data, **typed)
+    statements = queries(data, **typed) if prepared.sends_queries else []
     with writing.destination(None) as write:
         if form is ReleaseFormat.JSON:
             plan = prepared.plan.to_dict()
@@ -415,7 +420,7 @@ def _check_report(report: Path | None, title: str | None, output: Path | None) -
     epilog="Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
     "where pairs.csv has one itemset a line, its items separated by commas: bread,butter",
 )
-def count(data: Purchases, **asked: Any) -> None:
+def count(data: Purchases, **typed: Any) -> None:
     """Release noisy supports of itemsets that you name, with differential privacy for each basket
     or (--user) user.
 
@@ -424,13 +429,13 @@ def count(data: Purchases, **asked: Any) -> None:
     """
     from fim_private.mining.count import count as count_release
 
-    itemsets, output = asked.pop("itemsets"), asked.pop("output")
-    form = writing.form_of(asked.pop("format"), output)
+    itemsets, output = typed.pop("itemsets"), typed.pop("output")
+    form = writing.form_of(typed.pop("format"), output)
     with writing.destination(
-        output, inputs=[data, itemsets, asked["ledger"]]
+        output, inputs=[data, itemsets, typed["ledger"]]
     ) as write:  # fails before any privacy is spent
-        with _spending(asked, "Counting itemsets") as given:
-            release = count_release(data, itemsets, **given)
+        with _spending(typed, "Counting itemsets") as request:
+            release = count_release(data, itemsets, **request)
         writing.write_release(write, release, form, output)
 
 
@@ -446,7 +451,7 @@ def count(data: Purchases, **asked: Any) -> None:
     "--blocks 50\n\n"
     "In Python any function of purchases can be asked (fim.vote).",
 )
-def vote(data: Purchases, **asked: Any) -> None:
+def vote(data: Purchases, **typed: Any) -> None:
     """Answer a question that no support answers, such as which pair has the highest lift, with
     differential privacy.
 
@@ -457,13 +462,13 @@ def vote(data: Purchases, **asked: Any) -> None:
     from fim_private.output.releases import render_vote
 
     question = named_question(
-        asked.pop("question"), min_share=asked.pop("min_share"), size=asked.pop("size")
+        typed.pop("question"), min_share=typed.pop("min_share"), size=typed.pop("size")
     )
     # The output fails before any privacy is spent.
-    with writing.table_or_json(asked, inputs=[data, asked["exclude"], asked["ledger"]]) as show:
-        with _spending(asked, "Asking blocks") as given:
-            found = voted(data, question, **given)
-        show(found.to_dict(), partial(render_vote, found))
+    with writing.table_or_json(typed, inputs=[data, typed["exclude"], typed["ledger"]]) as show:
+        with _spending(typed, "Asking blocks") as request:
+            outcome = voted(data, question, **request)
+        show(outcome.to_dict(), partial(render_vote, outcome))
 
 
 def retyped(context: Any, changes: Mapping[str, Any]) -> str:
@@ -532,7 +537,7 @@ _ReleaseFile = Annotated[
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5",
 )
-def show(release_file: _ReleaseFile, **asked: Any) -> None:
+def show(release_file: _ReleaseFile, **typed: Any) -> None:
     """Show a release again, in any form. It spends nothing: no data is read.
 
     With --rules it shows association rules, if the release was mined with --rules.
@@ -540,8 +545,8 @@ def show(release_file: _ReleaseFile, **asked: Any) -> None:
     from fim_private.release.rules import rules_by_segment
     from fim_private.release.saved import load
 
-    limits, output = rule_limits(asked), asked["output"]
-    form = writing.form_of(asked["format"], output)
+    limits, output = rule_limits(typed), typed["output"]
+    form = writing.form_of(typed["format"], output)
     release = load(release_file)
     made = None if limits is None else rules_by_segment(release, *limits)
     with writing.destination(output, inputs=[release_file]) as write:
@@ -564,7 +569,7 @@ def report(
             help=("A release, saved as .json or .parquet; or several."),
         ),
     ],
-    **asked: Any,
+    **typed: Any,
 ) -> None:
     """Make a page of a release, to look at in a browser or to send: one file, which loads nothing
     from anywhere.
@@ -576,15 +581,15 @@ def report(
     from fim_private.release.rules import least_asked, rules_by_segment
     from fim_private.release.saved import load
 
-    limits = least_asked(asked["min_confidence"], asked["min_lift"])
-    writing.check_page(asked["output"], "output")
+    limits = least_asked(typed["min_confidence"], typed["min_lift"])
+    writing.check_page(typed["output"], "output")
     releases = [load(each) for each in release_files]
     if len(releases) == 1:
         [release] = releases
         made = page(
             release,
             rules_by_segment(release, *limits) if release.with_parts else None,
-            title=asked["title"],
+            title=typed["title"],
         )
     else:
         from fim_private.release.release import Release
@@ -596,8 +601,8 @@ def report(
                 "a page of several releases shows how shares moved, and one of these files holds "
                 "several segments or periods already; give that file alone"
             )
-        made = trend_page(named(single), title=asked["title"])
-    where = asked["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
+        made = trend_page(named(single), title=typed["title"])
+    where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
         write.send(made.encode(errors="backslashreplace"))
 
@@ -618,7 +623,7 @@ def changes(
     after: Annotated[
         str | None, typer.Argument(metavar="AFTER", show_default=False, help="A later one.")
     ] = None,
-    **asked: Any,
+    **typed: Any,
 ) -> None:
     """Show what changed from one release to another: what rose, fell, is new or gone.
 
@@ -628,7 +633,7 @@ def changes(
     from fim_private.release.changes import between, changes
 
     pair, keep_all, report, title = (
-        asked.pop(name) for name in ("between", "keep_all", "report", "title")
+        typed.pop(name) for name in ("between", "keep_all", "report", "title")
     )
     if (after is None) == (pair is None):
         raise ParameterError(
@@ -641,15 +646,17 @@ def changes(
         if report is None
         else writing.destination(report, inputs=inputs, given=parameter("report"))
     )
-    with writing.table_or_json(asked, inputs=inputs) as show_it, page as write_page:
-        found = changes(
+    with writing.table_or_json(typed, inputs=inputs) as show_it, page as write_page:
+        differences = changes(
             *((before, after) if pair is None else between(before, pair)), keep_all=keep_all
         )
-        show_it(found.to_dict(), partial(render_changes, found))
+        show_it(differences.to_dict(), partial(render_changes, differences))
         if write_page is not None:
             from fim_private.release.trend import changes_page
 
-            write_page.send(changes_page(found, title=title).encode(errors="backslashreplace"))
+            write_page.send(
+                changes_page(differences, title=title).encode(errors="backslashreplace")
+            )
 
 
 _LedgerFile = Annotated[
@@ -658,7 +665,7 @@ _LedgerFile = Annotated[
 
 
 @command(budget, LedgerLimit, epilog=_CREATE)
-def budget_create(path: _LedgerFile, **asked: Any) -> None:
+def budget_create(path: _LedgerFile, **typed: Any) -> None:
     """Create a ledger: the budget of all releases of one data set together, in a file.
 
     `fim-private mine` and `fim-private count` charge it with --ledger, before they look at the
@@ -669,7 +676,7 @@ def budget_create(path: _LedgerFile, **asked: Any) -> None:
     from fim_private.ledger.ledger import Ledger
 
     with writing.destination(None) as write:
-        made = Ledger.create(path, **asked).statement()
+        made = Ledger.create(path, **typed).statement()
         lines = f"Created {printable(made.name)}. {made.title}", made.protected
         write.send(writing.screen_for(None).render(map(Text, lines)))
 
@@ -680,15 +687,15 @@ def budget_create(path: _LedgerFile, **asked: Any) -> None:
     TextOutput,
     epilog="Example: fim-private budget show sales.ledger --format json",
 )
-def budget_show(path: _LedgerFile, **asked: Any) -> None:
+def budget_show(path: _LedgerFile, **typed: Any) -> None:
     """Show what a ledger allows, what its releases have spent, and what is left. It says nothing
     about the data.
     """
     from fim_private.ledger.ledger import Ledger
     from fim_private.output.ledgers import render_statement
 
-    verify = asked["verify"]
-    with writing.table_or_json(asked, inputs=[path]) as show_it:
+    verify = typed["verify"]
+    with writing.table_or_json(typed, inputs=[path]) as show_it:
         statement = Ledger(path).statement(verify=verify)
         values = statement.to_dict() | ({"verified": True} if verify else {})
         show_it(values, lambda screen: render_statement(statement, screen, verified=verify))
@@ -705,38 +712,38 @@ def budget_show(path: _LedgerFile, **asked: Any) -> None:
     "As a figure over many budgets: fim-private plan --units 100000 --epsilons 0.1,0.2,0.5,1,2 "
     "--figure plan.png",
 )
-def plan(**asked: Any) -> None:
+def plan(**typed: Any) -> None:
     """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no
     data.
     """
     from fim_private.planning import plan as planning
 
-    outputs = {name: asked.pop(name) for name in ("output", "format")}
-    epsilons, figure, epsilon = asked.pop("epsilons"), asked.pop("figure"), asked.pop("epsilon")
-    _check_figure(asked, outputs, epsilon=epsilon, epsilons=epsilons, figure=figure)
-    if asked["top"] is not None:
-        tops = [_number("top", parsing.whole, text) for text in asked["top"].split(",")]
-        asked["top"] = tops[0] if len(tops) == 1 else tops
+    outputs = {name: typed.pop(name) for name in ("output", "format")}
+    epsilons, figure, epsilon = typed.pop("epsilons"), typed.pop("figure"), typed.pop("epsilon")
+    _check_figure(typed, outputs, epsilon=epsilon, epsilons=epsilons, figure=figure)
+    if typed["top"] is not None:
+        tops = [_number("top", parsing.whole, text) for text in typed["top"].split(",")]
+        typed["top"] = tops[0] if len(tops) == 1 else tops
     if epsilon is None:
         epsilon = EPSILON
     if figure is not None:
         from fim_private.output.figures import draw_plan_figure
 
         if epsilons is None:
-            draw_plan_figure(planning.plan(epsilon=epsilon, **asked), figure)
+            draw_plan_figure(planning.plan(epsilon=epsilon, **typed), figure)
         else:
             losses = [_number("epsilons", parsing.number, text) for text in epsilons.split(",")]
-            draw_plan_figure(planning.plan_grid(losses, **asked), figure)
+            draw_plan_figure(planning.plan_grid(losses, **typed), figure)
         return
     with writing.table_or_json(outputs) as show:
         from fim_private.output.mechanisms import render_plan
 
-        planned = planning.plan(epsilon=epsilon, **asked)
+        planned = planning.plan(epsilon=epsilon, **typed)
         show(planned.to_dict(), partial(render_plan, planned))
 
 
 def _check_figure(
-    asked: Mapping[str, Any],
+    typed: Mapping[str, Any],
     outputs: Mapping[str, Any],
     *,
     epsilon: float | None,
@@ -744,9 +751,9 @@ def _check_figure(
     figure: Path | None,
 ) -> None:
     """Raise ParameterError for options of a plan that do not go together."""
-    of_users = asked["user_items"] is not None
-    several = asked["top"] not in (None, "1") or "-" in asked["size"].lstrip("-")
-    several = several or asked["typical_basket"] is not None or asked["union"] or asked["supports"]
+    of_users = typed["user_items"] is not None
+    several = typed["top"] not in (None, "1") or "-" in typed["size"].lstrip("-")
+    several = several or typed["typical_basket"] is not None or typed["union"] or typed["supports"]
     if of_users and figure is not None:
         raise ParameterError(
             f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
@@ -789,7 +796,7 @@ def _number(name: str, read: Callable[[str], Any], text: str) -> Any:
     TextOutput,
     epilog="Example: fim-private audit --mechanism large-margin --epsilon 1 --delta 1e-6",
 )
-def audit(**asked: Any) -> None:
+def audit(**typed: Any) -> None:
     """Compute exactly how much of its guarantee a mechanism uses on pairs of neighbours that are
     hard for it.
 
@@ -799,17 +806,19 @@ def audit(**asked: Any) -> None:
     from fim_private.auditing.audit import auditable
     from fim_private.output.mechanisms import render_audit
 
-    with writing.table_or_json(asked) as show_it:
-        epsilon = EPSILON if asked["epsilon"] is None else asked["epsilon"]
-        subjects = auditable(asked["mechanism"], epsilon, asked["delta"], asked["neighbors"])
+    with writing.table_or_json(typed) as show_it:
+        epsilon = EPSILON if typed["epsilon"] is None else typed["epsilon"]
+        subjects = auditable(typed["mechanism"], epsilon, typed["delta"], typed["neighbors"])
         with writing.progress_bar("Auditing") as progress:
             reports = [
-                audited(subject, trials=asked["trials"], seed=asked["seed"], progress=part)
-                for subject, part in zip(
+                audited(subject, trials=typed["trials"], seed=typed["seed"], progress=share)
+                for subject, share in zip(
                     subjects, writing.parts_of(progress, len(subjects)), strict=True
                 )
             ]
-        found = [report.to_dict() for report in reports]
-        show_it(found if asked["mechanism"] == "all" else found[0], partial(render_audit, reports))
+        values = [report.to_dict() for report in reports]
+        show_it(
+            values if typed["mechanism"] == "all" else values[0], partial(render_audit, reports)
+        )
     if not all(report.holds for report in reports):
         raise typer.Exit(1)

@@ -101,12 +101,12 @@ class _RankedRows:
         if of_units:
             lengths += counts
         for begin, end in batches(lengths.sum(axis=0), entries) if copied else [(0, high - low)]:
-            own = lengths[:, begin:end]
-            starts = np.concatenate([[0], np.cumsum(own.sum(axis=0))])
+            run = lengths[:, begin:end]
+            starts = np.concatenate([[0], np.cumsum(run.sum(axis=0))])
             out = np.empty(int(starts[-1]), dtype=np.int32)
             # Each block writes into a stretch of its own, so that a column ascends whoever was
             # first.
-            cursors = starts[:-1] + np.cumsum(own, axis=0) - own
+            cursors = starts[:-1] + np.cumsum(run, axis=0) - run
             batch = (low + begin, low + end, size - 1)
             effort.share(
                 partial(
@@ -127,17 +127,17 @@ class _RankedRows:
             )
             del out  # before the next is made
 
-    def prefixes(self, own: NDArray[np.int32], bound: int) -> _RankedRows:
+    def prefixes(self, codes: NDArray[np.int32], bound: int) -> _RankedRows:
         """Return what stands before the rank `bound` in the rows that have it: own, int32,
         ascending.
         """
-        starts = np.zeros(len(own) + 1, dtype=np.int64)
-        loops.prefixes(self.ranks, self.starts, own, bound, starts, None)
+        starts = np.zeros(len(codes) + 1, dtype=np.int64)
+        loops.prefixes(self.ranks, self.starts, codes, bound, starts, None)
         ranks = np.empty(int(starts[-1]), dtype=np.int32)
-        loops.prefixes(self.ranks, self.starts, own, bound, starts, ranks)
+        loops.prefixes(self.ranks, self.starts, codes, bound, starts, ranks)
         if self.units is None:
             return _RankedRows(starts, ranks)
-        units = self.units[own]
+        units = self.units[codes]
         return _RankedRows(
             starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1))
         )
@@ -183,7 +183,7 @@ def _blocks(
 
 
 def _item_tables(
-    transactions: Transactions, add: Callable[..., object], effort: Effort, *given: object
+    transactions: Transactions, add: Callable[..., object], effort: Effort, *arguments: object
 ) -> NDArray[np.int64]:
     """Return the sum of what a function of the kernel adds for all units to tables of the items:
     (vocabulary,).
@@ -206,7 +206,7 @@ def _item_tables(
             transactions.unit_offsets,
             first,
             last,
-            *given,
+            *arguments,
             table,
         )
         free.append(table)
@@ -240,13 +240,15 @@ def _ranked_rows(
     """Return the baskets in rank order. rank_of: (vocabulary,), -1 for a code to leave out."""
     blocks = _blocks(transactions.stored, len(transactions.items), effort.workers)
     starts = transactions.offsets
-    given = transactions.items, transactions.offsets, rank_of
+    arguments = transactions.items, transactions.offsets, rank_of
     if (rank_of < 0).any():
         starts = np.zeros(transactions.stored + 1, dtype=np.int64)
-        effort.share(partial(loops.ranked_lengths, *given, *block, starts[1:]) for block in blocks)
+        effort.share(
+            partial(loops.ranked_lengths, *arguments, *block, starts[1:]) for block in blocks
+        )
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
-    effort.share(partial(loops.rank_rows, *given, *block, starts, ranks) for block in blocks)
+    effort.share(partial(loops.rank_rows, *arguments, *block, starts, ranks) for block in blocks)
     if transactions.unit_offsets is None or (np.diff(transactions.unit_offsets) <= 1).all():
         return _RankedRows(starts, ranks)
     units = np.repeat(
@@ -312,26 +314,24 @@ class CompiledCounter(ShardCounter):
         if self._size == 2 or self._dense_ranks == len(self._supports) > _VAST:
             self._effort.refuse_infeasible(self._size, number)
 
-    def _count(self, ceiling: int, wanted: int | None) -> Top:
-        scan = self._scan(self._size, ceiling, self._min_support, wanted or 0)
+    def _count(self, ceiling: int, limit: int | None) -> Top:
+        scan = self._scan(self._size, ceiling, self._min_support, limit or 0)
         ranks, done = len(self._supports), self._count_head(scan)
-        for step in (*_RANK_STEPS, ranks) if wanted is not None else (ranks,):
+        for step in (*_RANK_STEPS, ranks) if limit is not None else (ranks,):
             high = min(step, at_least(scan.floor, self._supports))
             if high > done:
                 self._count_ranks(scan, done, high)
                 done = high
         return _settled(scan)
 
-    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
+    def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
         """Count a shard's itemsets of some supports; see `ShardCounter`."""
         low, high = self._last_ranks(floor)
         if low == high:
             return Top([], floor)
         # No itemset of the shard has more support than its most frequent last item: no longer a
         # histogram than that.
-        scan = self._scan(
-            self._size, min(ceiling, int(self._supports[low]) + 1), floor, wanted or 0
-        )
+        scan = self._scan(self._size, min(ceiling, int(self._supports[low]) + 1), floor, limit or 0)
         self._count_ranks(scan, low, high)
         return _settled(scan)
 
@@ -366,8 +366,8 @@ class CompiledCounter(ShardCounter):
         scan = self._scan(self._size, highest + 1, lowest, 0, list_items=True)
         (columns,) = self._rows.columns(low, high, self._size, self._effort, copied=False)
         self._run(scan, self._rows, columns, alone=True)  # one thread, so that they come in order
-        found = np.frombuffer(b"".join(scan.itemsets), dtype=np.int32).reshape(-1, self._size + 1)
-        return self._order[found[:, :-1]], found[:, -1].astype(np.int64)
+        listed = np.frombuffer(b"".join(scan.itemsets), dtype=np.int32).reshape(-1, self._size + 1)
+        return self._order[listed[:, :-1]], listed[:, -1].astype(np.int64)
 
     def _last_ranks(self, floor: int) -> tuple[int, int]:
         """Return the ranks that the least frequent item may have: it has at least as much support
@@ -407,12 +407,16 @@ class CompiledCounter(ShardCounter):
         """
         data, words = self._transactions, -(-self._transactions.stored // 64)
         bits = np.zeros((ranks, words), dtype=np.uint64)
-        given = (data.items, data.offsets, ranks_of(self._order[:ranks], len(self.item_supports)))
+        arguments = (
+            data.items,
+            data.offsets,
+            ranks_of(self._order[:ranks], len(self.item_supports)),
+        )
         # Blocks of whole words: no two threads write to the same one.
         self._effort.share(
             partial(
                 loops.fill_bitmaps,
-                *given,
+                *arguments,
                 64 * first,
                 min(64 * last, data.stored),
                 words,
@@ -444,11 +448,11 @@ class CompiledCounter(ShardCounter):
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
 
     def _scan(
-        self, size: int, ceiling: int, floor: int, wanted: int, *, list_items: bool = False
+        self, size: int, ceiling: int, floor: int, limit: int, *, list_items: bool = False
     ) -> kernel.Scan:
         limits = {
             "floor": floor,
-            "wanted": wanted,
+            "wanted": limit,
             "max_work": min(self._effort.max_work, _MOST_WORK),
         }
         return kernel.Scan(
@@ -456,13 +460,26 @@ class CompiledCounter(ShardCounter):
         )
 
     def _run(
-        self, scan: kernel.Scan, rows: _RankedRows, own: _Columns, *, alone: bool = False
+        self, scan: kernel.Scan, rows: _RankedRows, columns: _Columns, *, alone: bool = False
     ) -> None:
-        if own.copied:
-            scan.set_streams(own.entries, own.starts, own.counts, own.of_units, own.low, own.high)
+        if columns.copied:
+            scan.set_streams(
+                columns.entries,
+                columns.starts,
+                columns.counts,
+                columns.of_units,
+                columns.low,
+                columns.high,
+            )
         else:
             scan.set_rows(
-                rows.ranks, rows.starts, rows.units, own.starts, own.entries, own.low, own.high
+                rows.ranks,
+                rows.starts,
+                rows.units,
+                columns.starts,
+                columns.entries,
+                columns.low,
+                columns.high,
             )
         self._finish(scan, alone=alone)
 
@@ -560,8 +577,15 @@ class CandidateCounts:
         sums = np.zeros(cells, dtype=np.int64)
         rows, weights = self._rows, clipped_weights(1, cells, scale)
         lengths = np.diff(rows.starts)
-        given = (weights, sums, None, min(self._effort.max_work, _MOST_WORK), scale, rows.repeats)
-        scan = loops.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
+        arguments = (
+            weights,
+            sums,
+            None,
+            min(self._effort.max_work, _MOST_WORK),
+            scale,
+            rows.repeats,
+        )
+        scan = loops.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *arguments)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
         out, places = np.empty_like(sums), self._rank.astype(np.int64)
@@ -612,7 +636,7 @@ class CandidateCounts:
             [np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1)
         )
         cells, repeats = sum(map(len, candidates)), None if scale is None else rows.repeats
-        given = (
+        arguments = (
             weights,
             sums,
             histogram,
@@ -620,7 +644,7 @@ class CandidateCounts:
             scale or 0,
             repeats,
         )
-        scan = loops.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *given)
+        scan = loops.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *arguments)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         largest = max((some.shape[1] for some in candidates), default=1)

@@ -78,11 +78,11 @@ class Counter(Protocol):
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes, before it is begun: at most, or about."""
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+    def top(self, ceiling: int | None, limit: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th
         (None: all), or so.
 
-        ceiling, wanted: >= 1. The levels are complete down to the floor that is returned.
+        ceiling, limit: >= 1. The levels are complete down to the floor that is returned.
         """
 
     def locate(self, support: int, index: int) -> list[int]:
@@ -119,7 +119,7 @@ class ItemCounter(Counter):
         """How many units have each item: (vocabulary,)."""
         return self._counter.item_supports
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+    def top(self, ceiling: int | None, limit: int | None) -> Top:
         """Return all levels from the minimum support on: there are not many."""
         return Top(levels_of(np.bincount(self.item_supports), self._min_support), self._min_support)
 
@@ -195,7 +195,7 @@ class ShardCounter(Counter, ABC):
     def _longest(self) -> int:
         return int(np.diff(self._transactions.offsets).max(initial=0))
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+    def top(self, ceiling: int | None, limit: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down; see `Counter`."""
         if ceiling is None:
             # No itemset has more support than its least frequent item.
@@ -208,19 +208,19 @@ class ShardCounter(Counter, ABC):
         if ceiling <= self._min_support:
             return Top([], self._min_support)
         if (
-            wanted is None
+            limit is None
             and self._transactions.baskets * math.comb(self._longest, self._size)
             > self._effort.max_work
         ):
             self._effort.refuse_infeasible(self._size, self.most_work)
-        return self._count(ceiling, wanted)
+        return self._count(ceiling, limit)
 
     @abstractmethod
-    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
+    def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
         """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th
         (None: all), or so.
 
-        ceiling, floor, wanted: >= 1. Levels are complete down to the floor that is returned, at
+        ceiling, floor, limit: >= 1. Levels are complete down to the floor that is returned, at
         least the given one.
         """
 
@@ -228,7 +228,7 @@ class ShardCounter(Counter, ABC):
     def _sum_items(self) -> NDArray[np.int64]: ...
 
     @abstractmethod
-    def _count(self, ceiling: int, wanted: int | None) -> Top: ...
+    def _count(self, ceiling: int, limit: int | None) -> Top: ...
 
     @abstractmethod
     def _refuse_singles(self, number: int) -> None:
@@ -263,7 +263,7 @@ def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
     if largest > bound:
         top, counts = scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64)
         exact = (
-            [math.isqrt(top // one) for one in counts.tolist()]
+            [math.isqrt(top // count) for count in counts.tolist()]
             if top >= _EXACT
             else floor_roots(top // counts)
         )
@@ -358,10 +358,10 @@ def candidate_trie(candidates: Candidates, width: int) -> CandidateTrie:
         level, place = np.unique(keys, return_inverse=True)
         accepts = np.full(len(level), -1, dtype=np.int32)
         ends = np.cumsum([len(candidates[number]) for number in longer])
-        for number, own in zip(longer, np.split(place, ends[:-1]), strict=True):
-            nodes_of[number] = own + nodes
+        for number, children in zip(longer, np.split(place, ends[:-1]), strict=True):
+            nodes_of[number] = children + nodes
             if candidates[number].shape[1] == depth + 1:
-                accepts[own] = np.arange(starts[number], starts[number + 1])
+                accepts[children] = np.arange(starts[number], starts[number + 1])
         levels.append(level)
         accepted.append(accepts)
         nodes += len(level)

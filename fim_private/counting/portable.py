@@ -158,8 +158,8 @@ def _extend_batch(
     if last_item:
         return _Found(chosen, owner, last, support)
     index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
-    found = extension[index] == key
-    index, candidate = index[found], candidate[found]
+    is_frequent = extension[index] == key
+    index, candidate = index[is_frequent], candidate[is_frequent]
     order = _stable_order(index)
     longer = np.concatenate([chosen[owner], last[:, None].astype(np.int32)], axis=1)
     return _Frontier(longer, index[order], candidate[order])
@@ -218,16 +218,14 @@ class PortableCounter(ShardCounter):
     def _refuse_singles(self, number: int) -> None:
         self._effort.refuse_infeasible(self._size, self.most_work)
 
-    def _count(self, ceiling: int, wanted: int | None) -> Top:
+    def _count(self, ceiling: int, limit: int | None) -> Top:
         # As much as a reader of the top may want: each further scan lowers the floor.
         floor = (
-            self._min_support
-            if wanted is None
-            else max(ceiling // _FLOOR_FACTOR, self._min_support)
+            self._min_support if limit is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
         )
         return self._counted(ceiling, floor)
 
-    def descend(self, ceiling: int, floor: int, wanted: int | None) -> Top:
+    def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
         """Count a shard's itemsets of some supports, however many are wanted; see
         `ShardCounter`.
         """
@@ -241,8 +239,8 @@ class PortableCounter(ShardCounter):
             np.zeros(ceiling, dtype=np.int64),
             Meter(self._effort, self._size, self.most_work),
         )
-        for found in self._found(floor, meter):
-            counts = np.bincount(found.support[found.support < ceiling])
+        for batch in self._found(floor, meter):
+            counts = np.bincount(batch.support[batch.support < ceiling])
             histogram[: len(counts)] += counts
         return Top(levels_of(histogram, floor), floor, meter.done)
 
@@ -288,10 +286,10 @@ class PortableCounter(ShardCounter):
         self, lowest: int, highest: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         order = rank_order(self.item_supports)
-        for found in self._found(lowest, Meter(self._effort, self._size, self.most_work)):
-            asked = np.flatnonzero(found.support <= highest)
-            ranks = np.column_stack([found.chosen[found.group[asked]], found.last[asked]])
-            yield order[ranks], found.support[asked]
+        for batch in self._found(lowest, Meter(self._effort, self._size, self.most_work)):
+            places = np.flatnonzero(batch.support <= highest)
+            ranks = np.column_stack([batch.chosen[batch.group[places]], batch.last[places]])
+            yield order[ranks], batch.support[places]
 
 
 # -------------------- candidates
@@ -479,7 +477,9 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
     )
     if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
         pairs = zip(times.tolist(), total.tolist(), strict=True)
-        return np.array([isqrt(scale**2 * own // whole) for own, whole in pairs], dtype=np.int64)
+        return np.array(
+            [isqrt(scale**2 * count // whole) for count, whole in pairs], dtype=np.int64
+        )
     return floor_roots(scale * scale * times // np.maximum(total, 1))
 
 
@@ -557,17 +557,19 @@ def _candidates_of_rows(
         room = rows.starts[row + 1] - entry
         longer = []
         for begin, end in batches(room):
-            some, own = slice(begin, end), room[begin:end]
-            meter(int(own.sum()))
-            extended = spread(entry[some], own)
-            key = np.repeat(node[some] * trie.width, own) + rows.items[extended]
+            some, numbers = slice(begin, end), room[begin:end]
+            meter(int(numbers.sum()))
+            extended = spread(entry[some], numbers)
+            key = np.repeat(node[some] * trie.width, numbers) + rows.items[extended]
             place = np.searchsorted(trie.keys, key)
-            found = np.flatnonzero(np.append(trie.keys, -1)[place] == key)
-            longer.append((place[found] + 1, np.repeat(row[some], own)[found], extended[found] + 1))
-        node, row, entry = (np.concatenate(parts) for parts in zip(*longer, strict=True))
+            matches = np.flatnonzero(np.append(trie.keys, -1)[place] == key)
+            longer.append(
+                (place[matches] + 1, np.repeat(row[some], numbers)[matches], extended[matches] + 1)
+            )
+        node, row, entry = (np.concatenate(arrays) for arrays in zip(*longer, strict=True))
         accepted = np.flatnonzero(trie.accepts[node] >= 0)
         hits.append((rows.units[row[accepted]], trie.accepts[node[accepted]].astype(np.int64)))
-    units, cells = (np.concatenate(parts) for parts in zip(*hits, strict=True))
+    units, cells = (np.concatenate(arrays) for arrays in zip(*hits, strict=True))
     return units, cells
 
 

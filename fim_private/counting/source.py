@@ -191,14 +191,14 @@ def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
 
     Raises WorkLimitError if the next level takes more steps than allowed.
     """
-    wanted, read, done = _FIRST_ITEMSETS, 0, 0
+    limit, read, done = _FIRST_ITEMSETS, 0, 0
     within_limit = True
-    top = counter.top(None, wanted)
+    top = counter.top(None, limit)
     yield from top.levels
     while top.floor > min_support:
         read += sum(multiplicity for _, multiplicity in top.levels)
         done += top.work
-        wanted *= _MORE_ITEMSETS
+        limit *= _MORE_ITEMSETS
         further = None
         times_done = _WORTH_FINISHING if read >= _ENOUGH_ITEMSETS else 1
         if within_limit and counter.most_work <= times_done * done:
@@ -207,7 +207,7 @@ def lazy_levels(counter: Counter, min_support: int) -> Iterator[Level]:
             except WorkLimitError:
                 # All levels are out of reach, but a reader can still have some more.
                 within_limit = False
-        top = further or counter.top(top.floor, wanted)
+        top = further or counter.top(top.floor, limit)
         yield from top.levels
 
 
@@ -587,10 +587,10 @@ class ListedFirst(NamedTuple):
         """How many codes there are."""
         return len(self.listed) + len(self.others)
 
-    def label(self, code: int, own: Callable[[int], Item]) -> Item:
-        """Return the label of a new code. own: returns that of an old one."""
+    def label(self, code: int, label_of: Callable[[int], Item]) -> Item:
+        """Return the label of a new code. label_of: returns that of an old one."""
         behind = code - len(self.listed)
-        return self.listed.label(code) if behind < 0 else own(int(self.others[behind]))
+        return self.listed.label(code) if behind < 0 else label_of(int(self.others[behind]))
 
 
 # -------------------- the source
@@ -692,7 +692,7 @@ class LocalSource:
         data, label = self.transactions, None
         if isinstance(universe, KnownItemsets):
             listed = ListedFirst.of(universe, data.vocabulary.codes_in)
-            label = partial(listed.label, own=data.vocabulary.label)
+            label = partial(listed.label, label_of=data.vocabulary.label)
             data = data.recoded(listed.codes, numbers(listed.total))
         elif isinstance(universe, Catalogue):
             data = data.restricted_to(universe.items)

@@ -417,7 +417,7 @@ class Levelwise:
             if self.items_delta is not None:
                 listed, public = len(self.known.items), self.known
         items = source.items(public)
-        codes, found = found_items(
+        codes, level = found_items(
             items,
             self.budget,
             self.recipe,
@@ -426,10 +426,10 @@ class Levelwise:
             listed=listed,
             known={code for itemset in known for code in itemset},
         )
-        most = self._items_that_go_on(found)
-        codes, found = codes[:most], found.first(most)
+        most = self._items_that_go_on(level)
+        codes, level = codes[:most], level.first(most)
         counts, known_sets = items.among(codes), _with_subsets(known, codes)
-        levels = found_levels(counts, found, self.budget, self.recipe, randomness, known_sets)
+        levels = found_levels(counts, level, self.budget, self.recipe, randomness, known_sets)
         pool_sizes = [
             most + len(known_sets.get(size, ()))
             for size, most in zip(self.sizes, self.recipe.pool, strict=True)

@@ -303,8 +303,8 @@ class Search:
         """Return the rank at which survival falls to the uniform number; raise _NeedsMoreBits where
         that is open.
         """
-        one, maximum = 1 << bits, self.maximum
-        survival = (one, one)
+        unit, maximum = 1 << bits, self.maximum
+        survival = (unit, unit)
         factor = self.noise.rest_factor
         checked = 0
         for run in self.runs():
@@ -312,8 +312,8 @@ class Search:
                 # Thresholds only rise and supports are at least 0: no later hazard is above this
                 # one.
                 most = self.noise.hazard(maximum - self.threshold(run.first) + shared, bits)[1]
-                rest = min(most * (self.last_rank - run.first + 1), one)
-                if uniform[1] <= survival[0] * (one - rest) >> bits:
+                rest = min(most * (self.last_rank - run.first + 1), unit)
+                if uniform[1] <= survival[0] * (unit - rest) >> bits:
                     return None
                 checked = 2 * run.first
             for segment in self.segments(run):
@@ -322,9 +322,9 @@ class Search:
                 hazard = self.noise.hazard(slack, bits)
                 if factor is not None and not run.next_support and slack <= 0:
                     rest = hazard[1] * factor * (first + 2)  # of all hazards that are left
-                    if uniform[1] <= survival[0] * (one - rest) >> bits:
+                    if uniform[1] <= survival[0] * (unit - rest) >> bits:
                         return None
-                stays = (one - hazard[1], one - hazard[0])
+                stays = (unit - hazard[1], unit - hazard[0])
                 left = _left(survival, stays, bits, ranks)
                 if _reaches(uniform, left):
                     return (
@@ -486,16 +486,16 @@ class LargeMargin(RankSearching):
         (`Search.distribution`).
         """
         spectrum = countable(spectrum)
-        ranks, stops, rest = self.search(spectrum).distribution()
+        ranks, stops, abstains = self.search(spectrum).distribution()
         known = spectrum.universe_size
         if known is not None:
-            ranks, stops = np.append(ranks, float(known)), np.append(stops, rest)
+            ranks, stops = np.append(ranks, float(known)), np.append(stops, abstains)
         levels, multiplicities = levels_with_zeros(spectrum)
         rate = float(exact_epsilon(self.epsilon) * SELECTION_RATE)
         shares, _ = expected_shares(levels, multiplicities, ranks, stops, rate)
         if known is not None:
             return OutcomeDistribution(levels, shares, 0.0)
-        return OutcomeDistribution(levels[:-1], shares[:-1], float(shares[-1]) + rest)
+        return OutcomeDistribution(levels[:-1], shares[:-1], float(shares[-1]) + abstains)
 
     def search(self, spectrum: SupportSpectrum) -> Search:
         """Return the rank search of a spectrum."""
@@ -635,10 +635,10 @@ class TightMargin(RankSearching):
         search = self.search(spectrum)
         if groups is not None:
             search = replace(search, single_ranks=groups, group_share=groups)
-        ranks, stops, rest = search.distribution()
+        ranks, stops, abstains = search.distribution()
         last, known = self.last_rank(spectrum), spectrum.universe_size is not None
         exact = [*ranks.tolist(), last]
-        ranks, stops = np.append(ranks, float(last)), np.append(stops, rest)
+        ranks, stops = np.append(ranks, float(last)), np.append(stops, abstains)
         levels, multiplicities = levels_with_zeros(spectrum)
         rate = float(exponential_rate(self.selection_epsilon, self.neighbors))
         # Abstaining weighs B(ℓ) itemsets of support c(ℓ+1) + offset.

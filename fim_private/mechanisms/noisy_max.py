@@ -59,9 +59,9 @@ class LaplaceSum:
         equal.
         """
         rates = np.array([float(1 / scale) for scale in scales])
-        this, other = rates[:, None], rates[None, :]
+        this, rival = rates[:, None], rates[None, :]
         with np.errstate(over="ignore", divide="ignore"):  # an infinite divisor: the factor is 0
-            factors = np.expm1(-other) ** 2 / (np.expm1(-this - other) * np.expm1(this - other))
+            factors = np.expm1(-rival) ** 2 / (np.expm1(-this - rival) * np.expm1(this - rival))
         np.fill_diagonal(factors, 1)
         return cls(rates, np.tanh(rates / 2) * factors.prod(axis=1))
 
@@ -203,19 +203,19 @@ def _root_complement(digits: int, count: int, bits: int) -> Bounds:
     """Bound ``2**bits * (1 - V**(1/count))`` for a V in [digits, digits + 1] / 2**bits, and a count
     >= 1.
     """
-    one = 1 << bits
+    unit = 1 << bits
     # ln and exp are correctly rounded; 24 more digits cover them and a division.
     context = Context(prec=bits * 31 // 100 + 24, Emin=-999_999, Emax=999_999)
 
     def floor_of_root(numerator: int) -> int:
-        logarithm = context.ln(context.divide(Decimal(numerator), Decimal(one)))
+        logarithm = context.ln(context.divide(Decimal(numerator), Decimal(unit)))
         root = context.multiply(
-            context.exp(context.divide(logarithm, Decimal(count))), Decimal(one)
+            context.exp(context.divide(logarithm, Decimal(count))), Decimal(unit)
         )
         return int(root.to_integral_value(rounding=ROUND_FLOOR))
 
-    lower = one - min(floor_of_root(digits + 1) + 2, one) if digits + 1 < one else 0
-    return lower, one - max(floor_of_root(digits) - 1, 0) if digits else one
+    lower = unit - min(floor_of_root(digits + 1) + 2, unit) if digits + 1 < unit else 0
+    return lower, unit - max(floor_of_root(digits) - 1, 0) if digits else unit
 
 
 class MaxOfLaplaces(_NoisyMax):
@@ -257,12 +257,12 @@ class MaxOfLaplaces(_NoisyMax):
             k -= 1
         while tail(k + 1)[side] >= probability + side:
             k += 1
-        here, following, one = tail(k), tail(k + 1), 1 << bits
+        here, following, unit = tail(k), tail(k + 1), 1 << bits
         if side:
-            part = (here[1] - probability << bits) // max(here[0] - following[1], 1) + 1
+            fraction = (here[1] - probability << bits) // max(here[0] - following[1], 1) + 1
         else:
-            part = (here[0] - probability << bits) // (here[1] - following[0] + 1)
-        return (k << bits) + min(part, one)
+            fraction = (here[0] - probability << bits) // (here[1] - following[0] + 1)
+        return (k << bits) + min(fraction, unit)
 
     def _log_exceeds(self, distances: NDArray[np.float64], key: float) -> NDArray[np.float64]:
         # One below the floor, so that rounding never makes it too low.

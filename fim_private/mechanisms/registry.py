@@ -273,7 +273,7 @@ def form_for_counted(spec: MechanismSpec) -> MechanismSpec | None:
     """Return the mechanism that stands in where only the size of the universe is public; None where
     there is none.
     """
-    return next((other for other in REGISTRY if other.asked_as == spec.name), None)
+    return next((form for form in REGISTRY if form.asked_as == spec.name), None)
 
 
 def build(

@@ -392,13 +392,15 @@ def _form_and_items(
     form = options.dialect.form
     # A column that rows are chosen by is no item, unless it is named as one.
     chosen_by = (*_keys(options), *columns_of(options.where))
-    others = [column for column in columns if column.name not in chosen_by and not column.is_apart]
+    candidates = [
+        column for column in columns if column.name not in chosen_by and not column.is_apart
+    ]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
-        return form, _item_columns(form, others, options, source)
+        return form, _item_columns(form, candidates, options, source)
     if options.item is not None or form is InputForm.LONG:
         return InputForm.LONG, _of_long(columns, options, source)
-    if options.items is None and _may_be_one_hot(others) and not _likely(others, options):
-        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, others, options, source)
+    if options.items is None and _may_be_one_hot(candidates) and not _likely(candidates, options):
+        return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, candidates, options, source)
     name = options.items
     if name is None:
         name = _only_list(columns, options, source)
@@ -448,23 +450,26 @@ def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[
 
 
 def _item_columns(
-    form: InputForm, others: Sequence[Column], options: Options, source: str
+    form: InputForm, candidates: Sequence[Column], options: Options, source: str
 ) -> tuple[str, ...]:
-    """Return the columns of items of a wide or one-hot table. others: those with no other role."""
+    """Return the columns of items of a wide or one-hot table.
+
+    candidates: the columns with no other role.
+    """
     for option, value in (("item", options.item), ("items", options.items)):
         if value is not None:
             raise ParameterError(
                 f"{parameter(option)} does not go with {parameter('input_format')} {form}: "
                 f"it has many such columns"
             )
-    names = [column.name for column in others]
+    names = [column.name for column in candidates]
     if len(set(names)) < len(names):
         raise DataError(f"{source} has two columns of one name; rename one, or leave it out")
     if form is InputForm.WIDE:
         names = numbered(names) or [name for name in names if suggests_item(name)] or names
     if not names:
         raise DataError(f"{source} has no column of items")
-    for column in others:
+    for column in candidates:
         if column.is_nested and column.name in names:
             _wrong_type(column, source, "items")
     return tuple(names)

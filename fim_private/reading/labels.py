@@ -75,13 +75,15 @@ class Vocabulary:
         count = len(self.integers)
         return Vocabulary(self.integers[stay[:count]], self.strings.filter(arrow_of(stay[count:])))
 
-    def without(self, other: Vocabulary) -> Vocabulary:
+    def without(self, removed: Vocabulary) -> Vocabulary:
         """Return the labels that another vocabulary has not."""
-        return self.only(self.codes_in(other) < 0)
+        return self.only(self.codes_in(removed) < 0)
 
-    def codes_in(self, other: Vocabulary) -> NDArray[np.int32]:
-        """Return for each code the code of the same label in other, or -1: (len(self),) int32."""
-        return np.concatenate([other._places(arrow_of(self.integers)), other._places(self.strings)])
+    def codes_in(self, vocabulary: Vocabulary) -> NDArray[np.int32]:
+        """Return for each code that of the same label in a vocabulary, or -1: (len(self),)."""
+        return np.concatenate(
+            [vocabulary._places(arrow_of(self.integers)), vocabulary._places(self.strings)]
+        )
 
     def _places(self, labels: pa.Array) -> NDArray[np.int32]:
         """Return the code of each of some labels, all integers or all strings, or -1."""

@@ -119,7 +119,7 @@ def table_source(table: Any) -> ArrowSource:
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     batches = table.to_batches() if isinstance(table, pa.Table) else table
-    return ArrowSource("the table", table.schema, lambda wanted: batches)
+    return ArrowSource("the table", table.schema, lambda columns: batches)
 
 
 def read_arrow(source: ArrowSource, options: Options) -> Transactions:

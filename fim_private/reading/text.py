@@ -601,11 +601,11 @@ def text_table(
     # Of several columns of one name the first is read.
     place_of = {name: place for place, name in reversed([*enumerate(names)])}
 
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    def batches(columns: Wanted) -> Iterator[pa.RecordBatch]:
         _refuse_damage(text, header)
-        places = [place_of[name] for name in wanted.names]
+        places = [place_of[name] for name in columns.names]
         read = _padded if form is InputForm.WIDE else _parsed
-        yield from read(text, header, places, wanted)
+        yield from read(text, header, places, columns)
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)

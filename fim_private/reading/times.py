@@ -111,14 +111,14 @@ class TimeFormat:
     or_iso: bool = False
 
     def __post_init__(self) -> None:
-        parts = self.parts
+        directives = self.parts
         for alternatives in _ONE_OF:
-            if len({*alternatives} & {*parts}) != 1:
+            if len({*alternatives} & {*directives}) != 1:
                 raise self._error("it needs a year, a month and a day, each once")
-        if len({*parts}) < len(parts) or {"hour", "half-day hour"} <= {*parts}:
+        if len({*directives}) < len(directives) or {"hour", "half-day hour"} <= {*directives}:
             raise self._error("it has a part twice")
         for dependent, needed in _NEEDS:
-            if not {*dependent}.isdisjoint(parts) and {*needed}.isdisjoint(parts):
+            if not {*dependent}.isdisjoint(directives) and {*needed}.isdisjoint(directives):
                 raise self._error("it has a part without the one before it: %I and %p go together")
 
     def __str__(self) -> str:
@@ -150,7 +150,7 @@ class TimeFormat:
     @cached_property
     def parts(self) -> tuple[str, ...]:
         """The parts of a time that it has, in order: those of the groups of the pattern."""
-        return tuple(part for part, _ in self._pieces if part)
+        return tuple(directive for directive, _ in self._pieces if directive)
 
     @cached_property
     def pattern(self) -> str:

@@ -354,8 +354,8 @@ def assemble(
             days = int(day.min()), int(day.max())
         if not segmented:
             segment = None
-    parts = (codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
-    vocabulary, final = labels.finish(parts)
+    blocks = (codes[at : at + memory.ENTRIES] for at in range(0, len(codes), memory.ENTRIES))
+    vocabulary, final = labels.finish(blocks)
     unit_offsets = None
     if basket is not None:
         group, unit_offsets = _groups(basket, user, segment)
@@ -573,25 +573,25 @@ def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -
 
 def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int32]:
     """Number the unit of each row: users first, then the baskets of rows without one."""
-    nobody = np.concatenate([null_mask(part) for part in users])
+    nobody = np.concatenate([null_mask(chunk) for chunk in users])
     if not nobody.any():
         return _numbers(users)
     unit = np.empty(len(nobody), dtype=np.int32)
-    named = _numbers([part.drop_null() for part in users])
+    named = _numbers([chunk.drop_null() for chunk in users])
     users.clear()
     unit[~nobody] = named
     unit[nobody] = named.max(initial=-1) + 1 + _numbers([arrow_of(basket[nobody])])
     return unit
 
 
-def _numbers(parts: list[pa.Array]) -> NDArray[np.int32]:
+def _numbers(chunks: list[pa.Array]) -> NDArray[np.int32]:
     """Number distinct keys, no nulls: whole numbers that lie close by value, others by appearance.
 
     Which numbers are equal follows from the values of the keys alone. Their order does not, and
     nothing may depend on it. The list is emptied.
     """
-    keys = pa.chunked_array([decoded(part) for part in parts])
-    parts.clear()
+    keys = pa.chunked_array([decoded(chunk) for chunk in chunks])
+    chunks.clear()
     if pa.types.is_signed_integer(keys.type) and len(keys) and not _ascend(keys):
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):

@@ -60,7 +60,7 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
         raise MissingExtraError(
             f"{parameter('engine')} spark needs pyspark: pip install 'fim-private[spark]'"
         )
-    given = dict(settings or {})
+    asked_settings = dict(settings or {})
     then = (
         f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' "
         f"shows what it says"
@@ -74,34 +74,37 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
         if present is None and getattr(SparkContext, "_active_spark_context", None) is not None:
             present = SparkSession.builder.getOrCreate()
         if present is None:
-            return _started(given)
-        other = [name for name, value in given.items() if present.conf.get(name, "") != value]
-    if other:
+            return _started(asked_settings)
+        differing = [
+            name for name, value in asked_settings.items() if present.conf.get(name, "") != value
+        ]
+    if differing:
         why = "the session that runs already has another setting"
-        raise ParameterError(f"leave out {parameter('spark_conf')} {other[0]!r}: {why}")
+        raise ParameterError(f"leave out {parameter('spark_conf')} {differing[0]!r}: {why}")
     return present
 
 
-def _started(given: dict[str, str]) -> Any:
+def _started(settings: dict[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
     here = (
-        not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ} and "spark.remote" not in given
+        not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ}
+        and "spark.remote" not in settings
     )
     if here:
         _check_java()
-    for name, value in ({**OURS, **given} if here else given).items():
+    for name, value in ({**OURS, **settings} if here else settings).items():
         builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
     # MASTER comes after all other places where Spark looks for one. Workers on this machine run the
     # Python that this runs in; on a cluster the caller names it.
     own = {"MASTER": _MASTER, "PYSPARK_PYTHON": sys.executable} if here else {}
-    if not given.get("spark.master", "local").startswith("local"):
+    if not settings.get("spark.master", "local").startswith("local"):
         own.pop("PYSPARK_PYTHON", None)
     own = {name: value for name, value in own.items() if name not in os.environ}
     os.environ.update(own)
     try:
-        with _hushed() if here and _LOG_LEVEL not in given else nullcontext():
+        with _hushed() if here and _LOG_LEVEL not in settings else nullcontext():
             return builder.getOrCreate()
     finally:
         for name in own:

@@ -277,11 +277,15 @@ def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[Item
             )
         with persisted(names) as stored:
             order = [stored[column].asc_nulls_last() for column in _ORDER]
-            found = collected(stored.orderBy(*order).select("digest", CHECK, "count", FAILURE))
+            checked = collected(stored.orderBy(*order).select("digest", CHECK, "count", FAILURE))
             # Tasks with the same rows are counted together.
-            ends = found.filter(found.column(CHECK).is_valid()).select([CHECK, "count"]).to_pylist()
-            read = total(one[CHECK] for one in ends for _ in range(one["count"]))
-            digests = found.column("digest").drop_null().to_numpy()
+            ends = (
+                checked.filter(checked.column(CHECK).is_valid())
+                .select([CHECK, "count"])
+                .to_pylist()
+            )
+            read = total(row[CHECK] for row in ends for _ in range(row["count"]))
+            digests = checked.column("digest").drop_null().to_numpy()
             if len(np.unique(digests)) == len(digests):
                 named = stored.where(stored["digest"].isNotNull()).select(
                     "digest", "number", "text"

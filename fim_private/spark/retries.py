@@ -38,9 +38,9 @@ def changed() -> DataError:
     )
 
 
-def verify(found: Cells, stored: Cells) -> None:
+def verify(computed: Cells, stored: Cells) -> None:
     """Raise DataError unless the check cells of what was counted are those of what was stored."""
-    if not np.array_equal(found, stored):
+    if not np.array_equal(computed, stored):
         raise changed()
 
 

@@ -321,7 +321,7 @@ class SparkCounter:
             for length in np.flatnonzero(baskets).tolist()
         )
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+    def top(self, ceiling: int | None, limit: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th;
         see `Counter`.
         """
@@ -330,20 +330,20 @@ class SparkCounter:
         if ceiling <= 1:
             return Top([], 1)
         ranks = len(self._supports)
-        if wanted is None:
+        if limit is None:
             self._effort.refuse_infeasible(self._size, self.most_work)
             return self._round(ranks, ceiling, 1, None)
         items = _FIRST_ITEMS
-        while math.comb(items, self._size) < _FIRST_ITEMSETS * wanted:
+        while math.comb(items, self._size) < _FIRST_ITEMSETS * limit:
             items *= 2
         high, floor, work = min(ranks, items), 1, 0
         while True:
-            top = self._round(high, ceiling, floor, wanted)
+            top = self._round(high, ceiling, floor, limit)
             work += top.work
             if work > self._effort.max_work:
                 raise self._effort.over_limit(self._size)
             # Each shard stops at a floor of its own, far below the wanted-th itemset of all shards.
-            reached = _support_at(top.levels, wanted)
+            reached = _support_at(top.levels, limit)
             needed = at_least(reached or top.floor, self._supports)
             if needed <= high:
                 levels = [level for level in top.levels if level[0] >= reached]
@@ -379,12 +379,12 @@ class SparkCounter:
         supports = np.array([support for _, column in listed for support in column], dtype=np.int64)
         return self._order[ranks.reshape(-1, self._size)], supports
 
-    def _round(self, high: int, ceiling: int, floor: int, wanted: int | None) -> Top:
+    def _round(self, high: int, ceiling: int, floor: int, limit: int | None) -> Top:
         if high < self._size:
             return Top([], floor)
 
         def counting(number: int, counter: ShardCounter) -> _Answer:
-            top = counter.descend(ceiling, floor, wanted)
+            top = counter.descend(ceiling, floor, limit)
             return top.levels, top.floor, top.work
 
         with self._shards(high) as ask:

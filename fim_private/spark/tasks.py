@@ -43,7 +43,7 @@ _CAUSES = {
 
 
 @contextmanager
-def spark_errors(what: str, then: str) -> Iterator[None]:
+def spark_errors(source: str, then: str) -> Iterator[None]:
     """Raise any error of Spark in this block as a DataError: "{what} ({condition}): {then}".
 
     A known cause has its own words. Those of Spark may quote rows, so only the name of its error is
@@ -78,7 +78,7 @@ def spark_errors(what: str, then: str) -> Iterator[None]:
     finally:
         for logger, disabled in loggers.items():
             logger.disabled = disabled
-    raise DataError(f"{what} ({cause[0]}): {cause[1]}")
+    raise DataError(f"{source} ({cause[0]}): {cause[1]}")
 
 
 def spark_call() -> AbstractContextManager[None]:

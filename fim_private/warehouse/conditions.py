@@ -133,8 +133,8 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
     texts = present(column.cast("string")).lower()
     texts = texts.re_search(time_format.pattern).ifelse(texts, None)
     said = {
-        part: texts.re_extract(time_format.pattern, place).nullif("")
-        for place, part in enumerate(time_format.parts, 1)
+        directive: texts.re_extract(time_format.pattern, place).nullif("")
+        for place, directive in enumerate(time_format.parts, 1)
     }
     year, month, number = _year(said), _month(said), said["day"].cast("int64")
     hour, is_hour = _hour(said)
@@ -149,10 +149,10 @@ def _day_and_micros(column: Value, time_format: TimeFormat) -> tuple[Value, Valu
     return is_time.ifelse(_days(year, month, number), None), micros
 
 
-def _number(said: Mapping[str, Value], part: str) -> Value:
-    if part not in said:
+def _number(said: Mapping[str, Value], name: str) -> Value:
+    if name not in said:
         return ibis.literal(0, type="int64")
-    return said[part].cast("int64")
+    return said[name].cast("int64")
 
 
 def _year(said: Mapping[str, Value]) -> Value:

@@ -154,7 +154,7 @@ def _selected(session: Session, table: Table, roles: Roles) -> Table:
     columns = [as_printed(table[key]).name(f"key{n}") for n, key in enumerate(roles.basket)]
     if not columns:  # each row is a basket
         columns = [_number().name("key")]
-    is_read, part = _read_and_part(session, table, roles)
+    is_read, segment = _read_and_part(session, table, roles)
     if roles.user is not None:
         user = as_printed(table[roles.user])
         if not user.type().is_numeric():  # as numbers, 0.0 is -0.0
@@ -168,7 +168,7 @@ def _selected(session: Session, table: Table, roles: Roles) -> Table:
     if len(items) > 1:  # that name an item together: a missing one is an empty text
         items = [column.cast("string").fill_null("") for column in items]
     named_items = [column.name(f"i{n}") for n, column in enumerate(items)]
-    return table.select(*columns, part.name("part"), is_read.name("read"), *named_items)
+    return table.select(*columns, segment.name("part"), is_read.name("read"), *named_items)
 
 
 def _read_and_part(session: Session, table: Table, roles: Roles) -> tuple[Value, Value]:
@@ -274,19 +274,19 @@ def _numbered(
     session: Session, rows: Table, cells: Table, codes: Table, roles: Roles
 ) -> tuple[Table, NDArray[np.int64]]:
     """Number the baskets and units; return the entries, and how many units each part has."""
-    parts = roles.parts
+    segments = roles.parts
     keys = [name for name in rows.columns if name.startswith("key")]
     named = _named_baskets(session, rows, keys, roles)
     baskets = session.keep(_in_parts(rows.filter(_.read), named, keys), "baskets")
     coded = _joined(cells, codes, [name for name in codes.columns if name != "item"])
     entries = _in_parts(coded, named, keys, "item")
-    if parts is not None and parts.most < len(parts.names):
-        counted_parts = session.keep(_parts_with_most(baskets, parts.most), "counts")
+    if segments is not None and segments.most < len(segments.names):
+        counted_parts = session.keep(_parts_with_most(baskets, segments.most), "counts")
         entries = entries.semi_join(counted_parts, ["unit", "part"])
         baskets = baskets.semi_join(counted_parts, ["unit", "part"])
     entries = session.keep(entries, "entries")
     by_part = baskets.group_by(place=_.part).aggregate(value=_.unit.nunique())
-    units = session.vector(by_part, 1 if parts is None else len(parts.names), dry=_DRY_UNITS)
+    units = session.vector(by_part, 1 if segments is None else len(segments.names), dry=_DRY_UNITS)
     session.drop(rows)
     return entries, units
 

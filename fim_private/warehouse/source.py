@@ -241,7 +241,7 @@ class _DatabaseCounter:
         lengths = zip(counts["items"].tolist(), counts["baskets"].tolist(), strict=True)
         return sum(baskets * math.comb(length, self._size) for length, baskets in lengths)
 
-    def top(self, ceiling: int | None, wanted: int | None) -> Top:
+    def top(self, ceiling: int | None, limit: int | None) -> Top:
         by_support = self._listed.group_by("support").aggregate(number=_.count())
         dry = {"support": [self._view.units], "number": [1]}
         counts = self._view.session.numbers(by_support, dry)
@@ -345,7 +345,7 @@ class DatabaseSource:
         if not isinstance(universe, KnownItemsets | Catalogue):
             return _Items(self.view, self.vocabulary.label)
         listed = on_one_machine.ListedFirst.of(universe, self.vocabulary.codes_in)
-        label = partial(listed.label, own=self.vocabulary.label)
+        label = partial(listed.label, label_of=self.vocabulary.label)
         return _Items(self.view.recoded(listed.codes, listed.total, merges=True), label)
 
     def capped(self, most_items: int, most_baskets: int) -> DatabaseSource:

@@ -149,17 +149,18 @@ def run() -> int:
 
 @cache
 def _spellings() -> dict[str, str]:
-    every: list[Any] = [typer.main.get_command(app)]
-    for one in every:
-        every += getattr(one, "commands", {}).values()
-    return {
-        given.name: given.opts[0]
-        if given.param_type_name == "option"
-        else given.human_readable_name
-        for one in every
-        if not hasattr(one, "commands")
-        for given in one.params
-    }
+    commands: list[Any] = [typer.main.get_command(app)]
+    spellings = {}
+    for typed in commands:
+        commands += getattr(typed, "commands", {}).values()
+        if hasattr(typed, "commands"):
+            continue
+        for option in typed.params:
+            spelling = option.human_readable_name
+            if option.param_type_name == "option":
+                spelling = option.opts[0]
+            spellings[option.name] = spelling
+    return spellings
 
 
 def as_typed(name: str) -> str:
@@ -506,7 +507,8 @@ def _typed(option: Any, value: Any) -> list[str]:
     if value is None or value == 0:
         return []
     words: list[str] = []
-    for element in value if isinstance(value, list | tuple) else [value]:
+    elements = value if isinstance(value, list | tuple) else [value]
+    for element in elements:
         if option.param_type_name == "option":
             words.append(option.opts[0])
         if element is not True:
@@ -514,13 +516,14 @@ def _typed(option: Any, value: Any) -> list[str]:
     return words
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     if isinstance(value, Fraction):
         return f"{float(value):g}"
     from fim_private.reading.locations import shown_source
 
-    # an address without its password
-    return shown_source(str(value.value if isinstance(value, Enum) else value))
+    if isinstance(value, Enum):
+        value = value.value
+    return shown_source(str(value))  # an address without its password
 
 
 _ReleaseFile = Annotated[
@@ -586,11 +589,8 @@ def report(
     releases = [load(each) for each in release_files]
     if len(releases) == 1:
         [release] = releases
-        made = page(
-            release,
-            rules_by_segment(release, *limits) if release.with_parts else None,
-            title=typed["title"],
-        )
+        rules = rules_by_segment(release, *limits) if release.with_parts else None
+        made = page(release, rules, title=typed["title"])
     else:
         from fim_private.release.release import Release
         from fim_private.release.trend import named, trend_page
@@ -647,9 +647,11 @@ def changes(
         else writing.destination(report, inputs=inputs, given=parameter("report"))
     )
     with writing.table_or_json(typed, inputs=inputs) as show_it, page as write_page:
-        differences = changes(
-            *((before, after) if pair is None else between(before, pair)), keep_all=keep_all
-        )
+        if pair is not None:
+            differences = changes(*between(before, pair), keep_all=keep_all)
+        else:
+            assert after is not None
+            differences = changes(before, after, keep_all=keep_all)
         show_it(differences.to_dict(), partial(render_changes, differences))
         if write_page is not None:
             from fim_private.release.trend import changes_page
@@ -697,7 +699,9 @@ def budget_show(path: _LedgerFile, **typed: Any) -> None:
     verify = typed["verify"]
     with writing.table_or_json(typed, inputs=[path]) as show_it:
         statement = Ledger(path).statement(verify=verify)
-        values = statement.to_dict() | ({"verified": True} if verify else {})
+        values = statement.to_dict()
+        if verify:
+            values["verified"] = True
         show_it(values, lambda screen: render_statement(statement, screen, verified=verify))
 
 
@@ -817,8 +821,7 @@ def audit(**typed: Any) -> None:
                 )
             ]
         values = [report.to_dict() for report in reports]
-        show_it(
-            values if typed["mechanism"] == "all" else values[0], partial(render_audit, reports)
-        )
+        shown_values = values if typed["mechanism"] == "all" else values[0]
+        show_it(shown_values, partial(render_audit, reports))
     if not all(report.holds for report in reports):
         raise typer.Exit(1)

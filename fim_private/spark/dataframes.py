@@ -30,7 +30,7 @@ from fim_private.reading.record_batches import (
     keyed_rows,
 )
 from fim_private.reading.transactions import KeyedRows
-from fim_private.spark.tasks import Batches, spark_call, spark_errors
+from fim_private.spark.tasks import Batches, SparkFrame, spark_call, spark_errors
 
 _JAVA = 17  # the oldest that pyspark 4 runs on
 # Where nobody names a master: all cores, and a task may fail four times; in plain local mode one
@@ -94,20 +94,21 @@ def _started(settings: dict[str, str]) -> Any:
     )
     if here:
         _check_java()
-    for name, value in ({**OURS, **settings} if here else settings).items():
+    of_session = {**OURS, **settings} if here else settings
+    for name, value in of_session.items():
         builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
     # MASTER comes after all other places where Spark looks for one. Workers on this machine run the
     # Python that this runs in; on a cluster the caller names it.
-    own = {"MASTER": _MASTER, "PYSPARK_PYTHON": sys.executable} if here else {}
+    variables = {"MASTER": _MASTER, "PYSPARK_PYTHON": sys.executable} if here else {}
     if not settings.get("spark.master", "local").startswith("local"):
-        own.pop("PYSPARK_PYTHON", None)
-    own = {name: value for name, value in own.items() if name not in os.environ}
-    os.environ.update(own)
+        variables.pop("PYSPARK_PYTHON", None)
+    variables = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(variables)
     try:
         with _hushed() if here and _LOG_LEVEL not in settings else nullcontext():
             return builder.getOrCreate()
     finally:
-        for name in own:
+        for name in variables:
             del os.environ[name]
 
 
@@ -222,13 +223,13 @@ class Table:
     them.
     """
 
-    frame: Any
+    frame: SparkFrame
     reader: RowReader
     schema: pa.Schema
     read_as: ReadAs
 
 
-def is_dataframe(data: Any) -> bool:
+def is_dataframe(data: object) -> bool:
     """Return whether something is a DataFrame of Spark, also of Spark Connect, without importing
     it.
     """
@@ -260,7 +261,7 @@ def is_query(data: Any, options: Options, settings: Mapping[str, str] | None = N
         return not _is_bare(session(settings).table(os.fspath(data)))
 
 
-def _is_bare(frame: Any) -> bool:
+def _is_bare(frame: SparkFrame) -> bool:
     if not hasattr(frame, "_jdf"):  # Spark Connect does not say how a frame was made
         return False
     try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,16 @@ from fim_private.spark.retries import (
     summed,
     total,
 )
-from fim_private.spark.tasks import FAILURE, Batches, collected, persisted, rows_of, run, spark_call
+from fim_private.spark.tasks import (
+    FAILURE,
+    Batches,
+    SparkFrame,
+    collected,
+    persisted,
+    rows_of,
+    run,
+    spark_call,
+)
 
 # so many entries and baskets are worked on at once, about, which bounds what a task needs of memory
 AT_ONCE = 1 << 23
@@ -138,7 +147,8 @@ def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> T
         np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own, dtype=np.int64)])
         for own in sizes
     ]
-    return Transactions(ends[0], items, numbers(count), ends[1] if by_user else None, blank=blank)
+    unit_offsets = ends[1] if by_user else None
+    return Transactions(ends[0], items, numbers(count), unit_offsets, blank=blank)
 
 
 # Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: an item's
@@ -228,7 +238,7 @@ class ItemNames:
     """
 
     digests: ItemDigests
-    frame: Any
+    frame: SparkFrame
     read: Cells
 
     def labels(self, codes: Sequence[int]) -> dict[int, Item]:
@@ -247,6 +257,11 @@ class ItemNames:
         return found
 
 
+def _only(kind: type, items: Sequence[Item]) -> list[Item | None]:
+    """Return items of a kind, and None in the places of others."""
+    return [item if isinstance(item, kind) else None for item in items]
+
+
 def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -> Batches:
     """List the items of a partition, each once."""
     seen, cells = new_items(), np.zeros(CELLS, dtype=np.int64)
@@ -258,8 +273,8 @@ def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -
         cells += checksum.of_rows(rows, items, whole=reader.whole)
         columns = {
             "digest": digests,
-            "number": [item if isinstance(item, int) else None for item in fresh],
-            "text": [item if isinstance(item, str) else None for item in fresh],
+            "number": _only(int, fresh),
+            "text": _only(str, fresh),
             CHECK: [None] * len(fresh),
         }
         yield pa.RecordBatch.from_pydict(columns, schema=_NAMES)
@@ -267,7 +282,7 @@ def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -
 
 
 @contextmanager
-def numbered(frame: Any, reader: RowReader, checksum: Checksum) -> Iterator[ItemNames]:
+def numbered(frame: SparkFrame, reader: RowReader, checksum: Checksum) -> Iterator[ItemNames]:
     """Yield the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(256):
         names = run(frame, partial(_names, reader, salt, checksum), _NAMES, ours=False)
@@ -308,7 +323,7 @@ class Stored:
     (segments, 3) int64.
     """
 
-    frame: Any
+    frame: SparkFrame
     items: ItemNames
     by_user: bool
     checksum: Checksum
@@ -364,7 +379,7 @@ def stored_purchases(
             )
 
 
-def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
+def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> SparkFrame:
     """Return the purchases, with the baskets of each unit together, as a DataFrame."""
     from pyspark.sql import functions
 
@@ -372,18 +387,17 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
     schema = pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
     if not roles.basket and roles.user is None:
         return run(table.frame, assembly.of_units, schema, ours=False)
-    named = [(roles.user, "user"), (roles.basket[0] if len(roles.basket) == 1 else None, "basket")]
-    keys = [
-        pa.field(name, table.schema.field(column).type)
-        for column, name in named
-        if column is not None
-    ]
-    # a text, of several columns
-    keys += [pa.field("basket", pa.string())] if len(roles.basket) > 1 else []
-    keys += (
-        [pa.field(SEGMENT, pa.int32())] if roles.by is not None or roles.times is not None else []
-    )
-    keys += [pa.field(_DAY, pa.int32())] if roles.times is not None else []
+    keys = []
+    if roles.user is not None:
+        keys.append(pa.field("user", table.schema.field(roles.user).type))
+    if len(roles.basket) == 1:
+        keys.append(pa.field("basket", table.schema.field(roles.basket[0]).type))
+    if len(roles.basket) > 1:  # a text, of several columns
+        keys.append(pa.field("basket", pa.string()))
+    if roles.by is not None or roles.times is not None:
+        keys.append(pa.field(SEGMENT, pa.int32()))
+    if roles.times is not None:
+        keys.append(pa.field(_DAY, pa.int32()))
     rows = pa.schema([*keys, ("codes", pa.binary())])
     frame = run(table.frame, partial(_rows, reader, items.digests), rows, ours=False)
     if roles.user is None:
@@ -395,7 +409,7 @@ def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> Any:
     return run(frame.repartition(tasks_for(frame, int(items.read[1])), *unit), assembly, schema)
 
 
-def tasks_for(frame: Any, entries: int) -> int:
+def tasks_for(frame: SparkFrame, entries: int) -> int:
     """Return how many tasks work on these entries: as set in Spark, each on no fewer than are worth
     one.
     """
@@ -490,7 +504,8 @@ class _Assembly:
             # A basket was a unit of its own, with what it has in each segment; in a segment it is a
             # basket.
             segments = [] if found.segments is None else members(found, by)
-            segments = [one if by_user else replace(one, unit_offsets=None) for one in segments]
+            if not by_user:
+                segments = [replace(segment, unit_offsets=None) for segment in segments]
         for place, own in enumerate(segments):
             counting = self.applied(own)
             # With the codes of before: the labels are codes, which they were.

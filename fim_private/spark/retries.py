@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError
 from fim_private.reading.transactions import KeyedRows
 from fim_private.reading.values import null_mask, numpy_of
-from fim_private.spark.tasks import Batches, collected, rows_of, run
+from fim_private.spark.tasks import Batches, SparkFrame, collected, rows_of, run
 
 Cells = NDArray[np.int64]  # (3,): units, entries, checksum. They are added modulo 2^64.
 CELLS = 3
@@ -95,7 +94,8 @@ class Checksum:
             if keys is not None:
                 owner = self.hashed(owner + self._of_keys(keys, level), level)
         checksum = (hashes * owner).sum(dtype=np.uint64).view(np.int64)
-        return np.array([len(ends) if whole else 0, len(rows.codes), checksum])
+        baskets = len(ends) if whole else 0
+        return np.array([baskets, len(rows.codes), checksum])
 
     def of_items(self, digests: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the hash of items with these digests, and at the end that of a null: (items +
@@ -113,7 +113,8 @@ class Checksum:
             numbers = numpy_of(keys.cast(pa.float64()).fill_null(0)).view(np.uint64).copy()
         elif pa.types.is_integer(kind) or pa.types.is_temporal(kind):
             if pa.types.is_temporal(kind):
-                keys = keys.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+                integer = pa.int32() if kind.bit_width == 32 else pa.int64()
+                keys = keys.view(integer)
             numbers = numpy_of(keys.fill_null(0)).astype(np.int64).view(np.uint64)
         else:
             if not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
@@ -176,7 +177,7 @@ _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
 VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
 
 
-def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[np.int64]:
+def summed(frame: SparkFrame, vector: VectorOf, cells: int, stored: Cells) -> NDArray[np.int64]:
     """Return the sum over all partitions of what a function makes of each: (cells,) int64, which
     has to fit.
 
@@ -188,7 +189,9 @@ def summed(frame: Any, vector: VectorOf, cells: int, stored: Cells) -> NDArray[n
         made, check = vector(batches)
         for block, start in enumerate(range(0, len(made), _BLOCK)):
             values = made[start : start + _BLOCK]
-            whole = np.concatenate([check, values if values.any() else values[:0]]).astype(np.int64)
+            if not values.any():
+                values = values[:0]
+            whole = np.concatenate([check, values]).astype(np.int64)
             yield rows_of(_BLOCKS, [(block, whole.tobytes())])
 
     blocks = run(frame, in_blocks, _BLOCKS)

@@ -464,7 +464,8 @@ class SparkCounter:
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
             return on_one_machine.shard_counter(shard, size, effort)
 
-        with persisted(frame) if stored else nullcontext(frame) as shards:
+        keeping = persisted(frame) if stored else nullcontext(frame)
+        with keeping as shards:
             yield partial(self._ask, shards, range(count), counter_of)
 
     def _ask(

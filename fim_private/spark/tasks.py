@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -103,6 +103,8 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
             frame.unpersist()
 
 
+# A DataFrame of Spark, which comes from a package that may be missing.
+SparkFrame = Any
 Batches = Iterator[pa.RecordBatch]
 # Takes the batches of a partition, and yields batches with the columns of a schema.
 Task = Callable[[Batches], Batches]

@@ -728,21 +728,22 @@ def plan(**typed: Any) -> None:
     if typed["top"] is not None:
         tops = [_number("top", parsing.whole, text) for text in typed["top"].split(",")]
         typed["top"] = tops[0] if len(tops) == 1 else tops
-    if epsilon is None:
-        epsilon = EPSILON
+    if epsilons is not None:
+        from fim_private.output.figures import draw_plan_figure
+
+        losses = [_number("epsilons", parsing.number, text) for text in epsilons.split(",")]
+        draw_plan_figure(planning.plan_grid(losses, **typed), figure)
+        return
+    typed["epsilon"] = EPSILON if epsilon is None else epsilon
+    planned = planning.plan(**typed)
     if figure is not None:
         from fim_private.output.figures import draw_plan_figure
 
-        if epsilons is None:
-            draw_plan_figure(planning.plan(epsilon=epsilon, **typed), figure)
-        else:
-            losses = [_number("epsilons", parsing.number, text) for text in epsilons.split(",")]
-            draw_plan_figure(planning.plan_grid(losses, **typed), figure)
+        draw_plan_figure(planned, figure)
         return
     with writing.table_or_json(outputs) as show:
         from fim_private.output.mechanisms import render_plan
 
-        planned = planning.plan(epsilon=epsilon, **typed)
         show(planned.to_dict(), partial(render_plan, planned))
 
 

@@ -7,7 +7,6 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
-from typing import Any
 
 
 def least_integer(holds: Callable[[int], bool], first: int, last: int | None = None) -> int:
@@ -41,8 +40,9 @@ def directed(digits: int) -> tuple[Context, Context]:
     """Return contexts of ``digits`` digits that round down, and up; exponents as small as the
     machine allows.
     """
-    limits: Any = {"prec": digits, "Emin": MIN_EMIN, "Emax": MAX_EMAX}
-    return Context(rounding=ROUND_FLOOR, **limits), Context(rounding=ROUND_CEILING, **limits)
+    down = Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    up = Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    return down, up
 
 
 def quotient(context: Context, value: Fraction) -> Decimal:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fim_private import options
 from fim_private.counting.source import LocalSource, counter_for
-from fim_private.display import printable
+from fim_private.display import JsonObject, printable
 from fim_private.dp.accountant import Choices, Step, StepComposition
 from fim_private.dp.arguments import check_function, whole_number
 from fim_private.dp.charge import Charged
@@ -28,7 +28,7 @@ from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.mechanisms import Choosing
 from fim_private.mechanisms.needs import prospects
-from fim_private.options.declaration import filled, takes
+from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.requests import VoteOptions
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import held_to
@@ -48,6 +48,8 @@ from fim_private.spectrum import SupportSpectrum
 _MOST_LISTED = 1 << 21
 _NEARLY = 1e-9  # ratios that differ by less, relatively, are compared exactly
 
+# What a block answers to a question with a name: an itemset, or the two sides of a rule.
+Answer = tuple[Any, ...]
 Ask = Callable[[Transactions], Iterable[Hashable]]  # sees one block, and returns its answers
 
 
@@ -64,7 +66,7 @@ class _OfPairs:
     def __post_init__(self) -> None:
         exact_share("min_share", self.min_share)
 
-    def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
+    def __call__(self, block: Transactions, count: int = 1) -> list[Answer]:
         least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
         counter = counter_for(block, 2, least)
         top = counter.top(None, _MOST_LISTED)
@@ -83,7 +85,7 @@ class _OfPairs:
         places = _highest(np.tile(supports, 2), counter.item_supports[rules[:, 0]], count)
         return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
 
-    def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
+    def _recorded(self, plain: Callable[[Fraction], object]) -> JsonObject:
         return {"question": self.name, "min_share": plain(exact_share("min_share", self.min_share))}
 
     def _title(self, unit: str) -> str:
@@ -132,7 +134,7 @@ class MostFrequent:
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("size", self.size, least=1, most=16))
 
-    def __call__(self, block: Transactions, count: int = 1) -> list[tuple[Any, ...]]:
+    def __call__(self, block: Transactions, count: int = 1) -> list[Answer]:
         """Return the best answers of a block, the best first, and at most `count` >= 1."""
         counter = counter_for(block, self.size, 1)
         levels = counter.top(None, count).levels
@@ -141,7 +143,7 @@ class MostFrequent:
         )
         return [_labels(block, sorted(counter.locate(*place))) for place in places]
 
-    def _recorded(self, plain: Callable[[Fraction], Any]) -> dict[str, Any]:
+    def _recorded(self, plain: Callable[[Fraction], object]) -> JsonObject:
         return {"question": self.name, "size": self.size}
 
     def _title(self, unit: str) -> str:
@@ -288,7 +290,7 @@ class Vote:
             query=self.scope.query,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values, as in JSON (docs/json.md)."""
         optional, answer = {"units": self.units, "where": self.where}, self.answer
         if isinstance(self.question, HighestConfidence) and not self.abstained:
@@ -373,7 +375,7 @@ def _key(answer: Hashable) -> _Key:
     if type(answer) is frozenset:
         return frozenset, frozenset(map(_key, answer))
     hash(answer)
-    members: Iterable[Any] = answer if isinstance(answer, tuple) else ()
+    members: Iterable[object] = answer if isinstance(answer, tuple) else ()
     if is_dataclass(answer) and not isinstance(answer, type):
         members = [getattr(answer, member.name) for member in fields(answer)]
     return type(answer), repr(answer), answer, *map(_key, members)
@@ -461,7 +463,7 @@ def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:
 
 
 @takes(VoteOptions)
-def vote(data: Any, question: Ask, **options: Unpack[VoteOptions]) -> Any:
+def vote(data: object, question: Ask, **options: Unpack[VoteOptions]) -> Any:
     """Answer any question about purchases, (epsilon, delta)-differentially private for each basket
     or each user.
 
@@ -514,7 +516,7 @@ class _Election:
     neighbors: str
 
     @classmethod
-    def of(cls, question: Ask, values: dict[str, Any]) -> _Election:
+    def of(cls, question: Ask, values: OptionValues) -> _Election:
         """Return what all the options of `vote` say; ParameterError for one that is wrong."""
         if not callable(question) or isinstance(question, type):
             raise ParameterError(
@@ -548,7 +550,7 @@ class _Election:
         return ReleasePlan((step,), budget, StepComposition.BASIC)
 
     @property
-    def recorded(self) -> dict[str, Any]:
+    def recorded(self) -> JsonObject:
         """What a ledger records of it: nothing of a question without a name."""
         counts = {"blocks": self.blocks, "votes": self.votes}
         if self.named is None:
@@ -576,9 +578,11 @@ class _Election:
         return ballots
 
 
-def voted(data: Any, question: Ask, *, stacklevel: int = 2, **given: Unpack[VoteOptions]) -> Vote:
+def voted(
+    data: object, question: Ask, *, stacklevel: int = 2, **options: Unpack[VoteOptions]
+) -> Vote:
     """Return what `vote` answers, with the guarantee of it. `stacklevel` is that of warnings."""
-    values = filled("vote", VoteOptions, given)
+    values = filled("vote", VoteOptions, options)
     election = _Election.of(question, values)
     run = Run(data, values)
     with held_to(run.reading.memory):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter, unclear
+from fim_private.options.declaration import OptionValues
 from fim_private.reading import memory
 from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
 from fim_private.reading.values import shown_type
@@ -125,7 +126,7 @@ def likely_keys(names: Sequence[str]) -> dict[str, str]:
     return keys
 
 
-def likely_roles(names: Sequence[str]) -> dict[str, Any]:
+def likely_roles(names: Sequence[str]) -> OptionValues:
     """Return the options for one row per item that names of columns suggest; none if they do not.
 
     Without a basket's name a visit is named by its customer and its day.
@@ -142,7 +143,7 @@ def likely_roles(names: Sequence[str]) -> dict[str, Any]:
     items = [name for name in items if name not in (*user, *basket, *numbered(names))]
     if not basket or not items:
         return {}
-    roles: dict[str, Any] = {}
+    roles: OptionValues = {}
     if user:
         roles["user"] = user[0]
     roles["basket"] = basket[0] if len(basket) == 1 else basket
@@ -150,7 +151,7 @@ def likely_roles(names: Sequence[str]) -> dict[str, Any]:
     return roles
 
 
-def likely_options(names: Sequence[str]) -> dict[str, Any]:
+def likely_options(names: Sequence[str]) -> OptionValues:
     """Return the options for a table of any form that names of columns suggest."""
     if numbered(names):
         return {"input_format": str(InputForm.WIDE), **likely_keys(names)}
@@ -174,7 +175,7 @@ def _best_item(names: Sequence[str]) -> str:
     return (named or products)[-1]
 
 
-def named_roles(roles: Mapping[str, Any]) -> str:
+def named_roles(roles: OptionValues) -> str:
     """Return what an error says of likely roles: the options, and how to protect customers."""
     named = [_named_role(name, roles[name]) for name in ("basket", "item") if name in roles]
     basket_and_item = " and ".join(named)
@@ -514,7 +515,7 @@ def _without_form(columns: Sequence[Column], problem: str) -> DataError:
     )
 
 
-def _likely(columns: Iterable[Column], options: Options) -> dict[str, Any]:
+def _likely(columns: Iterable[Column], options: Options) -> OptionValues:
     """Return the options that the names of columns suggest, and nobody gave.
 
     Booleans are items of a one-hot table.

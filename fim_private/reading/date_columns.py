@@ -110,11 +110,11 @@ def notes_of(columns: Iterable[DateColumn], time: str | None) -> list[str]:
     return [str(column) for column in columns if column.name != time][:_LISTED]
 
 
-def columns_to_read(options: Mapping[str, Any]) -> list[str]:
+def columns_to_read(options: Mapping[str, object]) -> list[str]:
     """Return the columns that options read times of, if they do not say how these are written."""
     if options.get("time_format") is not None:
         return []
-    names = [options["time"]] if options.get("time") is not None else []
+    names = [str(options["time"])] if options.get("time") is not None else []
     for test in tests_of(where_of(options.get("where"))):
         texts = (literal for literal in test.literals if isinstance(literal, str))
         if any(iso_moment(text.strip()) is not None for text in texts):

@@ -27,7 +27,7 @@ from fim_private.errors import (
     ParameterError,
     parameter,
 )
-from fim_private.options.declaration import filled, takes
+from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.purchases import InspectOptions
 from fim_private.periods import period_at
 from fim_private.reading import columns, frames
@@ -115,7 +115,7 @@ class Inspection:
     example_baskets: tuple[tuple[Item, ...], ...]
     example_items: tuple[Item, ...]
     last_rows: tuple[tuple[str, ...], ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: OptionValues = field(default_factory=dict)
     guessed: tuple[str, ...] = ()
     marked_notes: tuple[str, ...] = ()
     in_memory: bool = False
@@ -140,7 +140,7 @@ class Inspection:
         options = [f"{name}={value!r}" for name, value in self.options.items()]
         return f"fim.mine({', '.join([source, *options])})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> OptionValues:
         """Return plain values."""
         return {
             "private": False,
@@ -205,7 +205,7 @@ _COLUMNS = {"user", "basket", "item", "items"}
 _NAMING = {*_COLUMNS, "where", "time"}
 
 
-def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+def _named(options: OptionValues) -> OptionValues:
     """Return the options that a caller named, as the command line has them."""
     named = {name: value for name, value in options.items() if value is not None}
     named.pop("max_memory", None)
@@ -282,9 +282,7 @@ class _Search:
             return {}
         return formats_to_say(times, _times_in(self.table({})))
 
-    def _options_of(
-        self, refusal: FimPrivateError, guessed: Mapping[str, object]
-    ) -> Mapping[str, Any]:
+    def _options_of(self, refusal: FimPrivateError, guessed: Mapping[str, object]) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
         options = None
         if isinstance(refusal, DataError):
@@ -638,7 +636,7 @@ class _Look:
     source: Source
     data: Transactions
     table: _TableHead | None
-    options: Mapping[str, Any]
+    options: OptionValues
     guessed: tuple[str, ...]
 
     def inspection(self, notes: Sequence[str]) -> Inspection:

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter, shown, unclear
+from fim_private.options.declaration import OptionValues
 from fim_private.periods import KINDS, Period, numbers, several
 from fim_private.reading.memory import MemoryLimit
 from fim_private.reading.times import TimeFormat, time_format_of
@@ -311,7 +311,7 @@ _OF_TIMES = ("period", "periods", "start", "end", "per", "missing_time")
 
 
 def times_of(
-    options: Mapping[str, Any], by: Segments | None, time_format: TimeFormat | None = None
+    options: OptionValues, by: Segments | None, time_format: TimeFormat | None = None
 ) -> Times | None:
     """Return which times a caller's options ask for; None for all.
 
@@ -501,7 +501,7 @@ def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[st
     return tuple(columns)
 
 
-def reading_of(options: Mapping[str, Any], by: Segments | None = None) -> Options:
+def reading_of(options: OptionValues, by: Segments | None = None) -> Options:
     """Return how to read purchases, of all options of a function of the library.
 
     Raises ParameterError.

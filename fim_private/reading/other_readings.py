@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from fim_private.errors import DataError, parameter, unclear
+from fim_private.options.declaration import OptionValues
 from fim_private.reading import columns, values
 from fim_private.reading.labels import as_texts
 from fim_private.reading.options import DELIMITERS, Dialect, InputForm
@@ -56,7 +57,7 @@ class OtherReading(NamedTuple):
     """
 
     problem: str
-    options: Mapping[str, Any] | None = None
+    options: OptionValues | None = None
 
 
 @dataclass(frozen=True)
@@ -274,13 +275,13 @@ def _numbers_above_words(sample: _Sample) -> list[str]:
     return first
 
 
-def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[str, dict[str, Any]]:
+def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[str, OptionValues]:
     """Return what a message, and options, say of a table that is cut at a delimiter.
 
     A line of names tells by itself at which delimiter it is cut, unless that is white space.
     """
     is_told = is_headed or delimiter == sample.delimiter
-    words, options = [], dict[str, Any]()
+    words, options = [], OptionValues()
     if sample.dialect.delimiter is None and (delimiter == " " or not is_told):
         words.append(f", {parameter('delimiter')} {_shown(delimiter)}")
         options["delimiter"] = _spoken(delimiter)
@@ -566,7 +567,7 @@ def _one_hot(sample: _Sample, delimiter: str | None = None) -> OtherReading | No
     return _as_one_hot(sample, delimiter, keys, is_headed=is_headed)
 
 
-def options_of_rows(rows: Sequence[list[str]]) -> dict[str, Any]:
+def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
     """Return the options that the first rows of a sheet suggest, if the first names its columns."""
     options = columns.likely_options(rows[0])
     if not options and _headed_one_hot(rows):
@@ -621,7 +622,7 @@ def _names_items(first: Sequence[str], is_item: Sequence[bool]) -> bool:
 
 
 def _as_one_hot(
-    sample: _Sample, delimiter: str, keys: Mapping[str, Any], *, is_headed: bool
+    sample: _Sample, delimiter: str, keys: OptionValues, *, is_headed: bool
 ) -> OtherReading:
     words, options = _dialect(sample, delimiter, is_headed=is_headed)
     return OtherReading(

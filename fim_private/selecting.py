@@ -86,7 +86,7 @@ def select(
         neighbors=getattr(mechanism, "neighbors", ""),
         cost=mechanism.cost,
         private=randomness.private,
-        rho=TopK(mechanism, 1).concentrated,
+        rho=TopK(mechanism, 1).choices.rho,
         mechanism=type(mechanism).__name__,
         candidates=len(steps),
         sensitivity=_rational("sensitivity", sensitivity),

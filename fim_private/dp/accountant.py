@@ -1,7 +1,7 @@
 """The accountant: what steps spend together, under every way of adding up.
 
 The guarantee of a release, its JSON, the entry of a ledger and the sums of a year all ask here.
-Nothing else adds costs.
+Only the privacy map for OpenDP, which has to answer for any distance, adds up costs itself.
 """
 
 from __future__ import annotations
@@ -89,9 +89,12 @@ class Step:
 
     @property
     def zcdp(self) -> ZcdpCost:
-        """What it spends in zCDP: of (ε, δ) it is ε²/2, δ-approximately, of μ² it is μ²/2.
+        """What it spends in zCDP.
 
-        Source: docs/privacy.md, Theorem 18.
+        Noise that was chosen with the step spends its ρ, and no δ: it is normal or Laplace noise,
+        which is ρ-zCDP by itself. A share of ρ or μ² spends ρ, or μ²/2. Choices spend the ρ of
+        `Choices`, and any other (ε, δ) spends ε²/2, both δ-approximately. Source: docs/privacy.md,
+        Theorem 18.
         """
         delta = self.delta or _NOTHING
         if self.noise_rho is not None:
@@ -149,6 +152,7 @@ def cost_of_steps(
         delta = sum((step.delta or _NOTHING for step in steps), _NOTHING)
         return PrivacyCost(epsilon, delta)
     is_normal = composition is StepComposition.GAUSSIAN
+    _check_within(steps, budget, names_delta, is_normal=is_normal)
     cost = budget.cost(names_delta, normal=is_normal)
     choices = [step.choices for step in steps if step.choices is not None]
     if budget.rho is None or len(choices) < len(steps):
@@ -156,6 +160,28 @@ def cost_of_steps(
     # Nothing but choices: these also add up by basic composition.
     basic_epsilon = sum((choice.basic_epsilon for choice in choices), _NOTHING)
     return min(cost, PrivacyCost(basic_epsilon, names_delta), key=lambda either: either.epsilon)
+
+
+def _check_within(
+    steps: Sequence[Step], budget: PrivacyBudget, names_delta: Fraction, *, is_normal: bool
+) -> None:
+    """Raise ValueError if the steps spend more than what the budget allows in their terms."""
+    if is_normal:
+        allowed, spent = budget.mu_squared_for_steps(names_delta), total_mu_squared(steps)
+    else:
+        allowed, spent = budget.rho_for_steps(names_delta), total_rho(steps)
+    if spent > allowed:
+        raise ValueError("the steps of this plan spend more than its budget")
+
+
+def total_mu_squared(steps: Iterable[Step]) -> Fraction:
+    """Return the μ² that steps share; 0 for steps that share something else."""
+    return sum((step.mu_squared or _NOTHING for step in steps), _NOTHING)
+
+
+def total_rho(steps: Iterable[Step]) -> Fraction:
+    """Return the ρ that steps share; 0 for steps that share something else."""
+    return sum((step.rho or _NOTHING for step in steps), _NOTHING)
 
 
 def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
@@ -173,6 +199,22 @@ def zcdp_of_steps(steps: Iterable[Step], names_delta: Fraction) -> ZcdpCost:
 def zcdp_of_cost(cost: PrivacyCost) -> ZcdpCost:
     """Return what any (ε, δ)-private release spends in zCDP: ε²/2, δ-approximately."""
     return ZcdpCost(Fraction(cost.epsilon) ** 2 / 2, cost.delta)
+
+
+def cost_of_training(training: Fraction, choice: Fraction, *, retrain: bool) -> PrivacyCost:
+    """Return what training models and choosing one by validation spend of a unit.
+
+    A unit to train on spends the training and, without a new model, half of the choice. A unit to
+    validate with spends the choice. Source: docs/privacy.md, Theorem 22.
+
+    Args:
+        training: The ε of each call that trains a model.
+        choice: The ε of the choice.
+        retrain: Whether a new model is trained at the end.
+    """
+    if retrain:
+        return PrivacyCost(training + choice, 0)
+    return PrivacyCost(max(training + choice / 2, choice), 0)
 
 
 def cost_of_segments(
@@ -217,7 +259,7 @@ def cost_of_units(
     if zcdp is not None:
         names_delta = units * Fraction(zcdp.delta)
         if names_delta < delta < 1:
-            spare_delta = PrivacyBudget(None, delta).conversion(names_delta)
+            spare_delta = PrivacyBudget(None, delta).spare_delta(names_delta)
             epsilon = min(epsilon, zcdp_epsilon(units * zcdp.rho, spare_delta))
     return PrivacyCost(epsilon, min(Fraction(1), delta))
 
@@ -262,9 +304,13 @@ def added(spent: Spent, entries: Iterable[tuple[Reach | None, Mapping[str, Exact
     """Return what is spent with more entries, each with the units that it reaches and its sums."""
     total = dict(spent)
     for reach, sums in entries:
-        before = total.get(reach, _NO_SUMS)
-        total[reach] = {name: before[name] + Fraction(more) for name, more in sums.items()}
+        total[reach] = both(total.get(reach, _NO_SUMS), sums)
     return total
+
+
+def both(earlier: Mapping[str, Fraction], later: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return the sums of somebody who spent two times, by the names of SUMS."""
+    return {name: earlier[name] + Fraction(later[name]) for name in SUMS}
 
 
 def most_spent(spent: Spent, at: Reach | None = None) -> dict[str, Fraction]:

@@ -82,14 +82,20 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
 
 @dataclass(frozen=True)
 class Charge:
-    """What a release spends, and what may be written down of it: all is public, and known before
-    data is read.
+    """What a release spends, and what may be written down of it.
 
-    command: what makes the release, such as "mine". dataset: its name. cost: (epsilon, delta) of
-    all of it. zcdp: it is also zcdp.delta-approximately zcdp.rho-zCDP. parameters: what was asked,
-    as plain values of JSON without floats.
-    unit_columns: which columns name the privacy unit; None where none is named, as for lists in
-    memory. span: the period of its units, and how they have one.
+    All of it is public, and known before data is read; reading only confirms the privacy unit.
+
+    Attributes:
+        command: The command that makes the release, such as "mine".
+        dataset: The name of the data set.
+        privacy_unit: "basket" or "user".
+        neighbors: The neighbour relation.
+        cost: The (ε, δ) that the whole release spends.
+        zcdp: The same in zCDP.
+        parameters: What was asked for, as plain values of JSON without floats.
+        unit_columns: The columns that name the privacy unit; None if none does, as for lists.
+        span: The period of the units, and the columns that assign it.
     """
 
     command: str

@@ -244,13 +244,13 @@ def _delta_above(epsilon: Fraction, mu: Fraction) -> Decimal:
     return _UP.subtract(1, _DOWN.multiply(density[0], _DOWN.add(nearer[0], farther[0])))
 
 
-# δ of a budget is for the whole. Where steps may name what one unit alone has, a share of it, δ₀,
-# is theirs: a run is the mixture (1 - δ₀)M̃ + δ₀Q of a run M̃ that names no such thing, and
+# δ of a budget is for the whole. If steps may reveal what only one unit has, a share of it, δ₀,
+# is for that: a run is the mixture (1 - δ₀)M̃ + δ₀Q of a run M̃ that reveals no such thing, and
 # something else. If M̃ is (ε, δ_c)-private, the run is (ε, δ₀ + (1 - δ₀)δ_c)-private; if M̃ is
 # ρ-zCDP, it is δ₀-approximately so (docs/privacy.md, "Mixtures").
 
-# The share of δ that names things where ρ is given: the other half only gives the ε that ρ implies.
-_NAMING = Fraction(1, 2)
+# δ₀ as a share of δ if ρ is given: the other half only gives the ε that ρ implies.
+_NAMES_SHARE = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -301,45 +301,45 @@ class PrivacyBudget:
         assert self.epsilon is not None
         return self.epsilon
 
-    def naming(self, share: Fraction) -> Fraction:
-        """Return δ₀: this share of delta, or half of it where rho is given."""
+    def delta_for_names(self, share: Fraction) -> Fraction:
+        """Return δ₀: this share of delta, or half of it if rho is given."""
         if self.rho is not None:
-            share = _NAMING
+            share = _NAMES_SHARE
         return self.delta * share
 
-    def conversion(self, naming: Fraction) -> Fraction:
-        """Return δ_c: what of delta is left beside δ₀, for what names nothing that one unit alone
-        has.
-        """
-        return (self.delta - naming) / (1 - naming)
+    def spare_delta(self, names_delta: Fraction) -> Fraction:
+        """Return δ_c: the part of delta for all that reveals nothing that only one unit has.
 
-    def concentrated(self, naming: Fraction, share: Fraction = Fraction(1)) -> Fraction:
+        names_delta: δ₀.
+        """
+        return (self.delta - names_delta) / (1 - names_delta)
+
+    def rho_for_steps(self, names_delta: Fraction, share: Fraction = Fraction(1)) -> Fraction:
         """Return the ρ that steps may spend, with this share of δ_c."""
-        return (
-            zcdp_rho(self.loss, self.conversion(naming) * share) if self.rho is None else self.rho
-        )
+        if self.rho is not None:
+            return self.rho
+        return zcdp_rho(self.loss, self.spare_delta(names_delta) * share)
 
-    def normal(self, naming: Fraction, share: Fraction = Fraction(1)) -> Fraction:
-        """Return the μ² that Gaussian steps may spend, with this share of δ_c: 2ρ where ρ is
-        given.
-        """
-        return (
-            gdp_mu(self.loss, self.conversion(naming) * share) ** 2
-            if self.rho is None
-            else 2 * self.rho
-        )
+    def mu_squared_for_steps(
+        self, names_delta: Fraction, share: Fraction = Fraction(1)
+    ) -> Fraction:
+        """Return the μ² that Gaussian steps may spend, with this share of δ_c: 2ρ if ρ is given."""
+        if self.rho is not None:
+            return 2 * self.rho
+        return gdp_mu(self.loss, self.spare_delta(names_delta) * share) ** 2
 
-    def cost(self, naming: Fraction, *, normal: bool) -> PrivacyCost:
-        """Return the (ε, δ) of a run that spends all of it. normal: whether all of its noise is
-        Gaussian.
+    def cost(self, names_delta: Fraction, *, normal: bool) -> PrivacyCost:
+        """Return the (ε, δ) of a run that spends all of it.
+
+        normal: whether all of its noise is Gaussian.
         """
         if self.rho is None:
             return PrivacyCost(self.loss, self.delta)
-        left = self.conversion(naming)
+        spare_delta = self.spare_delta(names_delta)
         if normal:
-            return PrivacyCost(gdp_epsilon(2 * self.rho, left), self.delta)
-        return PrivacyCost(zcdp_epsilon(self.rho, left), self.delta)
+            return PrivacyCost(gdp_epsilon(2 * self.rho, spare_delta), self.delta)
+        return PrivacyCost(zcdp_epsilon(self.rho, spare_delta), self.delta)
 
-    def zcdp(self, naming: Fraction) -> ZcdpCost | None:
+    def zcdp(self, names_delta: Fraction) -> ZcdpCost | None:
         """Return what a run spends in zCDP, where ρ was given for it."""
-        return None if self.rho is None else ZcdpCost(self.rho, naming)
+        return None if self.rho is None else ZcdpCost(self.rho, names_delta)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar, Unpack
 
+from fim_private.dp.accountant import cost_of_training
 from fim_private.dp.arguments import check_function, exact_number, flag, is_whole, positive_integer
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
@@ -133,8 +134,7 @@ def train_and_validate(
     mechanism, moved, step = _rounded_choice(stability, epsilon)
     exact = exact_epsilon(epsilon)
     exact_training, recorded_training = _training_epsilon(training)
-    choice = exact if again else exact / 2  # for a unit to train on
-    cost = PrivacyCost(max(exact_training + choice, exact), 0)
+    cost = cost_of_training(exact_training, exact, retrain=again)
     randomness = begin(
         "train_and_validate",
         exact_neighbors(neighbors),

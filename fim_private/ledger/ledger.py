@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from uuid import uuid4
 
 from fim_private.display import JsonObject, Table
-from fim_private.dp.accountant import SUMS, Reach, Spent, added, most_spent
+from fim_private.dp.accountant import SUMS, Reach, Spent, added, both, most_spent
 from fim_private.dp.charge import UNITS, Charge, Charged, Left, of_many
 from fim_private.dp.composition import PrivacyBudget, root_below
 from fim_private.dp.cost import (
@@ -846,7 +846,7 @@ def _exact_limits(
     # Theorem 18).
     names_delta = delta / 2
     most_epsilon = Fraction(budget.cost(names_delta, normal=False).epsilon)
-    return most_epsilon, budget.concentrated(names_delta), names_delta
+    return most_epsilon, budget.rho_for_steps(names_delta), names_delta
 
 
 def _check_choices(composition: str, unit: str | None, per: str | None) -> None:
@@ -945,9 +945,8 @@ def _spent_until_now(before: Statement) -> dict[str, str]:
     # A first ledger, or one that promised something else than the one before it.
     if "epsilon" not in earlier:
         earlier = {}
-    spent = {}
-    for name, value in before.spent.items():
-        spent[name] = written(value + read(earlier.get(name, "0")))
+    sums = {name: read(earlier.get(name, "0")) for name in SUMS}
+    spent = {name: written(value) for name, value in both(sums, before.spent).items()}
     if earlier:
         spent["ledgers"] = str(1 + int(earlier.get("ledgers", "1")))
     return spent

@@ -263,7 +263,7 @@ def doubtful(
         rivals = slice(None) if union else places
         runner_up = not_released[rivals].argmax()
         between = _WITHIN * np.hypot(counted.noise[places], counted.noise[rivals][runner_up])
-        # A set was dropped with any of its subsets, but no larger one makes it less frequent.
+        # A set is lost if any of its subsets was dropped; larger sets do not matter to it.
         hidden = [support for size, support in dropped.items() if union or size <= sets.shape[1]]
         least = np.maximum(
             not_released[rivals][runner_up] + between, max(hidden, default=-math.inf)
@@ -624,8 +624,10 @@ def levelwise(
         threshold: Whether the itemsets are sought that reach a threshold.
         known: As in Levelwise.
     """
-    items_delta = None if listed else min(budget.naming(ITEMS_DELTA), LARGEST_DELTA)
-    gaussian = GaussianBudget(budget.normal(items_delta or Fraction(0)), neighbors, part)
+    items_delta = None if listed else min(budget.delta_for_names(ITEMS_DELTA), LARGEST_DELTA)
+    gaussian = GaussianBudget(
+        budget.mu_squared_for_steps(items_delta or Fraction(0)), neighbors, part
+    )
     sought = Sought(
         sizes=tuple(sizes),
         count=count,

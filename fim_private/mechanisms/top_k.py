@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from fim_private.dp.accountant import Choices
 from fim_private.dp.arguments import positive_integer
 from fim_private.dp.composition import root_below
 from fim_private.dp.noise import Randomness
@@ -120,19 +121,10 @@ class TopK:
         return cls(build(root_below(2 * rho / count), naming / count), count)
 
     @property
-    def basic_epsilon(self) -> Fraction:
-        """What the selections spend together by basic composition: count ε₀."""
-        return self.count * Fraction(self.mechanism.cost.epsilon)
-
-    @property
-    def concentrated(self) -> Fraction:
-        """The ρ that the selections spend together in zCDP: of ε₀ each, count ε₀²/8 or count ε₀²/2
-        (Theorem 16).
-        """
-        squares = self.count * Fraction(self.mechanism.cost.epsilon) ** 2
-        if is_bounded_range(self.mechanism):
-            return squares / 8
-        return squares / 2
+    def choices(self) -> Choices:
+        """The choices that the selections are made of, for the accountant."""
+        epsilon = Fraction(self.mechanism.cost.epsilon)
+        return Choices(self.count, epsilon, is_bounded_range(self.mechanism))
 
     @property
     def margin(self) -> float:

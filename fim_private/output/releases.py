@@ -9,7 +9,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from fim_private.display import printable
-from fim_private.dp.accountant import Step
+from fim_private.dp.accountant import Step, total_mu_squared, total_rho
 from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.learning.voting import Vote
 from fim_private.options import option_name
@@ -250,8 +250,7 @@ def _remarks(release: Release) -> Iterator[str]:
 
 def _split(shares: tuple[Step, ...]) -> str:
     """Return how the budget was split among the steps of a release, in words."""
-    mu_squared = sum(share.mu_squared or 0 for share in shares)
-    rho = sum(share.rho or 0 for share in shares)
+    mu_squared, rho = total_mu_squared(shares), total_rho(shares)
     if mu_squared:
         whole = f"μ² = {rounded_up(mu_squared, 3)} of Gaussian privacy"
     elif rho:

@@ -1,9 +1,10 @@
 """How the budget of a request is split into the steps of a plan.
 
 The steps follow basic composition, or composition in zero-concentrated differential privacy (zCDP)
-if all of them allow it. The smaller sum of the margin and of the noise on supports decides
-(docs/privacy.md, Theorem 8). Levelwise has normal noise only, which is composed without loss
-(Theorem 13). A budget that is given as ρ is composed in zCDP, or as μ² = 2ρ (Theorem 16).
+if all of them allow it. Whichever plan needs less is taken: the margin of a selection and the half
+width of a support are added for that (docs/privacy.md, Theorem 8). Levelwise has normal noise only,
+which is composed without loss (Theorem 13). A budget that is given as ρ is composed in zCDP, or as
+μ² = 2ρ (Theorem 16).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fractions import Fraction
 from functools import partial
 
 from fim_private.counting.source import Catalogue
-from fim_private.dp.accountant import Choices, Step, StepComposition
+from fim_private.dp.accountant import Step, StepComposition
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import EPSILON_RANGE
@@ -91,7 +92,9 @@ def plan_of_given(
     with_count: bool,
     joint_noise: bool,
 ) -> ReleasePlan:
-    """Return the plan that counts given itemsets: of those that add up either way the narrower.
+    """Return the plan that counts given itemsets: the basic or the Gaussian one, by their noise.
+
+    The one with the narrower intervals is taken.
 
     Args:
         budget: The budget of the whole plan.
@@ -109,7 +112,7 @@ def plan_of_given(
         if joint_noise:
             count_share = _NOTHING
         uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
-        steps = _steps_by_mu_squared(uses, budget.normal(_NOTHING))
+        steps = _steps_by_mu_squared(uses, budget.mu_squared_for_steps(_NOTHING))
         plan = ReleasePlan(
             steps, budget, StepComposition.GAUSSIAN, joint_noise=joint_noise, most_supports=number
         )
@@ -192,7 +195,7 @@ def _by_basic_composition(request: Request, selections: Sequence[PublicParameter
         request = request.without_count_step()
     steps = _steps_by_epsilon(_uses_of(request, selections), epsilon)
     delta_each = (delta - supports_delta) / len(selections)
-    selecting, counting = steps[: len(selections)], steps[len(selections) :]
+    selection_steps, other_steps = steps[: len(selections)], steps[len(selections) :]
     runs = [
         TopK.by_basic_composition(
             partial(registry.build, request.mechanism, public=public),
@@ -200,13 +203,13 @@ def _by_basic_composition(request: Request, selections: Sequence[PublicParameter
             Fraction(step.epsilon or 0),
             delta_each,
         )
-        for public, step in zip(selections, selecting, strict=True)
+        for public, step in zip(selections, selection_steps, strict=True)
     ]
     spent = []
-    for step, run in zip(selecting, runs, strict=True):
+    for step, run in zip(selection_steps, runs, strict=True):
         delta_spent = delta_each if run.mechanism.cost.delta else _NOTHING
-        spent.append(replace(step, delta=Exact(delta_spent), choices=_choices_of(run)))
-    for step in counting:
+        spent.append(replace(step, delta=Exact(delta_spent), choices=run.choices))
+    for step in other_steps:
         delta_spent = supports_delta if step.purpose == "supports" else _NOTHING
         spent.append(replace(step, delta=Exact(delta_spent)))
     return ReleasePlan(
@@ -246,10 +249,10 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
         request = request.without_count_step()
     budget = request.budget
     whole = registry.build(request.mechanism, budget.loss, budget.delta, selections[0])
-    names_delta = budget.naming(_NAMES_SHARE) if whole.cost.delta else _NOTHING
-    steps = _steps_by_rho(_uses_of(request, selections), budget.concentrated(names_delta))
-    selecting, counting = steps[: len(selections)], steps[len(selections) :]
-    _check_rho_of_choices(selecting[0], selections, budget)
+    names_delta = budget.delta_for_names(_NAMES_SHARE) if whole.cost.delta else _NOTHING
+    steps = _steps_by_rho(_uses_of(request, selections), budget.rho_for_steps(names_delta))
+    selection_steps, other_steps = steps[: len(selections)], steps[len(selections) :]
+    _check_rho_of_choices(selection_steps[0], selections, budget)
     runs = [
         TopK.by_zcdp_composition(
             partial(registry.build, request.mechanism, public=public),
@@ -257,13 +260,13 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
             Fraction(step.rho or 0),
             names_delta / len(selections),
         )
-        for public, step in zip(selections, selecting, strict=True)
+        for public, step in zip(selections, selection_steps, strict=True)
     ]
     chosen = [
-        replace(step, choices=_choices_of(run)) for step, run in zip(selecting, runs, strict=True)
+        replace(step, choices=run.choices) for step, run in zip(selection_steps, runs, strict=True)
     ]
     return ReleasePlan(
-        (*chosen, *counting),
+        (*chosen, *other_steps),
         budget,
         StepComposition.ZCDP,
         _selections_of(request, selections, runs),
@@ -287,11 +290,6 @@ def _check_rho_of_choices(
             f"{_budget_name(budget)} leaves next to nothing for each itemset; raise it, or ask for "
             f"fewer"
         )
-
-
-def _choices_of(run: TopK) -> Choices:
-    mechanism = run.mechanism
-    return Choices(run.count, Fraction(mechanism.cost.epsilon), is_bounded_range(mechanism))
 
 
 def _selections_of(

@@ -55,7 +55,9 @@ def noise_of(step: Step, count: int, *, joint: bool = False) -> SupportNoise:
 
     joint: whether normal noise on supports gives the number of units as well.
     """
-    if joint and (step.epsilon is None or step.delta):
+    # Without δ, a share of ε buys Laplace noise, which is never joint.
+    allows_normal = step.epsilon is None or bool(step.delta)
+    if joint and allows_normal:
         return SupportNoise.with_units(step.normal, count)
     if step.epsilon is not None:
         delta = Fraction(step.delta) if step.delta else None

@@ -174,22 +174,23 @@ class SupportNoise:
         return (self.reach(confidence) + self.steps - 1) // self.steps
 
     def reach(self, confidence: Fraction) -> int:
-        """Return the same in steps of the grid, before the value is rounded."""
+        """Return the same half width in steps of the grid: one a unit, or two with joint noise."""
         # two rounded normals add up to their rounded sum, or to 1 more or less
         if self.of_units is not None:
             return normal_half_width(4 * self.parameter + self.of_units, confidence) + 1
         return _HALF_WIDTH[self.kind](self.parameter, confidence)
 
     def wider(self, confidence: Fraction) -> float:
-        """Return by how many units an interval of 95 % falls short of one with this confidence."""
+        """Return by how many units a 95 % interval is to be widened to have this confidence."""
         if self.of_units is None:
             return self.within(confidence) - self.half_width
         return (self.beside_units.within(confidence) + 1 - self.reach(CONFIDENCE)) / 2
 
     @property
     def common_reach(self) -> int:
-        """By how many units the ends of two intervals may come closer, which their common noise
-        does not move apart.
+        """How much of a half width is noise that all supports share, in units.
+
+        Such noise moves two supports alike, and so does not blur which of them is larger.
         """
         if self.of_units is None:
             return 0
@@ -200,7 +201,8 @@ class SupportNoise:
         """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two
         normals.
 
-        number: the noisy n. lowest, highest: twice the noisy x, or what is no higher and no lower.
+        number: the noisy n. lowest, highest: twice the noisy x; lower and higher, if other
+        supports widened the interval.
         x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most.
         So the true p is among those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller
         1954). If n̂ > za these are between two ends, each a root of a quadratic in p - 1/2;

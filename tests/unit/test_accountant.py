@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,13 @@ from asking import request_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fim_private.dp.accountant import Choices, Step, StepComposition, cost_of_segments
+from fim_private.dp.accountant import (
+    Choices,
+    Step,
+    StepComposition,
+    cost_of_segments,
+    cost_of_training,
+)
 from fim_private.dp.composition import PrivacyBudget, gdp_epsilon, zcdp_epsilon
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.errors import ParameterError
@@ -105,3 +112,21 @@ def test_a_unit_in_several_segments_pays_for_each() -> None:
     total, total_zcdp = cost_of_segments(cost, zcdp, 3, half)
     assert total == PrivacyCost(Fraction(3, 2), 3 * MILLIONTH)
     assert total_zcdp == ZcdpCost(Fraction(3, 8), 0)
+
+
+@pytest.mark.parametrize("mechanism", ["limited-domain", "levelwise"])
+def test_steps_that_spend_more_than_the_budget_have_no_cost(mechanism: str) -> None:
+    plan = plan_of(request_for(mechanism, top=20, supports_share=Fraction(1, 3)))
+    assert plan.cost.epsilon == 1
+    supports = plan.steps[-1]
+    assert supports.purpose == "supports"
+    with pytest.raises(ValueError, match="more than its budget"):
+        _ = replace(plan, steps=(*plan.steps, supports)).cost
+
+
+def test_training_and_choosing_cost_what_theorem_22_says() -> None:
+    training, choice = Fraction(1, 4), Fraction(1)
+    assert cost_of_training(training, choice, retrain=True) == PrivacyCost(Fraction(5, 4), 0)
+    # A unit to validate with spends more than half of the choice and the training.
+    assert cost_of_training(training, choice, retrain=False) == PrivacyCost(1, 0)
+    assert cost_of_training(Fraction(2), choice, retrain=False) == PrivacyCost(Fraction(5, 2), 0)

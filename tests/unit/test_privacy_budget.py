@@ -91,13 +91,13 @@ def test_an_epsilon_is_split_by_delta(
     epsilon: float, delta: float, part: Fraction, share: Fraction
 ) -> None:
     budget = PrivacyBudget.of(epsilon, delta, None, otherwise=1.0)
-    naming = budget.naming(part)
+    naming = budget.delta_for_names(part)
     assert naming == part * budget.delta
-    left = budget.conversion(naming)
+    left = budget.spare_delta(naming)
     assert naming + (1 - naming) * left == budget.delta
     assert budget.epsilon is not None
-    assert budget.concentrated(naming, share) == zcdp_rho(budget.epsilon, left * share)
-    assert budget.normal(naming, share) == gdp_mu(budget.epsilon, left * share) ** 2
+    assert budget.rho_for_steps(naming, share) == zcdp_rho(budget.epsilon, left * share)
+    assert budget.mu_squared_for_steps(naming, share) == gdp_mu(budget.epsilon, left * share) ** 2
     for normal in (False, True):
         assert budget.cost(naming, normal=normal) == PrivacyCost(budget.epsilon, budget.delta)
     assert budget.zcdp(naming) is None
@@ -108,13 +108,13 @@ def test_an_epsilon_is_split_by_delta(
 @pytest.mark.full
 def test_a_rho_is_spent_whole(rho: Fraction, delta: float, share: Fraction) -> None:
     budget = PrivacyBudget.of(None, delta, rho, otherwise=1.0)
-    naming = budget.naming(share)
+    naming = budget.delta_for_names(share)
     assert naming == budget.delta / 2
-    assert budget.concentrated(naming, share) == rho
-    assert budget.normal(naming, share) == 2 * rho
+    assert budget.rho_for_steps(naming, share) == rho
+    assert budget.mu_squared_for_steps(naming, share) == 2 * rho
     assert budget.zcdp(naming) == ZcdpCost(rho, naming)
     for named in (naming, Fraction(0)):
-        left = budget.conversion(named)
+        left = budget.spare_delta(named)
         assert named + (1 - named) * left == budget.delta
         assert budget.cost(named, normal=False) == PrivacyCost(
             zcdp_epsilon(rho, left), budget.delta

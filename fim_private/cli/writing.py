@@ -207,7 +207,7 @@ def forget_written() -> None:
 
 
 def left() -> list[str]:
-    """Return what is left in the ledgers that this command has charged, as text."""
+    """Return in words how much budget remains in each ledger that this command charged."""
     charged = {
         path: ledger.charged for path, ledger in _ledgers.items() if ledger.charged is not None
     }

@@ -252,7 +252,7 @@ def itemset_spectrum(
 def counted_spectrum(
     counter: Counter, names: NameAll, *, min_support: int = 1, locate: Locate | None = None
 ) -> SupportSpectrum:
-    """Return the lazy spectrum of what a counter counts, from min_support >= 1 on.
+    """Return the lazy spectrum of the itemsets of a counter with at least min_support, >= 1.
 
     locate: finds itemsets; by the counter's own methods unless given.
     """

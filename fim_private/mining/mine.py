@@ -96,7 +96,7 @@ def mine(
     by: makes one release for each of segments (names, or one text with commas). They share the
         budget if a unit may count in several.
     time, period: only baskets of that period count. periods: makes one release for each of them.
-    ledger: a fim.Ledger. It is charged on the disk before anything is computed from the data.
+    ledger: a fim.Ledger. It is charged on the disk before anything is counted.
     Returns a Release, a sequence of itemsets with its guarantee and certainty, and with advice if
     too little came out. With by it returns a SegmentedRelease, a mapping. With a seed a release
     says private=False. Raises ParameterError, DataError, LedgerError, WorkLimitError or
@@ -125,7 +125,7 @@ def mine(
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that is decided before purchases are read.
+    """All that is decided beforehand; with items_are_public, after all items were read.
 
     Attributes:
         run: The call.
@@ -152,7 +152,10 @@ class Prepared:
 def _prepared(
     data: object, segments: Segments | None, periods: object, options: MineOptions
 ) -> Prepared:
-    """Check all options of `mine`, and plan. Lists of items are read, purchases are not."""
+    """Check all options of `mine`, and plan.
+
+    Lists of items are read. Purchases are not, unless items_are_public makes their items the list.
+    """
     values = filled("mine", MineOptions, options) | {"periods": periods}
     run = Run(data, values, segments)
     with held_to(run.reading.memory):

@@ -1,4 +1,4 @@
-"""The options of what commands write, in which form, and how much of it they show."""
+"""Options for output: where it goes, its form, and how much is shown."""
 
 from enum import StrEnum
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The options of what is released and by which mechanism, and the options of whole functions."""
+"""Options for requests and mechanisms, and all options of each function."""
 
 from collections.abc import Iterable
 from fractions import Fraction

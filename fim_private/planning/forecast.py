@@ -325,8 +325,7 @@ def _not_overtaken(log_ratio: float) -> float:
     return math.exp(-math.exp(min(log_ratio, 50.0)))
 
 
-# A forecast that is farther from what came out, as a share of what was asked for, is not printed
-# below it.
+# A forecast is not printed below a release if it is off by more than this share of what was sought.
 _CONTRADICTION = 0.1
 
 

@@ -14,8 +14,7 @@ from typing import Any
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _DATABASES = ("postgresql", "postgres", "sqlite")
-# What may be shown of what stands behind the question mark of an address: anything else may be a
-# key or a password.
+# The parameters of an address that may be shown. Any other may hold a key or a password.
 _SHOWN_PARAMETERS = frozenset(
     (
         "dbname",

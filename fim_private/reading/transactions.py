@@ -377,7 +377,7 @@ def assemble(
 
 
 class _Collected:
-    """The rows of all chunks, one after the other, held to the memory limit.
+    """The rows of all chunks, in order, kept within the memory limit.
 
     Attributes:
         codes: The codes of all items.

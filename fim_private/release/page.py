@@ -436,7 +436,7 @@ def _first_said(
         sentence = in_words(segment)
         if sentence:
             return Lead(sentence, remark, segment.heading)
-    return Lead((), remark or "What was found is below.")
+    return Lead((), remark or "The findings are below.")
 
 
 def _rule_in_words(segment: _Segment) -> Sentence:

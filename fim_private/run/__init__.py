@@ -1,8 +1,8 @@
-"""Carrying out a plan: purchases are opened, the ledger is charged, and then the steps are taken.
+"""Carrying out a plan: purchases are read, the ledger is charged, and then the steps are taken.
 
 Everything that looks at purchases under a guarantee goes through `Run`: `mine`, `count` and `vote`.
 
-run       One call: what is checked, opened and charged, in this order.
+run       One call: what is checked, read and charged, in this order.
 charging  What a release spends, and its charge to a ledger.
 engines   What opens and counts purchases.
 outcome   Selecting itemsets, adding noise, and publishing the outcome.

@@ -1,5 +1,6 @@
-"""Charging a release to a ledger: once all that is public is known, and before anything is
-computed from the data.
+"""Charging a release to a ledger: what it spends is known before purchases are read.
+
+It is charged when they have been read, and before anything is counted or drawn.
 """
 
 from __future__ import annotations

@@ -91,25 +91,14 @@ class Engine:
             raise ParameterError(
                 f"leave out {parameter('engine')}: a table of Ibis is counted in its database"
             )
-        if table is not None and (name != SQL or not isinstance(table, str)):
-            raise ParameterError(
-                f"{parameter('table')} goes with {parameter('engine')} {SQL}: it names a table "
-                f"of the database"
-            )
         if name == LOCAL and is_dataframe(data):
             raise ParameterError(
                 f"leave out {parameter('engine')}: Spark counts a DataFrame of Spark; or give "
                 f"its toArrow()"
             )
         starts_session = name == SPARK and not is_dataframe(data)
-        if settings is not None and not (starts_session and isinstance(settings, Mapping)):
-            raise ParameterError(
-                f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the "
-                f"settings of a new session, such as 'spark.master'"
-            )
-        of_session = dict(settings) if isinstance(settings, Mapping) else {}
-        named_table = table if isinstance(table, str) else None
-        return cls(name, of_session, named_table, dry)
+        of_session = _settings_of(settings, starts_session=starts_session)
+        return cls(name, of_session, _named_table(table, name), dry)
 
     def reads_query(self, data: object, reading: Options) -> bool:
         """Tell whether a query, or what may be one, chose the rows. It looks at no row.
@@ -196,6 +185,30 @@ class Engine:
                 )
                 for place, scope in enumerate(scopes)
             ]
+
+
+def _named_table(table: object, engine: str) -> str | None:
+    """Return the name of a table of a database; ParameterError if it has no use."""
+    if table is None:
+        return None
+    if engine != SQL or not isinstance(table, str):
+        raise ParameterError(
+            f"{parameter('table')} goes with {parameter('engine')} {SQL}: it names a table "
+            f"of the database"
+        )
+    return table
+
+
+def _settings_of(settings: object, *, starts_session: bool) -> dict[str, str]:
+    """Return the settings of a new Spark session; ParameterError if none is started."""
+    if settings is None:
+        return {}
+    if not starts_session or not isinstance(settings, Mapping):
+        raise ParameterError(
+            f"{parameter('spark_conf')} goes with {parameter('engine')} {SPARK}: it has the "
+            f"settings of a new session, such as 'spark.master'"
+        )
+    return dict(settings)
 
 
 def _natural_engine(data: object) -> str:

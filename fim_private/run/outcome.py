@@ -222,6 +222,9 @@ def publish(
     support only those come whose noisy support reaches it. They are doubtful if the noise alone may
     have lifted them there.
 
+    Each interval covers the true support with 95 % probability by itself. That says nothing about
+    the itemsets which come out because these same noisy supports were high.
+
     Args:
         plan: The plan.
         selected: The itemsets selected, with true supports.
@@ -316,7 +319,7 @@ def _ranked(
 def _with_doubts(selection: Selection, itemsets: list[Itemset], common: int) -> list[Itemset]:
     """Return itemsets, those of a selection with whether they may not be the most frequent.
 
-    common: how many units closer two intervals may come, since both share some of their noise.
+    common: noise that all supports share, in units. It cancels where two of them are compared.
     """
     run, most_left_out = selection.run, selection.shortfall()
     if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
@@ -328,8 +331,8 @@ def _with_doubts(selection: Selection, itemsets: list[Itemset], common: int) -> 
     }
     if not of_selection:
         return itemsets
-    lowest_end = min(_interval(itemset)[1] for itemset in of_selection)
-    cut = most_left_out + lowest_end - common
+    least_upper_end = min(_interval(itemset)[1] for itemset in of_selection)
+    cut = most_left_out + least_upper_end - common
     marked = []
     for itemset in itemsets:
         if itemset in of_selection:
@@ -346,9 +349,9 @@ def _interval(itemset: Itemset) -> tuple[int, int]:
 def _reaching(
     least: MinSupport, measurement: Measurement, selected: int, *, with_subsets: bool
 ) -> tuple[Measurement, int]:
-    """Return the measurement of what is needed for a least support, and how many reach it.
+    """Return the noisy supports that a least support needs, and how many itemsets reach it.
 
-    First come the itemsets that reach it. The noisy supports decide as they were drawn, before
+    The itemsets that reach it come first. The noisy supports decide as they were drawn, before
     inclusion changes them. The others follow if subsets are needed.
 
     Args:

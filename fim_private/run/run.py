@@ -1,4 +1,7 @@
-"""One run: purchases are opened, the ledger is charged, and warnings are given, in this order."""
+"""One run: check the ledger, read purchases, charge the ledger; only then count and draw.
+
+Warnings come before reading, as far as they follow from the request, and else after the charge.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ class Run:
         data: The purchases, as the caller gave them.
         values: All options of the call.
         engine: What opens and counts the purchases.
-        effort: How much work counting may be, and who is told of its progress.
+        effort: How much work counting may take, and the function that is told of progress.
         randomness: What noise is drawn from.
         date: The day of the release; None with a seed.
         reading: How purchases are read.
@@ -125,15 +128,18 @@ class Run:
     def charged(
         self, spending: Spending, scope: Scope, *, stacklevel: int = 4
     ) -> Iterator[tuple[list[Opened], Charged | None]]:
-        """Open purchases, and charge their release before anything is computed from them.
+        """Read purchases, and charge their release before anything is counted or drawn.
 
-        The guarantee rests on the order of these lines. Yields the purchases, those of each segment
-        if there are some, and what the ledger says of the charge. Raises LedgerError and DataError.
+        The guarantee rests on the order of these lines. Reading comes first, for it finds the unit
+        that is charged: items that are left out, and baskets that do not count, go with it. If it
+        fails, nothing is charged and nothing is released. Yields the purchases, those of each
+        segment if there are some, and what the ledger says of the charge. Raises LedgerError and
+        DataError.
 
         stacklevel: of warnings. By default they name the caller of `mine`: above this method stand
         contextlib's, and `mine`.
         """
-        charge = pending_charge(  # refused here if the budget is spent: nothing was read as yet
+        charge = pending_charge(  # refused here if the budget is spent, before purchases are read
             self.account,
             self.values["dataset"],
             spending,
@@ -145,6 +151,7 @@ class Run:
         self._warn_before_reading(spending, scope, stacklevel + 1)
         with self.engine.opened(self.data, self.reading, scope, self.effort) as opened:
             unit = "user" if opened[0].source.by_user else "basket"
+            # Checked again, with the unit that was read and with what others charged meanwhile.
             charged = None if charge is None else charge(unit)
             self._warn_after_reading(spending, scope, opened, unit, stacklevel + 1)
             yield opened, charged

@@ -9,20 +9,14 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import fields, is_dataclass
-from enum import Enum
-from fractions import Fraction
 from pathlib import Path
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 from fim_private.display import JsonObject, as_json
-from fim_private.dp.cost import Exact
-from fim_private.errors import DataError, MissingExtraError, ParameterError, shown
+from fim_private.errors import MissingExtraError, ParameterError, shown
 from fim_private.reading.labels import Item
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import NoiseKind, SupportNoise
+from fim_private.request.supports import SupportNoise
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
@@ -708,110 +702,6 @@ def _noise(noise: SupportNoise | None) -> JsonObject | None:
     return values
 
 
-# JSON can write halves of characters, which no file and no screen takes.
-SURROGATE = re.compile("[\ud800-\udfff]")
-# Of a length that is soon read, without an exponent.
-RATIONAL = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
-
-
-def is_integer(value: object) -> bool:
-    """Return whether a plain value is a whole number that all forms of a release can hold."""
-    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
-
-
-def _is_float(value: object) -> bool:
-    if not isinstance(value, int | float) or not (isinstance(value, float) or is_integer(value)):
-        return False
-    return value >= 0 and math.isfinite(value)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and not SURROGATE.search(value)
-
-
-# Which plain values are of a type.
-_SIMPLE: Mapping[object, Callable[[Any], bool]] = {
-    bool: lambda value: isinstance(value, bool),
-    int: lambda value: is_integer(value) and value >= 0,
-    float: _is_float,
-    str: _is_text,
-    Item: lambda value: is_integer(value) or _is_text(value),
-    type(None): lambda value: value is None,
-}
-
-
-def read(kind: Any, value: object) -> Any:
-    """Convert a value of a saved file, which may be anything, to the type of a field.
-
-    Raises ValueError, LookupError, TypeError or ArithmeticError for a value that does not fit. Keys
-    that are not known are passed over.
-    """
-    fits = _SIMPLE.get(kind)
-    if fits is not None:
-        if not fits(value):
-            raise ValueError(f"no {kind}")
-        return value
-    if kind is datetime.date and isinstance(value, str):
-        return datetime.date.fromisoformat(value)
-    if get_origin(kind) in (Union, UnionType):
-        return _read_union(get_args(kind), value)
-    if get_origin(kind) is tuple:
-        return _read_tuple(get_args(kind), value)
-    if isinstance(kind, type) and issubclass(kind, Fraction):
-        return _read_fraction(kind, value)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(value)
-    if is_dataclass(kind) and isinstance(value, Mapping):
-        return _read_object(kind, value)
-    raise ValueError("no object")
-
-
-def _read_union(kinds: Sequence[object], value: object) -> object:
-    """Convert a value to the first of several types that it fits."""
-    for kind in kinds[:-1]:
-        with suppress(ValueError):
-            return read(kind, value)
-    return read(kinds[-1], value)
-
-
-def _read_tuple(kinds: Sequence[object], value: object) -> tuple[Any, ...]:
-    """Convert a list, or the pairs of an object, to a tuple. Two of one type are an interval."""
-    if isinstance(value, dict):
-        value = [*value.items()]
-    if not isinstance(value, list | tuple):
-        raise ValueError("no list")
-    if kinds[-1] is ...:
-        return tuple(read(kinds[0], element) for element in value)
-    converted = tuple(read(kind, element) for kind, element in zip(kinds, value, strict=True))
-    if kinds[0] == kinds[1] and converted[0] > converted[1]:
-        raise ValueError("an interval that ends before it begins")
-    return converted
-
-
-def _read_fraction(kind: type[Fraction], value: object) -> Fraction:
-    """Convert a text such as 9/2, or a number, to a fraction."""
-    if not isinstance(value, str):
-        return kind(Exact(float(read(float, value))))
-    if not RATIONAL.fullmatch(value):
-        raise ValueError("no rational number")
-    return kind(value)
-
-
-def _read_object(kind: Any, value: Mapping[str, object]) -> object:
-    """Convert an object to a dataclass."""
-    if kind is SupportNoise:
-        # Neither for how many supports it is enough, nor what it costs, is saved.
-        value = {**value, "count": 1, "cost": None}
-    kinds = get_type_hints(kind)
-    names = [field.name for field in fields(kind) if field.name in value]
-    arguments = {name: read(kinds[name], value[name]) for name in names}
-    if kind is SupportNoise:
-        has_two_normals = arguments["kind"] is NoiseKind.TWO_NORMALS
-        if has_two_normals != (arguments.get("of_units") is not None):
-            raise ValueError("two normals are two")
-    return kind(**arguments)
-
-
 # How files of Parquet end.
 PARQUET_ENDINGS = (".parquet", ".pq")
 # Where the metadata of a Parquet file has all of a release, as its JSON.
@@ -857,47 +747,3 @@ def save(release: AnyRelease, path: str | os.PathLike[str]) -> None:
     content = form(release)
     with staged(file, option="path") as write:
         write(content)
-
-
-def saved_values(path: str | os.PathLike[str]) -> JsonObject:
-    """Return the plain values of the release in a file.
-
-    Raises DataError for a file that cannot be read, or has no release.
-    """
-    if not isinstance(path, str | os.PathLike):
-        raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
-    try:
-        values = json.loads(_json_of(Path(path).expanduser()))
-    except OSError as error:
-        reason = error.strerror or "it is no Parquet file"
-        raise DataError(f"{str(path)!r} cannot be read: {reason}") from None
-    except (ValueError, RecursionError):
-        raise no_release(path) from None
-    if not isinstance(values, dict) or "schema" not in values:
-        raise no_release(path)
-    schema = values["schema"]
-    if schema != SCHEMA:
-        raise DataError(
-            f"{str(path)!r} has a release of schema {shown(schema)}; this version "
-            f"reads schema {SCHEMA}"
-        )
-    return values
-
-
-def no_release(path: str | os.PathLike[str]) -> DataError:
-    """Return the error that a file has no release."""
-    return DataError(f"{str(path)!r} is no release: load what was saved as .json or .parquet")
-
-
-def _json_of(file: Path) -> bytes:
-    """Return the JSON of the release in a file: all of it or, of Parquet, what its metadata has."""
-    if file.suffix.lower() not in PARQUET_ENDINGS:
-        return file.read_bytes()
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    try:
-        metadata = pyarrow.parquet.read_schema(file).metadata
-    except pa.ArrowException as error:
-        raise ValueError(str(error)) from None
-    return bytes((metadata or {}).get(METADATA, b""))

@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from fim_private.display import JsonObject, printable
 from fim_private.dp.charge import UNITS
+from fim_private.dp.cost import Exact
 from fim_private.errors import DataError, ParameterError, shown
 from fim_private.options import RELATIONS
 from fim_private.periods import KINDS, Period
 from fim_private.reading.labels import Item
-from fim_private.release import forms
 from fim_private.release.forms import (
     INSIDE,
     KEYS,
+    METADATA,
     OBJECTS,
-    RATIONAL,
+    PARQUET_ENDINGS,
+    SCHEMA,
     SEGMENTED_KEYS,
-    SURROGATE,
     Keys,
-    is_integer,
 )
 from fim_private.release.release import Release
 from fim_private.release.segments import SegmentedRelease
 from fim_private.request.itemsets import subsets_of
-from fim_private.request.supports import NoiseKind
+from fim_private.request.supports import NoiseKind, SupportNoise
 
 _MOST_SIZES = 1_000_000
 _FIELDS: Keys = {
@@ -57,6 +63,12 @@ _NEEDS = (("units_interval", "units"), ("period", "time"), ("per", "time"))
 _Keys = set[frozenset[Item] | None]
 # Whether a value is of a kind.
 Fits = Callable[[Any], bool]
+
+
+# JSON can write halves of characters, which no file and no screen takes.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Of a length that is soon read, without an exponent.
+_RATIONAL = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000})?")
 
 
 class _FieldError(ValueError):
@@ -254,8 +266,13 @@ def _joined(at: str, name: str) -> str:
     return f"{at}.{name}" if at else name
 
 
+def _is_integer(value: object) -> bool:
+    """Return whether a plain value is a whole number that all forms of a release can hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+
+
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and is_integer(value) and value >= 0
+    return isinstance(value, int) and _is_integer(value) and value >= 0
 
 
 def _is_number(value: object) -> bool:
@@ -263,11 +280,11 @@ def _is_number(value: object) -> bool:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and SURROGATE.search(value) is None
+    return isinstance(value, str) and _SURROGATE.search(value) is None
 
 
 def _is_item(value: object) -> bool:
-    return is_integer(value) or _is_text(value)
+    return _is_integer(value) or _is_text(value)
 
 
 def _is_date(value: object) -> bool:
@@ -281,7 +298,7 @@ def _is_date(value: object) -> bool:
 
 
 def _is_fraction(value: object) -> bool:
-    if not isinstance(value, str) or RATIONAL.fullmatch(value) is None:
+    if not isinstance(value, str) or _RATIONAL.fullmatch(value) is None:
         return False
     return all(term.strip("0") for term in value.split("/"))
 
@@ -337,14 +354,14 @@ def load(path: str | os.PathLike[str]) -> Release | SegmentedRelease:
     rounded up, and what a ledger had left is rounded down. Raises DataError for a file that cannot
     be read, or is not as the schema has it (docs/json.md).
     """
-    values = forms.saved_values(path)
+    values = _values_in(path)
     check(values, path)
     try:
         release = _segmented(values) if "releases" in values else _release(values)
         release.to_dict()  # what follows from several of them, such as shares of units
         return release
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-        raise forms.no_release(path) from None
+        raise _no_release(path) from None
 
 
 def _release(values: JsonObject) -> Release:
@@ -362,7 +379,7 @@ def _release(values: JsonObject) -> Release:
         before["shares"] = [everything]
     after = {"scope": values, "with_parts": "parts" in values, "request": None}
     every = {**before, **values, **itemsets, **values.get("saved", {}), **_spent(values), **after}
-    return forms.read(Release, every)  # type: ignore[no-any-return]
+    return _read(Release, every)  # type: ignore[no-any-return]
 
 
 def _spent(values: JsonObject) -> JsonObject:
@@ -373,7 +390,136 @@ def _spent(values: JsonObject) -> JsonObject:
 def _segmented(values: JsonObject) -> SegmentedRelease:
     once = {name: value for name, value in values.items() if name == "exclude"}
     releases = tuple(_release({**release, **once}) for release in values["releases"])
-    empty: SegmentedRelease = forms.read(SegmentedRelease, _spent(values) | {"releases": []})
+    empty: SegmentedRelease = _read(SegmentedRelease, _spent(values) | {"releases": []})
     segmented = replace(empty, releases=releases)
     segmented.to_arrow()  # raises if some were asked for what others were not
     return segmented
+
+
+def _values_in(path: str | os.PathLike[str]) -> JsonObject:
+    """Return the plain values of the release in a file.
+
+    Raises DataError for a file that cannot be read, or has no release.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise DataError(f"a release is loaded from the path of a file, not from {shown(path)}")
+    try:
+        values = json.loads(_json_of(Path(path).expanduser()))
+    except OSError as error:
+        reason = error.strerror or "it is no Parquet file"
+        raise DataError(f"{str(path)!r} cannot be read: {reason}") from None
+    except (ValueError, RecursionError):
+        raise _no_release(path) from None
+    if not isinstance(values, dict) or "schema" not in values:
+        raise _no_release(path)
+    schema = values["schema"]
+    if schema != SCHEMA:
+        raise DataError(
+            f"{str(path)!r} has a release of schema {shown(schema)}; this version "
+            f"reads schema {SCHEMA}"
+        )
+    return values
+
+
+def _no_release(path: str | os.PathLike[str]) -> DataError:
+    """Return the error that a file has no release."""
+    return DataError(f"{str(path)!r} is no release: load what was saved as .json or .parquet")
+
+
+def _json_of(file: Path) -> bytes:
+    """Return the JSON of the release in a file: all of it or, of Parquet, what its metadata has."""
+    if file.suffix.lower() not in PARQUET_ENDINGS:
+        return file.read_bytes()
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    try:
+        metadata = pyarrow.parquet.read_schema(file).metadata
+    except pa.ArrowException as error:
+        raise ValueError(str(error)) from None
+    return bytes((metadata or {}).get(METADATA, b""))
+
+
+# -------------------- from plain values to the types of fields
+
+# Which plain values are of a type.
+_SIMPLE: Mapping[object, Fits] = {
+    bool: lambda value: isinstance(value, bool),
+    int: _is_count,
+    float: _is_number,
+    str: _is_text,
+    Item: _is_item,
+    type(None): lambda value: value is None,
+}
+
+
+def _read(kind: Any, value: object) -> Any:
+    """Convert a value of a saved file, which may be anything, to the type of a field.
+
+    Raises ValueError, LookupError, TypeError or ArithmeticError for a value that does not fit. Keys
+    that are not known are passed over.
+    """
+    fits = _SIMPLE.get(kind)
+    if fits is not None:
+        if not fits(value):
+            raise ValueError(f"no {kind}")
+        return value
+    if kind is datetime.date and isinstance(value, str):
+        return datetime.date.fromisoformat(value)
+    if get_origin(kind) in (Union, UnionType):
+        return _read_union(get_args(kind), value)
+    if get_origin(kind) is tuple:
+        return _read_tuple(get_args(kind), value)
+    if isinstance(kind, type) and issubclass(kind, Fraction):
+        return _read_fraction(kind, value)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    if is_dataclass(kind) and isinstance(value, Mapping):
+        return _read_object(kind, value)
+    raise ValueError("no object")
+
+
+def _read_union(kinds: Sequence[object], value: object) -> object:
+    """Convert a value to the first of several types that it fits."""
+    for kind in kinds[:-1]:
+        with suppress(ValueError):
+            return _read(kind, value)
+    return _read(kinds[-1], value)
+
+
+def _read_tuple(kinds: Sequence[object], value: object) -> tuple[Any, ...]:
+    """Convert a list, or the pairs of an object, to a tuple. Two of one type are an interval."""
+    if isinstance(value, dict):
+        value = [*value.items()]
+    if not isinstance(value, list | tuple):
+        raise ValueError("no list")
+    if kinds[-1] is ...:
+        return tuple(_read(kinds[0], element) for element in value)
+    converted = tuple(_read(kind, element) for kind, element in zip(kinds, value, strict=True))
+    if kinds[0] == kinds[1] and converted[0] > converted[1]:
+        raise ValueError("an interval that ends before it begins")
+    return converted
+
+
+def _read_fraction(kind: type[Fraction], value: object) -> Fraction:
+    """Convert a text such as 9/2, or a number, to a fraction."""
+    if not isinstance(value, str):
+        return kind(Exact(float(_read(float, value))))
+    if not _RATIONAL.fullmatch(value):
+        raise ValueError("no rational number")
+    return kind(value)
+
+
+def _read_object(kind: Any, value: Mapping[str, object]) -> object:
+    """Convert an object to a dataclass."""
+    if kind is SupportNoise:
+        # Neither for how many supports it is enough, nor what it costs, is saved.
+        value = {**value, "count": 1, "cost": None}
+    kinds = get_type_hints(kind)
+    names = [field.name for field in fields(kind) if field.name in value]
+    arguments = {name: _read(kinds[name], value[name]) for name in names}
+    if kind is SupportNoise:
+        has_two_normals = arguments["kind"] is NoiseKind.TWO_NORMALS
+        if has_two_normals != (arguments.get("of_units") is not None):
+            raise ValueError("two normals are two")
+    return kind(**arguments)

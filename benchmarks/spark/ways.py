@@ -15,7 +15,7 @@ from typing import Any
 import fim_private as fim
 from benchmarks.spark.generated_baskets import expected_support
 from fim_private.counting import Effort
-from fim_private.reading.options import Options
+from fim_private.reading.options import Reading
 from fim_private.request.scope import Scope
 from fim_private.run.engines import LOCAL as LOCAL_ENGINE
 from fim_private.run.engines import SPARK as SPARK_ENGINE
@@ -73,7 +73,7 @@ def first(levels: Iterator[Level]) -> list[int]:
 
 def _by_engine(engine: str) -> Callable[[Path, int], list[int]]:
     def count(path: Path, baskets: int) -> list[int]:
-        with Engine.of(str(path), engine).opened(str(path), Options(), Scope(), Effort()) as (
+        with Engine.of(str(path), engine).opened(str(path), Reading(), Scope(), Effort()) as (
             opened,
         ):
             assert opened.source.units == baskets

@@ -31,7 +31,7 @@ from fim_private.mechanisms.needs import prospects
 from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.requests import VoteOptions
 from fim_private.reading.labels import Item
-from fim_private.reading.memory import held_to
+from fim_private.reading.memory import limit_memory
 from fim_private.reading.transactions import Transactions
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA
@@ -585,7 +585,7 @@ def voted(
     values = filled("vote", VoteOptions, options)
     election = _Election.of(question, values)
     run = Run(data, values)
-    with held_to(run.reading.memory):
+    with limit_memory(run.reading.memory):
         scope = run.scope(exclude=values["exclude"], rules=isinstance(election.named, _OfPairs))
     election.check_lifts(scope, run.unit)
     plan = election.plan

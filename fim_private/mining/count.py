@@ -16,7 +16,7 @@ from fim_private.options import EPSILON
 from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import CountOptions
 from fim_private.periods import KINDS
-from fim_private.reading.memory import held_to
+from fim_private.reading.memory import limit_memory
 from fim_private.release.release import GIVEN, Release
 from fim_private.request.allocation import plan_of_given
 from fim_private.request.groups import Promise
@@ -61,7 +61,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         )
     run = Run(data, values)
     scope = run.scope()
-    with held_to(run.reading.memory):
+    with limit_memory(run.reading.memory):
         known_itemsets = given_itemsets(itemsets, fold_case=run.choices.fold_case)
     budget = PrivacyBudget.of(values["epsilon"], values["delta"], values["rho"], otherwise=EPSILON)
     with_count = flag("count", values["count"])

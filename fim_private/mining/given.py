@@ -26,7 +26,7 @@ from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, op
 from fim_private.reading.labels import Item, folded, item_of
 from fim_private.reading.locations import InMemory, Kind
 from fim_private.reading.memory import read_whole
-from fim_private.reading.options import Options
+from fim_private.reading.options import Reading
 from fim_private.reading.sources import file_table
 from fim_private.reading.values import is_missing
 from fim_private.release.forms import METADATA, as_it_was
@@ -161,7 +161,7 @@ def _of_file(path: Path, source: _Source) -> Iterable[object]:
     file = open_file(File(path))
     if file.form == "text":
         return _of_text(file, source)
-    table = file_table(file, Options(head=True))
+    table = file_table(file, Reading(head=True))
     if METADATA in (table.schema.metadata or {}):
         return _of_release(load(path), source)
     names = table.schema.names

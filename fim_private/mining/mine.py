@@ -23,7 +23,7 @@ from fim_private.options.declaration import filled, takes
 from fim_private.options.purchases import PeriodsOption, SegmentOptions
 from fim_private.options.requests import MineOptions
 from fim_private.reading.labels import Item
-from fim_private.reading.memory import held_to
+from fim_private.reading.memory import limit_memory
 from fim_private.reading.options import Segments, segments_of
 from fim_private.release.release import Release
 from fim_private.release.segments import SegmentedRelease
@@ -158,7 +158,7 @@ def _prepared(
     """
     values = filled("mine", MineOptions, options) | {"periods": periods}
     run = Run(data, values, segments)
-    with held_to(run.reading.memory):
+    with limit_memory(run.reading.memory):
         by = None if segments is None else segments.column
         scope = run.scope(exclude=values["exclude"], rules=flag("rules", values["rules"]), by=by)
         public = public_items(run)

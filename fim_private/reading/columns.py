@@ -11,7 +11,7 @@ from typing import NoReturn
 from fim_private.errors import DataError, ParameterError, parameter, unclear
 from fim_private.options.declaration import OptionValues
 from fim_private.reading import memory
-from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
+from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
 from fim_private.reading.values import shown_type
 from fim_private.reading.where import Condition, columns_of
 
@@ -259,7 +259,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Roles:
-    """The form of a table, and the roles of its columns; what has no note is as in `Options`."""
+    """The form of a table, and the roles of its columns; what has no note is as in `Reading`."""
 
     form: InputForm | None  # long, wide or one-hot; None for a column of lists
     # the columns of items: one for lists, for long one or several that name an item together
@@ -322,7 +322,7 @@ class Roles:
         return Wanted(self.names, self.rows_at_a_time, items, where)
 
 
-def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
+def choose(columns: Sequence[Column], options: Reading, source: str) -> Roles:
     """Return the form of a table, and the roles of its columns. source: what errors call it.
 
     Raises DataError for a column that is missing, is there twice or cannot have its role, and where
@@ -362,7 +362,7 @@ def choose(columns: Sequence[Column], options: Options, source: str) -> Roles:
     )
 
 
-def _check_named(columns: Sequence[Column], options: Options, source: str) -> None:
+def _check_named(columns: Sequence[Column], options: Reading, source: str) -> None:
     """Raise DataError if a column that was named is missing, is there twice or cannot be a key."""
     for _, name in options.named():
         _column(columns, name, source)
@@ -374,7 +374,7 @@ def _check_named(columns: Sequence[Column], options: Options, source: str) -> No
             _wrong_type(column, source, content)
 
 
-def _keys(options: Options) -> list[str]:
+def _keys(options: Reading) -> list[str]:
     """Return the columns that name a row's basket, user, segment and time."""
     keys = list(options.basket or ())
     if options.user is not None:
@@ -387,7 +387,7 @@ def _keys(options: Options) -> list[str]:
 
 
 def _form_and_items(
-    columns: Sequence[Column], options: Options, source: str
+    columns: Sequence[Column], options: Reading, source: str
 ) -> tuple[InputForm | None, tuple[str, ...]]:
     """Return the form of a table, None for a column of lists, and its columns of items."""
     form = options.dialect.form
@@ -431,7 +431,7 @@ def _check_split(form: InputForm | None, column: Column, source: str) -> None:
         _wrong_type(column, source, "texts to split")
 
 
-def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[str, ...]:
+def _of_long(columns: Sequence[Column], options: Reading, source: str) -> tuple[str, ...]:
     """Return the columns that name the item of a row, where there is one row per item."""
     if options.item is None or options.basket is None:
         raise ParameterError(
@@ -451,7 +451,7 @@ def _of_long(columns: Sequence[Column], options: Options, source: str) -> tuple[
 
 
 def _item_columns(
-    form: InputForm, candidates: Sequence[Column], options: Options, source: str
+    form: InputForm, candidates: Sequence[Column], options: Reading, source: str
 ) -> tuple[str, ...]:
     """Return the columns of items of a wide or one-hot table.
 
@@ -476,7 +476,7 @@ def _item_columns(
     return tuple(names)
 
 
-def _only_list(columns: Sequence[Column], options: Options, source: str) -> str:
+def _only_list(columns: Sequence[Column], options: Reading, source: str) -> str:
     """Return the only column of lists. Raises DataError if there is none, or several."""
     keys = (*(options.basket or ()), options.user)
     lists = [column.name for column in columns if column.is_list and column.name not in keys]
@@ -515,7 +515,7 @@ def _without_form(columns: Sequence[Column], problem: str) -> DataError:
     )
 
 
-def _likely(columns: Iterable[Column], options: Options) -> OptionValues:
+def _likely(columns: Iterable[Column], options: Reading) -> OptionValues:
     """Return the options that the names of columns suggest, and nobody gave.
 
     Booleans are items of a one-hot table.

@@ -24,7 +24,7 @@ from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Codes, Labels, is_list_type
 from fim_private.reading.locations import InMemory, Kind
 from fim_private.reading.notations import FirstTexts
-from fim_private.reading.options import InputForm, Options
+from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.other_readings import SAMPLE, FirstCells
 from fim_private.reading.record_batches import (
     ArrowSource,
@@ -111,7 +111,7 @@ def _is_bare_relation(relation: Relation) -> bool:
     return False
 
 
-def read_object(source: InMemory, options: Options) -> Transactions:
+def read_object(source: InMemory, options: Reading) -> Transactions:
     """Read purchases in memory, by their type. Raises DataError for a type that cannot be read."""
     table = arrow_object(source)
     if table is not None:
@@ -145,7 +145,7 @@ def read_object(source: InMemory, options: Options) -> Transactions:
     )
 
 
-def _read_polars(frame: PolarsFrame, options: Options) -> Transactions:
+def _read_polars(frame: PolarsFrame, options: Reading) -> Transactions:
     """Read a polars frame, without its columns of Python objects."""
     # Arrow would be given the addresses of Python objects, in place of what they are.
     objects = [name for name, dtype in frame.schema.items() if str(dtype) == "Object"]
@@ -171,7 +171,7 @@ def _refuse_near_misses(source: object) -> None:
         raise DataError(f"cannot read baskets from {type(source).__name__}; {advice}")
 
 
-def _read_list_array(array: pa.ChunkedArray, options: Options) -> Transactions:
+def _read_list_array(array: pa.ChunkedArray, options: Reading) -> Transactions:
     """Read an Arrow array whose elements are lists of items."""
     options.refuse("an array of baskets")
     if not is_list_type(array.type):
@@ -185,7 +185,7 @@ def _read_list_array(array: pa.ChunkedArray, options: Options) -> Transactions:
     return _read_lists(slices, "the array", options)
 
 
-def _read_lists(chunks: Iterable[Any], where: str, options: Options) -> Transactions:
+def _read_lists(chunks: Iterable[Any], where: str, options: Reading) -> Transactions:
     labels = Labels(where, fold_case=options.fold_case)
     return assemble((KeyedRows(*labels.encode_lists(chunk)) for chunk in chunks), labels)
 
@@ -216,7 +216,7 @@ def _described(name: str, series: PandasSeries) -> Column:
     return Column(name, type_name, is_list_type(kind), pa.types.is_nested(kind), is_number)
 
 
-def _read_pandas(frame: PandasFrame, options: Options) -> Transactions:
+def _read_pandas(frame: PandasFrame, options: Reading) -> Transactions:
     options.dialect.refuse_for("a frame")
     roles = record_batches.with_own_dates(choose(describe_pandas(frame), options, _FRAME))
     read_as = ReadAs.of_table([*map(str, frame.columns)], roles, kind="frame")
@@ -463,7 +463,7 @@ def _read_cells(
     return assemble((record_batches.rows_of_cells(chunk, codes) for chunk in chunks), labels)
 
 
-def _read_array(matrix: NDArray[np.generic], options: Options) -> Transactions:
+def _read_array(matrix: NDArray[np.generic], options: Reading) -> Transactions:
     options.refuse("an array")
     array = np.asarray(matrix)  # a numpy matrix is an array that stays two-dimensional
     if array.ndim != 2 or array.dtype.kind not in "biuf":
@@ -480,7 +480,7 @@ def _read_array(matrix: NDArray[np.generic], options: Options) -> Transactions:
     return _read_cells(len(array), cells, codes, labels)
 
 
-def _read_sparse(matrix: SparseMatrix, options: Options) -> Transactions:
+def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
     options.refuse("a sparse matrix")
     if matrix.ndim != 2:
         raise DataError(f"a sparse array must be two-dimensional, not {matrix.ndim}-dimensional")

@@ -43,8 +43,8 @@ from fim_private.reading.date_columns import (
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Kind, Source, source_of
-from fim_private.reading.memory import LIST_ROWS, MemoryLimit, held_to
-from fim_private.reading.options import USUAL_ENCODING, InputForm, Options, reading_of
+from fim_private.reading.memory import LIST_ROWS, MemoryLimit, limit_memory
+from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource, plain
 from fim_private.reading.sources import named_source
@@ -197,7 +197,7 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
         ordered,
         tuple(name for name in ordered if name in guessed),
     )
-    with held_to(limit):
+    with limit_memory(limit):
         return look.inspection([*notes, *_cancellations(look.data, look.table)])
 
 
@@ -265,7 +265,7 @@ class _Search:
         [data] = read_parts(self.source, self._options(guessed))
         return data
 
-    def _options(self, guessed: Mapping[str, object]) -> Options:
+    def _options(self, guessed: Mapping[str, object]) -> Reading:
         options = filled("inspect", InspectOptions, {**self.named, **guessed})
         return replace(reading_of(options), memory=self.limit)
 
@@ -344,7 +344,7 @@ class _Search:
         options = self._options(guessed)
         form = form_of(file, options)
         damage: str | None = None
-        with held_to(self.limit), suppress(*_UNREADABLE):
+        with limit_memory(self.limit), suppress(*_UNREADABLE):
             if form.is_table:
                 damage = damage_of(file, options, form)
         if damage is None:
@@ -381,7 +381,7 @@ class _Search:
         if user is None or basket is None or user == basket:
             return reading, []
         is_first_only = False
-        with held_to(self.limit), suppress(*_UNREADABLE):
+        with limit_memory(self.limit), suppress(*_UNREADABLE):
             is_first_only = _names_first_rows_only(head.arrays([user, basket]))
         if not is_first_only:
             return reading, []
@@ -581,7 +581,7 @@ def _table_head(
 ) -> _TableHead | None:
     """Return a source as a table; a text as if its first line named columns; None for others."""
     options = replace(reading_of(filled("inspect", InspectOptions, named)), head=True)
-    with held_to(limit), suppress(FimPrivateError):
+    with limit_memory(limit), suppress(FimPrivateError):
         if isinstance(source, InMemory):
             return _head_in_memory(source)
         with file_errors(source.place):
@@ -611,7 +611,7 @@ def _frame_head(frame: PandasFrame) -> _TableHead:
     return _TableHead(frames.describe_pandas(frame), source, frame)
 
 
-def _stored_head(stored: File | ArrowSource, options: Options) -> _TableHead | None:
+def _stored_head(stored: File | ArrowSource, options: Reading) -> _TableHead | None:
     """Return a table, or a text that may be one, as a table; None for others."""
     if isinstance(stored, ArrowSource):
         return _TableHead(stored.columns(), stored)

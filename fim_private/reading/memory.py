@@ -108,7 +108,7 @@ _LIMIT: ContextVar[MemoryLimit | None] = ContextVar("fim_private_memory", defaul
 
 
 @contextmanager
-def held_to(limit: MemoryLimit) -> Iterator[None]:
+def limit_memory(limit: MemoryLimit) -> Iterator[None]:
     """Limit what is read in this block, by this thread."""
     token = _LIMIT.set(limit)
     try:
@@ -118,7 +118,7 @@ def held_to(limit: MemoryLimit) -> Iterator[None]:
 
 
 def current() -> MemoryLimit:
-    """Return the limit that holds here: that of `held_to`, or else of the machine."""
+    """Return the limit that holds here: that of `limit_memory`, or else of the machine."""
     return _LIMIT.get() or MemoryLimit.of(None)
 
 

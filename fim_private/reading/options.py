@@ -354,7 +354,7 @@ def _check_per(per: object, by_user: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Options:
+class Reading:
     """What a caller says of a source: the names of columns, and how it is to be read.
 
     Raises ParameterError for what contradicts itself or is out of range.
@@ -501,7 +501,7 @@ def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[st
     return tuple(columns)
 
 
-def reading_of(options: OptionValues, by: Segments | None = None) -> Options:
+def reading_of(options: OptionValues, by: Segments | None = None) -> Reading:
     """Return how to read purchases, of all options of a function of the library.
 
     Raises ParameterError.
@@ -515,7 +515,7 @@ def reading_of(options: OptionValues, by: Segments | None = None) -> Options:
             )
         if where is not None:
             where = with_times_in(where, time_format)
-    return Options(
+    return Reading(
         user=options["user"],
         item=_several_columns("item", options["item"]),
         basket=_several_columns("basket", options["basket"]),

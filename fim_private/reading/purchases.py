@@ -28,8 +28,8 @@ from fim_private.reading.databases import check_query
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, file_errors
 from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import held_to, read_whole
-from fim_private.reading.options import DIALECT, InputForm, Options, reading_of
+from fim_private.reading.memory import limit_memory, read_whole
+from fim_private.reading.options import DIALECT, InputForm, Reading, reading_of
 from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
 from fim_private.reading.sources import file_table, named_files, named_source
 from fim_private.reading.text import read_text, text_table
@@ -79,7 +79,7 @@ def read_transactions(source: object, **options: Unpack[ReadingOptions]) -> Tran
     return transactions
 
 
-def is_query(source: Source, options: Options) -> bool:
+def is_query(source: Source, options: Reading) -> bool:
     """Tell whether a query, or what may be one, chose the rows of a source (docs/reading.md, "What
     is a query").
     """
@@ -91,7 +91,7 @@ def is_query(source: Source, options: Options) -> bool:
     return options.query is not None
 
 
-def read_parts(source: Source, options: Options) -> list[Transactions]:
+def read_parts(source: Source, options: Reading) -> list[Transactions]:
     """Read purchases as `read_transactions` does: those of each segment in turn, or, without
     segments, all.
     """
@@ -99,7 +99,7 @@ def read_parts(source: Source, options: Options) -> list[Transactions]:
     if isinstance(source, InMemory) and isinstance(source.data, Transactions):
         _refuse_reading_again(options)
         return [source.data]
-    with held_to(options.memory):
+    with limit_memory(options.memory):
         purchases = _read(source, options)
     if purchases.read_as is not None:
         _LOGGER.info("Read as %s.", purchases.read_as)
@@ -125,7 +125,7 @@ def read_parts(source: Source, options: Options) -> list[Transactions]:
     return segments
 
 
-def _refuse_reading_again(options: Options) -> None:
+def _refuse_reading_again(options: Reading) -> None:
     """Raise ParameterError if options say how to read purchases that have been read already."""
     options.dialect.refuse_for("what has been read already", DIALECT)
     names = list(dict.fromkeys(name for name, _ in options.named()))
@@ -152,7 +152,7 @@ def reads_users(
     return re.search(r"\.spmf(\.gz|\.bz2)?$", source.shown, re.IGNORECASE) is not None
 
 
-def _read(source: Source, options: Options) -> Transactions:
+def _read(source: Source, options: Reading) -> Transactions:
     if not isinstance(source, InMemory):
         with file_errors(source.place):
             stored = named_source(source, options)
@@ -167,7 +167,7 @@ def _read(source: Source, options: Options) -> Transactions:
         ) from None
 
 
-def read_every_item(source: Source, options: Options) -> Vocabulary:
+def read_every_item(source: Source, options: Reading) -> Vocabulary:
     """Return all items of a source, of all its rows. That alone makes them no public list."""
     check_query(source, options.query)
     name, problem = parameter("items_are_public"), None
@@ -239,7 +239,7 @@ def read_item_list(
         with file_errors(source.place):
             if is_table:
                 # By its name a column tells at which delimiter a first line is cut.
-                options = Options(items=columns.item, query=query, head=True)
+                options = Reading(items=columns.item, query=query, head=True)
                 table = named_source(source, options)
                 if not isinstance(table, ArrowSource):
                     table = text_table(table, options, InputForm.LONG, head=True)
@@ -270,7 +270,7 @@ def read_item_list(
 
 def _list_of_file(file: File, columns: ListColumns, *, fold_case: bool) -> Vocabulary:
     if file.form != "text":
-        table = file_table(file, Options(head=True))
+        table = file_table(file, Reading(head=True))
         return _list_of_table(table, columns, fold_case=fold_case).items
     labels = Labels(file.name, fold_case=fold_case)
     rows = _rows(file)

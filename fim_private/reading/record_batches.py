@@ -31,7 +31,7 @@ from fim_private.reading.labels import (
     is_text_type,
 )
 from fim_private.reading.notations import FirstTexts
-from fim_private.reading.options import InputForm, MissingUser, Options, Segments, Times
+from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
 from fim_private.reading.times import moment_of
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
@@ -122,7 +122,7 @@ def table_source(table: Any) -> ArrowSource:
     return ArrowSource("the table", table.schema, lambda columns: batches)
 
 
-def read_arrow(source: ArrowSource, options: Options) -> Transactions:
+def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     """Read baskets from record batches.
 
     They have a column of lists, one row per item, or columns of items (wide or one-hot). Raises

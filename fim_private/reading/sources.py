@@ -23,7 +23,7 @@ from fim_private.reading.databases import database_source
 from fim_private.reading.files import File, empty, file_errors, files_of, open_file
 from fim_private.reading.locations import Database, LocalPath, Stored
 from fim_private.reading.notations import refuse_other_notations
-from fim_private.reading.options import InputForm, Options
+from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
 from fim_private.reading.record_batches import ArrowSource, common_type, index_columns, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import python_calamine
 
 
-def named_source(source: Stored, options: Options) -> File | ArrowSource:
+def named_source(source: Stored, options: Reading) -> File | ArrowSource:
     """Return a text, or a table, that a path or an address stands for.
 
     Raises DataError, and what `file_errors` turns into one.
@@ -52,7 +52,7 @@ def named_source(source: Stored, options: Options) -> File | ArrowSource:
     return file_table(file, options)
 
 
-def _opened(file: File, options: Options) -> File:
+def _opened(file: File, options: Reading) -> File:
     return with_lines_of_json(open_file(file, as_text=options.as_text), options)
 
 
@@ -69,7 +69,7 @@ def named_files(source: Stored) -> list[File]:
     return [open_file(file) for file in files_of(source)]
 
 
-def file_table(file: File, options: Options) -> ArrowSource:
+def file_table(file: File, options: Reading) -> ArrowSource:
     """Return a file that is no text as a source.
 
     Raises DataError, and what `file_errors` turns into one.
@@ -225,7 +225,7 @@ _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14
 _NO_TEXT = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 
-def _workbook(file: File, options: Options) -> ArrowSource:
+def _workbook(file: File, options: Reading) -> ArrowSource:
     sheet = _only_sheet(file)
     skipped = options.dialect.skipped
     rows = islice(_rows(sheet, skipped), LOOKED_AT)
@@ -411,7 +411,7 @@ def _text(cell: object) -> str:
 # -------------------- several files as one table
 
 
-def _joined(files: Sequence[File], name: str, options: Options) -> ArrowSource:
+def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
     # Columns that the names of folders say are texts, and take the place of a file's own of that
     # name. The types are those of the first file; that the others agree is checked when they are
     # read: a type that one file has must not change what another's rows mean, as in a scan of
@@ -454,7 +454,7 @@ def _joined(files: Sequence[File], name: str, options: Options) -> ArrowSource:
     return replace(first, name=name, schema=schema, batches=batches, kind=kind, folders=apart)
 
 
-def _one_of_several(file: File, options: Options) -> ArrowSource:
+def _one_of_several(file: File, options: Reading) -> ArrowSource:
     with file_errors(file.place):
         file = _opened(file, options)
         if file.form != "text":

@@ -27,7 +27,7 @@ from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Wanted
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
 from fim_private.reading.labels import Labels
-from fim_private.reading.options import DELIMITERS, InputForm, Options, not_utf8
+from fim_private.reading.options import DELIMITERS, InputForm, Reading, not_utf8
 from fim_private.reading.other_readings import (
     LOOKED_AT,
     SAMPLE,
@@ -164,7 +164,7 @@ def _check_utf8(block: bytes, name: str) -> None:
 # -------------------- one basket per line, or one user
 
 
-def form_of(file: File, options: Options) -> InputForm:
+def form_of(file: File, options: Reading) -> InputForm:
     """Return the form of a text that was asked for, or that its options and its suffix say."""
     if options.dialect.form is not None:
         return options.dialect.form
@@ -176,7 +176,7 @@ def form_of(file: File, options: Options) -> InputForm:
     return InputForm.LINES if is_cut else InputForm.FIMI
 
 
-def read_text(file: File, options: Options) -> Transactions:
+def read_text(file: File, options: Reading) -> Transactions:
     """Read baskets from a text, in the form that was asked for, or that `form_of` says.
 
     Raises DataError for what plausibly is something else, ParameterError for columns that the form
@@ -220,7 +220,7 @@ def read_text(file: File, options: Options) -> Transactions:
     return replace(purchases, read_as=read_as)
 
 
-def _read_table(file: File, options: Options, form: InputForm) -> Transactions:
+def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
     """Read baskets from a text with columns. Raises DataError, ParameterError."""
     if not _names_its_columns(options, form):
         raise ParameterError(
@@ -233,7 +233,7 @@ def _read_table(file: File, options: Options, form: InputForm) -> Transactions:
     return read_arrow(text_table(file, options, form), options)
 
 
-def _names_its_columns(options: Options, form: InputForm) -> bool:
+def _names_its_columns(options: Reading, form: InputForm) -> bool:
     """Tell whether the columns that a form of a text needs were named."""
     if options.items is not None:
         return options.split is not None
@@ -241,7 +241,7 @@ def _names_its_columns(options: Options, form: InputForm) -> bool:
 
 
 def _refuse_columns_of_lines(
-    file: File, options: Options, form: InputForm, *, is_split: bool
+    file: File, options: Reading, form: InputForm, *, is_split: bool
 ) -> None:
     """Raise ParameterError for columns that were named although lines have none."""
     source = "sequences" if form is InputForm.SPMF else "one basket per line"
@@ -255,7 +255,7 @@ def _refuse_columns_of_lines(
     options.refuse_columns(source)
 
 
-def _delimiter_of_lines(file: File, options: Options, form: InputForm) -> str:
+def _delimiter_of_lines(file: File, options: Reading, form: InputForm) -> str:
     """Return the character at which lines are cut; a space stands for any white space."""
     if options.dialect.delimiter is not None:
         return options.dialect.delimiter
@@ -373,7 +373,7 @@ _DECODED = JSONDecoder(
 ).decode
 
 
-def with_lines_of_json(file: File, options: Options) -> File:
+def with_lines_of_json(file: File, options: Reading) -> File:
     """Return a text as JSON Lines if that was asked for, or if nothing was and it begins so.
 
     Raises DataError for other JSON.
@@ -395,7 +395,7 @@ def with_lines_of_json(file: File, options: Options) -> File:
     return replace(file, form="json") if _OBJECT.match(start) else file
 
 
-def json_source(file: File, options: Options) -> ArrowSource:
+def json_source(file: File, options: Reading) -> ArrowSource:
     """Return JSON Lines as a source of record batches; its columns are those of the first block.
 
     Raises DataError for what is no object a line, ParameterError for a form with a column for each
@@ -434,7 +434,7 @@ def json_source(file: File, options: Options) -> ArrowSource:
     return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used))
 
 
-def _schema(objects: Sequence[_Object], options: Options) -> pa.Schema:
+def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:
     """Return the columns of objects, each of the kind of its first value that is not null."""
     kinds: dict[str, pa.DataType | None] = {}
     for key, value in _fields(objects):
@@ -563,7 +563,7 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
 
 def text_table(
     file: File,
-    options: Options,
+    options: Reading,
     form: InputForm,
     elsewhere: Collection[str] = (),
     *,
@@ -619,7 +619,7 @@ def _first_block(file: File, text: File, encoding: str) -> bytes:
 
 
 def _refuse_title_above(
-    start: str, header: _Header, options: Options, columns: Collection[str], name: str
+    start: str, header: _Header, options: Reading, columns: Collection[str], name: str
 ) -> None:
     """Raise DataError if the line of names seems to stand below a title, at any delimiter."""
     above = header.lines_before
@@ -654,7 +654,7 @@ def _check_columns(
     raise DataError(f"{file_name} {problem} column {wrong!r}{advice}")
 
 
-def _header_of(start: str, file: File, options: Options, columns: Collection[str]) -> _Header:
+def _header_of(start: str, file: File, options: Reading, columns: Collection[str]) -> _Header:
     """Return the line of names, or the numbers of columns, cut so that it has the named columns.
 
     Raises DataError if several delimiters would do, ParameterError if none can be told. start: the
@@ -777,7 +777,7 @@ def _rows(
             yield row
 
 
-def damage_of(file: File, options: Options, form: InputForm) -> str | None:
+def damage_of(file: File, options: Reading, form: InputForm) -> str | None:
     """Return what is wrong with the first line of a text that cannot be read: for its owner alone.
 
     It is None if every line can be read. options: those with which the text was refused.
@@ -796,7 +796,7 @@ def damage_of(file: File, options: Options, form: InputForm) -> str | None:
     return _damaged_row(file, options, form) if form.is_table else None
 
 
-def _damaged_row(file: File, options: Options, form: InputForm) -> str | None:
+def _damaged_row(file: File, options: Reading, form: InputForm) -> str | None:
     """Return which row of a table in a text has other fields than its first, or a stray quote."""
     text, encoding = _opened(file, options.dialect.encoding)
     start = _first_block(file, text, encoding).decode("utf-8", "replace")

@@ -13,7 +13,7 @@ from fim_private.options.declaration import OptionValues
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.labels import Item, Vocabulary, mixed_vocabulary
 from fim_private.reading.locations import source_of
-from fim_private.reading.options import Options
+from fim_private.reading.options import Reading
 from fim_private.reading.purchases import read_catalogue, reads_users
 from fim_private.reading.transactions import Transactions
 from fim_private.request.itemsets import KnownFrom, Listed
@@ -317,7 +317,7 @@ class ReadBy:
     time_format: str | None
 
 
-def read_by(data: object, reading: Options) -> ReadBy:
+def read_by(data: object, reading: Reading) -> ReadBy:
     """Return the choices by which purchases are read, or were if they have been read already."""
     if isinstance(data, Transactions):
         return ReadBy(data.where, data.query, data.fold_case, data.time_format)

@@ -12,7 +12,7 @@ from typing import Any
 
 from fim_private.dp.charge import Charge, Charged, Span
 from fim_private.dp.cost import PrivacyCost, ZcdpCost
-from fim_private.reading.options import Options
+from fim_private.reading.options import Reading
 from fim_private.reading.transactions import Transactions
 from fim_private.request.scope import Scope, read_by
 
@@ -45,7 +45,7 @@ def pending_charge(
     dataset: str | None,
     spending: Spending,
     data: object,
-    reading: Options,
+    reading: Reading,
     scope: Scope,
     *,
     by_user: bool,
@@ -82,7 +82,7 @@ def pending_charge(
     return charge
 
 
-def spans_of(reading: Options) -> list[Span | None]:
+def spans_of(reading: Reading) -> list[Span | None]:
     """Return the periods that are charged one by one; [None] if units have no times."""
     times = reading.times
     if times is None:
@@ -95,7 +95,7 @@ def spans_of(reading: Options) -> list[Span | None]:
     return [replace(span, period=period.name) for period in times.periods]
 
 
-def unit_columns(data: object, reading: Options) -> tuple[str, ...] | None:
+def unit_columns(data: object, reading: Reading) -> tuple[str, ...] | None:
     """Return the columns that name the unit, sorted: that of users, else those of baskets.
 
     Returns None if no column names it.
@@ -111,7 +111,7 @@ def unit_columns(data: object, reading: Options) -> tuple[str, ...] | None:
     return tuple(sorted(baskets)) or None
 
 
-def recorded_rows(data: object, reading: Options, scope: Scope) -> dict[str, object]:
+def recorded_rows(data: object, reading: Reading, scope: Scope) -> dict[str, object]:
     """Return what a ledger records of the rows that count: no names of columns or segments."""
     choices = read_by(data, reading)
     recorded: dict[str, object] = {}

@@ -13,7 +13,7 @@ from fim_private.counting.source import LocalSource, SupportSource
 from fim_private.errors import MissingExtraError, ParameterError, parameter, shown
 from fim_private.reading.columns import ReadAs
 from fim_private.reading.locations import source_of
-from fim_private.reading.options import Options
+from fim_private.reading.options import Reading
 from fim_private.reading.purchases import is_query, read_parts
 from fim_private.request.scope import Scope
 from fim_private.spark import dataframes
@@ -100,7 +100,7 @@ class Engine:
         of_session = _settings_of(settings, starts_session=starts_session)
         return cls(name, of_session, _named_table(table, name), dry)
 
-    def reads_query(self, data: object, reading: Options) -> bool:
+    def reads_query(self, data: object, reading: Reading) -> bool:
         """Tell whether a query, or what may be one, chose the rows. It looks at no row.
 
         Raises DataError and ParameterError for what cannot be opened.
@@ -116,7 +116,7 @@ class Engine:
 
     @contextmanager
     def opened(
-        self, data: object, reading: Options, scope: Scope, effort: Effort
+        self, data: object, reading: Reading, scope: Scope, effort: Effort
     ) -> Iterator[list[Opened]]:
         """Read purchases, and yield those of each segment, or all in one.
 
@@ -134,7 +134,7 @@ class Engine:
 
     @contextmanager
     def _opened_in_spark(
-        self, data: object, reading: Options, scopes: list[Scope], effort: Effort
+        self, data: object, reading: Reading, scopes: list[Scope], effort: Effort
     ) -> Iterator[list[Opened]]:
         # The list of items stays here: a task needs no more than which items are left out.
         of_tasks = replace(scopes[0], exclude=(), catalogue=None)
@@ -155,7 +155,7 @@ class Engine:
 
     @contextmanager
     def _opened_in_database(
-        self, data: object, reading: Options, scopes: list[Scope], effort: Effort
+        self, data: object, reading: Reading, scopes: list[Scope], effort: Effort
     ) -> Iterator[list[Opened]]:
         _check_ibis()
         from fim_private.warehouse.purchases import stored
@@ -218,7 +218,7 @@ def _natural_engine(data: object) -> str:
     return SQL if _is_ibis_table(data) else LOCAL
 
 
-def _scopes_of_segments(reading: Options, scope: Scope) -> list[Scope]:
+def _scopes_of_segments(reading: Reading, scope: Scope) -> list[Scope]:
     """Return the scope of each segment or period; that of all purchases if there are none."""
     segments = reading.parts
     if segments is None:
@@ -231,7 +231,7 @@ def _scopes_of_segments(reading: Options, scope: Scope) -> list[Scope]:
 
 
 def _opened_here(
-    data: object, reading: Options, scopes: list[Scope], effort: Effort
+    data: object, reading: Reading, scopes: list[Scope], effort: Effort
 ) -> list[Opened]:
     """Read purchases into the memory of this machine."""
     segments = read_parts(source_of(data), reading)

@@ -27,7 +27,7 @@ from fim_private.options import MAX_WORK
 from fim_private.options.declaration import OptionValues
 from fim_private.reading.databases import check_query
 from fim_private.reading.locations import source_of
-from fim_private.reading.options import Options, Segments, reading_of
+from fim_private.reading.options import Reading, Segments, reading_of
 from fim_private.release.release import Release
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import (
@@ -249,7 +249,7 @@ def _effort_of(values: OptionValues) -> Effort:
     return Effort(max_work=max_work, progress=values["progress"])
 
 
-def _check_times(reading: Options, neighbors: object) -> None:
+def _check_times(reading: Reading, neighbors: object) -> None:
     """Raise ParameterError for times without periods, or under a relation that may move a unit."""
     times = reading.times
     if times is None:

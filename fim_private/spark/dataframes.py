@@ -20,7 +20,7 @@ from fim_private.errors import DataError, MissingExtraError, ParameterError, par
 from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.labels import Item, Labels
 from fim_private.reading.locations import Address, Database, source_of
-from fim_private.reading.options import InputForm, Options
+from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.record_batches import (
     ArrowSource,
     Encoder,
@@ -243,7 +243,7 @@ _PASSING_PLANS = ("SubqueryAlias", "Repartition", "RepartitionByExpression", "So
 _BARE_PLANS = ("LocalRelation", "LogicalRDD", "HiveTableRelation")
 
 
-def is_query(data: Any, options: Options, settings: Mapping[str, str] | None = None) -> bool:
+def is_query(data: Any, options: Reading, settings: Mapping[str, str] | None = None) -> bool:
     """Tell whether a query may have chosen the rows of what a caller names, as `opened_table` takes
     it.
 
@@ -288,7 +288,7 @@ def _class_name(thing: Any) -> str:
 
 @contextmanager
 def opened_table(
-    data: Any, options: Options, settings: Mapping[str, str] | None = None
+    data: Any, options: Reading, settings: Mapping[str, str] | None = None
 ) -> Iterator[Table]:
     """Yield the table that a caller names, with the roles of its columns; a view that a query needs
     lasts as long.
@@ -350,7 +350,7 @@ def _is_path(data: str | os.PathLike[str]) -> bool:
 
 
 def _frame(
-    data: Any, options: Options, settings: Mapping[str, str] | None, views: ExitStack
+    data: Any, options: Reading, settings: Mapping[str, str] | None, views: ExitStack
 ) -> tuple[Any, str, str]:
     """Return a DataFrame, what errors call it, and what it is read as."""
     if is_dataframe(data):

@@ -22,7 +22,7 @@ from fim_private.errors import DataError, parameter
 from fim_private.reading.columns import ReadAs, Roles, choose
 from fim_private.reading.labels import Labels, Vocabulary
 from fim_private.reading.notations import Notation, other_format, other_notation, what_to_do
-from fim_private.reading.options import InputForm, MissingUser, Options, Times
+from fim_private.reading.options import InputForm, MissingUser, Reading, Times
 from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.record_batches import (
     ArrowSource,
@@ -70,7 +70,7 @@ class Stored:
 def stored(
     session: Session,
     table: Table,
-    options: Options,
+    options: Reading,
     *,
     excluded: Vocabulary | None,
     min_basket: int | None,
@@ -92,7 +92,7 @@ def stored(
     return Stored(session, entries, vocabulary, units, roles.user is not None, read_as)
 
 
-def _roles(table: Table, options: Options, name: str) -> Roles:
+def _roles(table: Table, options: Reading, name: str) -> Roles:
     """Return the roles of the columns. Raises DataError if their types cannot be counted here."""
     # A column of a type that Arrow does not have gets no role.
     fields = {column: pa.struct([]) for column in table.columns}

@@ -19,7 +19,7 @@ from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading.databases import connected, database_errors
 from fim_private.reading.frames import may_be_query
 from fim_private.reading.locations import InMemory, LocalPath, source_of
-from fim_private.reading.options import Options
+from fim_private.reading.options import Reading
 
 if TYPE_CHECKING:
     from ibis.backends import BaseBackend as Backend
@@ -143,7 +143,7 @@ _KEPT_TABLES = {
 }
 
 
-def is_query(data: object, table: str | None, options: Options) -> bool:
+def is_query(data: object, table: str | None, options: Reading) -> bool:
     """Tell whether a query may have chosen the rows of the data, which are as `opened` takes them.
 
     No query has chosen those of Parquet, or of a table that a database keeps itself. Everything
@@ -201,7 +201,7 @@ def _cursor(backend: Backend) -> Iterator[Callable[[str], Any]]:
 def opened(
     data: object,
     table: str | None,
-    options: Options,
+    options: Reading,
     queries: list[str] | None = None,
     dialect: str | None = None,
 ) -> Iterator[tuple[Session, Table]]:

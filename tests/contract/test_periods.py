@@ -29,7 +29,7 @@ from fim_private.ledger.chain import Entry
 from fim_private.periods import KINDS, Period, first_day, numbers, period_at, several
 from fim_private.reading import purchases, record_batches, transactions
 from fim_private.reading.locations import source_of
-from fim_private.reading.options import Options, times_of
+from fim_private.reading.options import Reading, times_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.where import where_of
@@ -115,8 +115,8 @@ INSTANT = datetime(2026, 11, 15, 23, 30)
 NANOS = int(INSTANT.replace(tzinfo=UTC).timestamp()) * 10**9
 
 
-def of_period(name: str) -> Options:
-    return Options(item=("i",), basket=("b",), times=times_of({"time": "t", "period": name}, None))
+def of_period(name: str) -> Reading:
+    return Reading(item=("i",), basket=("b",), times=times_of({"time": "t", "period": name}, None))
 
 
 TEXT_TIMES = ("2026-11-15", "2026-11-15 23:30", "2026-11-15T23:30:00", " 2026-11-15 ")
@@ -248,7 +248,7 @@ def read(source: Any, *, by_user: bool, per: str | None, shop: str | None) -> li
     times = times_of(asked | {"user": "u" if by_user else None}, None)
     where = None if shop is None else where_of(f"s = '{shop}'")
     keys: dict[str, Any] = {"user": "u", "missing_user": "own-unit"} if by_user else {}
-    options = Options(item=("i",), basket=("b",), where=where, times=times, **keys)
+    options = Reading(item=("i",), basket=("b",), where=where, times=times, **keys)
     return [*map(held, read_parts(source_of(source), options))]
 
 
@@ -324,7 +324,7 @@ def test_that_catches_filters_before_times_and_units_across_months(
 def test_times_of_rows_without_a_user_move_nobodys_basket() -> None:
     rows: list[Row] = [(0, 1, 8, "F", "tea"), (None, 1, 1, "F", "jam")]
     times = times_of({"time": "t", "period": "2026-W45", "user": "u"}, None)
-    options = Options("u", ("b",), ("i",), missing_user="drop", times=times)
+    options = Reading("u", ("b",), ("i",), missing_user="drop", times=times)
     assert [*map(held, purchases.read_parts(source_of(table(rows)), options))] == [
         Counter([(frozenset(["tea"]),)])
     ]

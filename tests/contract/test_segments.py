@@ -20,7 +20,7 @@ from sources import units_of
 from fim_private.errors import ParameterError
 from fim_private.reading import transactions as segment_members
 from fim_private.reading.locations import source_of
-from fim_private.reading.options import Dialect, Options, Segments, segments_of
+from fim_private.reading.options import Dialect, Reading, Segments, segments_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.transactions import Transactions
 
@@ -100,7 +100,7 @@ def read(
     rows: Sequence[Row], source: str, folder: Path, *, by_user: bool, most: int
 ) -> list[Counter[Unit]]:
     rule = "own-unit" if by_user else None
-    options = Options(
+    options = Reading(
         "u" if by_user else None, ("b",), ("i",), missing_user=rule, by=Segments("s", NAMES, most)
     )
     parts = read_parts(source_of(SOURCES[source](rows, folder)), options)
@@ -200,7 +200,7 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
         (path, wide, [["xy"], [], ["z"]]),
     ]
     for source, how, wanted in cases:
-        found = [*map(held, read_parts(source_of(source), Options(**how, by=Segments("s", NAMES))))]
+        found = [*map(held, read_parts(source_of(source), Reading(**how, by=Segments("s", NAMES))))]
         assert found == [Counter(as_unit([{*one}]) for one in each) for each in wanted]
 
 

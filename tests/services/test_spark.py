@@ -27,7 +27,7 @@ from typer.testing import CliRunner
 import fim_private as fim
 from fim_private.counting import Effort
 from fim_private.counting.source import UNKNOWN, Catalogue, SizedUniverse
-from fim_private.reading.options import Options
+from fim_private.reading.options import Reading
 from fim_private.reading.purchases import read_catalogue
 from fim_private.reading.where import where_of
 from fim_private.request.scope import Scope
@@ -234,7 +234,7 @@ def test_spectra_are_those_of_one_machine(
     from fim_private.counting import source as lazy_levels
     from fim_private.spark import source as spark_counter
 
-    reading = Options(
+    reading = Reading(
         "user", ("basket",), ("item",), None, "own-unit", where=where_of("amount > 1")
     )
     found = []
@@ -710,8 +710,8 @@ def test_what_of_spark_is_a_query(spark: Any, file: Path, tmp_path: Path) -> Non
             "distinct": sales_read.distinct(),
         }
         for name, data in (plain | queries).items():
-            assert is_query(data, Options()) == (name in queries), name
-        assert is_query(str(file), Options(query="select * from data"))
+            assert is_query(data, Reading()) == (name in queries), name
+        assert is_query(str(file), Reading(query="select * from data"))
     finally:
         spark.sql("drop view some_sales")
         spark.sql("drop table kept_sales")

@@ -28,7 +28,7 @@ import fim_private as fim
 from fim_private.cli.commands import app
 from fim_private.reading.frames import may_be_query
 from fim_private.reading.locations import InMemory
-from fim_private.reading.options import Options, Times
+from fim_private.reading.options import Reading, Times
 from fim_private.reading.times import TimeFormat
 from fim_private.reading.values import MISSING_TEXTS
 from fim_private.warehouse.conditions import WHITE, day, moment, present
@@ -419,7 +419,7 @@ def test_what_of_a_database_is_a_query(duckdb_file: Path, tmp_path: Path, server
         "filtered memory": ibis.memtable(TABLE).limit(3),
     }
     for name, table in (plain | queries).items():
-        assert is_query(table, None, Options()) == (name in queries), name
+        assert is_query(table, None, Reading()) == (name in queries), name
     con.disconnect()
     server.run(
         """create materialized view copied as select * from sales;
@@ -436,7 +436,7 @@ def test_what_of_a_database_is_a_query(duckdb_file: Path, tmp_path: Path, server
             ("clerk", "sales", False),
         ):
             patch.setenv("PGPASSWORD", PASSWORD if user == "owner" else "x")
-            assert is_query(server.address(user=user), name, Options()) == is_one, name
+            assert is_query(server.address(user=user), name, Reading()) == is_one, name
     server.run(
         "drop materialized view copied; drop table secret; drop owned by clerk; drop role clerk"
     )

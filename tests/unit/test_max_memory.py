@@ -17,7 +17,7 @@ from fim_private.cli.commands import run as run_here
 from fim_private.errors import MemoryLimitError, ParameterError
 from fim_private.mining.given import given_itemsets
 from fim_private.reading import memory as chunk_sizes
-from fim_private.reading.memory import MemoryLimit, held_to
+from fim_private.reading.memory import MemoryLimit, limit_memory
 
 MANY = 300_000
 LONG: dict[str, Any] = {"basket": "order", "item": "item"}
@@ -99,7 +99,7 @@ def test_little_gzip_of_much_text(piece: bytes, tmp_path: Path) -> None:
             )
         assert "\n" not in str(caught.value)
     for read in (fim.read_catalogue, given_itemsets):
-        with pytest.raises(MemoryLimitError), held_to(MemoryLimit.of("30MB")):
+        with pytest.raises(MemoryLimitError), limit_memory(MemoryLimit.of("30MB")):
             read(path)
 
 

@@ -107,18 +107,20 @@ class TopK:
         return cls(build(epsilon / count, delta), count)
 
     @classmethod
-    def by_zcdp_composition(cls, build: Build, count: int, rho: Fraction, naming: Fraction) -> TopK:
+    def by_zcdp_composition(
+        cls, build: Build, count: int, rho: Fraction, names_delta: Fraction
+    ) -> TopK:
         """Split a zCDP budget of rho > 0 evenly among `count` >= 1 selections, which are
-        naming-approximately rho-zCDP.
+        names_delta-approximately rho-zCDP.
 
         Bounded-range selections have ε₀ = √(8 rho/count) each, rounded down, and share one
-        abstention of δ = naming (Theorem 8). Any others have √(2 rho/count) each, and δ =
-        naming/count (Theorem 16).
+        abstention of δ = names_delta (Theorem 8). Any others have √(2 rho/count) each, and δ =
+        names_delta/count (Theorem 16).
         """
-        bounded = build(root_below(8 * rho / count), naming)
+        bounded = build(root_below(8 * rho / count), names_delta)
         if is_bounded_range(bounded):
             return cls(bounded, count)
-        return cls(build(root_below(2 * rho / count), naming / count), count)
+        return cls(build(root_below(2 * rho / count), names_delta / count), count)
 
     @property
     def choices(self) -> Choices:

@@ -183,7 +183,7 @@ def _prepared(
         parameters=recorded_request(whole, scope),
     )
     times = run.reading.times
-    if times is not None and times.each:  # each period is an entry of its own
+    if times is not None and times.released_apart:  # each period is an entry of its own
         spending = replace(spending, entry_cost=plan.cost, entry_zcdp=plan.zcdp)
     stated_zcdp = None if whole.budget.rho is None else zcdp
     return Prepared(run, scope, request, plan, spending, stated_zcdp)
@@ -308,7 +308,7 @@ def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> R
         # Advice on one of several segments would speak of its part of the budget.
         request=request if scope.max_segments == 1 else None,
         with_parts=target.rules,
-        min_support=None if least is None else least.asked,
+        min_support=None if least is None else least.as_given,
         threshold=threshold,
         capped=least is not None and plan.most is not None and len(selected) >= plan.most,
     )

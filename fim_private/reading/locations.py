@@ -163,8 +163,8 @@ class InMemory:
         return not isinstance(self.data, Iterator)
 
 
-Stored = LocalPath | Address
-Source = Stored | InMemory
+FileLocation = LocalPath | Address
+Source = FileLocation | InMemory
 
 
 def source_of(data: object) -> Source:

@@ -258,7 +258,7 @@ class Times:
     periods: tuple[Period, ...] = ()
     per: str | None = None  # of `KINDS`: a unit is what a user bought in one of these
     missing: str | None = None  # "drop" leaves out rows without a time; None refuses them
-    each: bool = False  # whether there is a release of each period
+    released_apart: bool = False  # whether there is a release of each period
     by_user: bool = False
     format: TimeFormat | None = None  # how texts say times; None for ISO 8601 and days with dots
 
@@ -278,7 +278,7 @@ class Times:
 
         A basket is in one of them, a unit in as many as `most` says.
         """
-        if not self.each:
+        if not self.released_apart:
             return None
         names = tuple(period.name for period in self.periods)
         if self.per is not None:
@@ -337,10 +337,10 @@ def times_of(
         raise _wrong("missing_time", "drop, which leaves out rows without a time", missing)
     period, list_of_periods = options.get("period"), options.get("periods")
     periods = several(period, list_of_periods, options.get("start"), options.get("end"))
-    each = list_of_periods is not None or period in KINDS
-    if each and by is not None:
+    released_apart = list_of_periods is not None or period in KINDS
+    if released_apart and by is not None:
         raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
-    return Times(time, periods, per, missing, each, by_user, time_format)
+    return Times(time, periods, per, missing, released_apart, by_user, time_format)
 
 
 def _check_per(per: object, by_user: bool) -> None:

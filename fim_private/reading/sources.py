@@ -21,7 +21,7 @@ from fim_private.reading import memory
 from fim_private.reading.columns import Wanted
 from fim_private.reading.databases import database_source
 from fim_private.reading.files import File, empty, file_errors, files_of, open_file
-from fim_private.reading.locations import Database, LocalPath, Stored
+from fim_private.reading.locations import Database, FileLocation, LocalPath
 from fim_private.reading.notations import refuse_other_notations
 from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import python_calamine
 
 
-def named_source(source: Stored, options: Reading) -> File | ArrowSource:
+def named_source(source: FileLocation, options: Reading) -> File | ArrowSource:
     """Return a text, or a table, that a path or an address stands for.
 
     Raises DataError, and what `file_errors` turns into one.
@@ -56,7 +56,7 @@ def _opened(file: File, options: Reading) -> File:
     return with_lines_of_json(open_file(file, as_text=options.as_text), options)
 
 
-def named_files(source: Stored) -> list[File]:
+def named_files(source: FileLocation) -> list[File]:
     """Return the files that a path, a pattern or an address stands for, each with its form.
 
     Raises DataError for a database.

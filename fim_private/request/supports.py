@@ -462,8 +462,8 @@ class MinSupport:
         )
 
     @property
-    def asked(self) -> float | int:
-        """A share as a float, a number of units as an int."""
+    def as_given(self) -> float | int:
+        """The share as a float, or the number of units as an int."""
         return float(self.share) if self.share is not None else self.count or 0
 
     def confidence(self, units: UnitCount | None) -> Fraction:

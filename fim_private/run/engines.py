@@ -158,7 +158,7 @@ class Engine:
         self, data: object, reading: Reading, scopes: list[Scope], effort: Effort
     ) -> Iterator[list[Opened]]:
         _check_ibis()
-        from fim_private.warehouse.purchases import stored
+        from fim_private.warehouse.purchases import stored_purchases
         from fim_private.warehouse.session import opened
         from fim_private.warehouse.source import DatabaseSource
 
@@ -168,7 +168,7 @@ class Engine:
             session,
             table,
         ):
-            purchases = stored(
+            purchases = stored_purchases(
                 session,
                 table,
                 reading,

@@ -118,7 +118,7 @@ class Run:
         if times is None:
             return scope
         period = None
-        if times.periods and not times.each:
+        if times.periods and not times.released_apart:
             period = times.periods[0].name
         return replace(
             scope, time=times.column, period=period, per=times.per, missing_time=times.missing

@@ -318,7 +318,7 @@ _LOOKED = pa.schema([("length", pa.int64())])  # how many cells, or rows, were l
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredPurchases:
     """Purchases as Spark keeps them: pieces, with the segment that each is of, and check cells,
     (segments, 3) int64.
     """
@@ -333,7 +333,7 @@ class Stored:
 @contextmanager
 def stored_purchases(
     table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None
-) -> Iterator[Stored]:
+) -> Iterator[StoredPurchases]:
     """Yield a table's purchases; Spark keeps what `applied` says counts, without excluded items.
     Raises DataError.
     """
@@ -370,7 +370,7 @@ def stored_purchases(
                 return found.ravel(), total(read)
 
             cells = summed(frame, check_cells, segments * CELLS, items.read)
-            yield Stored(
+            yield StoredPurchases(
                 frame,
                 items,
                 reader.roles.user is not None,

@@ -53,7 +53,7 @@ from fim_private.spark.purchases import (
     FIELDS,
     SEGMENT,
     ItemNames,
-    Stored,
+    StoredPurchases,
     grouped_pieces,
     joined,
     mark,
@@ -79,7 +79,7 @@ class View:
         stored_count: The codes of items in the pieces are below it.
         by_user: Whether a unit is a user.
         checksum: Makes the check cells.
-        stored: The check cells of the pieces when they were stored.
+        stored_cells: The check cells of the pieces when they were stored.
         count: The codes of items after all steps are below it.
         steps: What is done to the purchases of each task, in order.
     """
@@ -88,7 +88,7 @@ class View:
     stored_count: int
     by_user: bool
     checksum: Checksum
-    stored: Cells
+    stored_cells: Cells
     count: int
     steps: tuple[Step, ...] = ()
 
@@ -144,7 +144,7 @@ class View:
             )
             return reduce(np.add, vectors), reduce(np.add, checks)
 
-        return summed(self.frame, added, cells, self.stored)
+        return summed(self.frame, added, cells, self.stored_cells)
 
     @cached_property
     def supports(self) -> NDArray[np.int64]:
@@ -413,7 +413,7 @@ class SparkCounter:
             own_places = [(support, [place]) for (support, _), place in wanted[number].items()]
             return on_one_machine.located_down_to(counter, own_places, lowest)
 
-        with self._shards(at_least(min(supports), self._supports), stored=True) as ask:
+        with self._shards(at_least(min(supports), self._supports), persists=True) as ask:
             levels = {shard: dict(level) for shard, level in sorted(ask(counting).items())}
             for support, indices in places:
                 before = 0
@@ -434,11 +434,11 @@ class SparkCounter:
 
     @contextmanager
     def _shards(
-        self, high: int, *, stored: bool = False
+        self, high: int, *, persists: bool = False
     ) -> Iterator[Callable[..., dict[int, Any]]]:
         """Yield a function that asks each shard of the ranks below high, or some of them.
 
-        stored: whether Spark keeps the shards, since they are asked several times.
+        persists: whether Spark keeps the shards, since they are asked several times.
         """
         view, supports = self._view, self._supports[:high]
         bounds = _shard_bounds(
@@ -455,7 +455,7 @@ class SparkCounter:
             # From 4.1 on each shard has a task of its own; before, a task may have none or several.
             repartition = getattr(frame, "repartitionById", frame.repartition)
             frame = repartition(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
-        by_user, cells, size = view.by_user, view.stored, self._size
+        by_user, cells, size = view.by_user, view.stored_cells, self._size
         effort = Effort(threads=1, max_work=self._effort.max_work)
 
         def counter_of(number: int, rows: Sequence[pa.RecordBatch]) -> ShardCounter:
@@ -464,7 +464,7 @@ class SparkCounter:
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
             return on_one_machine.shard_counter(shard, size, effort)
 
-        keeping = persisted(frame) if stored else nullcontext(frame)
+        keeping = persisted(frame) if persists else nullcontext(frame)
         with keeping as shards:
             yield partial(self._ask, shards, range(count), counter_of)
 
@@ -516,7 +516,7 @@ class SparkSource:
     @classmethod
     def of(
         cls,
-        stored: Stored,
+        purchases: StoredPurchases,
         segment: int,
         missing_user: str | None,
         effort: Effort,
@@ -527,14 +527,14 @@ class SparkSource:
 
         together: whether the baskets of a user count as one.
         """
-        frame = stored.frame
-        if len(stored.cells) > 1:
+        frame = purchases.frame
+        if len(purchases.cells) > 1:
             frame = frame.where(frame[SEGMENT] == segment)
-        count, cells = len(stored.items.digests), stored.cells[segment]
-        view = View(frame, count, stored.by_user, stored.checksum, cells, count)
+        count, cells = len(purchases.items.digests), purchases.cells[segment]
+        view = View(frame, count, purchases.by_user, purchases.checksum, cells, count)
         if together:
             view = view.then(partial(replace, together=True))
-        return cls(view, stored.items, int(cells[0]), missing_user, effort)
+        return cls(view, purchases.items, int(cells[0]), missing_user, effort)
 
     @property
     def by_user(self) -> bool:

@@ -47,7 +47,7 @@ _DRY_ITEMS, _DRY_UNITS = 10, 10**6  # the numbers that a dry run assumes
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredPurchases:
     """Purchases in a temporary table.
 
     Attributes:
@@ -67,14 +67,14 @@ class Stored:
     read_as: ReadAs
 
 
-def stored(
+def stored_purchases(
     session: Session,
     table: Table,
     options: Reading,
     *,
     excluded: Vocabulary | None,
     min_basket: int | None,
-) -> Stored:
+) -> StoredPurchases:
     """Return the purchases of a table that count.
 
     Excluded items are left out first, then baskets with fewer than min_basket items.
@@ -89,7 +89,7 @@ def stored(
         counted = entries.mutate(items=_.count().over(group_by=["basket", "part"]))
         entries = session.keep(counted.filter(_.items >= min_basket).drop("items"), "long")
     read_as = ReadAs.of_table([*table.columns], roles, kind="table")
-    return Stored(session, entries, vocabulary, units, roles.user is not None, read_as)
+    return StoredPurchases(session, entries, vocabulary, units, roles.user is not None, read_as)
 
 
 def _roles(table: Table, options: Reading, name: str) -> Roles:
@@ -308,7 +308,7 @@ def _named_baskets(session: Session, rows: Table, keys: list[str], roles: Roles)
         # Nobody has one basket: its number, below 0, which no user has.
         unit = _[_NOBODY].ifelse(-1 - _.basket, _.unit)
         baskets = baskets.left_join(users, owner).mutate(unit=unit)
-    place = ["place"] if times is not None and times.each else []
+    place = ["place"] if times is not None and times.released_apart else []
     return baskets.select(*keys, "basket", "unit", *place)
 
 

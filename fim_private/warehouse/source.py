@@ -29,7 +29,7 @@ from fim_private.counting.work import Effort
 from fim_private.errors import ParameterError, WorkLimitError, parameter
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.spectrum import SupportSpectrum
-from fim_private.warehouse.purchases import Stored
+from fim_private.warehouse.purchases import StoredPurchases
 from fim_private.warehouse.session import Session
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class View:
         entries = self.entries.mutate(place=place).filter(_.place < count).drop("place")
         return replace(self, entries=entries)
 
-    def weighed(self, held: Table, cells: int, weigh: Weigh) -> NDArray[np.int64]:
+    def weight_sums(self, held: Table, cells: int, weigh: Weigh) -> NDArray[np.int64]:
         """Return the sum of the weights of the units that hold each cell: (cells,).
 
         held: the unit, place (the cell's number) and times (how many of its baskets hold it).
@@ -124,7 +124,7 @@ class _Items:
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         cut = self.view.cut_to(len(weights) - 1)
         held = cut.unit_items.select("unit", place="item", times=_ONE)
-        return cut.weighed(held, cut.count, lambda times, total: weights[total])
+        return cut.weight_sums(held, cut.count, lambda times, total: weights[total])
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
         held = self.view.unit_items.select("unit", "times", place="item")
@@ -133,7 +133,7 @@ class _Items:
         order = ibis.row_number().over(group_by="unit", order_by=[ibis.desc("times"), "place"])
         cut = held.semi_join(long, "unit").mutate(order=order).filter(_.order < most).drop("order")
         held = held.anti_join(long, "unit").union(cut)
-        return self.view.weighed(held, self.view.count, _level(scale))
+        return self.view.weight_sums(held, self.view.count, _level(scale))
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         return [in_label_order(map(self.label, codes)) for codes in itemsets]
@@ -153,15 +153,15 @@ class _CandidateCounts:
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         items = self.view.count
         held = self._held(self._pairs.select("unit", "times", place="pair"))
-        sums = self.view.weighed(held, items * items, _level(scale)).reshape(items, items)
+        sums = self.view.weight_sums(held, items * items, _level(scale)).reshape(items, items)
         return sums[np.tril_indices(items, -1)]
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        return self.view.weighed(self._held(self._containing([sets])), len(sets), _level(scale))
+        return self.view.weight_sums(self._held(self._containing([sets])), len(sets), _level(scale))
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         held = self._held(self._containing(candidates)).mutate(times=_ONE)
-        return self.view.weighed(held, len(weights) - 1, lambda times, total: weights[total])
+        return self.view.weight_sums(held, len(weights) - 1, lambda times, total: weights[total])
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
         held = self._held(self._containing(candidates))
@@ -312,13 +312,22 @@ class DatabaseSource:
 
     @classmethod
     def of(
-        cls, stored: Stored, part: int, missing_user: str | None, effort: Effort, *, together: bool
+        cls,
+        purchases: StoredPurchases,
+        segment: int,
+        missing_user: str | None,
+        effort: Effort,
+        *,
+        together: bool,
     ) -> DatabaseSource:
-        """Return the source of a part. together: whether the baskets of a user count as one."""
-        entries = stored.entries.filter(_.part == part).select("unit", "basket", "item")
-        units, by_user = int(stored.units[part]), stored.by_user
-        view = View(stored.session, entries, len(stored.items), units, by_user, together)
-        return cls(view, stored.items, by_user, units, missing_user, effort)
+        """Return the source of a segment or period.
+
+        together: whether the baskets of a user count as one.
+        """
+        entries = purchases.entries.filter(_.part == segment).select("unit", "basket", "item")
+        units, by_user = int(purchases.units[segment]), purchases.by_user
+        view = View(purchases.session, entries, len(purchases.items), units, by_user, together)
+        return cls(view, purchases.items, by_user, units, missing_user, effort)
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of one size or several.

@@ -621,13 +621,13 @@ def test_a_lost_connection_keeps_the_charge(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = fim.Ledger.create(tmp_path / "sales.ledger", epsilon=3, delta=1e-5)
-    counted, others = View.weighed, "pid <> pg_backend_pid() and usename = 'owner'"
+    counted, others = View.weight_sums, "pid <> pg_backend_pid() and usename = 'owner'"
 
     def lost(self: View, *given: Any) -> Any:
         server.run(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
         return counted(self, *given)
 
-    monkeypatch.setattr(View, "weighed", lost)
+    monkeypatch.setattr(View, "weight_sums", lost)
     asked: dict[str, Any] = {"table": "sales", "ledger": ledger, "dataset": "sales", **USERS}
     said = "the connection was lost: nothing is released, and what was charged stays"
     with pytest.raises(fim.DataError, match=said):

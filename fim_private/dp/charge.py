@@ -84,7 +84,8 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
 class Charge:
     """What a release spends, and what may be written down of it.
 
-    All of it is public, and known before data is read; reading only confirms the privacy unit.
+    All of it is public. It is known before purchases are read. The privacy unit is at first the
+    one that the options name, and then the one that was read.
 
     Attributes:
         command: The command that makes the release, such as "mine".

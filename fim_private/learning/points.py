@@ -35,7 +35,7 @@ MOST_BITS = 1 << 16
 class Charging(TypedDict, total=False):
     """What every function of a list takes beside it.
 
-    ledger, dataset: as in mine; the charge is on the disk before anything is computed, or
+    ledger, dataset: as in mine; the charge is on the disk before a result is computed, or
     LedgerError is raised.
     unit: what an entry of the list is, "basket" or "user": unless given, what the ledger protects,
     or a basket.

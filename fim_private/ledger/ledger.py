@@ -451,9 +451,9 @@ class Ledger:
     """The ledger of a file, to which releases are charged: `fim.mine(..., ledger=ledger,
     dataset="sales")`.
 
-    Every release is written down in it, and synced to the disk, before anything is computed of the
-    data; one that would overspend is refused. It is bound to one data set, privacy unit and
-    neighbour relation. They are named at creation or by the first release. It is bound to the
+    Every release is written down in it, and synced to the disk, before supports are counted and
+    noise is drawn; one that would overspend is refused. It is bound to one data set, privacy unit
+    and neighbour relation. They are named at creation or by the first release. It is bound to the
     columns that named the unit first, too. Any number of processes may share it on one machine (not
     over a network file system). charged: what this object was charged with last.
     """

@@ -373,7 +373,7 @@ class Levelwise:
         sizes: The sizes of the itemsets, consecutive, >= 1.
         count: How many are sought, of each size or with union of all together.
         union: Whether all sizes are ranked together.
-        budget: The budget of the run.
+        budget: The budget of the release, and the share of it that the run spends.
         recipe: The shares of its steps, and the numbers of candidates.
         items_delta: The δ for naming items. None stands for a public list of all items.
         keep_all: Whether itemsets come out whose estimate does not stand out from 0.

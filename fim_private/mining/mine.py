@@ -89,14 +89,14 @@ def mine(
     size: 2, "2-4" or range(2, 5). top: 1 to 100,000.
     epsilon: 1e-9 to 1e9. delta: 1e-300 up to below 1, or 0 with a catalogue. rho: 1e-18 to 1e8.
         Floats are taken by their digits. This is the budget of the whole release. Release.shares
-        says how it was split, by public parameters alone. A share as min_support takes 5 % of it
-        under "add-remove".
+        says how it was split, by public parameters alone. A share as min_support takes 5 % of it,
+        unless the number of baskets (or users) is public.
     catalogue, exclude: an iterable, or anything that data may be; catalogue also an earlier
     Release.
     by: makes one release for each of segments (names, or one text with commas). They share the
         budget if a unit may count in several.
     time, period: only baskets of that period count. periods: makes one release for each of them.
-    ledger: a fim.Ledger. It is charged on the disk before anything is counted.
+    ledger: a fim.Ledger. It is charged on the disk before supports are counted.
     Returns a Release, a sequence of itemsets with its guarantee and certainty, and with advice if
     too little came out. With by it returns a SegmentedRelease, a mapping. With a seed a release
     says private=False. Raises ParameterError, DataError, LedgerError, WorkLimitError or
@@ -253,7 +253,11 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
 
 
 def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> Release:
-    """Count, select, name, and add noise, in that order; the plan decided all of it beforehand."""
+    """Carry out the plan, which decided all of it before purchases were read.
+
+    The number of units comes first, if it has noise of its own; then the selection, which counts
+    and draws by turns; then the noisy supports of the selected itemsets.
+    """
     target, public, least = request.target, request.public, request.target.min_support
     source, scope, randomness = opened.source, opened.scope, run.randomness
     if public.max_basket is not None:

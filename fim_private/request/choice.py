@@ -1,7 +1,8 @@
 """Which mechanism "auto" stands for, by public choices alone.
 
-For several itemsets it is levelwise, whose noise does not grow with their number. For one it is
-the mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs").
+For many itemsets it is levelwise, whose noise does not grow with their number. For one, it is the
+mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"). For a few
+itemsets of users, or with δ = 0 or caps, it is one that selects itemsets one by one.
 """
 
 from __future__ import annotations

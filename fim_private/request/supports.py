@@ -201,8 +201,8 @@ class SupportNoise:
         """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two
         normals.
 
-        number: the noisy n. lowest, highest: twice the noisy x; lower and higher, if other
-        supports widened the interval.
+        number: the noisy n. lowest, highest: D and U of `consistent`, in half units; both are
+        twice the noisy x unless other supports widened the interval.
         x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most.
         So the true p is among those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller
         1954). If n̂ > za these are between two ends, each a root of a quadratic in p - 1/2;

@@ -1,6 +1,6 @@
 """Charging a release to a ledger: what it spends is known before purchases are read.
 
-It is charged when they have been read, and before anything is counted or drawn.
+It is charged when they have been read, before supports are counted and noise is drawn.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def pending_charge(
 ) -> Callable[[str], Charged] | None:
     """Return a function that charges a release, given the unit that was read.
 
-    Returns None without a ledger. The charge is checked here, before anything is read. Both raise
-    LedgerError if it is refused: then nothing may be released.
+    Returns None without a ledger. The charge is checked here, too, before purchases are opened.
+    Both raise LedgerError if it is refused: then nothing may be released.
     """
     if account is None or dataset is None:
         return None
@@ -112,7 +112,10 @@ def unit_columns(data: object, reading: Reading) -> tuple[str, ...] | None:
 
 
 def recorded_rows(data: object, reading: Reading, scope: Scope) -> dict[str, object]:
-    """Return what a ledger records of the rows that count: no names of columns or segments."""
+    """Return what a ledger records of the rows that count.
+
+    It names columns only in a condition, which is kept as it was written, and no segment.
+    """
     choices = read_by(data, reading)
     recorded: dict[str, object] = {}
     if choices.where is not None:

@@ -168,7 +168,7 @@ class Measurement:
             extremes = noisy_supports.extremes(self.itemsets, self.noisy)
             return [noise.share_interval(units.number, low, high) for low, high in extremes]
         if units is not None and units.noise is not None:
-            wider = self._consistent(noise.within(SUPPORT_CONFIDENCE))
+            wider = self._consistent(noise.reach(SUPPORT_CONFIDENCE))
             bounds = zip(wider.lower, wider.upper, strict=True)
             return [units.share_interval(low, high) for low, high in bounds]
         return [None] * len(self.itemsets)

@@ -1,4 +1,4 @@
-"""One run: check the ledger, read purchases, charge the ledger; only then count and draw.
+"""One run: check the ledger, read purchases, charge the ledger, count supports and draw noise.
 
 Warnings come before reading, as far as they follow from the request, and else after the charge.
 """
@@ -128,13 +128,13 @@ class Run:
     def charged(
         self, spending: Spending, scope: Scope, *, stacklevel: int = 4
     ) -> Iterator[tuple[list[Opened], Charged | None]]:
-        """Read purchases, and charge their release before anything is counted or drawn.
+        """Read purchases, and charge their release before supports are counted and noise is drawn.
 
-        The guarantee rests on the order of these lines. Reading comes first, for it finds the unit
-        that is charged: items that are left out, and baskets that do not count, go with it. If it
-        fails, nothing is charged and nothing is released. Yields the purchases, those of each
-        segment if there are some, and what the ledger says of the charge. Raises LedgerError and
-        DataError.
+        The guarantee rests on the order of these lines. Reading comes before the charge, because it
+        tells whether the unit is a user or a basket. It also leaves out excluded items and short
+        baskets, and it finds how many units there are. If it fails, nothing is charged and nothing
+        is released. Yields the purchases, those of each segment if there are some, and what the
+        ledger says of the charge. Raises LedgerError and DataError.
 
         stacklevel: of warnings. By default they name the caller of `mine`: above this method stand
         contextlib's, and `mine`.

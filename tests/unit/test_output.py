@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -219,24 +218,33 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from fim_private.whole_files import staged
-Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL) if sys.argv[2] == "killed" else input()
+
+def stop(temporary, _):
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    print(temporary.name, flush=True)
+    input()
+
+Path.replace = stop
 with staged(Path(sys.argv[1])) as write:
     write("half of it")
-"""  # noqa: E501
+"""
 
 
 def test_what_a_killed_process_leaves_is_removed_and_nobody_elses(tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLED, str(tmp_path / "other.json")]
-    options: dict[str, Any] = {
-        "env": {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        "stdin": subprocess.PIPE,
-    }
-    with subprocess.Popen([*command, "alive"], **options) as alive:
-        deadline = time.monotonic() + PATIENCE
-        while not names(tmp_path) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        [writing] = names(tmp_path)
-        subprocess.run([*command, "killed"], timeout=PATIENCE, check=False, **options)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [*command, "alive"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as alive:
+        assert alive.stdout is not None
+        # Said once it writes in earnest: the file that only tries the folder is gone by then.
+        writing = alive.stdout.readline().strip()
+        subprocess.run([*command, "killed"], env=environment, timeout=PATIENCE, check=False)
         assert len(names(tmp_path)) == 2
         (tmp_path / f".fim-private.{'x' * 32}.part").touch()
         os.mkfifo(tmp_path / f".fim-private.{'0' * 32}.part")

@@ -603,11 +603,13 @@ class SelectedItemset(NamedTuple):
         items: In the order of labels; None for the outcome without a name.
         support: The true one, in units. It must not be released.
         doubtful: Whether only noise may have put it among the chosen ones; None if unknown.
+        estimate: What noisy counts say about its support, in units; None if there were none.
     """
 
     items: Items | None
     support: int
     doubtful: bool | None = None
+    estimate: float | None = None
 
 
 class SupportSource(Protocol):

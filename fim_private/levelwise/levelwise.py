@@ -340,8 +340,9 @@ def _named(
     supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
     names = items.named([codes[row].tolist() for sets in pool.sets for row in sets.tolist()])
     doubts = [None] * len(pool) if in_doubt is None else in_doubt.tolist()
+    estimates = pool.estimates.tolist()
     order = np.argsort(-pool.estimates, kind="stable").tolist()
-    return [SelectedItemset(names[i], int(supports[i]), doubts[i]) for i in order]
+    return [SelectedItemset(names[i], int(supports[i]), doubts[i], estimates[i]) for i in order]
 
 
 def _with_subsets(known: Sequence[Sequence[int]], codes: NDArray[np.int64]) -> dict[int, Itemsets]:

@@ -183,12 +183,19 @@ def counted_twice(
     )
     first_noise = sqrt(variance)
     ranked, deviations = pool.shrunken(weights, variance, levels)
+    histogram_share = recipe.histogram
+    scales = np.ones(len(pool))
+    if union and len(pool.sets) > 1:
+        histogram_share /= 2
+        scales = _scales_by_size(counts, ranked, budget, histogram_share, randomness)
+        ranked = replace(ranked, estimates=ranked.estimates * scales)
+        deviations = deviations * scales
     places = ranked.best(recipe.second_pool, union=union)
     pool, deviations = ranked.at(places), deviations[places]
     clear = _clear(pool, first_noise, float(recipe.clear_ratio), count, union=union)
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
-    histogram = unit_histogram(counts, contested, budget, recipe.histogram, randomness)
+    histogram = unit_histogram(counts, contested, budget, histogram_share, randomness)
     sought = min(count if union else count * len(pool.sets), len(pool))
     least = max(float(np.sort(pool.estimates)[::-1][sought - 1]), 0.0)
     bound = best_bound(histogram, len(contested), budget, recipe.second, least)
@@ -200,10 +207,36 @@ def counted_twice(
     # The second count took less from the weights of a unit: one scale brings the first to it.
     scale = max(float(np.maximum(second.estimates, 0).sum()) / float(earlier.sum()), 1.0)
     estimates, deviations = pool.estimates * scale, deviations * scale
-    noise = np.full(len(pool), first_noise) * scale
+    noise = first_noise * scales[places] * scale
     estimates[again], deviations[again] = second.estimates, second_deviations
     noise[again] = sqrt(variance)
     return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
+
+
+def _scales_by_size(
+    counts: CandidateSource,
+    pool: CandidatePool,
+    budget: GaussianBudget,
+    share: Fraction,
+    randomness: Randomness,
+) -> Floats:
+    """Return by how much the first count has to be multiplied, for each candidate: (K,).
+
+    Scaling takes more from larger itemsets: the units that hold them hold many candidates.
+    """
+    scales = np.ones(len(pool))
+    for sets, places in pool.by_size:
+        if len(sets):
+            part = CandidatePool((sets,), pool.estimates[places])
+            histogram = unit_histogram(counts, part, budget, share / len(pool.sets), randomness)
+            kept = histogram.units > 0
+            noise = sqrt(budget.variance(share / len(pool.sets), 1))
+            total = float((histogram.units * histogram.candidates).sum())
+            total -= 2.0 * noise * sqrt(float((histogram.candidates[kept] ** 2).sum()))
+            counted = float(np.maximum(part.estimates, 0).sum())
+            if counted > 0:
+                scales[places] = max(total / counted, 1.0)
+    return scales
 
 
 def _clear(

@@ -27,6 +27,8 @@ class Itemset:
     doubtful: whether, because of the noise, something that was left out may have as much support;
         with a least support, whether it may have less itself. None where unknown.
     share_interval: of its share of a noisy number of units; None elsewhere.
+    exact_support, exact_interval, exact_share_interval: the same without what other itemsets say,
+        where support and interval draw on these (`run.pooling`); None elsewhere.
     """
 
     items: tuple[Item, ...] | None
@@ -34,6 +36,22 @@ class Itemset:
     interval: tuple[int, int] | None = None
     doubtful: bool | None = None
     share_interval: tuple[float, float] | None = field(default=None, repr=False)
+    exact_support: int | None = None
+    exact_interval: tuple[int, int] | None = None
+    exact_share_interval: tuple[float, float] | None = field(default=None, repr=False)
+
+    @property
+    def by_itself(self) -> Itemset:
+        """The itemset with the support and the intervals that hold for it alone."""
+        if self.exact_interval is None:
+            return self
+        return Itemset(
+            self.items,
+            self.exact_support,
+            self.exact_interval,
+            self.doubtful,
+            self.exact_share_interval,
+        )
 
     def to_dict(self) -> JsonObject:
         """Return plain values; of what is not known, only items and support have keys."""
@@ -41,6 +59,9 @@ class Itemset:
         values: JsonObject = {"items": items, "support": self.support}
         if self.interval is not None:
             values["interval"] = list(self.interval)
+        if self.exact_interval is not None:
+            values["exact_support"] = self.exact_support
+            values["exact_interval"] = list(self.exact_interval)
         if self.doubtful is not None:
             values["doubtful"] = self.doubtful
         return values

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -44,11 +44,13 @@ from fim_private.errors import ParameterError, parameter, shown
 # and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))². After the noise all
 # is post-processing.
 
+_Number = TypeVar("_Number", int, float)
 CONFIDENCE = Fraction(95, 100)
 # Up to this σ a Gaussian's probabilities are added one by one; above, a corrected integral is good
 # to 1e-15.
 _SUMMED_SIGMA = 1024
 _ROOT_BITS = 40  # binary digits after the point of √k, rounded up
+_ROUNDING_VARIANCE = 1 / 12  # of a number that is rounded to a whole one
 _Z = 1.95996398454006  # a normal value is within so many σ with 95 % probability
 # how far float arithmetic may be off in a probability: half widths allow for it
 _FLOAT_ERROR = 1e-12
@@ -157,6 +159,16 @@ class SupportNoise:
         return 1 if self.of_units is None else 2
 
     @property
+    def own_variance(self) -> float:
+        """The variance of the normal noise that each support has of its own, rounding included."""
+        return float(self.parameter) + _ROUNDING_VARIANCE
+
+    @property
+    def shared_variance(self) -> float:
+        """The variance of the normal noise that all supports share."""
+        return 0.0 if self.of_units is None else float(self.of_units) / 4
+
+    @property
     def number(self) -> SupportNoise:
         """Of two normals: the noise of the number of units."""
         assert self.of_units is not None
@@ -197,24 +209,35 @@ class SupportNoise:
         # Interval ends lose half a unit each by rounding.
         return max(self.reach(CONFIDENCE) - self.beside_units.half_width - 1, 0)
 
-    def share_interval(self, number: int, lowest: int, highest: int) -> tuple[float, float]:
+    def share_interval(
+        self,
+        number: int,
+        lowest: float,
+        highest: float,
+        *,
+        own_variance: float | None = None,
+        sigmas: float = _Z,
+    ) -> tuple[float, float]:
         """Return a 95 % interval of a share x/n of all units, 0 to 1, where x and n have two
         normals.
 
         number: the noisy n. lowest, highest: D and U of `consistent`, in half units; both are
-        twice the noisy x unless other supports widened the interval.
+        twice the noisy x unless other supports widened the interval. own_variance: b², unless it
+        is that of the noise. sigmas: z, for which a pooled support needs a larger number.
         x̂ - p n̂ has the variance b² + (1/2 - p)² a² about x - p n, and rounding adds 1/2 at most.
         So the true p is among those with |x̂ - p n̂| <= z √(b² + (1/2 - p)² a²) + 1/2 (Fieller
         1954). If n̂ > za these are between two ends, each a root of a quadratic in p - 1/2;
         otherwise nothing is known of p.
         """
         assert self.of_units is not None
-        number_variance, variance = _Z**2 * float(self.of_units), _Z**2 * float(self.parameter)
+        if own_variance is None:
+            own_variance = float(self.parameter)
+        number_variance, variance = sigmas**2 * float(self.of_units), sigmas**2 * own_variance
         leading = number * number - number_variance
         if leading <= 0 or number <= 0:
             return 0.0, 1.0
 
-        def end(doubled: int, side: int) -> float:
+        def end(doubled: float, side: int) -> float:
             middle = (doubled - number + side) / 2
             spread = math.sqrt(number_variance * middle * middle + variance * leading)
             return min(max(0.5 + (middle * number + side * spread) / leading, 0.0), 1.0)
@@ -342,8 +365,8 @@ def consistent(
 
 
 def extremes(
-    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[int]
-) -> list[tuple[int, int]]:
+    itemsets: Sequence[Collection[Hashable]], noisy: Sequence[_Number]
+) -> list[tuple[_Number, _Number]]:
     """Return D and U of each itemset, as `consistent` has them: (k,) pairs."""
     sets = [frozenset(itemset) for itemset in itemsets]
     if len(sets) != len(noisy) or len(set(sets)) != len(sets):

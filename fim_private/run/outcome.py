@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from fim_private.counting.source import SelectedItemset, SupportSource
 from fim_private.dp.accountant import Step
@@ -21,6 +24,8 @@ from fim_private.request.supports import (
     SupportNoise,
     UnitCount,
 )
+from fim_private.run import pooling
+from fim_private.run.pooling import PooledSupports
 
 Items = tuple[Item, ...]
 
@@ -263,6 +268,10 @@ def publish(
         estimates = measurement.estimates()
         candidates = _ranked(plan, named, estimates, noise)
     clear = _clear_ones(plan, candidates)
+    # Noise that decided which itemsets are left out must not move those that stay.
+    if plan.min_support is None and len(clear) == len(named):
+        clear = _pooled(measurement, clear, named)
+    clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
     unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
     return _with_others(
         Outcome((*clear, *unnamed), noise, measurement.units),
@@ -370,14 +379,73 @@ def _reaching(
 
 
 def _clear_ones(plan: ReleasePlan, candidates: Sequence[Itemset]) -> list[Itemset]:
-    """Return the itemsets without those that the plan leaves out, the most frequent first."""
+    """Return the itemsets without those that the plan leaves out."""
     leaves_out = plan.left_out is LeftOut.UNCLEAR
     if plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
         leaves_out = all(itemset.doubtful for itemset in candidates)
-    itemsets = list(candidates)
-    if leaves_out:
-        itemsets = [itemset for itemset in candidates if _interval(itemset)[0] > 0]
-    return sorted(itemsets, key=lambda itemset: -(itemset.support or 0))
+    if not leaves_out:
+        return list(candidates)
+    return [itemset for itemset in candidates if _interval(itemset)[0] > 0]
+
+
+def _pooled(
+    measurement: Measurement, itemsets: list[Itemset], selected: Sequence[SelectedItemset]
+) -> list[Itemset]:
+    """Return itemsets whose supports draw on the estimates of earlier counts (`run.pooling`).
+
+    They are returned as they are if there are too few of them, or no earlier estimates.
+
+    Args:
+        measurement: The noisy supports of these itemsets, and then of others.
+        itemsets: (k,) itemsets with the supports that hold for each by itself.
+        selected: (k,) the same with the estimates of earlier counts.
+    """
+    earlier = [itemset.estimate for itemset in selected if itemset.estimate is not None]
+    if len(earlier) < max(len(selected), pooling.LEAST_ITEMSETS):
+        return itemsets
+    noise, units = measurement.noise, measurement.units
+    noisy = np.array(measurement.noisy[: len(itemsets)]) / noise.steps
+    pooled = pooling.pooled(noisy, np.array(earlier), noise.own_variance)
+    half_widths = pooled.half_widths(noise.shared_variance).tolist()
+    # An itemset that another contains is at least as frequent as that one.
+    names = [itemset.items or () for itemset in itemsets]
+    extremes = noisy_supports.extremes(names, pooled.estimates.tolist())
+    shares = _pooled_share_intervals(noise, units, pooled, extremes)
+    result = []
+    for place, (itemset, (low, high)) in enumerate(zip(itemsets, extremes, strict=True)):
+        width = half_widths[place]
+        result.append(
+            replace(
+                itemset,
+                support=max(round((low + high) / 2), 0),
+                interval=(max(math.ceil(low - width), 0), max(math.floor(high + width), 0)),
+                share_interval=shares[place],
+                exact_support=itemset.support,
+                exact_interval=itemset.interval,
+                exact_share_interval=itemset.share_interval,
+            )
+        )
+    return result
+
+
+def _pooled_share_intervals(
+    noise: SupportNoise,
+    units: UnitCount | None,
+    pooled: PooledSupports,
+    extremes: Sequence[tuple[float, float]],
+) -> list[tuple[float, float] | None]:
+    """Return a 95 % interval of each share of a noisy number of units; None of an exact one."""
+    if noise.of_units is None or units is None:
+        return [None] * len(extremes)
+    shares = np.clip(pooled.estimates / max(units.number, 1), 0, 1)
+    sigmas = pooled.sigmas(4 * noise.shared_variance * (0.5 - shares) ** 2).tolist()
+    variances = pooled.variances.tolist()
+    return [
+        noise.share_interval(
+            units.number, 2 * low, 2 * high, own_variance=variance, sigmas=critical
+        )
+        for (low, high), variance, critical in zip(extremes, variances, sigmas, strict=True)
+    ]
 
 
 def _with_others(

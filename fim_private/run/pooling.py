@@ -34,42 +34,46 @@ _FITS, _HALVES = 12, 60
 
 @dataclass(frozen=True)
 class PooledSupports:
-    """Estimates of k supports, with the half widths of their 95 % intervals, in units.
+    """Estimates of k supports, and how far off they may be.
 
     Attributes:
-        estimates: (k,)
-        half_widths: (k,) of intervals that hold on average.
-        variances: (k,) of what half widths are made of, without the noise that all share.
-        critical: (k,) how many standard deviations a half width is.
+        estimates: (k,) in units.
+        variances: (k,) of their noise, without that which all of them share, in units squared.
+        squared_biases: (k,) the mean squared bias among neighbours, in units squared.
     """
 
     estimates: Floats
-    half_widths: Floats
     variances: Floats
-    critical: Floats
+    squared_biases: Floats
+
+    def sigmas(self, shared_variance: Floats | float) -> Floats:
+        """Return how many standard deviations the half width of a 95 % interval is: (k,).
+
+        shared_variance: of the noise that all of them share, in units squared, (k,) or one for all.
+        """
+        ratios = self.squared_biases / (self.variances + shared_variance)
+        return np.array([critical_value(ratio) for ratio in ratios.tolist()])
+
+    def half_widths(self, shared_variance: float) -> Floats:
+        """Return the half widths of 95 % intervals, in units: (k,)."""
+        return self.sigmas(shared_variance) * np.sqrt(self.variances + shared_variance)
 
 
-def pooled(
-    noisy: Floats, earlier: Floats, variance: float, shared_variance: float
-) -> PooledSupports:
+def pooled(noisy: Floats, earlier: Floats, variance: float) -> PooledSupports:
     """Return noisy supports drawn towards what earlier estimates predict of them.
 
     Args:
         noisy: (k,) noisy supports, in units, k >= LEAST_ITEMSETS.
         earlier: (k,) estimates from earlier counts, whose noise is independent of that in `noisy`.
         variance: The variance of the noise that each support has of its own, > 0, in units squared.
-        shared_variance: The variance of the noise that all of them share, >= 0.
     """
     predicted = _predictions(noisy, earlier, variance)
     spread = _spreads(noisy - predicted, earlier, variance)
     trust = spread / (spread + variance)
     estimates = predicted + trust * (noisy - predicted)
-    # of its own noise, and of the two coefficients of the line
+    # That of its own noise, and that of the two coefficients of the line.
     variances = trust**2 * variance + 2 * (1 - trust) ** 2 * variance / len(noisy)
-    whole = variances + shared_variance
-    bias = (1 - trust) ** 2 * spread / whole
-    critical = np.array([critical_value(ratio) for ratio in bias.tolist()])
-    return PooledSupports(estimates, critical * np.sqrt(whole), variances, critical)
+    return PooledSupports(estimates, variances, (1 - trust) ** 2 * spread)
 
 
 def _predictions(noisy: Floats, earlier: Floats, variance: float) -> Floats:

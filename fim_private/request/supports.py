@@ -6,7 +6,7 @@ import math
 import numbers
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -372,21 +372,30 @@ def extremes(
     if len(sets) != len(noisy) or len(set(sets)) != len(sets):
         raise ValueError("every itemset must have one noisy support, and be given once")
     least, greatest = list(noisy), list(noisy)
+    for smaller, larger in _inclusions(sets):
+        greatest[smaller] = max(greatest[smaller], noisy[larger])
+        least[larger] = min(least[larger], noisy[smaller])
+    return list(zip(least, greatest, strict=True))
+
+
+def _inclusions(sets: Sequence[frozenset[Hashable]]) -> Iterator[tuple[int, int]]:
+    """Yield the places of each set and of each larger one that contains it."""
     common = Counter(item for itemset in sets for item in itemset)
-    # A set is groups under its rarest item, which is in each of its supersets too; of one size
-    # together.
+    # A set is grouped by its size, and under its rarest item, which all of its supersets have.
     groups: defaultdict[int, defaultdict[Hashable, list[int]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for i, itemset in enumerate(sets):
-        groups[len(itemset)][min(itemset, key=common.__getitem__, default=None)].append(i)
-    for j, itemset in enumerate(sets):
-        smaller = [under for size, under in groups.items() if size < len(itemset)]
-        for i in (i for under in smaller for item in (None, *itemset) for i in under.get(item, ())):
-            if sets[i] < itemset:
-                greatest[i] = max(greatest[i], noisy[j])
-                least[j] = min(least[j], noisy[i])
-    return list(zip(least, greatest, strict=True))
+    for place, itemset in enumerate(sets):
+        rarest = min(itemset, key=common.__getitem__, default=None)
+        groups[len(itemset)][rarest].append(place)
+    for larger, itemset in enumerate(sets):
+        for size, group in groups.items():
+            if size >= len(itemset):
+                continue
+            for item in (None, *itemset):
+                for smaller in group.get(item, ()):
+                    if sets[smaller] < itemset:
+                        yield smaller, larger
 
 
 # A share of a noisy number of units is within 95 %, if the support misses with 4 % at most and the

@@ -344,6 +344,8 @@ ITEMS_DELTA = Fraction(1, 10)
 # An estimate below this many deviations does not stand out from 0. An itemset of support 0 does
 # once in 20 to 44 times.
 STANDS_OUT = 2.0
+# An item is paired if it makes pairs by chance that weigh this many σ of their noise or more.
+_LEAST_BY_CHANCE = 0.2
 # Of listed items the best fifty go on in any case: they make few pairs.
 _ALWAYS = 50
 
@@ -463,7 +465,13 @@ class Levelwise:
         most = self._items_that_go_on(level)
         codes, level = codes[:most], level.first(most)
         counts, known_sets = items.among(codes), _with_subsets(known, codes)
-        levels = found_levels(counts, level, self.budget, self.recipe, randomness, known_sets)
+        paired = level.first(self._items_to_pair(level, len(known_sets.get(1, ()))))
+        of_paired = counts
+        if len(paired.sets) < len(codes):
+            of_paired = items.among(codes[: len(paired.sets)])
+        levels = found_levels(of_paired, paired, self.budget, self.recipe, randomness, known_sets)
+        # All items are candidates by themselves, but those that are in no pair hide some sets.
+        levels[1] = replace(level, cutoff=paired.cutoff)
         pool_sizes = [
             most + len(known_sets.get(size, ()))
             for size, most in zip(self.sizes, self.recipe.pool, strict=True)
@@ -487,6 +495,23 @@ class Levelwise:
             places = places[counted.pool.estimates[places] >= least]
         in_doubt = doubtful(counted, places, levels, first_pool, union=self.union)
         return _named(items, counts, codes, counted.pool.at(places), in_doubt)
+
+    def _items_to_pair(self, found: WeightedItemsets, known: int) -> int:
+        """Return how many of the items that go on also go on to the pairs.
+
+        An item does if the pair that it would make by chance with the most frequent item is not
+        lost in the noise of the pairs. More items would make all pairs of a user weigh less.
+
+        known: how many of the items, which come first, are public and go on in any case.
+        """
+        recipe, weights = self.recipe, found.weights
+        fewest, most = recipe.fewest_paired + known, recipe.most_paired + known
+        if len(weights) <= fewest or not recipe.levels:
+            return min(len(weights), most)
+        noise = sqrt(self.budget.variance(recipe.levels[0], 1))
+        by_chance = weights.max() * weights / np.cumsum(np.maximum(weights, 0))
+        number = int((by_chance >= _LEAST_BY_CHANCE * noise).sum())
+        return min(max(number, fewest), most)
 
     def _items_that_go_on(self, found: WeightedItemsets) -> int:
         """Return how many of the items found go on: of listed ones those that stand out.

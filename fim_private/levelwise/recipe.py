@@ -172,8 +172,12 @@ def item_threshold(variance: Fraction, delta: Fraction, most: int) -> int:
 LARGEST_SIZE = 20
 # How many items of a unit count at most where items are found: of a basket, and of a user.
 OWN_ITEMS, OWN_ITEMS_OF_USER = 1_000, 150
-# Items that go on to the pairs, at most: of baskets (a million pairs), and of users.
-_MOST_ITEMS, _MOST_ITEMS_OF_USERS = 1_500, 150
+# Items that go on to the pairs, at most: of baskets (a million pairs).
+_MOST_ITEMS = 1_500
+# Of users so many items go on in any case, and at most so many, of which few itemsets need fewer.
+# On three shops, and one of 100,000 customers, more in any case lose some of the 200 most frequent
+# pairs at ε = 1, and fewer a third of the 50 most frequent ones at ε = 4 (docs/benchmarks.md).
+_ITEMS_OF_USERS, _MOST_ITEMS_OF_USERS = 150, 300
 # Candidates of one size in one count, at most.
 _MOST_CANDIDATES = 50_000
 # Up to this number of itemsets, and from this ε on, telling the candidates apart is harder than
@@ -247,7 +251,9 @@ class Recipe:
         first: The share for the first count.
         histogram: The share for the histogram of how many candidates units have.
         second: The share for the second count.
-        most_items: How many items go on to the pairs.
+        most_items: How many items go on.
+        fewest_paired: How many of them go on to the pairs in any case.
+        most_paired: How many of them go on to the pairs at most.
         most_closed: How many candidates of a size get a noisy weight.
         survivors: How many of these go on.
         pool: How many candidates are counted first, for each size sought.
@@ -265,6 +271,8 @@ class Recipe:
     histogram: Fraction
     second: Fraction
     most_items: int
+    fewest_paired: int
+    most_paired: int
     most_closed: int
     survivors: int
     pool: tuple[int, ...]
@@ -291,11 +299,14 @@ class Recipe:
             pairs, larger, first = scale * pairs, scale * larger, scale * first
         levels: list[Fraction] = []
         if sought.kind == "items":
-            most_items = 3 * sought.count + 20
+            most_items = most_paired = 3 * sought.count + 20
             pool = _limited([most_items])
         else:
-            most_items = sought.items_that_go_on(_MOST_ITEMS_OF_USERS)
+            most_paired = sought.items_that_go_on(_most_paired_of_users(sought.count))
             pool = sought.first_pool()
+            most_items = most_paired
+            if sought.sizes[0] == 1:
+                most_items = max(most_paired, pool[0])
             levels = [pairs] + [larger] * (sought.sizes[-1] - 2)
             # However many levels there are, they leave the counts what they have with two.
             scale = min(Fraction(1), (pairs + larger) / sum(levels))
@@ -308,6 +319,8 @@ class Recipe:
             histogram=histogram,
             second=1 - items - sum(levels) - first - histogram,
             most_items=most_items,
+            fewest_paired=min(_ITEMS_OF_USERS, most_paired),
+            most_paired=most_paired,
             most_closed=_most_closed(pool),
             survivors=max(1_000, *pool),
             pool=pool,
@@ -325,13 +338,16 @@ class Recipe:
         first = counting * Fraction(40 if is_easy else 25, 100)
         histogram = counting * Fraction(3, 100)
         pool = sought.first_pool()
+        most_items = sought.items_that_go_on(_MOST_ITEMS)
         return cls(
             items=items,
             levels=levels,
             first=first,
             histogram=histogram,
             second=counting - first - histogram,
-            most_items=sought.items_that_go_on(_MOST_ITEMS),
+            most_items=most_items,
+            fewest_paired=most_items,
+            most_paired=most_items,
             most_closed=_most_closed(pool),
             survivors=max(1_000, *pool),
             pool=pool,
@@ -344,6 +360,11 @@ class Recipe:
             # triples, k = 50: FNR .10 with a ratio of 1, .03 with 1.5).
             clear_ratio=Fraction(3, 2),
         )
+
+
+def _most_paired_of_users(count: int) -> int:
+    """Return how many items of users go on to the pairs at most, if `count` itemsets are sought."""
+    return min(_ITEMS_OF_USERS + 3 * max(count - _FEW, 0), _MOST_ITEMS_OF_USERS)
 
 
 def _items_share_of_baskets(sought: Sought, is_easy: bool) -> Fraction:

@@ -183,13 +183,12 @@ def counted_twice(
     )
     first_noise = sqrt(variance)
     ranked, deviations = pool.shrunken(weights, variance, levels)
-    histogram_share = recipe.histogram
-    scales = np.ones(len(pool))
+    scales, histogram_share = np.ones(len(pool)), recipe.histogram
     if union and len(pool.sets) > 1:
         histogram_share /= 2
         scales = _scales_by_size(counts, ranked, budget, histogram_share, randomness)
-        ranked = replace(ranked, estimates=ranked.estimates * scales)
-        deviations = deviations * scales
+    ranked = replace(ranked, estimates=ranked.estimates * scales)
+    deviations = deviations * scales
     places = ranked.best(recipe.second_pool, union=union)
     pool, deviations = ranked.at(places), deviations[places]
     clear = _clear(pool, first_noise, float(recipe.clear_ratio), count, union=union)
@@ -220,22 +219,26 @@ def _scales_by_size(
     share: Fraction,
     randomness: Randomness,
 ) -> Floats:
-    """Return by how much the first count has to be multiplied, for each candidate: (K,).
+    """Return what each estimate of the first count is to be multiplied by: (K,), >= 1.
 
-    Scaling takes more from larger itemsets: the units that hold them hold many candidates.
+    Where all sizes are ranked together, they must be on one scale. Large itemsets are in units that
+    have many candidates, whose weights are scaled most, so they lose more than small ones. How many
+    supports of a size there are in all follows from a histogram of that size. The scale is what
+    they are at least, given the noise: with little budget it is 1.
     """
     scales = np.ones(len(pool))
+    share_of_size = share / len(pool.sets)
+    noise = sqrt(budget.variance(share_of_size, 1))
     for sets, places in pool.by_size:
-        if len(sets):
-            part = CandidatePool((sets,), pool.estimates[places])
-            histogram = unit_histogram(counts, part, budget, share / len(pool.sets), randomness)
-            kept = histogram.units > 0
-            noise = sqrt(budget.variance(share / len(pool.sets), 1))
-            total = float((histogram.units * histogram.candidates).sum())
-            total -= 2.0 * noise * sqrt(float((histogram.candidates[kept] ** 2).sum()))
-            counted = float(np.maximum(part.estimates, 0).sum())
-            if counted > 0:
-                scales[places] = max(total / counted, 1.0)
+        counted = float(np.maximum(pool.estimates[places], 0).sum())
+        if not counted:
+            continue
+        candidates = CandidatePool((sets,), pool.estimates[places])
+        histogram = unit_histogram(counts, candidates, budget, share_of_size, randomness)
+        in_use = histogram.candidates[histogram.units > 0]
+        supports = float((histogram.units * histogram.candidates).sum())
+        least = supports - EMPTY * noise * float(np.linalg.norm(in_use))
+        scales[places] = max(least / counted, 1.0)
     return scales
 
 

@@ -88,10 +88,15 @@ def test_the_parts_of_a_recipe_are_the_whole(
     assert recipe.most_closed >= recipe.survivors
     assert recipe.second_pool >= count
     assert min(recipe.pool) >= 1
+    assert recipe.fewest_paired <= recipe.most_paired <= recipe.most_items
     if units == "baskets":
         assert 30 <= recipe.most_items <= 1_500
+    elif sizes == (1,):
+        assert recipe.most_items == 3 * count + 20
     else:
-        assert recipe.most_items <= (3 * count + 20 if sizes == (1,) else 150)
+        assert recipe.most_paired <= 300
+        # Itemsets of one item that are sought need not be in any pair.
+        assert sizes[0] > 1 or recipe.most_items >= recipe.pool[0]
 
 
 # -------------------- candidates

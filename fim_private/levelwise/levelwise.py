@@ -101,17 +101,27 @@ def unit_histogram(
     randomness: Randomness,
 ) -> UnitHistogram:
     """Return how many candidates units have, with noise, in public bins of growing width."""
-    edges, edge = [1], 2
-    while edge <= len(pool):
-        edges.append(edge)
-        edge = max(edge + 1, int(edge * _BIN_GROWTH))
-    first = np.array(edges)
+    first = _bins(len(pool))
     units = np.add.reduceat(counts.units_with(pool.sets)[1:], first - 1)
     variance = budget.variance(share, 1)  # a unit is in one bin
     noisy = noisy_weights(units * GRID, variance, randomness)
     noisy[noisy < EMPTY * sqrt(variance)] = 0
-    last = np.append(first[1:] - 1, len(pool))
-    return UnitHistogram((first + last) / 2, noisy)
+    return UnitHistogram(_middles(first, len(pool)), noisy)
+
+
+def _bins(candidates: int) -> NDArray[np.int64]:
+    """Return the least number of candidates in each bin of a histogram: (bins,), ascending."""
+    edges, edge = [1], 2
+    while edge <= candidates:
+        edges.append(edge)
+        edge = max(edge + 1, int(edge * _BIN_GROWTH))
+    return np.array(edges)
+
+
+def _middles(first: NDArray[np.int64], candidates: int) -> Floats:
+    """Return the middle of each bin: (bins,). first: the least number in each."""
+    last = np.append(first[1:] - 1, candidates)
+    return np.asarray((first + last) / 2, dtype=np.float64)
 
 
 def best_bound(
@@ -184,8 +194,8 @@ def counted_twice(
     first_noise = sqrt(variance)
     ranked, deviations = pool.shrunken(weights, variance, levels)
     scales, histogram_share = np.ones(len(pool)), recipe.histogram
-    if union and len(pool.sets) > 1:
-        histogram_share /= 2
+    if union and _tells_scales(ranked, budget, recipe.histogram / 2):
+        histogram_share = recipe.histogram / 2
         scales = _scales_by_size(counts, ranked, budget, histogram_share, randomness)
     ranked = replace(ranked, estimates=ranked.estimates * scales)
     deviations = deviations * scales
@@ -212,6 +222,19 @@ def counted_twice(
     return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
 
 
+def _tells_scales(pool: CandidatePool, budget: GaussianBudget, share: Fraction) -> bool:
+    """Return whether several sizes have histograms whose noise leaves something of their sums."""
+    if len(pool.sets) == 1:
+        return False
+    noise = sqrt(budget.variance(share / len(pool.sets), 1))
+    for sets, places in pool.by_size:
+        counted = float(np.maximum(pool.estimates[places], 0).sum())
+        middles = _middles(_bins(len(sets)), len(sets))
+        if EMPTY * noise * float(np.linalg.norm(middles)) > counted:
+            return False
+    return True
+
+
 def _scales_by_size(
     counts: CandidateSource,
     pool: CandidatePool,
@@ -224,7 +247,7 @@ def _scales_by_size(
     Where all sizes are ranked together, they must be on one scale. Large itemsets are in units that
     have many candidates, whose weights are scaled most, so they lose more than small ones. How many
     supports of a size there are in all follows from a histogram of that size. The scale is what
-    they are at least, given the noise: with little budget it is 1.
+    they are at least, given the noise.
     """
     scales = np.ones(len(pool))
     share_of_size = share / len(pool.sets)

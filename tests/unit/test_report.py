@@ -220,17 +220,17 @@ def test_the_first_paragraph_claims_what_is_sure() -> None:
         for place in range(len(rules))
         if (rules.antecedents[place], rules.consequents[place]) == ((first,), (second,))
     )
-    assert float(confidence) == round(100 * rules.metrics["confidence"][number])
+    assert float(confidence) == round(100 * rules.columns["confidence"][number])
     assert (
         float(low)
-        <= rules.bounds["lift"][0][number]
-        <= rules.metrics["lift"][number]
+        <= rules.columns["lift_lower"][number]
+        <= rules.columns["lift"][number]
         <= float(high)
     )
-    assert abs(float(lift) - rules.metrics["lift"][number]) < 0.01
+    assert abs(float(lift) - rules.columns["lift"][number]) < 0.01
     assert not rules.doubtful[number]
     chance = fim.mine(half[600:], size=2, top=1, rules=True, epsilon=9, seed=1)
-    assert rules_of(chance).doubtful.all() or not (rules_of(chance).bounds["lift"][0] > 1).any()
+    assert rules_of(chance).doubtful.all() or not (rules_of(chance).columns["lift_lower"] > 1).any()
     assert lead(chance).startswith("More often than chance is sure for none of the findings below")
 
 

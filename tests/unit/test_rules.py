@@ -129,8 +129,9 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
             sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])
             true = true_metrics(*sides)
             right = all(
-                low[place] <= true[name] <= high[place]
-                for name, (low, high) in rules.bounds.items()
+                rules.columns[f"{name}_lower"][place] <= number
+                and number <= rules.columns[f"{name}_upper"][place]
+                for name, number in true.items()
             )
             held[sides] = held.get(sides, 0) + right
             of_all += 1
@@ -344,7 +345,7 @@ def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:
     half = [["a", "b"]] * 600 + [["c", "d"]] * 130 + [["c"]] * 370 + [["d"]] * 370 + [["e"]] * 500
     release = fim.mine(half, **{**MINED, "top": 2})
     rules = rules_of(release)
-    sure = int((~rules.doubtful & (rules.bounds["lift"][0] > 1)).sum())
+    sure = int((~rules.doubtful & (rules.columns["lift_lower"] > 1)).sum())
     assert 0 < sure < len(rules)
     note = f"More often than chance is sure for {sure} of {len(rules)} rules."
     assert json.loads(release.to_json(rules))["rules_note"].startswith(note)

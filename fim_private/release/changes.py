@@ -492,44 +492,36 @@ def check_has_shares(name: str, release: Release) -> None:
         )
 
 
-def _kind_of_shares(release: Release) -> dict[str, object]:
-    """Return the options that two releases must have in common for their shares to be compared."""
-    scope = release.scope
-    return {
-        "privacy_unit": release.privacy_unit,
-        "neighbors": release.neighbors,
-        "missing_user": release.missing_user,
-        "max_basket": release.max_basket,
-        "max_baskets": release.max_baskets,
-        "item": scope.item,
-        "basket": scope.basket,
-        "split": scope.split,
-        "fold_case": scope.fold_case,
-        "exclude": scope.exclude,
-        "min_basket": scope.min_basket,
-        "time": scope.time,
-        "time_format": scope.time_format,
-        "per": scope.per,
-        "missing_time": scope.missing_time,
-        "together": scope.together,
-    }
-
-
 def check_alike(first: Release, second: Release) -> None:
     """Raise ParameterError unless shares of two releases are of the same kind."""
-    options, second_options = _kind_of_shares(first), _kind_of_shares(second)
+    options, second_options = _options(first), _options(second)
+    names = [*_KIND_OF_SHARES]
     if first.charged is not None and second.charged is not None:
-        options["dataset"] = first.charged.dataset
-        second_options["dataset"] = second.charged.dataset
-    for name, value in options.items():
-        if value != second_options[name]:
-            difference = _difference(name, value, second_options[name])
+        names.append("dataset")
+    for name in names:
+        if options[name] != second_options[name]:
+            difference = _difference(name, options[name], second_options[name])
             raise ParameterError(f"these releases are not compared: {difference}")
     if not {*first.sizes} & {*second.sizes}:
         raise ParameterError(
             f"these releases are not compared: their itemsets have {first.size} and "
             f"{second.size} items"
         )
+
+
+# The options that two releases must have in common for their shares to be compared.
+_KIND_OF_SHARES = (
+    *("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets", "item", "basket"),
+    *("split", "fold_case", "exclude", "min_basket", "time", "time_format", "per"),
+    *("missing_time", "together"),
+)
+
+
+def _options(release: Release) -> dict[str, object]:
+    options = vars(release) | vars(release.scope)
+    if release.charged is not None:
+        options["dataset"] = release.charged.dataset
+    return options
 
 
 def _difference(name: str, first: object, second: object) -> str:

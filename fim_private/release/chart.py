@@ -249,50 +249,10 @@ def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
-# Rules on a plane. Labels are placed where they hide nothing, the surest first, so only some have
-# one. A box is its left, top, right and bottom.
+# Rules on a plane. A box is its left, top, right and bottom.
 Box = tuple[float, float, float, float]
 Point = tuple[float, float]
 _DOT = 4.5
-
-
-def placed(
-    names: Sequence[str], points: Sequence[Point], room: Box, letter: float
-) -> list[Box | None]:
-    """Return the box of each point's label; None where one would hide another or a point.
-
-    points: where they are, the origin on top. room: what labels stay inside. letter: the size of
-    letters.
-    """
-    dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in points]
-    boxes: list[Box | None] = []
-    for name, (x, y), dot in zip(names, points, dots, strict=True):
-        length, half, apart = letter * width(name), 0.65 * letter, 2 * _DOT
-        taken = [*(other for other in dots if other != dot), *filter(None, boxes)]
-        middles = [
-            (x + apart + length / 2, y),
-            (x - apart - length / 2, y),
-            (x, y - apart - half),
-            (x, y + apart + half),
-        ]
-        free = None
-        for middle, line in middles:
-            box = middle - length / 2, line - half, middle + length / 2, line + half
-            if _inside(box, room) and not any(overlap(box, other) for other in taken):
-                free = box
-                break
-        boxes.append(free)
-    return boxes
-
-
-def overlap(box: Box, other: Box) -> bool:
-    """Whether two boxes have some place in common."""
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-
-
-def _inside(box: Box, room: Box) -> bool:
-    return room[0] <= box[0] and room[1] <= box[1] and box[2] <= room[2] and box[3] <= room[3]
-
 
 # Drawings, in pixels: the whole, around it, a row, the plane of rules and the numbers beside it,
 # and the sizes of letters: 12 px are 9 pt.
@@ -358,6 +318,23 @@ class _Label:
     y: float
     anchor: str
 
+    def box(self, letter: float) -> Box:
+        """Return what it covers, with letters of a size."""
+        length, half = letter * width(self.name), 0.65 * letter
+        left = self.x - length * _BEFORE[self.anchor]
+        return left, self.y - half, left + length, self.y + half
+
+
+# How much of a label lies before the place where it is held.
+_BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}
+
+
+def _overlap(box: Box, earlier: Box) -> bool:
+    """Whether two boxes have some place in common."""
+    left, top, right, bottom = box
+    overlaps_across = left < earlier[2] and earlier[0] < right
+    return overlaps_across and top < earlier[3] and earlier[1] < bottom
+
 
 @dataclass(frozen=True)
 class _Plane:
@@ -401,24 +378,37 @@ class _Plane:
 
     @cached_property
     def labels(self) -> list[_Label | None]:
-        """The label of each rule; None for one without room."""
-        names = [bar.label(_RULE_WIDE) for bar in self.chart.bars]
-        room = (self.left, self.top, self.right, self.bottom)
-        boxes = placed(names, self.points, room, self.letter)
+        """The label of each rule, the surest first; None where it would hide another, or a dot."""
+        dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in self.points]
+        boxes: list[Box] = []
         labels: list[_Label | None] = []
-        for name, (x, _), box in zip(names, self.points, boxes, strict=True):
-            if box is None:
-                labels.append(None)
-                continue
-            left, top, right, bottom = box
-            middle = (top + bottom) / 2
-            if left > x:
-                labels.append(_Label(name, left, middle, "start"))
-            elif right < x:
-                labels.append(_Label(name, right, middle, "end"))
-            else:
-                labels.append(_Label(name, x, middle, "middle"))
+        for bar, (x, y), dot in zip(self.chart.bars, self.points, dots, strict=True):
+            taken = [*(other_dot for other_dot in dots if other_dot != dot), *boxes]
+            free = None
+            for label in self._places(bar.label(_RULE_WIDE), x, y):
+                box = label.box(self.letter)
+                if self._holds(box) and not any(_overlap(box, earlier) for earlier in taken):
+                    boxes.append(box)
+                    free = label
+                    break
+            labels.append(free)
         return labels
+
+    def _places(self, name: str, x: float, y: float) -> list[_Label]:
+        """Return where the label of a dot can be, the best place first."""
+        apart = 2 * _DOT
+        line = apart + 0.65 * self.letter
+        return [
+            _Label(name, x + apart, y, "start"),
+            _Label(name, x - apart, y, "end"),
+            _Label(name, x, y - line, "middle"),
+            _Label(name, x, y + line, "middle"),
+        ]
+
+    def _holds(self, box: Box) -> bool:
+        left, top, right, bottom = box
+        fits_across = self.left <= left and right <= self.right
+        return fits_across and self.top <= top and bottom <= self.bottom
 
     @property
     def note(self) -> list[str]:

@@ -592,8 +592,8 @@ def report(
         rules = rules_by_segment(release, *limits) if release.with_parts else None
         made = page(release, rules, title=typed["title"])
     else:
+        from fim_private.release.page import named, trend_page
         from fim_private.release.release import Release
-        from fim_private.release.trend import named, trend_page
 
         single = [release for release in releases if isinstance(release, Release)]
         if len(single) < len(releases):
@@ -654,7 +654,7 @@ def changes(
             differences = changes(before, after, keep_all=keep_all)
         show_it(differences.to_dict(), partial(render_changes, differences))
         if write_page is not None:
-            from fim_private.release.trend import changes_page
+            from fim_private.release.page import changes_page
 
             write_page.send(
                 changes_page(differences, title=title).encode(errors="backslashreplace")

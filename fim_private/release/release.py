@@ -59,8 +59,6 @@ _ALIKE = {
         "about as often"
     ),
 }
-# So many segments without itemsets are named in a session.
-_FEW_SEGMENTS = 5
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from fim_private import __version__
 from fim_private.display import item_name, printable
-from fim_private.dp.cost import Exact, least_in_words, most_in_words
+from fim_private.dp.composition import growth_bound
+from fim_private.dp.cost import Exact, least_in_words, most_in_words, one_in_words, rounded_up
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.release import words
 from fim_private.request.plan import shares_in_words
@@ -66,6 +67,9 @@ def _environment() -> Environment:
         "exact": Exact,
         "at_least": least_in_words,
         "at_most": most_in_words,
+        "one_in_words": one_in_words,
+        "rounded_up": rounded_up,
+        "growth_bound": growth_bound,
         "shares_in_words": shares_in_words,
         "words": words,
     }

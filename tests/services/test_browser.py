@@ -20,7 +20,7 @@ import pytest
 from patience import PATIENCE
 
 import fim_private as fim
-from fim_private.release.trend import changes_page
+from fim_private.release.page import changes_page
 
 pytestmark = pytest.mark.full
 _SWITCHES = (

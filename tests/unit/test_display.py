@@ -19,10 +19,9 @@ from fim_private.output.inspections import render_inspection
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.release.changes import changes
-from fim_private.release.page import page
+from fim_private.release.page import changes_page, page, trend_page
 from fim_private.release.release import Itemset, Release
 from fim_private.release.rules import rules_of
-from fim_private.release.trend import changes_page, trend_page
 
 SHOP = [["milk", "tea"]] * 700 + [["bread", "milk"]] * 400 + [["jam", "tea"]] * 300
 

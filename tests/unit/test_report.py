@@ -20,9 +20,8 @@ import pytest
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
 from fim_private.release import templates
-from fim_private.release.page import page
+from fim_private.release.page import changes_page, page, trend_page
 from fim_private.release.rules import rules_by_segment, rules_of
-from fim_private.release.trend import changes_page, trend_page
 
 SHOP = (
     [["bread", "butter", "jam"]] * 300

@@ -13,7 +13,7 @@ from commands import run
 
 import fim_private as fim
 from fim_private.release.changes import changes
-from fim_private.release.trend import changes_page, named, trend_page
+from fim_private.release.page import changes_page, named, trend_page
 
 EVIL = "<script>alert(1)</script>"
 ASKED: dict[str, Any] = {"size": 2, "epsilon": 4.0, "delta": 1e-6, "top": 3}

@@ -240,7 +240,7 @@ def _remarks(release: Release) -> Iterator[str]:
             f"The rules also need the supports of {len(release.parts):,} subsets: --format "
             f"json lists them."
         )
-    items, baskets = release.caps
+    items, baskets = release.max_basket, release.max_baskets
     if items is not None:
         counted = f"At most {items:,} items of a basket"
         if baskets is not None:

@@ -120,8 +120,8 @@ class Bar:
 
     items: tuple[object, ...] | None
     length: float | None = None
-    low: float | None = None
-    high: float | None = None
+    low: float = 0.0
+    high: float = 0.0
     number: str = ""
     interval: str = ""
     doubtful: bool = False
@@ -190,7 +190,7 @@ class BarChart:
     @property
     def longest(self) -> float:
         """The highest end of an interval, > 0."""
-        ends = [bar.high for bar in self.bars if bar.high is not None]
+        ends = [bar.high for bar in self.bars]
         return max([self.reach, *ends]) or 1.0
 
     @property
@@ -632,7 +632,7 @@ def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
         ]
         rows = [place for place, bar in enumerate(chart.bars) if bar.length is not None]
         bars = [chart.bars[place] for place in rows]
-        lows, highs = [bar.low or 0 for bar in bars], [bar.high or 0 for bar in bars]
+        lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]
         ax.hlines(rows, lows, highs, color=ink)
         _draw_dots(bars, [bar.length or 0 for bar in bars], rows, ax)
         texts = [chart.tick_text(tick) for tick in chart.ticks]
@@ -667,7 +667,7 @@ def _draw_rules(plane: _Plane, ax: Axes) -> None:
     ax.axvline(1, color=ink, linestyle="--", linewidth=1)
     bars = plane.chart.bars
     lifts, confidences = [bar.lift[0] for bar in bars], [bar.length or 0 for bar in bars]
-    lows, highs = [bar.low or 0 for bar in bars], [bar.high or 0 for bar in bars]
+    lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]
     ax.vlines(lifts, lows, highs, color=ink, alpha=0.3)
     lows = [max(bar.lift[1], lowest) for bar in bars]
     highs = [min(bar.lift[2], highest) for bar in bars]

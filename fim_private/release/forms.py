@@ -197,19 +197,12 @@ def pandas_frame(
     return pd.DataFrame(first | arrays)
 
 
-def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item] | None], bool]:
+def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object], bool]:
     """Return itemsets as lists, and whether all items are integers. If not, all are text."""
     items = [item for itemset in itemsets if itemset is not None for item in itemset]
     are_integers = bool(items) and all(isinstance(item, int) for item in items)
-    lists: list[list[Item] | None] = []
-    for itemset in itemsets:
-        if itemset is None:
-            lists.append(None)
-        elif are_integers:
-            lists.append([*itemset])
-        else:
-            lists.append([str(item) for item in itemset])
-    return lists, are_integers
+    kind = int if are_integers else str
+    return [itemset and [*map(kind, itemset)] for itemset in itemsets], are_integers
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:

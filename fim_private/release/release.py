@@ -187,11 +187,6 @@ class Release:
         return max((support for support in supports if support is not None), default=None)
 
     @property
-    def caps(self) -> tuple[int | None, int | None]:
-        """How many items of a basket, and how many baskets of a user, counted at most."""
-        return self.max_basket, self.max_baskets
-
-    @property
     def rho(self) -> Exact | None:
         """The rho spent, where asked so."""
         return None if self.zcdp is None else self.zcdp.rho
@@ -796,16 +791,19 @@ class Release:
         doubtful = bool(itemset.doubtful)
         if itemset.support is None or itemset.interval is None:
             return Bar(itemset.items, doubtful=doubtful)
-        low, high = itemset.interval
-        if not per_cent:
-            texts = f"{itemset.support:,}", f"{low:,} to {high:,}"
-            return Bar(itemset.items, itemset.support, low, high, *texts, doubtful)
-        share, ends = self.share_of(itemset) or 0.0, self.share_interval_of(itemset) or (0.0, 0.0)
-        interval = " to ".join(words.percent(end, self.decimals) for end in ends)
-        number = words.percent(share, self.decimals)
-        return Bar(
-            itemset.items, 100 * share, 100 * ends[0], 100 * ends[1], number, interval, doubtful
-        )
+        length: float
+        low: float
+        high: float
+        length, low, high = (itemset.support, *itemset.interval)
+        texts = [f"{number:,}" for number in (length, low, high)]
+        if per_cent:
+            low, high = self.share_interval_of(itemset) or (0.0, 0.0)
+            shares = (self.share_of(itemset) or 0.0, low, high)
+            texts = [words.percent(share, self.decimals) for share in shares]
+            length, low, high = (100 * share for share in shares)
+        number, lowest, highest = texts
+        interval = f"{lowest} to {highest}"
+        return Bar(itemset.items, length, low, high, number, interval, doubtful)
 
     def to_svg(self, rules: Rules | None = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

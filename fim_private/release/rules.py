@@ -31,7 +31,7 @@ from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, named, width
 from fim_private.release.forms import Cell, Rows, csv_text, rows_by_segment
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import Slice, SupportNoise, UnitCount
+from fim_private.request.supports import Slice, UnitCount
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,35 +251,35 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def association_rules(
-    itemsets: Sequence[Items],
-    known: Mapping[frozenset[Item], Itemset],
-    noise: SupportNoise | None,
-    units: UnitCount,
-    *,
-    lifts: bool = True,
-    min_confidence: float = 0.0,
-    min_lift: float = 0.0,
-) -> Rules:
-    """Return the rules of itemsets that reach the least confidence and lift, the surest first.
+def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
+    """Return the rules of a Release that reach the least confidence and lift, the surest first.
 
-    The estimates decide which rules reach them. Doubtful rules come last.
-
-    Args:
-        itemsets: The itemsets whose items a rule has on its two sides.
-        known: The itemsets and all their subsets, with their supports.
-        noise: The noise of these supports.
-        units: The number of units.
-        lifts: Whether lift 1 means independence. If not, rules have a confidence alone, and the
-            lower end of its interval orders them, as that of lift does otherwise.
-        min_confidence: The least confidence.
-        min_lift: The least lift.
+    The estimates decide which rules reach them. Doubtful rules come last; where there are no lifts,
+    the lower end of the confidence orders rules, as that of lift does otherwise. Raises
+    ParameterError as least_asked does, and where the release lacks supports, or the number of
+    units, that rules need.
     """
+    lifts = release.scope.has_lifts(release.privacy_unit)
+    min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
+    noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
+    itemsets = [
+        itemset
+        for itemset in release.itemsets
+        if itemset.items is not None and itemset.interval is not None
+    ]
+    known = {frozenset(itemset.items or ()): itemset for itemset in (*itemsets, *release.parts)}
+    if release.with_parts and (noise is None or not units.number):
+        itemsets = []  # it abstained, or there are no units
+    elif noise is None or release.units is None or not _have_subsets(known):
+        raise ParameterError(
+            f"this release lacks what rules need (supports of all subsets, and the number of "
+            f"{release.privacy_unit}s): mine again with {parameter('rules')}"
+        )
     noisy_counts = 3 if units.noise is None else 4
     confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
     wider = 0 if noise is None else noise.wider(confidence)
     supports = _supports_and_ends(known, wider)
-    sides = _sides_of_rules(itemsets, supports)
+    sides = _sides_of_rules([itemset.items for itemset in itemsets], supports)
     # With two normals, the supports follow the number of units.
     moving = noise is not None and noise.of_units is not None
     columns = _columns(sides, supports, units, units.slices(confidence, moving=moving), lifts=lifts)
@@ -374,39 +374,6 @@ def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
     """Return the counts of rules. supports: (3, rules), of the left side, the right, and both."""
     antecedent, consequent, both = np.maximum(supports, 0)
     return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
-
-
-def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
-    """Return the rules of a Release, the surest first.
-
-    Raises ParameterError as least_asked does, and where the release lacks supports, or the number
-    of units, that rules need.
-    """
-    lifts = release.scope.has_lifts(release.privacy_unit)
-    min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
-    # The release abstained, or there are no units.
-    if release.with_parts and (release.noise is None or not release.units):
-        return association_rules([], {}, None, UnitCount(0), lifts=lifts)
-    itemsets = [
-        itemset
-        for itemset in release.itemsets
-        if itemset.items is not None and itemset.interval is not None
-    ]
-    known = {frozenset(itemset.items or ()): itemset for itemset in (*itemsets, *release.parts)}
-    if release.noise is None or release.units is None or not _have_subsets(known):
-        raise ParameterError(
-            f"this release lacks what rules need (supports of all subsets, and the number of "
-            f"{release.privacy_unit}s): mine again with {parameter('rules')}"
-        )
-    return association_rules(
-        [itemset.items for itemset in itemsets],
-        known,
-        release.noise,
-        UnitCount(release.units, release.units_noise),
-        lifts=lifts,
-        min_confidence=min_confidence,
-        min_lift=min_lift,
-    )
 
 
 def _have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:

@@ -322,9 +322,8 @@ def _value(name: str, value: Any, kind: str, field: str) -> object:
     """Return the value of a field as a release has it, if it is of its kind."""
     if value is None and kind.endswith(" or null"):
         return None
-    fits, description = _KINDS[kind.removesuffix(" or null")]
-    if not fits(value):
-        raise _FieldError(field, f"must be {description}, not {shown(value)}")
+    if not _KINDS[kind.removesuffix(" or null")](value):
+        raise _FieldError(field, f'must be of the type "{kind}", not {shown(value)}')
     _check_choice(name, value, kind, field)
     table = forms.OBJECTS.get(name)
     if table is not None and isinstance(value, list):
@@ -380,6 +379,10 @@ def _is_item(value: object) -> bool:
     return _is_integer(value) or _is_text(value)
 
 
+def _is_object(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
 def _is_date(value: object) -> bool:
     if not isinstance(value, str):
         return False
@@ -404,34 +407,26 @@ def _intervals(fits: Fits) -> Fits:
     return lambda value: _lists(fits)(value) and len(value) == 2 and value[0] <= value[1]
 
 
-# What a type of the schema takes, and what a message calls it.
-_KINDS: Mapping[str, tuple[Fits, str]] = {
-    "boolean": (lambda value: isinstance(value, bool), "true or false"),
-    "integer": (_is_count, "a whole number, 0 or more"),
-    "integer from 1": (lambda value: _is_count(value) and value >= 1, "a whole number, 1 or more"),
-    "integer or text": (
-        lambda value: _is_count(value) or _is_text(value),
-        "a whole number or a text",
-    ),
-    "number": (_is_number, "a number, 0 or more"),
-    "number above 0": (lambda value: _is_number(value) and value > 0, "a number above 0"),
-    "number from 0 to 1": (lambda value: _is_number(value) and value <= 1, "a number from 0 to 1"),
-    "text": (_is_text, "a text"),
-    "date": (_is_date, "a day such as 2026-11-24"),
-    "fraction": (_is_fraction, "a fraction above 0 in a text, such as 9/2"),
-    "list of integers": (_lists(_is_count), "a list of whole numbers"),
-    "list of texts": (_lists(_is_text), "a list of texts"),
-    "list of items": (_lists(_is_item), "a list of whole numbers or texts"),
-    "list of objects": (_lists(lambda value: isinstance(value, Mapping)), "a list of objects"),
-    "[lowest, highest]": (_intervals(_is_count), "two whole numbers, the smaller one first"),
-    "[lowest, highest], shares": (_intervals(_is_number), "two numbers, the smaller one first"),
-    "object": (lambda value: isinstance(value, Mapping), "an object"),
-    "object of items": (
-        lambda value: (
-            isinstance(value, Mapping)
-            and all(map(_is_item, value.values()))
-            and all(map(_is_text, value))
-        ),
-        "an object of whole numbers or texts",
+# Whether a value is of a type of the schema.
+_KINDS: Mapping[str, Fits] = {
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": _is_count,
+    "integer from 1": lambda value: _is_count(value) and value >= 1,
+    "integer or text": lambda value: _is_count(value) or _is_text(value),
+    "number": _is_number,
+    "number above 0": lambda value: _is_number(value) and value > 0,
+    "number from 0 to 1": lambda value: _is_number(value) and value <= 1,
+    "text": _is_text,
+    "date": _is_date,
+    "fraction": _is_fraction,
+    "list of integers": _lists(_is_count),
+    "list of texts": _lists(_is_text),
+    "list of items": _lists(_is_item),
+    "list of objects": _lists(_is_object),
+    "[lowest, highest]": _intervals(_is_count),
+    "[lowest, highest], shares": _intervals(_is_number),
+    "object": _is_object,
+    "object of items": lambda value: (
+        _is_object(value) and all(map(_is_item, value.values())) and all(map(_is_text, value))
     ),
 }

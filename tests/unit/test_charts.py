@@ -268,17 +268,13 @@ def test_it_draws_on_given_axes_and_segments_in_one_figure() -> None:
 def many_rules(count: int) -> Rules:
     sides = [(f"item {n}",) for n in range(count)]
     chances, lifts = (np.linspace(low, high, count) for low, high in ((0.3, 0.4), (1.5, 1.8)))
-    ends = {"confidence": (chances - 0.05, chances + 0.05), "lift": (lifts / 1.2, lifts * 1.2)}
-    metrics, shares = {"confidence": chances, "lift": lifts}, {"support": chances / 3}
-    doubtful = np.arange(count) > count / 2
-    return Rules(
-        (*sides,),
-        (*sides[::-1],),
-        shares,
-        metrics,
-        ends | {"support": ends["confidence"]},
-        doubtful,
-    )
+    columns = {
+        **{"support": chances / 3, "confidence": chances, "lift": lifts},
+        **{"support_lower": chances - 0.05, "support_upper": chances + 0.05},
+        **{"confidence_lower": chances - 0.05, "confidence_upper": chances + 0.05},
+        **{"lift_lower": lifts / 1.2, "lift_upper": lifts * 1.2},
+    }
+    return Rules((*sides,), (*sides[::-1],), columns, np.arange(count) > count / 2)
 
 
 def test_a_title_says_no_more_than_the_numbers_do() -> None:

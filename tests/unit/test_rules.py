@@ -10,6 +10,7 @@ import math
 import re
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,6 @@ from fim_private.release.page import page
 from fim_private.release.rules import (
     METRICS,
     RuleCounts,
-    association_rules,
     bounds,
     rules_csv,
     rules_json,
@@ -113,6 +113,7 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
     moving = kind == "two normals"
     sets = [tuple(sorted(items)) for items in TRUE]
     randomness = Randomness.seeded(5)
+    mined = fim.mine(SHOP, **MINED)
     runs, held, of_all = 400, dict[Any, int](), 0
     for _ in range(runs):
         before = (
@@ -123,8 +124,16 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
         measurement = measured(sets, [*TRUE.values()], made, randomness, before, UNITS)
         count = measurement.units
         assert count is not None
-        known = {frozenset(one.items or ()): one for one in measurement.estimates()}
-        rules = association_rules(ITEMSETS, known, made, count)
+        estimates = measurement.estimates()
+        release = replace(
+            mined,
+            itemsets=tuple(one for one in estimates if one.items in ITEMSETS),
+            parts=tuple(one for one in estimates if one.items not in ITEMSETS),
+            noise=made,
+            units=count.number,
+            units_noise=count.noise,
+        )
+        rules = rules_of(release)
         for place in range(len(rules)):
             sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])
             true = true_metrics(*sides)

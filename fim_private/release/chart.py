@@ -258,27 +258,8 @@ _DOT = 4.5
 # and the sizes of letters: 12 px are 9 pt.
 _WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE = 860, 20, 26, 420, 58
 _LARGE, _LETTER, _SMALL = 14, 13, 12
-# How high what stands below a scale is: the numbers at its ticks, and what they are.
-_BELOW_SCALE = 46
 # How wide a title and the label of a rule are at most, in units of the letters' size.
 TITLE, _RULE_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 24.0
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A line of text in a drawing.
-
-    Attributes:
-        content: The text.
-        y: Where its letters stand.
-        kind: Its class in CSS.
-        size: The size of its letters.
-    """
-
-    content: str
-    y: int
-    kind: str
-    size: int
 
 
 @dataclass(frozen=True)
@@ -422,72 +403,23 @@ class _Plane:
         ]
 
 
-@dataclass(frozen=True)
-class _Panel:
-    """A chart in a drawing.
-
-    Attributes:
-        chart: The chart.
-        above: The lines above its rows.
-        top: Where its rows begin.
-        frame: Where its rows are; None for a list of names.
-        below: The lines below its rows.
-    """
-
-    chart: BarChart
-    above: Sequence[_Line]
-    top: int
-    frame: _Rows | _Plane | None
-    below: Sequence[_Line]
-
-
 def svg(*charts: BarChart) -> str:
     """Return charts, one below the other, as one element of SVG, which is a whole file as it is."""
-    panels = []
-    bottom = 0
-    for chart in charts:
-        panel, bottom = _panel(chart, bottom + _MARGIN)
-        panels.append(panel)
     return render(
         "chart.svg.jinja",
-        panels=panels,
-        label="; ".join(chart.title for chart in charts),
+        charts=charts,
+        title_of=lambda chart: cut(chart.title, TITLE),
+        wrapped=_wrapped,
+        rows_of=_rows,
+        plane_of=_plane,
         width=_WHOLE,
-        height=bottom + _MARGIN,
         margin=_MARGIN,
         row=_ROW,
         wide=WIDE,
+        large=_LARGE,
         letter=_LETTER,
         small=_SMALL,
     )
-
-
-def _panel(chart: BarChart, y: int) -> tuple[_Panel, int]:
-    """Return a chart that begins at y, and where it ends."""
-    warning, y = _lines_from(y, _wrapped(chart.warning, _LETTER), "warn", _LETTER)
-    title, y = _lines_from(y, [cut(chart.title, TITLE)], "title", _LARGE)
-    about, y = _lines_from(y, _wrapped(chart.about, _SMALL), "soft", _SMALL)
-    notes = [*chart.below]
-    frame: _Rows | _Plane | None = None
-    if chart.lifts:
-        top = y + 14 + _SMALL + 4
-        y = top + _PLANE
-        right = _WHOLE - _MARGIN - 10
-        frame = _Plane(_MARGIN + _BESIDE, top, right, y, chart, _SMALL)
-        y += _BELOW_SCALE
-        notes = [*frame.note, *notes]
-    elif chart.has_lengths:
-        top = y + 10
-        frame = _rows(chart, top)
-        y = frame.bottom + _BELOW_SCALE
-    else:
-        top = y + 10
-        y = top + _ROW * len(chart.bars) + 8
-    below = []
-    for note in notes:
-        note_lines, y = _lines_from(y + 6, _wrapped(note, _SMALL), "soft", _SMALL)
-        below += note_lines
-    return _Panel(chart, [*warning, *title, *about], top, frame, below), y
 
 
 def _wrapped(text: str, size: int) -> list[str]:
@@ -495,13 +427,9 @@ def _wrapped(text: str, size: int) -> list[str]:
     return lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size)
 
 
-def _lines_from(y: int, texts: Sequence[str], kind: str, size: int) -> tuple[list[_Line], int]:
-    """Return lines, one below the other from y, and where they end."""
-    placed_lines = []
-    for text in texts:
-        y += round(size * 1.45)
-        placed_lines.append(_Line(text, y - round(size * 0.35), kind, size))
-    return placed_lines, y
+def _plane(chart: BarChart, top: float) -> _Plane:
+    """Return a plane with room for the numbers at its left."""
+    return _Plane(_MARGIN + _BESIDE, top, _WHOLE - _MARGIN - 10, top + _PLANE, chart, letter=_SMALL)
 
 
 def _rows(chart: BarChart, top: int) -> _Rows:

@@ -369,7 +369,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
 def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
     """Print what `mine` would do: the plan, and the queries that a database would get."""
     from fim_private.mining.mine import planned, queries
-    from fim_private.output.plans import render_plan
+    from fim_private.output.releases import render_release_plan
     from fim_private.output.screen import Screen
 
     if form not in (ReleaseFormat.TABLE, ReleaseFormat.JSON):
@@ -385,11 +385,11 @@ def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
                 plan["queries"] = statements
             write.json(json.dumps(plan, ensure_ascii=False))
         elif statements:  # a script that a database can run: the plan is a comment
-            comment = render_plan(prepared, Screen()).rstrip().splitlines()
+            comment = render_release_plan(prepared, Screen()).rstrip().splitlines()
             lines = "\n".join(f"-- {line}".rstrip() for line in comment)
             write.send("\n\n".join([lines, *statements]) + "\n")
         else:
-            write.send(render_plan(prepared, writing.screen_for(None)))
+            write.send(render_release_plan(prepared, writing.screen_for(None)))
 
 
 def _check_report(report: Path | None, title: str | None, output: Path | None) -> None:

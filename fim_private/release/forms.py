@@ -224,6 +224,9 @@ SEGMENTED_KEYS: Keys = {name: texts or KEYS[name] for name, texts in _TABLES["se
 # The keys of objects inside, by what these are called, and which of them a key has.
 INSIDE: Mapping[str, Keys] = _TABLES["inside"]
 OBJECTS: Mapping[str, str] = _TABLES["objects"]
+# The texts that a key can have, if not every text will do; and the keys that it needs.
+CHOICES: Mapping[str, Sequence[str]] = _TABLES["choices"]
+NEEDS: Mapping[str, Sequence[str]] = _TABLES["needs"]
 
 
 def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject:

@@ -18,11 +18,10 @@ from typing import Any, TypeVar
 
 from fim_private.display import JsonObject, printable
 from fim_private.dp.accountant import Step
-from fim_private.dp.charge import UNITS, Charged, Left
+from fim_private.dp.charge import Charged, Left
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.errors import DataError, ParameterError, shown
-from fim_private.options import RELATIONS
-from fim_private.periods import KINDS, Period
+from fim_private.periods import Period
 from fim_private.reading.labels import Item
 from fim_private.release import forms
 from fim_private.release.forms import KEYS, SCHEMA, Keys
@@ -54,23 +53,6 @@ _CONVERTED: Mapping[str, Callable[[Any], object]] = {
     "date": datetime.date.fromisoformat,
     "codes": lambda codes: tuple(codes.items()),
 }
-# The texts that a field can have, where not every text will do.
-_CHOICES: Mapping[str, Sequence[str]] = {
-    "neighbors": RELATIONS,
-    "privacy_unit": UNITS,
-    "together": ("user",),
-    "per": KINDS,
-    "missing_time": ("drop",),
-    "missing_user": ("drop", "own-unit"),
-    "kind": [str(kind) for kind in NoiseKind],
-}
-# Fields that need another.
-_NEEDS = (
-    *(("min_support", "threshold"), ("threshold", "min_support"), ("rho", "zcdp_delta")),
-    *(("zcdp_delta", "rho"), ("units_interval", "units_noise"), ("units_noise", "units_interval")),
-    *(("by", "segment"), ("segment", "by")),
-    *(("units_interval", "units"), ("period", "time"), ("per", "time")),
-)
 # The items of itemsets; None for the outcome without a name.
 _Keys = set[frozenset[Item] | None]
 # Whether a value is of a kind.
@@ -183,9 +165,10 @@ def _segmented(raw: JsonObject) -> SegmentedRelease:
 
 def _release(raw: JsonObject, at: str) -> Release:
     values = _checked(raw, _FIELDS, at)
-    for name, needed in _NEEDS:
-        if name in values and needed not in values:
-            raise _FieldError(_joined(at, needed), "is missing")
+    for name in values:
+        for needed in forms.NEEDS.get(name, ()):
+            if needed not in values:
+                raise _FieldError(_joined(at, needed), "is missing")
     if values["abstained"] != (not values["itemsets"]):
         raise _FieldError(_joined(at, "abstained"), "must say whether there are no itemsets")
     for name in ("noise", "units_noise"):
@@ -324,7 +307,14 @@ def _value(name: str, value: Any, kind: str, field: str) -> object:
         return None
     if not _KINDS[kind.removesuffix(" or null")](value):
         raise _FieldError(field, f'must be of the type "{kind}", not {shown(value)}')
-    _check_choice(name, value, kind, field)
+    choices = forms.CHOICES.get(name)
+    if choices is not None and kind == "text" and value not in choices:
+        raise _FieldError(field, f"must be one of {', '.join(choices)}, not {shown(value)}")
+    if name == "period":
+        try:
+            Period.of(value)
+        except ParameterError as error:
+            raise _FieldError(field, str(error).removeprefix("period ")) from None
     table = forms.OBJECTS.get(name)
     if table is not None and isinstance(value, list):
         return tuple(
@@ -341,17 +331,6 @@ def _value(name: str, value: Any, kind: str, field: str) -> object:
 
 def _object(fields: object, table: str, at: str) -> object:
     return _made(_MADE[table], _checked(fields, forms.INSIDE[table], at))
-
-
-def _check_choice(name: str, value: object, kind: str, field: str) -> None:
-    choices = _CHOICES.get(name)
-    if choices is not None and kind == "text" and value not in choices:
-        raise _FieldError(field, f"must be one of {', '.join(choices)}, not {shown(value)}")
-    if name == "period":
-        try:
-            Period.of(value)
-        except ParameterError as error:
-            raise _FieldError(field, str(error).removeprefix("period ")) from None
 
 
 def _joined(at: str, name: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import math
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -220,9 +221,8 @@ class BarChart:
         """
         lifts = [1.0, *(bar.lift[0] for bar in self.bars)]
         steps = [digit * 10.0**power for power in range(-6, 10) for digit in (1, 2, 5)]
-        below = [place for place, step in enumerate(steps) if step <= min(lifts)]
-        above = [place for place, step in enumerate(steps) if step >= 1.05 * max(lifts)]
-        first, last = max(below, default=0), min(above, default=len(steps) - 1)
+        first = max(bisect_right(steps, min(lifts)) - 1, 0)
+        last = min(bisect_left(steps, 1.05 * max(lifts)), len(steps) - 1)
         apart = 1
         if last - first > 2 * _TICKS:
             apart = 3  # powers of ten, and 1 is one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -366,37 +366,33 @@ def _trend_of(releases: Mapping[str, Release]) -> _Trend:
 
 def _lines(releases: Sequence[Release], changes: Changes) -> list[_Line]:
     """Return the line of each itemset that has a share in some release."""
-    sizes = {size for release in releases for size in release.sizes}
-    tables = [counted(release, sizes) for release in releases]
     change_of = {frozenset(change.items): change for change in changes}
     items_of = {itemset: change.items for itemset, change in change_of.items()}
     for release in releases:
         for itemset, items in listed(release).items():
             items_of.setdefault(itemset, items)
+    tables = _points(releases)
     lines = []
     for itemset, items in items_of.items():
-        runs = _runs(itemset, releases, tables)
+        points = [table.get(itemset) for table in tables]
+        stretches = groupby(points, key=lambda point: point is not None)
+        runs = [
+            [point for point in stretch if point] for has_shares, stretch in stretches if has_shares
+        ]
         if runs:
             lines.append(_Line(items, runs, change_of.get(itemset)))
     return lines
 
 
-def _runs(
-    key: frozenset[Item],
-    releases: Sequence[Release],
-    tables: Sequence[Mapping[frozenset[Item], Itemset]],
-) -> list[list[_Point]]:
-    """Return the shares of an itemset, in runs that have no gap.
-
-    tables: the itemsets of each release that have a share.
-    """
-    runs: list[list[_Point]] = [[]]
-    for place, (release, table) in enumerate(zip(releases, tables, strict=True)):
-        itemset = table.get(key)
-        if itemset is None:
-            runs.append([])
-            continue
+def _points(releases: Sequence[Release]) -> list[dict[frozenset[Item], _Point]]:
+    """Return of each release the points of the itemsets that have a share."""
+    sizes = {size for release in releases for size in release.sizes}
+    tables = []
+    for place, release in enumerate(releases):
         x = _EDGE + (_WIDTH - 2 * _EDGE) * place / (len(releases) - 1)
-        low, high = release.share_interval_of(itemset) or (0.0, 1.0)
-        runs[-1].append(_Point(x, release.share_of(itemset) or 0.0, low, high))
-    return [run for run in runs if run]
+        points = {}
+        for key, itemset in counted(release, sizes).items():
+            low, high = release.share_interval_of(itemset) or (0.0, 1.0)
+            points[key] = _Point(x, release.share_of(itemset) or 0.0, low, high)
+        tables.append(points)
+    return tables

@@ -428,13 +428,11 @@ def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
     if isinstance(rules, Mapping):
         return rows_by_segment({name: rules_rows(segment) for name, segment in rules.items()})
     # Sides of items in columns: shorter ones have empty cells.
-    lefts = [*zip_longest(*rules.antecedents)] or [()]
-    rights = [*zip_longest(*rules.consequents)] or [()]
+    sides = {"antecedent": rules.antecedents, "consequent": rules.consequents}
     columns: dict[str, Sequence[Cell]] = {}
-    for number, items in enumerate(lefts, 1):
-        columns[f"antecedent_{number}"] = items
-    for number, items in enumerate(rights, 1):
-        columns[f"consequent_{number}"] = items
+    for side, itemsets in sides.items():
+        for number, items in enumerate([*zip_longest(*itemsets)] or [()], 1):
+            columns[f"{side}_{number}"] = items
     for name, numbers in rules.columns.items():
         columns[name.replace(" ", "_")] = numbers.tolist()
     columns["doubtful"] = rules.doubtful.tolist()

@@ -60,43 +60,30 @@ def render_table(
         by_segment = {"": rules}
     elif rules is not None:
         by_segment = rules
-    if isinstance(release, Release):
-        blocks = _releases({"": release}, release, spelled, by_segment, advise=advise)
-    else:
-        blocks = _releases(release, release.whole, spelled, by_segment, advise=advise)
-    promised = map(Text, (release.guarantee, *words.charged(release.charged)))
-    return screen.render([*blocks, *promised])
-
-
-def _releases(
-    releases: Mapping[str, Release],
-    whole: Release,
-    spelled: Spelled,
-    rules: Mapping[str, Rules],
-    *,
-    advise: bool,
-) -> Iterator[RenderableType | Grid]:
-    """Yield the itemsets of each release, by segment, then what is said of all of them."""
+    releases: Mapping[str, Release] = {"": release} if isinstance(release, Release) else release
+    whole = release if isinstance(release, Release) else release.whole
     remarks = {
-        name: [*_remarks(release)] for name, release in releases.items() if not release.abstained
+        name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
     common = _common([lines for lines in remarks.values() if lines], len(releases))
-    for name, release in releases.items():
+    blocks: list[RenderableType | Grid] = []
+    for name, segment in releases.items():
         if name:
-            segment = f"{printable(whole.scope.by or '')} {printable(name)}"
-            yield Rule(Text(segment, style="bold"), align="left")
-        yield from _itemsets(release, rules.get(name))
-        yield from (Text(line) for line in remarks.get(name, []) if line not in common)
+            heading = f"{printable(whole.scope.by or '')} {printable(name)}"
+            blocks.append(Rule(Text(heading, style="bold"), align="left"))
+        blocks += _itemsets(segment, by_segment.get(name))
+        blocks += [Text(line) for line in remarks.get(name, []) if line not in common]
     if "" not in releases:
-        yield Rule()
+        blocks.append(Rule())
     if advise:
         # A request is for all segments: it must not ask for less where some came out.
         every = [*releases.values()]
-        nonempty = [release for release in every if release.itemsets]
-        yield from _advice(min(nonempty or every, key=len), spelled)
-        yield from map(Text, _advice_on_rules(every[0], [*rules.values()]))
-        yield from map(Text, _list_gain(every))
-    yield from map(Text, [*common, *whole.rows_read])
+        nonempty = [segment for segment in every if segment.itemsets]
+        blocks += _advice(min(nonempty or every, key=len), spelled)
+        blocks += map(Text, _advice_on_rules(every[0], [*by_segment.values()]))
+        blocks += map(Text, _list_gain(every))
+    sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
+    return screen.render([*blocks, *map(Text, sentences)])
 
 
 def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:

@@ -346,9 +346,10 @@ def _one_sided(
     most: the largest share that it may have in the other.
     """
     is_new = change == "new"
-    before, after = None, estimate.share
+    before: float | None = None
+    after: float | None = estimate.share
     if not is_new:
-        before, after = estimate.share, None
+        before, after = after, before
     if most is None:
         return Change(items, change, before, after, None, None, None)
     excess = estimate.share - most

@@ -20,6 +20,7 @@ from fim_private.release.templates import render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _CUT = "…"
 # How wide a letter is at most, in units of the size of letters: Chinese ones, and others.
@@ -470,29 +471,29 @@ def draw(chart: BarChart, ax: object = None) -> Axes:
     """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return
     the axes.
     """
-    if ax is None:
-        return _draw_alone(chart)
-    if not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
-        raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
-    return _draw_on(chart, ax)
-
-
-def _draw_alone(chart: BarChart) -> Axes:
-    """Draw a chart in a figure of its own, with its texts beside the left edge."""
+    if ax is not None:
+        if not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
+            raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
+        return _draw_on(chart, ax)
     room = _POINTS * _INCHES
     above = [*lines(chart.warning, room / _LETTER_POINTS), cut(chart.title, TITLE)]
     below = _wrapped_each([chart.about, *chart.below], room / _SMALL_POINTS)
     texts = _LETTER_POINTS * len(above) + _SMALL_POINTS * (len(below) + 1)
     height = _AROUND + _height(chart) + _LEADING * texts / _POINTS
-    pyplot = of_matplotlib("matplotlib.pyplot")
-    figure = pyplot.figure(figsize=(_INCHES, height), layout="constrained")
-    ax: Axes = figure.subplots()
-    below += _draw_dots_of(chart, ax)
+    figure = _figure(height)
+    new_ax: Axes = figure.subplots()
+    below += _draw_dots_of(chart, new_ax)
     figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold", fontsize=_LETTER_POINTS)
     figure.supxlabel("\n".join(below), x=0.01, ha="left", fontsize=_SMALL_POINTS)
-    ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
+    new_ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
     _take_texts_literally(figure)
-    return ax
+    return new_ax
+
+
+def _figure(height: float) -> Figure:
+    pyplot = of_matplotlib("matplotlib.pyplot")
+    figure: Figure = pyplot.figure(figsize=(_INCHES, height), layout="constrained")
+    return figure
 
 
 def _draw_on(chart: BarChart, ax: Axes) -> Axes:
@@ -512,9 +513,7 @@ def _draw_on(chart: BarChart, ax: Axes) -> Axes:
 def draw_all(charts: Sequence[BarChart]) -> list[Axes]:
     """Draw charts one below the other in a new figure of pyplot, and return their axes."""
     heights = [2 * _AROUND + _height(chart) for chart in charts]
-    figure = of_matplotlib("matplotlib.pyplot").figure(
-        figsize=(_INCHES, sum(heights)), layout="constrained"
-    )
+    figure = _figure(sum(heights))
     axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
     return [_draw_on(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
 

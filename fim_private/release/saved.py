@@ -149,8 +149,6 @@ def _segmented(raw: JsonObject) -> SegmentedRelease:
         for name in ("neighbors", "privacy_unit"):
             if fields[name] != values[name]:
                 raise _FieldError(f"{at}.{name}", f'must be the same as "{name}" of all releases')
-        if ("noise" in fields) != ("noise" in values["releases"][0]):
-            raise _FieldError(f"{at}.noise", "must be there in all releases, or in none")
         scope = replace(release.scope, exclude=values.get("exclude", release.scope.exclude))
         releases.append(replace(release, scope=scope))
     names = tuple(release.scope.part for release in releases)

@@ -217,7 +217,6 @@ def test_segments_whose_releases_contradict_each_other(tmp_path: Path) -> None:
     changes: list[tuple[Place, Any, str]] = [
         (("releases", 1, "neighbors"), "replace-one", "releases[1].neighbors"),
         (("releases", 1, "segment"), "A", "segments"),
-        (("releases", 1, "noise"), ..., "releases[1]."),
         (("releases", 0, "itemsets", 0, "support"), None, "releases[0].itemsets[0].support"),
         (("releases",), [], "releases"),
         (("segments",), ["A"], "segments"),

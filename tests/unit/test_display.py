@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
-import html.parser
 import re
 from functools import cache
 from typing import Any
 
 import pytest
+from released import Markup, release_of
 
 import fim_private as fim
 from fim_private.display import FEW, Table, in_braces, printable
-from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
 from fim_private.output.inspections import render_inspection
 from fim_private.output.releases import render_table
@@ -41,40 +39,9 @@ def rules() -> Any:
     return fim.mine(SHOP, top=3, rules=True, epsilon=5, seed=1).rules()
 
 
-def of(*itemsets: Itemset, **changes: Any) -> Release:
-    plain = Release(
-        "exponential", (2,), PrivacyCost(1, 0), "replace-one", "basket", True, not itemsets,
-        itemsets,
-    )  # fmt: skip
-    return dataclasses.replace(plain, **changes)
-
-
 def rows(count: int) -> Table:
     cells = [(f"row {n}", str(n)) for n in range(count)]
     return Table("title", ("name", "n"), cells, frozenset({1}), ["note"], "all()")
-
-
-class Tags(html.parser.HTMLParser):
-    """What stands between tags, and that each tag is closed in its turn."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[str] = []
-        self.texts: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.open.append(tag)
-        self.seen.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
 
 
 def test_text_is_cut_after_a_few_rows_and_says_where_the_rest_is() -> None:
@@ -106,12 +73,21 @@ def test_names_are_text_wherever_a_notebook_shows_them(label: str) -> None:
     assert len(release.rules())
     for shown in (release, release.rules()):
         html = shown._repr_html_()
-        tags = Tags(html)
-        assert {*tags.seen} <= {"div", "b", "table", "thead", "tbody", "tr", "th", "td"}
+        markup = Markup(html)
+        assert {tag for tag, _ in markup.tags} <= {
+            "div",
+            "b",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+        }
         assert all(character.isprintable() for character in html)
-        assert printable(label) in "".join(tags.texts)
+        assert printable(label) in markup.text
         assert not re.search(r"color|background|<style|class=", html)  # those of the notebook
-    shown = of(Itemset((label, "tea")))
+    shown = release_of(Itemset((label, "tea")))
     for text in (repr(shown), str(shown)):
         assert all(character.isprintable() for character in text.replace("\n", ""))
         assert len(text.splitlines()) <= 4
@@ -190,7 +166,7 @@ def test_items_with_commas_are_quoted_in_every_form() -> None:
 
 def test_a_session_keeps_the_mark_of_doubt_behind_a_name_that_is_cut() -> None:
     long = Itemset(("a" * 80, "b"), doubtful=True)
-    shown = repr(of(long, Itemset(("c" * 80, "d"), doubtful=False)))
+    shown = repr(release_of(long, Itemset(("c" * 80, "d"), doubtful=False)))
     assert re.search(r"  \{a+… \?\n", shown)
     assert re.search(r"  \{c+…\n", shown)
     assert max(map(len, shown.splitlines()[1:3])) == 72
@@ -212,7 +188,7 @@ def test_a_release_is_a_sequence_of_its_itemsets() -> None:
         mined()[{"milk"}]
     with pytest.raises(IndexError):
         mined()[3]
-    numbers = of(Itemset((39, 48)))
+    numbers = release_of(Itemset((39, 48)))
     assert ({39, 48} in numbers, {"39", "48"} in numbers) == (True, False)
 
 

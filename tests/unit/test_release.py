@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import re
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from released import release_of
 
 import fim_private as fim
 from fim_private.dp.accountant import Step
@@ -23,22 +23,7 @@ from fim_private.release.page import page
 from fim_private.release.release import Itemset, Release
 from fim_private.request.supports import SupportNoise
 
-
-def release(*itemsets: Itemset, size: int = 2, **changes: Any) -> Release:
-    plain = Release(
-        mechanism="large-margin",
-        sizes=(size,),
-        cost=PrivacyCost(1.0, 1e-6),
-        neighbors="replace-one",
-        privacy_unit="basket",
-        private=True,
-        abstained=not itemsets,
-        itemsets=itemsets,
-    )
-    return dataclasses.replace(plain, **changes)
-
-
-NUMBERS = release(Itemset((39, 48)))
+NUMBERS = release_of(Itemset((39, 48)))
 NOISE = SupportNoise.for_budget(Fraction(1), None, 2)
 # The budget of a release with supports.
 SPLIT = (Step("selection", (2,), Fraction(1, 2)), Step("supports", (2,), Fraction(1, 2)))
@@ -48,16 +33,16 @@ SPLIT = (Step("selection", (2,), Fraction(1, 2)), Step("supports", (2,), Fractio
     ("one", "rows", "kind", "lists"),
     [
         (NUMBERS, "39,48,\n", pa.int64(), [[39, 48]]),
-        (release(Itemset(("rye", "tea"))), "rye,tea,\n", pa.string(), [["rye", "tea"]]),
-        (release(Itemset((39, "tea"))), "39,tea,\n", pa.string(), [["39", "tea"]]),
+        (release_of(Itemset(("rye", "tea"))), "rye,tea,\n", pa.string(), [["rye", "tea"]]),
+        (release_of(Itemset((39, "tea"))), "39,tea,\n", pa.string(), [["39", "tea"]]),
         (
-            release(Itemset((39, 48), 9), Itemset((39, 41), 7)),
+            release_of(Itemset((39, 48), 9), Itemset((39, 41), 7)),
             "39,48,9\n39,41,7\n",
             pa.int64(),
             [[39, 48], [39, 41]],
         ),
-        (release(Itemset(None), mechanism="exponential"), ",,\n", pa.string(), [None]),
-        (release(), "", pa.string(), []),
+        (release_of(Itemset(None), mechanism="exponential"), ",,\n", pa.string(), [None]),
+        (release_of(), "", pa.string(), []),
     ],
 )
 def test_csv_arrow_and_pandas(one: Release, rows: str, kind: Any, lists: list[Any]) -> None:
@@ -76,7 +61,7 @@ def test_csv_arrow_and_pandas(one: Release, rows: str, kind: Any, lists: list[An
 
 
 def test_supports_are_shares_where_the_number_of_units_is_known() -> None:
-    counted = release(
+    counted = release_of(
         Itemset((39, 48), 250, (150, 350)), Itemset((3, 4), 60, (0, 160)), shares=SPLIT, units=1000
     )
     first, second = counted.itemsets
@@ -114,7 +99,9 @@ def test_without_polars_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_frame_has_relative_supports_and_counts() -> None:
-    counted = release(Itemset((39, 48), 250, (150, 350)), Itemset(None), shares=SPLIT, units=1000)
+    counted = release_of(
+        Itemset((39, 48), 250, (150, 350)), Itemset(None), shares=SPLIT, units=1000
+    )
     frame = counted.to_pandas()
     kinds = {
         "support": "float64",
@@ -125,7 +112,7 @@ def test_a_frame_has_relative_supports_and_counts() -> None:
     }
     assert {name: str(kind) for name, kind in frame.dtypes.items()} == kinds
     assert frame.iloc[0].tolist() == [0.25, frozenset({39, 48}), 250, 0.15, 0.35]
-    nothing = release(shares=SPLIT, units=1000).to_pandas()
+    nothing = release_of(shares=SPLIT, units=1000).to_pandas()
     assert len(nothing) == 0
     assert nothing.dtypes.equals(frame.dtypes)
     absolute = counted.to_pandas(relative=False)
@@ -138,7 +125,7 @@ def test_a_frame_has_relative_supports_and_counts() -> None:
 def test_supports_that_are_no_shares_are_refused_and_not_handed_to_mlxtend(
     itemsets: tuple[Itemset, ...],
 ) -> None:
-    private = release(*itemsets, shares=SPLIT, neighbors="add-remove")
+    private = release_of(*itemsets, shares=SPLIT, neighbors="add-remove")
     with pytest.raises(ParameterError, match=r"^association_rules needs shares of all") as error:
         private.to_pandas()
     assert all(
@@ -360,7 +347,7 @@ BY = "as picked by large-margin"
 def test_the_title_says_what_was_found_and_not_what_is_the_case(
     asked: dict[str, Any], found: int, title: str
 ) -> None:
-    one = release(*[PAIR] * found, **asked)
+    one = release_of(*[PAIR] * found, **asked)
     assert one.title == title
     assert render_table(one, Screen()).splitlines()[0] == title
     assert str(one).splitlines()[0] == title

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from released import HALF, SHOP
 
 import fim_private as fim
 from fim_private.dp.noise import Randomness
@@ -41,12 +42,6 @@ from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
 from fim_private.run.outcome import measured
 
-SHOP = (
-    [["bread", "butter", "jam"]] * 300
-    + [["bread", "butter"]] * 400
-    + [["tea"]] * 500
-    + [["bread", "tea"]] * 100
-)
 MINED: dict[str, Any] = {"size": 2, "top": 3, "rules": True, "epsilon": 5, "seed": 1}
 
 
@@ -351,8 +346,7 @@ def test_without_independence_there_is_confidence_and_no_lift(
 
 
 def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:
-    half = [["a", "b"]] * 600 + [["c", "d"]] * 130 + [["c"]] * 370 + [["d"]] * 370 + [["e"]] * 500
-    release = fim.mine(half, **{**MINED, "top": 2})
+    release = fim.mine(HALF, **{**MINED, "top": 2})
     rules = rules_of(release)
     sure = int((~rules.doubtful & (rules.columns["lift_lower"] > 1)).sum())
     assert 0 < sure < len(rules)

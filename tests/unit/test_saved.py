@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import python_calamine as calamine
+from released import SHOP
 
 import fim_private as fim
 from fim_private.errors import DataError, MissingExtraError, OutputError, ParameterError
@@ -22,12 +23,6 @@ from fim_private.output.screen import Screen
 from fim_private.release import forms
 from fim_private.release.rules import rules_json, rules_of
 
-SHOP = (
-    [["bread", "butter", "jam"]] * 300
-    + [["bread", "butter"]] * 400
-    + [["tea"]] * 500
-    + [["bread", "tea"]] * 100
-)
 USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})
 ASKED: list[dict[str, Any]] = [
     {},

@@ -10,6 +10,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,24 @@ def _would_run(text: str) -> bool:
     # A text that has some gets one more, so that the first is always the one that was added.
     formula = text.lstrip("'")
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
+
+
+def rows_of(columns: Columns) -> Rows:
+    """Return columns as rows, the header first."""
+    return [[*columns], *map(list, zip(*columns.values(), strict=True))]
+
+
+def item_columns(
+    title: str, itemsets: Sequence[tuple[Item, ...]], least: int = 1
+) -> dict[str, Sequence[Cell]]:
+    """Return the items of itemsets in columns title_1, title_2, …, with empty cells behind short
+    ones.
+
+    least: how many columns there are at least.
+    """
+    columns: list[Sequence[Cell]] = [*zip_longest(*itemsets)]
+    columns += [(None,) * len(itemsets)] * (least - len(columns))
+    return {f"{title}_{number}": column for number, column in enumerate(columns, 1)}
 
 
 def rows_by_segment(tables: Mapping[str, Rows], kind: str = "segment") -> Rows:

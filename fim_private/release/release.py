@@ -554,17 +554,10 @@ class Release:
 
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
+        itemsets = [itemset.items or () for itemset in self.itemsets]
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
-        largest = max((len(itemset.items or ()) for itemset in self.itemsets), default=0)
-        width = max(min(max(self.sizes), _MOST_COLUMNS), largest)
-        columns = self.columns_of(self.itemsets)
-        rows: list[list[forms.Cell]] = [
-            [*(f"item_{place}" for place in range(1, width + 1)), *columns]
-        ]
-        for itemset, *values in zip(self.itemsets, *columns.values(), strict=True):
-            items = itemset.items or ()
-            rows.append([*items, *[None] * (width - len(items)), *values])
-        return rows
+        items = forms.item_columns("item", itemsets, min(max(self.sizes), _MOST_COLUMNS))
+        return forms.rows_of(items | self.columns_of(self.itemsets))
 
     def columns_of(self, itemsets: Sequence[Itemset]) -> forms.Columns:
         """Return the columns of a frame besides the itemsets, by name: a value for each itemset."""

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, zip_longest
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,14 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, named, width
-from fim_private.release.forms import Cell, Rows, csv_text, rows_by_segment
+from fim_private.release.forms import (
+    Columns,
+    Rows,
+    csv_text,
+    item_columns,
+    rows_by_segment,
+    rows_of,
+)
 from fim_private.request.itemsets import Itemset
 from fim_private.request.supports import Slice, UnitCount
 
@@ -427,16 +434,12 @@ def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
     """Return the rows of CSV, or of a sheet of Excel, the header first: sides, then numbers."""
     if isinstance(rules, Mapping):
         return rows_by_segment({name: rules_rows(segment) for name, segment in rules.items()})
-    # Sides of items in columns: shorter ones have empty cells.
-    sides = {"antecedent": rules.antecedents, "consequent": rules.consequents}
-    columns: dict[str, Sequence[Cell]] = {}
-    for side, itemsets in sides.items():
-        for number, items in enumerate([*zip_longest(*itemsets)] or [()], 1):
-            columns[f"{side}_{number}"] = items
+    columns: Columns = item_columns("antecedent", rules.antecedents)
+    columns |= item_columns("consequent", rules.consequents)
     for name, numbers in rules.columns.items():
         columns[name.replace(" ", "_")] = numbers.tolist()
     columns["doubtful"] = rules.doubtful.tolist()
-    return [[*columns], *map(list, zip(*columns.values(), strict=True))]
+    return rows_of(columns)
 
 
 def rules_table(rules: Rules, decimals: int, unit: str) -> Table:

@@ -117,20 +117,13 @@ def test_svg_is_one_file_that_loads_and_runs_nothing() -> None:
     assert root.tag == f"{SPACE}svg"
     assert root.attrib["role"] == "img"
     assert root.attrib["aria-label"] == mined(supports=True).chart().title
-    tags = {each.tag.removeprefix(SPACE) for each in root.iter()}
-    assert tags <= TAGS
-    assert not {
-        name
-        for each in root.iter()
-        for name in each.attrib
-        if name.startswith("on") or "href" in name
-    }
+    assert not any(re.match("on|.*href", name) for each in root.iter() for name in each.attrib)
     assert drawing.count("http") == 1  # the name space
     assert "url(" not in drawing
     assert "@import" not in drawing
 
 
-@pytest.mark.parametrize("name", EVIL)
+@pytest.mark.parametrize("name", ["tea", *EVIL])
 def test_names_are_text_in_svg(name: str) -> None:
     drawing = release_of(Itemset((name,))).to_svg()
     tags = {each.tag.removeprefix(SPACE) for each in ElementTree.fromstring(drawing).iter()}
@@ -180,13 +173,7 @@ def test_names_are_text_in_matplotlib(name: str, supports: bool, pyplot: Any) ->
 
 def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(
-        MissingExtraError,
-        match=(
-            r"^figures need matplotlib: pip install "
-            r'"fim-private\[figures\]"$'
-        ),
-    ):
+    with pytest.raises(MissingExtraError, match=r'pip install "fim-private\[figures\]"$'):
         mined().plot()
 
 

@@ -98,14 +98,8 @@ def test_a_release_shows_supports_shares_and_the_guarantee() -> None:
     assert title == f"Release: {mined().title}"
     assert heads.split("  ")[1] == "itemset"
     assert re.fullmatch(r"  \{milk, tea\} +\d{3}  \d\d\.\d % +\d{3} to \d{3}", first)
-    assert (
-        last
-        == mined().guarantee
-        == (
-            "NOT PRIVATE: a seed was given, so the randomness is predictable. For tests and "
-            "benchmarks only."
-        )
-    )
+    assert last == mined().guarantee
+    assert last.startswith("NOT PRIVATE: a seed was given")
     assert mined().columns == ("itemset", "support", "share", "95 % interval")
 
 
@@ -138,30 +132,26 @@ def test_items_that_look_like_several_are_quoted_in_a_set(
 
 def test_items_with_commas_are_quoted_in_every_form() -> None:
     shown, release = '{"bread, sliced", milk}', sliced()
-    made = rules_of(release)
-    assert shown in repr(release)
-    assert shown in str(release)
-    assert shown in render_table(release, Screen(), rules=made)
-    assert '{"bread, sliced"} → {milk}' in render_table(release, Screen(), rules=made)
+    made, moved = rules_of(release), changes(release, sliced(), keep_all=True)
+    table = render_table(release, Screen(), rules=made)
+    assert '{"bread, sliced"} → {milk}' in table
+    assert all(shown in text for text in (repr(release), str(release), table, repr(moved)))
     for markup in (
         release._repr_html_(),
         release.to_svg(made),
         page(release, made),
         release.rules()._repr_html_(),
+        changes_page(moved),
+        trend_page({"a": release, "b": sliced()}),
     ):
-        markup = markup.replace("&#34;", "&quot;")
-        assert "&quot;bread, sliced&quot;" in markup
-        assert "bread, sliced" not in markup.replace("&quot;bread, sliced&quot;", "")
+        text = html.unescape(markup)
+        assert '"bread, sliced"' in text
+        assert "bread, sliced" not in text.replace('"bread, sliced"', "")
     assert '"bread, sliced" and milk are bought together' in html.unescape(release.to_svg())
-    assert '{"bread, sliced", milk}' in release.to_markdown()
-    moved = changes(release, sliced(), keep_all=True)
-    assert shown in repr(moved)
-    for markup in (changes_page(moved), trend_page({"a": release, "b": sliced()})):
-        assert "&#34;bread, sliced&#34;" in markup
+    assert shown in release.to_markdown()
     left_out = fim.mine(SHOP, exclude=["bread, sliced", "jam"], seed=1)
     assert '"bread, sliced", jam' in " ".join(left_out.rows_read)
-    seen = fim.inspect([SLICED] * 3)
-    assert '"bread, sliced", milk' in render_inspection(seen, Screen())
+    assert '"bread, sliced", milk' in render_inspection(fim.inspect([SLICED] * 3), Screen())
 
 
 def test_a_session_keeps_the_mark_of_doubt_behind_a_name_that_is_cut() -> None:

@@ -1,6 +1,6 @@
 """Write docs/json.md: what a release's JSON, Parquet and CSV have. Run by `make reference`.
 
-The keys of a release are those that `fim_private.release.forms` writes. What stands inside of them,
+The keys of a release are those that `fim_private/release/schema.toml` has. What stands inside of them,
 and what is no release, stands here.
 """
 
@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "json.md"
 HEAD = """\
 # Files that a release is written to
 
-Made from the schema in `fim_private/release/forms.py` by `make reference`.
+Made from the schema in `fim_private/release/schema.toml` by `make reference`.
 
 ## JSON, schema 1
 

@@ -369,7 +369,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
 def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
     """Print what `mine` would do: the plan, and the queries that a database would get."""
     from fim_private.mining.mine import planned, queries
-    from fim_private.output.plans import render_plan
+    from fim_private.output.releases import render_release_plan
     from fim_private.output.screen import Screen
 
     if form not in (ReleaseFormat.TABLE, ReleaseFormat.JSON):
@@ -385,11 +385,11 @@ def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
                 plan["queries"] = statements
             write.json(json.dumps(plan, ensure_ascii=False))
         elif statements:  # a script that a database can run: the plan is a comment
-            comment = render_plan(prepared, Screen()).rstrip().splitlines()
+            comment = render_release_plan(prepared, Screen()).rstrip().splitlines()
             lines = "\n".join(f"-- {line}".rstrip() for line in comment)
             write.send("\n\n".join([lines, *statements]) + "\n")
         else:
-            write.send(render_plan(prepared, writing.screen_for(None)))
+            write.send(render_release_plan(prepared, writing.screen_for(None)))
 
 
 def _check_report(report: Path | None, title: str | None, output: Path | None) -> None:
@@ -592,8 +592,8 @@ def report(
         rules = rules_by_segment(release, *limits) if release.with_parts else None
         made = page(release, rules, title=typed["title"])
     else:
+        from fim_private.release.page import named, trend_page
         from fim_private.release.release import Release
-        from fim_private.release.trend import named, trend_page
 
         single = [release for release in releases if isinstance(release, Release)]
         if len(single) < len(releases):
@@ -654,7 +654,7 @@ def changes(
             differences = changes(before, after, keep_all=keep_all)
         show_it(differences.to_dict(), partial(render_changes, differences))
         if write_page is not None:
-            from fim_private.release.trend import changes_page
+            from fim_private.release.page import changes_page
 
             write_page.send(
                 changes_page(differences, title=title).encode(errors="backslashreplace")

@@ -1,8 +1,7 @@
 """What the command line shows: text for a screen, and figures of plans.
 
 screen       What a screen can show: tables that fit it, and words for letters that it lacks.
-plans        What a release would do, step by step.
-releases     Releases with their rules, what changed between two of them, and votes.
+releases     Releases with their rules, plans of them, what changed between two, and votes.
 mechanisms   What mechanisms need (plans), and how much of their guarantee they use (audits).
 figures      Plans as pictures.
 ledgers      Ledgers: the entries, their sums, and how much remains.

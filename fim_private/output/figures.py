@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fim_private.dp.cost import least_in_words
 from fim_private.errors import ParameterError, parameter
 from fim_private.mechanisms.registry import spec_named
-from fim_private.planning.plan import Plan, of_units, percent
+from fim_private.planning.plan import Plan, PlannedMechanism, of_units, percent
 from fim_private.release.chart import of_matplotlib
 from fim_private.whole_files import staged
 
@@ -24,40 +24,17 @@ _NAMED = 12  # up to so many values are each named on the axis of a figure
 _Curves = Mapping[str, tuple[list[float], list[int]]]
 
 
-def plan_curves(plans: Plan | Sequence[Plan]) -> dict[str, tuple[list[float], list[int]]]:
-    """Return the epsilons, ascending, and the supports that each mechanism requires there, by name.
-
-    For a single Plan they are the numbers of itemsets, not epsilons. The curve that is highest at
-    its first epsilon, or for a single Plan at its last number, comes first.
-    """
-    if isinstance(plans, Plan):
-        by_top, ascending, highest_at = True, [plans], -1
-    else:
-        by_top, ascending, highest_at = False, sorted(plans, key=lambda plan: plan.epsilon), 0
-    curves: dict[str, tuple[list[float], list[int]]] = {}
-    for plan in ascending:
-        for mechanism in plan.mechanisms:
-            if mechanism.required_support is None:
-                continue
-            xs, supports = curves.setdefault(mechanism.name, ([], []))
-            xs.append(mechanism.top if by_top else plan.epsilon)
-            supports.append(mechanism.required_support)
-    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][highest_at]))
-
-
 @dataclass(frozen=True)
 class _PlanAxis:
     """The horizontal axis of a figure of plans.
 
     Attributes:
         label: The name of the axis.
-        values: The values that are drawn.
         in_words: Writes a value beside the axis.
         prefix: Stands before a value in the headline.
     """
 
     label: str
-    values: frozenset[float]
     in_words: Callable[[float], str]
     prefix: str
 
@@ -69,7 +46,8 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
     without matplotlib, and OutputError where the file cannot be written.
 
     Args:
-        plans: One Plan, or several that differ in epsilon only, as plan_grid returns them.
+        plans: One Plan, or several that differ in epsilon only, as plan_grid returns them: at least
+            one.
         path: A file that ends in .png, .svg or .pdf.
     """
     suffix = Path(path).suffix.lower()
@@ -80,21 +58,22 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         )
     if isinstance(plans, Plan):
         first, footnote = plans, plans.title
+        curves = _curves([(planned.top, planned) for planned in first.mechanisms], highest_at=-1)
         label = "itemsets asked for"
         if len(plans.sizes) > 1 and not plans.union:
             label += ", of each size"
-        axis = _PlanAxis(label, frozenset(plans.tops), "{:,.0f}".format, "for top ")
+        axis = _PlanAxis(label, "{:,.0f}".format, "for top ")
     else:
-        first = _checked_grid(plans)
-        footnote = _grid_in_words(first)
+        first, footnote = plans[0], _grid_in_words(plans[0])
+        ascending = sorted(plans, key=lambda plan: plan.epsilon)
+        points = [(plan.epsilon, mechanism) for plan in ascending for mechanism in plan.mechanisms]
+        curves = _curves(points, highest_at=0)
         label = "ε, the privacy loss (smaller is more private)"
-        epsilons = frozenset(plan.epsilon for plan in plans)
-        axis = _PlanAxis(label, epsilons, least_in_words, "at ε = ")
+        axis = _PlanAxis(label, least_in_words, "at ε = ")
     planned = [mechanism for mechanism in first.mechanisms if mechanism.top == first.tops[0]]
     lacking = ", ".join(mechanism.name for mechanism in planned if mechanism.missing)
     if lacking:
         footnote += f". Not drawn, because they need what was not given: {lacking}."
-    curves = plan_curves(plans)
     with staged(Path(path), option=parameter("figure")) as write:
         matplotlib, figures = of_matplotlib("matplotlib"), of_matplotlib("matplotlib.figure")
         settings = {"font.size": 10, "svg.hashsalt": "fim-private", "svg.fonttype": "none"}
@@ -128,15 +107,18 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
 _LEFT = 0.01  # where the texts of a figure begin, as a share of its width
 
 
-def _checked_grid(plans: Sequence[Plan]) -> Plan:
-    """Return the first plan. Raises ParameterError unless all differ in epsilon only."""
-    if not plans:
-        raise ParameterError(f"{parameter('plans')} must hold at least one")
-    if len({replace(plan, epsilon=1.0) for plan in plans}) > 1:
-        raise ParameterError(
-            f"{parameter('plans')} must differ in epsilon only: take them from plan_grid"
-        )
-    return plans[0]
+def _curves(points: Sequence[tuple[float, PlannedMechanism]], *, highest_at: int) -> _Curves:
+    """Return the curve of each mechanism through the supports that it requires at ascending values.
+
+    highest_at: where on its curve the highest comes first.
+    """
+    curves: dict[str, tuple[list[float], list[int]]] = {}
+    for x, mechanism in points:
+        if mechanism.required_support is not None:
+            xs, supports = curves.setdefault(mechanism.name, ([], []))
+            xs.append(x)
+            supports.append(mechanism.required_support)
+    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][highest_at]))
 
 
 def _grid_in_words(plan: Plan) -> str:
@@ -173,8 +155,9 @@ def _draw_curves(axes: Axes, curves: _Curves) -> None:
 
 
 def _set_ticks(axes: Axes, axis: _PlanAxis, curves: _Curves) -> None:
-    if len(axis.values) <= _NAMED:
-        axes.set_xticks(sorted(axis.values))
+    values = {x for xs, _ in curves.values() for x in xs}
+    if len(values) <= _NAMED:
+        axes.set_xticks(sorted(values))
         axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter(lambda x, _: axis.in_words(x))
     axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")

@@ -1,8 +1,11 @@
-"""Releases and their rules, what changed between two of them, and votes, as text for a screen."""
+"""Releases and their rules, what changed between two of them, votes, and the plan of a release, as
+text for a screen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.rule import Rule
@@ -21,8 +24,11 @@ from fim_private.release.changes import Changes
 from fim_private.release.release import Release
 from fim_private.release.rules import Rules, rules_table
 from fim_private.release.segments import SegmentedRelease
-from fim_private.request.plan import shares_in_words, step_in_words
+from fim_private.request.plan import ReleasePlan, noise_of, shares_in_words, step_in_words
 from fim_private.request.supports import NoiseKind
+
+if TYPE_CHECKING:
+    from fim_private.mining.mine import Prepared
 
 # From this share of the budget on, more for supports would leave too little to find itemsets.
 _HIGH_SHARE = 0.7
@@ -54,43 +60,30 @@ def render_table(
         by_segment = {"": rules}
     elif rules is not None:
         by_segment = rules
-    if isinstance(release, Release):
-        blocks = _releases({"": release}, release, spelled, by_segment, advise=advise)
-    else:
-        blocks = _releases(release, release.whole, spelled, by_segment, advise=advise)
-    promised = map(Text, (release.guarantee, *words.charged(release.charged)))
-    return screen.render([*blocks, *promised])
-
-
-def _releases(
-    releases: Mapping[str, Release],
-    whole: Release,
-    spelled: Spelled,
-    rules: Mapping[str, Rules],
-    *,
-    advise: bool,
-) -> Iterator[RenderableType | Grid]:
-    """Yield the itemsets of each release, by segment, then what is said of all of them."""
+    releases: Mapping[str, Release] = {"": release} if isinstance(release, Release) else release
+    whole = release if isinstance(release, Release) else release.whole
     remarks = {
-        name: [*_remarks(release)] for name, release in releases.items() if not release.abstained
+        name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
     common = _common([lines for lines in remarks.values() if lines], len(releases))
-    for name, release in releases.items():
+    blocks: list[RenderableType | Grid] = []
+    for name, segment in releases.items():
         if name:
-            segment = f"{printable(whole.scope.by or '')} {printable(name)}"
-            yield Rule(Text(segment, style="bold"), align="left")
-        yield from _itemsets(release, rules.get(name))
-        yield from (Text(line) for line in remarks.get(name, []) if line not in common)
+            heading = f"{printable(whole.scope.by or '')} {printable(name)}"
+            blocks.append(Rule(Text(heading, style="bold"), align="left"))
+        blocks += _itemsets(segment, by_segment.get(name))
+        blocks += [Text(line) for line in remarks.get(name, []) if line not in common]
     if "" not in releases:
-        yield Rule()
+        blocks.append(Rule())
     if advise:
         # A request is for all segments: it must not ask for less where some came out.
         every = [*releases.values()]
-        nonempty = [release for release in every if release.itemsets]
-        yield from _advice(min(nonempty or every, key=len), spelled)
-        yield from map(Text, _advice_on_rules(every[0], [*rules.values()]))
-        yield from map(Text, _list_gain(every))
-    yield from map(Text, [*common, *whole.rows_read])
+        nonempty = [segment for segment in every if segment.itemsets]
+        blocks += _advice(min(nonempty or every, key=len), spelled)
+        blocks += map(Text, _advice_on_rules(every[0], [*by_segment.values()]))
+        blocks += map(Text, _list_gain(every))
+    sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
+    return screen.render([*blocks, *map(Text, sentences)])
 
 
 def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
@@ -240,7 +233,7 @@ def _remarks(release: Release) -> Iterator[str]:
             f"The rules also need the supports of {len(release.parts):,} subsets: --format "
             f"json lists them."
         )
-    items, baskets = release.caps
+    items, baskets = release.max_basket, release.max_baskets
     if items is not None:
         counted = f"At most {items:,} items of a basket"
         if baskets is not None:
@@ -285,3 +278,102 @@ def render_vote(vote: Vote, screen: Screen) -> str:
         answer = f"    {answer}"
     lines = (answer, *vote.remarks, vote.guarantee, *words.charged(vote.charged))
     return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])
+
+
+# -------------------- the plan of a release: its steps, their noise and their cost
+
+# The steps of levelwise, one by one.
+_NAMES = {
+    "items": "finding items",
+    "candidates": "finding sets of {}",
+    "first count": "counting candidates",
+    "histogram": "candidates of a unit",
+    "second count": "counting the best again",
+    "item count": "counting items",
+    "set count": "counting sets",
+}
+
+
+def render_release_plan(prepared: Prepared, screen: Screen) -> str:
+    """Return what `mine` would do: its steps as a table, and what they cost together."""
+    plan, unit = prepared.plan, prepared.run.unit
+    title = Text("The plan. No purchases were read, and nothing was charged.", style="bold")
+    rows = [_step_cells(plan, step, unit) for step in plan.steps]
+    columns = ("step", "budget", "it spends", "noise", f"95 % ({unit}s)")
+    return screen.render(
+        [title, Grid(columns, rows, text=(0, 2, 3)), *map(Text, _plan_remarks(prepared))]
+    )
+
+
+def _step_cells(plan: ReleasePlan, step: Step, unit: str) -> tuple[str, ...]:
+    half_width = plan.half_width_of(step)
+    return (
+        _NAMES.get(step.purpose, step_in_words(step)).format(*step.sizes),
+        f"{100 * float(step.fraction):.1f} %",
+        _spent_in_words(step),
+        _noise_in_words(plan, step),
+        "" if half_width is None else f"± {half_width:,}",
+    )
+
+
+def _spent_in_words(step: Step) -> str:
+    """Return what a step spends, in the terms in which the plan adds up."""
+    if step.mu_squared is not None:
+        return f"μ² = {rounded_up(step.mu_squared, 3)}"
+    if step.rho is not None:
+        return f"ρ = {least_in_words(step.rho)}"
+    spent = f"ε = {least_in_words(step.epsilon or 0)}"
+    if step.delta:
+        spent += f", δ = {least_in_words(step.delta)}"
+    return spent
+
+
+def _noise_in_words(plan: ReleasePlan, step: Step) -> str:
+    """Return the noise of a step, or the choices that it makes."""
+    if step.choices is not None:
+        epsilon = least_in_words(step.choices.epsilon)
+        if step.choices.count == 1:
+            return f"a choice with ε = {epsilon}"
+        return f"{step.choices.count:,} choices with ε = {epsilon} each"
+    noise = None
+    if step.purpose == "supports":
+        noise = plan.noise(plan.most_supports)
+    elif step.purpose == "count":
+        noise = noise_of(step, 1)
+    kind = "rounded normal"
+    if noise is not None:
+        kind = NOISE.get(noise.kind, kind)
+    return kind
+
+
+def _plan_remarks(prepared: Prepared) -> Iterator[str]:
+    """Yield what comes out, and what all steps cost together."""
+    plan, request, spending = prepared.plan, prepared.request, prepared.spending
+    sought = request.target.sought
+    kinds = words.itemsets_of(request.target.sizes, sought)
+    supports = "without supports" if request.supports_share is None else "with noisy supports"
+    verb = "comes" if sought == 1 else "come"
+    yield f"At most {sought:,} {kinds} {verb} out, {supports}."
+    if plan.most_supports > 1 and request.supports_share is not None:
+        yield (
+            f"With 95 % probability a support is that near to the truth if all "
+            f"{plan.most_supports:,} come out. Fewer have less noise."
+        )
+    if plan.names_delta:
+        yield (
+            f"δ = {least_in_words(plan.names_delta)} is for the chance that an item is revealed "
+            f"which only one {prepared.run.unit} has."
+        )
+    cost, zcdp = spending.cost, spending.entry_zcdp
+    yield (
+        f"The release costs ε = {least_in_words(cost.epsilon)}, δ = {least_in_words(cost.delta)}. "
+        f"A ledger that adds up zCDP is charged ρ = {least_in_words(zcdp.rho)}, "
+        f"δ = {least_in_words(zcdp.delta)}."
+    )
+    segments = prepared.run.reading.parts
+    if segments is not None:
+        yield (
+            f"This is the plan of each of {words.number_of(len(segments.names), 'release')}; the "
+            f"cost is that of all of them for a {prepared.run.unit} that counts in "
+            f"{segments.most:,}."
+        )

@@ -9,6 +9,5 @@ changes    What changed between two releases by more than the noise of both.
 words      What a release says of itself, in words.
 chart      Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
 templates  Pages of HTML and drawings from Jinja's templates, which stand beside it (*.jinja).
-page       The report: one release as a page.
-trend      Pages of several releases: what changed between two, and how shares moved over more.
+page       Pages: of one release, of what changed between two, and of how shares moved over more.
 """

@@ -338,30 +338,29 @@ def _moved(before: _Estimate, after: _Estimate, items: tuple[Item, ...]) -> Chan
     )
 
 
-def _new(estimate: _Estimate, before: float | None, items: tuple[Item, ...]) -> Change:
-    """Return the change of an itemset that only the second release has.
+def _one_sided(
+    change: str, estimate: _Estimate, most: float | None, items: tuple[Item, ...]
+) -> Change:
+    """Return the change of an itemset that is new or gone: only one of the releases has it.
 
-    before: the largest share that it may have in the first.
+    most: the largest share that it may have in the other.
     """
-    if before is None:
-        return Change(items, "new", None, estimate.share, None, None, None)
-    excess = estimate.share - before
+    is_new = change == "new"
+    before: float | None = None
+    after: float | None = estimate.share
+    if not is_new:
+        before, after = after, before
+    if most is None:
+        return Change(items, change, before, after, None, None, None)
+    excess = estimate.share - most
     p_value = _tail(max(excess - estimate.slack, 0.0), estimate) / 2  # of one side
     lowest = max(excess - _reach(1 - CONFIDENCE, estimate) - estimate.slack, -1.0)
     difference = excess if excess > 0 else None
     interval = lowest, estimate.interval[1]
-    return Change(items, "new", None, estimate.share, difference, interval, p_value)
-
-
-def _gone(estimate: _Estimate, after: float | None, items: tuple[Item, ...]) -> Change:
-    """Return the change of an itemset that only the first release has: new, with time reversed."""
-    change = replace(_new(estimate, after, items), change="gone", before=estimate.share, after=None)
-    if change.difference is not None:
-        change = replace(change, difference=-change.difference)
-    if change.interval is not None:
-        lowest, highest = change.interval
-        change = replace(change, interval=(-highest, -lowest))
-    return change
+    if not is_new:  # the same with time reversed
+        difference = difference and -difference
+        interval = -estimate.interval[1], -lowest
+    return Change(items, change, before, after, difference, interval, p_value)
 
 
 def _corrected(uncorrected: Sequence[Change]) -> list[Change]:
@@ -403,16 +402,20 @@ def compared(before: Release, after: Release) -> Changes:
     """
     check_alike(before, after)
     common = {*before.sizes} & {*after.sizes}
-    itemsets = listed(after) | listed(before)
-    earlier, later = _estimates(before, common, itemsets), _estimates(after, common, itemsets)
+    earlier, later = (
+        {key: _Estimate.of(release, itemset) for key, itemset in counted(release, common).items()}
+        for release in (before, after)
+    )
     uncorrected = []
-    for key, items in itemsets.items():
+    for key, items in (listed(after) | listed(before)).items():
         if key in earlier and key in later:
             uncorrected.append(_moved(earlier[key], later[key], items))
         elif key in later:
-            uncorrected.append(_new(later[key], _most_elsewhere(before, len(key)), items))
+            most = _most_elsewhere(before, len(key))
+            uncorrected.append(_one_sided("new", later[key], most, items))
         elif key in earlier:
-            uncorrected.append(_gone(earlier[key], _most_elsewhere(after, len(key)), items))
+            most = _most_elsewhere(after, len(key))
+            uncorrected.append(_one_sided("gone", earlier[key], most, items))
     return Changes(
         changes=tuple(sorted(_corrected(uncorrected), key=_surest_first)),
         names=_names(before, after),
@@ -422,17 +425,6 @@ def compared(before: Release, after: Release) -> Changes:
         private=before.private and after.private,
         decimals=max(before.decimals, after.decimals),
     )
-
-
-def _estimates(
-    release: Release, sizes: Collection[int], keys: Collection[frozenset[Item]]
-) -> dict[frozenset[Item], _Estimate]:
-    """Return the estimates of those itemsets of these sizes that have a share."""
-    return {
-        key: _Estimate.of(release, itemset)
-        for key, itemset in counted(release, sizes).items()
-        if key in keys
-    }
 
 
 def _surest_first(change: Change) -> tuple[float, float, list[str]]:
@@ -492,44 +484,36 @@ def check_has_shares(name: str, release: Release) -> None:
         )
 
 
-def _kind_of_shares(release: Release) -> dict[str, object]:
-    """Return the options that two releases must have in common for their shares to be compared."""
-    scope = release.scope
-    return {
-        "privacy_unit": release.privacy_unit,
-        "neighbors": release.neighbors,
-        "missing_user": release.missing_user,
-        "max_basket": release.max_basket,
-        "max_baskets": release.max_baskets,
-        "item": scope.item,
-        "basket": scope.basket,
-        "split": scope.split,
-        "fold_case": scope.fold_case,
-        "exclude": scope.exclude,
-        "min_basket": scope.min_basket,
-        "time": scope.time,
-        "time_format": scope.time_format,
-        "per": scope.per,
-        "missing_time": scope.missing_time,
-        "together": scope.together,
-    }
-
-
 def check_alike(first: Release, second: Release) -> None:
     """Raise ParameterError unless shares of two releases are of the same kind."""
-    options, second_options = _kind_of_shares(first), _kind_of_shares(second)
+    options, second_options = _options(first), _options(second)
+    names = [*_KIND_OF_SHARES]
     if first.charged is not None and second.charged is not None:
-        options["dataset"] = first.charged.dataset
-        second_options["dataset"] = second.charged.dataset
-    for name, value in options.items():
-        if value != second_options[name]:
-            difference = _difference(name, value, second_options[name])
+        names.append("dataset")
+    for name in names:
+        if options[name] != second_options[name]:
+            difference = _difference(name, options[name], second_options[name])
             raise ParameterError(f"these releases are not compared: {difference}")
     if not {*first.sizes} & {*second.sizes}:
         raise ParameterError(
             f"these releases are not compared: their itemsets have {first.size} and "
             f"{second.size} items"
         )
+
+
+# The options that two releases must have in common for their shares to be compared.
+_KIND_OF_SHARES = (
+    *("privacy_unit", "neighbors", "missing_user", "max_basket", "max_baskets", "item", "basket"),
+    *("split", "fold_case", "exclude", "min_basket", "time", "time_format", "per"),
+    *("missing_time", "together"),
+)
+
+
+def _options(release: Release) -> dict[str, object]:
+    options = vars(release) | vars(release.scope)
+    if release.charged is not None:
+        options["dataset"] = release.charged.dataset
+    return options
 
 
 def _difference(name: str, first: object, second: object) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib
 import math
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ from fim_private.release.templates import render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _CUT = "…"
 # How wide a letter is at most, in units of the size of letters: Chinese ones, and others.
@@ -120,8 +122,8 @@ class Bar:
 
     items: tuple[object, ...] | None
     length: float | None = None
-    low: float | None = None
-    high: float | None = None
+    low: float = 0.0
+    high: float = 0.0
     number: str = ""
     interval: str = ""
     doubtful: bool = False
@@ -190,7 +192,7 @@ class BarChart:
     @property
     def longest(self) -> float:
         """The highest end of an interval, > 0."""
-        ends = [bar.high for bar in self.bars if bar.high is not None]
+        ends = [bar.high for bar in self.bars]
         return max([self.reach, *ends]) or 1.0
 
     @property
@@ -220,9 +222,8 @@ class BarChart:
         """
         lifts = [1.0, *(bar.lift[0] for bar in self.bars)]
         steps = [digit * 10.0**power for power in range(-6, 10) for digit in (1, 2, 5)]
-        below = [place for place, step in enumerate(steps) if step <= min(lifts)]
-        above = [place for place, step in enumerate(steps) if step >= 1.05 * max(lifts)]
-        first, last = max(below, default=0), min(above, default=len(steps) - 1)
+        first = max(bisect_right(steps, min(lifts)) - 1, 0)
+        last = min(bisect_left(steps, 1.05 * max(lifts)), len(steps) - 1)
         apart = 1
         if last - first > 2 * _TICKS:
             apart = 3  # powers of ten, and 1 is one
@@ -249,76 +250,17 @@ def on_one_scale(charts: Sequence[BarChart]) -> list[BarChart]:
     return [replace(chart, reach=ends[chart.per_cent]) for chart in charts]
 
 
-# Rules on a plane. Labels are placed where they hide nothing, the surest first, so only some have
-# one. A box is its left, top, right and bottom.
+# Rules on a plane. A box is its left, top, right and bottom.
 Box = tuple[float, float, float, float]
 Point = tuple[float, float]
 _DOT = 4.5
-
-
-def placed(
-    names: Sequence[str], points: Sequence[Point], room: Box, letter: float
-) -> list[Box | None]:
-    """Return the box of each point's label; None where one would hide another or a point.
-
-    points: where they are, the origin on top. room: what labels stay inside. letter: the size of
-    letters.
-    """
-    dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in points]
-    boxes: list[Box | None] = []
-    for name, (x, y), dot in zip(names, points, dots, strict=True):
-        length, half, apart = letter * width(name), 0.65 * letter, 2 * _DOT
-        taken = [*(other for other in dots if other != dot), *filter(None, boxes)]
-        middles = [
-            (x + apart + length / 2, y),
-            (x - apart - length / 2, y),
-            (x, y - apart - half),
-            (x, y + apart + half),
-        ]
-        free = None
-        for middle, line in middles:
-            box = middle - length / 2, line - half, middle + length / 2, line + half
-            if _inside(box, room) and not any(overlap(box, other) for other in taken):
-                free = box
-                break
-        boxes.append(free)
-    return boxes
-
-
-def overlap(box: Box, other: Box) -> bool:
-    """Whether two boxes have some place in common."""
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-
-
-def _inside(box: Box, room: Box) -> bool:
-    return room[0] <= box[0] and room[1] <= box[1] and box[2] <= room[2] and box[3] <= room[3]
-
 
 # Drawings, in pixels: the whole, around it, a row, the plane of rules and the numbers beside it,
 # and the sizes of letters: 12 px are 9 pt.
 _WHOLE, _MARGIN, _ROW, _PLANE, _BESIDE = 860, 20, 26, 420, 58
 _LARGE, _LETTER, _SMALL = 14, 13, 12
-# How high what stands below a scale is: the numbers at its ticks, and what they are.
-_BELOW_SCALE = 46
 # How wide a title and the label of a rule are at most, in units of the letters' size.
 TITLE, _RULE_WIDE = 0.95 * (_WHOLE - 2 * _MARGIN) / _LARGE, 24.0
-
-
-@dataclass(frozen=True)
-class _Line:
-    """A line of text in a drawing.
-
-    Attributes:
-        content: The text.
-        y: Where its letters stand.
-        kind: Its class in CSS.
-        size: The size of its letters.
-    """
-
-    content: str
-    y: int
-    kind: str
-    size: int
 
 
 @dataclass(frozen=True)
@@ -357,6 +299,23 @@ class _Label:
     x: float
     y: float
     anchor: str
+
+    def box(self, letter: float) -> Box:
+        """Return what it covers, with letters of a size."""
+        length, half = letter * width(self.name), 0.65 * letter
+        left = self.x - length * _BEFORE[self.anchor]
+        return left, self.y - half, left + length, self.y + half
+
+
+# How much of a label lies before the place where it is held.
+_BEFORE = {"start": 0.0, "middle": 0.5, "end": 1.0}
+
+
+def _overlap(box: Box, earlier: Box) -> bool:
+    """Whether two boxes have some place in common."""
+    left, top, right, bottom = box
+    overlaps_across = left < earlier[2] and earlier[0] < right
+    return overlaps_across and top < earlier[3] and earlier[1] < bottom
 
 
 @dataclass(frozen=True)
@@ -401,24 +360,37 @@ class _Plane:
 
     @cached_property
     def labels(self) -> list[_Label | None]:
-        """The label of each rule; None for one without room."""
-        names = [bar.label(_RULE_WIDE) for bar in self.chart.bars]
-        room = (self.left, self.top, self.right, self.bottom)
-        boxes = placed(names, self.points, room, self.letter)
+        """The label of each rule, the surest first; None where it would hide another, or a dot."""
+        dots = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in self.points]
+        boxes: list[Box] = []
         labels: list[_Label | None] = []
-        for name, (x, _), box in zip(names, self.points, boxes, strict=True):
-            if box is None:
-                labels.append(None)
-                continue
-            left, top, right, bottom = box
-            middle = (top + bottom) / 2
-            if left > x:
-                labels.append(_Label(name, left, middle, "start"))
-            elif right < x:
-                labels.append(_Label(name, right, middle, "end"))
-            else:
-                labels.append(_Label(name, x, middle, "middle"))
+        for bar, (x, y), dot in zip(self.chart.bars, self.points, dots, strict=True):
+            taken = [*(other_dot for other_dot in dots if other_dot != dot), *boxes]
+            free = None
+            for label in self._places(bar.label(_RULE_WIDE), x, y):
+                box = label.box(self.letter)
+                if self._holds(box) and not any(_overlap(box, earlier) for earlier in taken):
+                    boxes.append(box)
+                    free = label
+                    break
+            labels.append(free)
         return labels
+
+    def _places(self, name: str, x: float, y: float) -> list[_Label]:
+        """Return where the label of a dot can be, the best place first."""
+        apart = 2 * _DOT
+        line = apart + 0.65 * self.letter
+        return [
+            _Label(name, x + apart, y, "start"),
+            _Label(name, x - apart, y, "end"),
+            _Label(name, x, y - line, "middle"),
+            _Label(name, x, y + line, "middle"),
+        ]
+
+    def _holds(self, box: Box) -> bool:
+        left, top, right, bottom = box
+        fits_across = self.left <= left and right <= self.right
+        return fits_across and self.top <= top and bottom <= self.bottom
 
     @property
     def note(self) -> list[str]:
@@ -432,72 +404,23 @@ class _Plane:
         ]
 
 
-@dataclass(frozen=True)
-class _Panel:
-    """A chart in a drawing.
-
-    Attributes:
-        chart: The chart.
-        above: The lines above its rows.
-        top: Where its rows begin.
-        frame: Where its rows are; None for a list of names.
-        below: The lines below its rows.
-    """
-
-    chart: BarChart
-    above: Sequence[_Line]
-    top: int
-    frame: _Rows | _Plane | None
-    below: Sequence[_Line]
-
-
 def svg(*charts: BarChart) -> str:
     """Return charts, one below the other, as one element of SVG, which is a whole file as it is."""
-    panels = []
-    bottom = 0
-    for chart in charts:
-        panel, bottom = _panel(chart, bottom + _MARGIN)
-        panels.append(panel)
     return render(
         "chart.svg.jinja",
-        panels=panels,
-        label="; ".join(chart.title for chart in charts),
+        charts=charts,
+        title_of=lambda chart: cut(chart.title, TITLE),
+        wrapped=_wrapped,
+        rows_of=_rows,
+        plane_of=_plane,
         width=_WHOLE,
-        height=bottom + _MARGIN,
         margin=_MARGIN,
         row=_ROW,
         wide=WIDE,
+        large=_LARGE,
         letter=_LETTER,
         small=_SMALL,
     )
-
-
-def _panel(chart: BarChart, y: int) -> tuple[_Panel, int]:
-    """Return a chart that begins at y, and where it ends."""
-    warning, y = _lines_from(y, _wrapped(chart.warning, _LETTER), "warn", _LETTER)
-    title, y = _lines_from(y, [cut(chart.title, TITLE)], "title", _LARGE)
-    about, y = _lines_from(y, _wrapped(chart.about, _SMALL), "soft", _SMALL)
-    notes = [*chart.below]
-    frame: _Rows | _Plane | None = None
-    if chart.lifts:
-        top = y + 14 + _SMALL + 4
-        y = top + _PLANE
-        right = _WHOLE - _MARGIN - 10
-        frame = _Plane(_MARGIN + _BESIDE, top, right, y, chart, _SMALL)
-        y += _BELOW_SCALE
-        notes = [*frame.note, *notes]
-    elif chart.has_lengths:
-        top = y + 10
-        frame = _rows(chart, top)
-        y = frame.bottom + _BELOW_SCALE
-    else:
-        top = y + 10
-        y = top + _ROW * len(chart.bars) + 8
-    below = []
-    for note in notes:
-        note_lines, y = _lines_from(y + 6, _wrapped(note, _SMALL), "soft", _SMALL)
-        below += note_lines
-    return _Panel(chart, [*warning, *title, *about], top, frame, below), y
 
 
 def _wrapped(text: str, size: int) -> list[str]:
@@ -505,13 +428,9 @@ def _wrapped(text: str, size: int) -> list[str]:
     return lines(text, 1.1 * (_WHOLE - 2 * _MARGIN) / size)
 
 
-def _lines_from(y: int, texts: Sequence[str], kind: str, size: int) -> tuple[list[_Line], int]:
-    """Return lines, one below the other from y, and where they end."""
-    placed_lines = []
-    for text in texts:
-        y += round(size * 1.45)
-        placed_lines.append(_Line(text, y - round(size * 0.35), kind, size))
-    return placed_lines, y
+def _plane(chart: BarChart, top: float) -> _Plane:
+    """Return a plane with room for the numbers at its left."""
+    return _Plane(_MARGIN + _BESIDE, top, _WHOLE - _MARGIN - 10, top + _PLANE, chart, letter=_SMALL)
 
 
 def _rows(chart: BarChart, top: int) -> _Rows:
@@ -552,29 +471,29 @@ def draw(chart: BarChart, ax: object = None) -> Axes:
     """Draw a chart on axes, or in a new figure of pyplot that is as high as it takes, and return
     the axes.
     """
-    if ax is None:
-        return _draw_alone(chart)
-    if not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
-        raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
-    return _draw_on(chart, ax)
-
-
-def _draw_alone(chart: BarChart) -> Axes:
-    """Draw a chart in a figure of its own, with its texts beside the left edge."""
+    if ax is not None:
+        if not isinstance(ax, of_matplotlib("matplotlib.axes").Axes):
+            raise ParameterError(f"{parameter('ax')} must be axes of matplotlib, not {shown(ax)}")
+        return _draw_on(chart, ax)
     room = _POINTS * _INCHES
     above = [*lines(chart.warning, room / _LETTER_POINTS), cut(chart.title, TITLE)]
     below = _wrapped_each([chart.about, *chart.below], room / _SMALL_POINTS)
     texts = _LETTER_POINTS * len(above) + _SMALL_POINTS * (len(below) + 1)
     height = _AROUND + _height(chart) + _LEADING * texts / _POINTS
-    pyplot = of_matplotlib("matplotlib.pyplot")
-    figure = pyplot.figure(figsize=(_INCHES, height), layout="constrained")
-    ax: Axes = figure.subplots()
-    below += _draw_dots_of(chart, ax)
+    figure = _figure(height)
+    new_ax: Axes = figure.subplots()
+    below += _draw_dots_of(chart, new_ax)
     figure.suptitle("\n".join(above), x=0.01, ha="left", weight="bold", fontsize=_LETTER_POINTS)
     figure.supxlabel("\n".join(below), x=0.01, ha="left", fontsize=_SMALL_POINTS)
-    ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
+    new_ax.set_xlabel(chart.scale, fontsize=_SMALL_POINTS)
     _take_texts_literally(figure)
-    return ax
+    return new_ax
+
+
+def _figure(height: float) -> Figure:
+    pyplot = of_matplotlib("matplotlib.pyplot")
+    figure: Figure = pyplot.figure(figsize=(_INCHES, height), layout="constrained")
+    return figure
 
 
 def _draw_on(chart: BarChart, ax: Axes) -> Axes:
@@ -594,9 +513,7 @@ def _draw_on(chart: BarChart, ax: Axes) -> Axes:
 def draw_all(charts: Sequence[BarChart]) -> list[Axes]:
     """Draw charts one below the other in a new figure of pyplot, and return their axes."""
     heights = [2 * _AROUND + _height(chart) for chart in charts]
-    figure = of_matplotlib("matplotlib.pyplot").figure(
-        figsize=(_INCHES, sum(heights)), layout="constrained"
-    )
+    figure = _figure(sum(heights))
     axes = figure.subplots(len(charts), squeeze=False, height_ratios=heights)[:, 0]
     return [_draw_on(chart, ax) for chart, ax in zip(charts, axes, strict=True)]
 
@@ -642,7 +559,7 @@ def _draw_itemsets(chart: BarChart, ax: Axes) -> None:
         ]
         rows = [place for place, bar in enumerate(chart.bars) if bar.length is not None]
         bars = [chart.bars[place] for place in rows]
-        lows, highs = [bar.low or 0 for bar in bars], [bar.high or 0 for bar in bars]
+        lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]
         ax.hlines(rows, lows, highs, color=ink)
         _draw_dots(bars, [bar.length or 0 for bar in bars], rows, ax)
         texts = [chart.tick_text(tick) for tick in chart.ticks]
@@ -677,7 +594,7 @@ def _draw_rules(plane: _Plane, ax: Axes) -> None:
     ax.axvline(1, color=ink, linestyle="--", linewidth=1)
     bars = plane.chart.bars
     lifts, confidences = [bar.lift[0] for bar in bars], [bar.length or 0 for bar in bars]
-    lows, highs = [bar.low or 0 for bar in bars], [bar.high or 0 for bar in bars]
+    lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]
     ax.vlines(lifts, lows, highs, color=ink, alpha=0.3)
     lows = [max(bar.lift[1], lowest) for bar in bars]
     highs = [min(bar.lift[2], highest) for bar in bars]

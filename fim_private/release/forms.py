@@ -8,7 +8,9 @@ import json
 import math
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +83,24 @@ def _would_run(text: str) -> bool:
     # A text that has some gets one more, so that the first is always the one that was added.
     formula = text.lstrip("'")
     return _FORMULA.match(formula) is not None and not _NUMBER.fullmatch(formula)
+
+
+def rows_of(columns: Columns) -> Rows:
+    """Return columns as rows, the header first."""
+    return [[*columns], *map(list, zip(*columns.values(), strict=True))]
+
+
+def item_columns(
+    title: str, itemsets: Sequence[tuple[Item, ...]], least: int = 1
+) -> dict[str, Sequence[Cell]]:
+    """Return the items of itemsets in columns title_1, title_2, …, with empty cells behind short
+    ones.
+
+    least: how many columns there are at least.
+    """
+    columns: list[Sequence[Cell]] = [*zip_longest(*itemsets)]
+    columns += [(None,) * len(itemsets)] * (least - len(columns))
+    return {f"{title}_{number}": column for number, column in enumerate(columns, 1)}
 
 
 def rows_by_segment(tables: Mapping[str, Rows], kind: str = "segment") -> Rows:
@@ -196,19 +216,12 @@ def pandas_frame(
     return pd.DataFrame(first | arrays)
 
 
-def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[list[list[Item] | None], bool]:
+def _lists(itemsets: Sequence[tuple[Item, ...] | None]) -> tuple[Sequence[object], bool]:
     """Return itemsets as lists, and whether all items are integers. If not, all are text."""
     items = [item for itemset in itemsets if itemset is not None for item in itemset]
     are_integers = bool(items) and all(isinstance(item, int) for item in items)
-    lists: list[list[Item] | None] = []
-    for itemset in itemsets:
-        if itemset is None:
-            lists.append(None)
-        elif are_integers:
-            lists.append([*itemset])
-        else:
-            lists.append([str(item) for item in itemset])
-    return lists, are_integers
+    kind = int if are_integers else str
+    return [itemset and [*map(kind, itemset)] for itemset in itemsets], are_integers
 
 
 def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
@@ -222,362 +235,17 @@ def downward_closed(itemsets: Sequence[Itemset]) -> list[Itemset]:
 
 
 SCHEMA = 1
-# Of each key its type, when it is there, and what it says.
-Keys = Mapping[str, tuple[str, str, str]]
-_SUPPORTS, _LEAST, _RHO, _BY, _TIME = (
-    *("with `supports`", "with `min_support`", "with `rho`", "with `by`"),
-    "with `time`",
-)
-_LISTS, _NOISY = "list of texts", "where `units` is noisy"
-# In the order in which they are written. docs/json.md is made of these, and a loaded file is
-# checked against them. A release has each of them as an attribute, or its scope has, but for what
-# plain_values makes.
-KEYS = {
-    "schema": ("integer", "always", "The version of this schema, 1. Keys may be added."),
-    "private": (
-        "boolean",
-        "always",
-        ("False where a seed was given: such a release protects nobody."),
-    ),
-    "date": (
-        "date",
-        "unless a seed was given",
-        ("The day on which it was made, such as `2026-11-24`."),
-    ),
-    "mechanism": (
-        "text",
-        "always",
-        ("The mechanism; `count` where the itemsets were given, to be counted."),
-    ),
-    "reason": ("text", "where it was left to `auto`", "Why this mechanism was taken."),
-    "size": (
-        "integer or text",
-        "always",
-        ("How many items an itemset has, or a range such as `2-4`."),
-    ),
-    "sizes": ("list of integers", "where `size` is a range with gaps", "The sizes."),
-    "top": (
-        "integer from 1",
-        "where several were asked for",
-        "How many, of each size or, with `union`, of all together.",
-    ),
-    "union": ("boolean", "with `union`", "True."),
-    "min_support": (
-        "number above 0",
-        _LEAST,
-        "What was asked for: a share of all units, below 1, or a number of units.",
-    ),
-    "threshold": (
-        "integer",
-        _LEAST,
-        ("The same in units, of a noisy number of them where that is not exact."),
-    ),
-    "capped": (
-        "boolean",
-        _LEAST,
-        ("Whether as many were found as `top` allows, so that more may have as much."),
-    ),
-    "epsilon": ("number above 0", "always", "The ε spent, rounded up."),
-    "delta": (
-        "number from 0 to 1",
-        "always",
-        ("The δ spent, rounded up; 0.0 where nothing takes a δ."),
-    ),
-    "rho": ("number above 0", _RHO, "The ρ spent; ε and δ follow from it."),
-    "zcdp_delta": (
-        "number from 0 to 1",
-        _RHO,
-        ("The δ with which it is approximately ρ-zCDP; 0.0 where it is ρ-zCDP."),
-    ),
-    "neighbors": ("text", "always", "The neighbour relation: `add-remove` or `replace-one`."),
-    "privacy_unit": (
-        "text",
-        "always",
-        ("What the guarantee protects, and what supports count: `basket` or `user`."),
-    ),
-    "guarantee": ("text", "always", "The guarantee, in a sentence."),
-    "units": (
-        "integer",
-        "where it is public, or was counted",
-        ("How many units there are: exact, or a noisy number."),
-    ),
-    "units_interval": ("[lowest, highest]", _NOISY, "A 95 % interval of their true number."),
-    "units_noise": ("object", _NOISY, "Its noise, as `noise`."),
-    "where": (
-        "text",
-        "with `where`",
-        ("The public condition by which rows were read, as it was understood."),
-    ),
-    "max_basket": (
-        "integer from 1",
-        "with `max_basket`",
-        ("How many items of a basket counted at most."),
-    ),
-    "max_baskets": (
-        "integer from 1",
-        "with `max_baskets`",
-        ("How many baskets of a user counted at most."),
-    ),
-    "keep_all": (
-        "boolean",
-        "with `keep_all`",
-        ("True: itemsets that do not stand out from the noise stayed."),
-    ),
-    "basket": (_LISTS, "where several columns name a basket", "These columns."),
-    "item": (_LISTS, "where several columns name an item", "These columns."),
-    "split": ("text", "with `split`", "At which character cells were cut into items."),
-    "fold_case": (
-        "boolean",
-        "with `fold_case`",
-        ("True: items that differ by capital letters alone are one."),
-    ),
-    "exclude": ("list of items", "with `exclude`", "The items that were left out."),
-    "min_basket": (
-        "integer from 1",
-        "with `min_basket`",
-        ("How many items a basket needs to count."),
-    ),
-    "together": (
-        "text",
-        "with `together=user`",
-        ("`user`: an itemset counts whoever ever had all of it."),
-    ),
-    "by": ("text", _BY, "The column that names segments."),
-    "segment": ("text", _BY, "The segment."),
-    "max_segments": (
-        "integer from 1",
-        _BY,
-        ("In how many segments, or periods, a unit counts at most."),
-    ),
-    "time": ("text", _TIME, "The column of times."),
-    "time_format": (
-        "text",
-        "with `time_format`",
-        ("How texts that say times are written, such as `%d/%m/%Y`."),
-    ),
-    "period": ("text", "with `period`", "The period, such as `2026-W46`: only its baskets count."),
-    "per": ("text", "with `per`", "A unit is what a user bought in one of these, such as `month`."),
-    "missing_time": ("text", "with `missing_time`", "`drop`: rows without a time were left out."),
-    "query": (
-        "boolean",
-        "where a query chose the rows",
-        ("True; so it is for a view, a stream or a lazy frame."),
-    ),
-    "catalogue": ("object", "where items were listed", "That list."),
-    "known_from": (
-        "object",
-        "with `known`",
-        ("How many itemsets were known, and the name of the file."),
-    ),
-    "abstained": (
-        "boolean",
-        "always",
-        ("Whether nothing came out, which is a valid private answer."),
-    ),
-    "message": ("text", "where nothing came out", "That, in words."),
-    "itemsets": (
-        "list of objects",
-        "always",
-        ("By descending noisy support, or in the order selected, or given."),
-    ),
-    "known": (
-        "list of objects",
-        "with `known`",
-        ("The known itemsets that are not among these, with their supports."),
-    ),
-    "parts": (
-        "list of objects",
-        "with `rules`",
-        ("Every subset of these itemsets that is not among them."),
-    ),
-    "shares": (
-        "list of objects",
-        "where the budget was split",
-        ("The steps of the run, and what each spends."),
-    ),
-    "noise": (
-        "object or null",
-        _SUPPORTS,
-        ("The noise of the supports; null where nothing was named."),
-    ),
-    "ledger": ("object", "with `ledger`", "What the ledger says of the charge."),
-}
-# Of a release of segments.
-SEGMENTED_KEYS = {
-    **{name: KEYS[name] for name in ("schema", "private")},
-    "by": ("text", "always", "The column that names segments, or the column of times."),
-    "segments": (_LISTS, "always", "Their names, or the periods."),
-    **{
-        name: KEYS[name]
-        for name in ("max_segments", "epsilon", "delta", "rho", "zcdp_delta", "neighbors")
-    },
-    **{name: KEYS[name] for name in ("privacy_unit", "guarantee", "abstained", "exclude")},
-    "releases": ("list of objects", "always", "The releases. Each says what it spends alone."),
-    "ledger": KEYS["ledger"],
-}
-
-# Of the objects inside, by what docs/json.md calls them.
-INSIDE: dict[str, Keys] = {
-    "An itemset": {
-        "items": (
-            "list of items or null",
-            "always",
-            ("Numbers are numbers; null for the one outcome without a name."),
-        ),
-        "support": (
-            "integer or null",
-            "always",
-            ("The noisy support, in units; null where none was released."),
-        ),
-        "interval": (
-            "[lowest, highest]",
-            "with `supports`",
-            ("A 95 % interval of the true support."),
-        ),
-        "doubtful": (
-            "boolean",
-            "where it can be known",
-            "True: its rank is not sure or, with `min_support`, its support may be less.",
-        ),
-        "share": (
-            "number from 0 to 1 or null",
-            "with `supports` and `units`",
-            ("Its share of all units."),
-        ),
-        "share_interval": (
-            "[lowest, highest], shares",
-            "with `supports` and `units`",
-            "A 95 % interval of the true share.",
-        ),
-    },
-    "A step of the run, in `shares`": {
-        "purpose": (
-            "text",
-            "always",
-            (
-                "`selection`, `supports`, `count` for a number of units, or a step of levelwise "
-                "such "
-                "as `candidates`."
-            ),
-        ),
-        "sizes": ("list of integers", "always", "The sizes of the itemsets that it is about."),
-        "fraction": ("number from 0 to 1", "always", "Its share of the budget."),
-        "epsilon": ("number or null", "always", "The ε it spends, where ε is what adds up."),
-        "delta": ("number or null", "always", "The δ it spends, where ε is what adds up."),
-        "rho": (
-            "number or null",
-            "always",
-            ("The ρ it spends, where steps are composed in zero-concentrated privacy."),
-        ),
-        "mu_squared": ("number", "in Gaussian privacy", "The μ² it spends."),
-    },
-    "Noise": {
-        "kind": (
-            "text",
-            "always",
-            ("`discrete-laplace`, `discrete-gaussian`, `rounded-normal` or `two-normals`."),
-        ),
-        "parameter": (
-            "fraction",
-            "always",
-            ("The scale, σ² or, of two normals, b², exactly, in a text."),
-        ),
-        "half_width": ("integer", "always", "Half the width of a 95 % interval."),
-        "of_units": ("fraction", "of two normals", 'a² (docs/privacy.md, "Two normals").'),
-    },
-    "A list of items, in `catalogue`": {
-        "items": ("integer", "unless `items_are_public`", "How many the list has."),
-        "source": ("text", "of a file", "Its name, without folders."),
-        "item": ("text", "where a column was named", "The column of items."),
-        "label": ("text", "where a column was named", "The column of their labels."),
-        "release": ("boolean", "of an earlier release", "True: it is the items of that release."),
-        "items_are_public": (
-            "boolean",
-            "with `items_are_public`",
-            ("True: they were taken from the data."),
-        ),
-        "codes": (
-            "object of items",
-            "with labels",
-            ("For each label that the release shows, the item of the data."),
-        ),
-    },
-    "What a ledger says, in `ledger`": {
-        "dataset": ("text", "always", "The name of the data set."),
-        "entry": ("integer from 1", "always", "The number of the entry."),
-        "left": ("object", "always", "What is left."),
-        "period": (
-            "text",
-            "with `period`",
-            ("The period that has this left: if several were charged, the last."),
-        ),
-    },
-    "What is left, in `left` of `ledger`": {
-        "epsilon": ("number", "always", "The ε, rounded down; √(2ρ) in zCDP."),
-        "delta": ("number from 0 to 1", "always", "The δ, rounded down."),
-        "rho": ("number", "in zCDP", "The ρ, rounded down."),
-    },
-    "Known itemsets, in `known_from`": {
-        "itemsets": ("integer", "always", "How many were known."),
-        "source": ("text", "of a file", "Its name, without folders."),
-    },
-    "What only `save` writes, in `saved`": {
-        "missing_user": (
-            "text",
-            "where it was said",
-            ("What became of rows without a user: `drop` or `own-unit`."),
-        ),
-        "shortfall": (
-            "integer",
-            "of selections",
-            ("By how many units at most something that was passed over leads."),
-        ),
-    },
-    "A rule, in `rules`": {
-        "antecedents": ("list of items", "always", "Its left side."),
-        "consequents": ("list of items", "always", "Its right side."),
-        "antecedent_support": (
-            "number",
-            "always",
-            ("The share of all units that have the left side."),
-        ),
-        "consequent_support": (
-            "number",
-            "always",
-            ("The share of all units that have the right side."),
-        ),
-        "support": ("number", "always", "The share of all units that have both."),
-        "confidence": ("number", "always", "support / antecedent_support."),
-        "lift": (
-            "number or null",
-            "not of users in one basket",
-            ("confidence / consequent_support; null for infinity."),
-        ),
-        "leverage": ("number", "as lift", "support - antecedent_support × consequent_support."),
-        "conviction": (
-            "number or null",
-            "as lift",
-            ("(1 - consequent_support) / (1 - confidence); null for infinity."),
-        ),
-        "zhangs_metric": ("number", "as lift", "From -1 to 1 (docs/privacy.md)."),
-        "doubtful": (
-            "boolean",
-            "always",
-            "True: neither more nor less often than chance is sure, or it may miss a limit.",
-        ),
-    },
-}
-# Which of them a field has; a list has one in each place.
-OBJECTS = {
-    **dict.fromkeys(("itemsets", "known", "parts"), "An itemset"),
-    **dict.fromkeys(("noise", "units_noise"), "Noise"),
-    "shares": "A step of the run, in `shares`",
-    "catalogue": "A list of items, in `catalogue`",
-    "known_from": "Known itemsets, in `known_from`",
-    "ledger": "What a ledger says, in `ledger`",
-    "left": "What is left, in `left` of `ledger`",
-    "saved": "What only `save` writes, in `saved`",
-}
+# Of each key its type, when it is there, and what it says: the texts stand in schema.toml.
+Keys = Mapping[str, Sequence[str]]
+_TABLES = tomllib.loads(Path(__file__).with_name("schema.toml").read_text(encoding="utf-8"))
+KEYS: Keys = _TABLES["release"]
+SEGMENTED_KEYS: Keys = {name: texts or KEYS[name] for name, texts in _TABLES["segments"].items()}
+# The keys of objects inside, by what these are called, and which of them a key has.
+INSIDE: Mapping[str, Keys] = _TABLES["inside"]
+OBJECTS: Mapping[str, str] = _TABLES["objects"]
+# The texts that a key can have, if not every text will do; and the keys that it needs.
+CHOICES: Mapping[str, Sequence[str]] = _TABLES["choices"]
+NEEDS: Mapping[str, Sequence[str]] = _TABLES["needs"]
 
 
 def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject:

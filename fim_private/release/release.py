@@ -59,8 +59,6 @@ _ALIKE = {
         "about as often"
     ),
 }
-# So many segments without itemsets are named in a session.
-_FEW_SEGMENTS = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,11 +185,6 @@ class Release:
             return None if self.units_noise is None else self.units
         supports = [itemset.support for itemset in self.itemsets]
         return max((support for support in supports if support is not None), default=None)
-
-    @property
-    def caps(self) -> tuple[int | None, int | None]:
-        """How many items of a basket, and how many baskets of a user, counted at most."""
-        return self.max_basket, self.max_baskets
 
     @property
     def rho(self) -> Exact | None:
@@ -561,17 +554,10 @@ class Release:
 
     def sheet_rows(self) -> forms.Rows:
         """Return the rows that CSV and a sheet of Excel have, the header first."""
+        itemsets = [itemset.items or () for itemset in self.itemsets]
         # Of sizes that no basket has there are no more columns than a spreadsheet has.
-        largest = max((len(itemset.items or ()) for itemset in self.itemsets), default=0)
-        width = max(min(max(self.sizes), _MOST_COLUMNS), largest)
-        columns = self.columns_of(self.itemsets)
-        rows: list[list[forms.Cell]] = [
-            [*(f"item_{place}" for place in range(1, width + 1)), *columns]
-        ]
-        for itemset, *values in zip(self.itemsets, *columns.values(), strict=True):
-            items = itemset.items or ()
-            rows.append([*items, *[None] * (width - len(items)), *values])
-        return rows
+        items = forms.item_columns("item", itemsets, min(max(self.sizes), _MOST_COLUMNS))
+        return forms.rows_of(items | self.columns_of(self.itemsets))
 
     def columns_of(self, itemsets: Sequence[Itemset]) -> forms.Columns:
         """Return the columns of a frame besides the itemsets, by name: a value for each itemset."""
@@ -798,16 +784,19 @@ class Release:
         doubtful = bool(itemset.doubtful)
         if itemset.support is None or itemset.interval is None:
             return Bar(itemset.items, doubtful=doubtful)
-        low, high = itemset.interval
-        if not per_cent:
-            texts = f"{itemset.support:,}", f"{low:,} to {high:,}"
-            return Bar(itemset.items, itemset.support, low, high, *texts, doubtful)
-        share, ends = self.share_of(itemset) or 0.0, self.share_interval_of(itemset) or (0.0, 0.0)
-        interval = " to ".join(words.percent(end, self.decimals) for end in ends)
-        number = words.percent(share, self.decimals)
-        return Bar(
-            itemset.items, 100 * share, 100 * ends[0], 100 * ends[1], number, interval, doubtful
-        )
+        length: float
+        low: float
+        high: float
+        length, low, high = (itemset.support, *itemset.interval)
+        texts = [f"{number:,}" for number in (length, low, high)]
+        if per_cent:
+            low, high = self.share_interval_of(itemset) or (0.0, 0.0)
+            shares = (self.share_of(itemset) or 0.0, low, high)
+            texts = [words.percent(share, self.decimals) for share in shares]
+            length, low, high = (100 * share for share in shares)
+        number, lowest, highest = texts
+        interval = f"{lowest} to {highest}"
+        return Bar(itemset.items, length, low, high, number, interval, doubtful)
 
     def to_svg(self, rules: Rules | None = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

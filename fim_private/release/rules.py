@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, zip_longest
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,9 +29,16 @@ from fim_private.errors import ParameterError, parameter, shown
 from fim_private.reading.labels import Item
 from fim_private.release import words
 from fim_private.release.chart import TITLE, Bar, BarChart, named, width
-from fim_private.release.forms import Cell, Rows, csv_text, rows_by_segment
+from fim_private.release.forms import (
+    Columns,
+    Rows,
+    csv_text,
+    item_columns,
+    rows_by_segment,
+    rows_of,
+)
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import Slice, SupportNoise, UnitCount
+from fim_private.request.supports import Slice, UnitCount
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +101,8 @@ METRICS: dict[str, Callable[[RuleCounts], Numbers]] = {
 
 
 def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
-    """Return the lowest and the highest that a metric of each rule can be between two counts.
+    """Return the lowest and the highest that the support, or a metric, of each rule can be between
+    two counts.
 
     All metrics except leverage rise with x and n and fall with y and z, so the ends are at two
     corners. For lift and confidence that follows from their formulas. Conviction is (n - z) y / (n
@@ -102,6 +110,9 @@ def bounds(name: str, lowest: RuleCounts, highest: RuleCounts) -> Ends:
     with x and n and rises with y and z. Leverage is bounded term by term. Counts that cannot be
     (more with both sides than with one, more with a side than there are) are left out first.
     """
+    if name == "support":
+        least_share = lowest.both / np.maximum(highest.units, 1)
+        return least_share, np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
     least, most = _possible(lowest, highest)
     x_low, y_low, z_low, n_low = least
     x_high, y_high, z_high, n_high = most
@@ -161,19 +172,16 @@ class Rules:
     Attributes:
         antecedents: The items on the left side of each rule.
         consequents: The items on the right side.
-        shares: Shares of all units, by mlxtend's names: "antecedent support", "consequent support"
-            and "support".
-        metrics: The metrics by name: confidence alone where lift 1 does not mean independence.
-        bounds: The lowest and the highest that the support and each metric can be.
+        columns: The numbers by the names that mlxtend has for them, then the ends of their
+            intervals. Of the metrics there is confidence alone where lift 1 does not mean
+            independence.
         doubtful: Whether, within these bounds, the sides may be unrelated, or the rule may miss
             a limit that was set. Without lifts only the latter counts.
     """
 
     antecedents: tuple[Items, ...]
     consequents: tuple[Items, ...]
-    shares: Mapping[str, Numbers]
-    metrics: Mapping[str, Numbers]
-    bounds: Mapping[str, Ends]
+    columns: Mapping[str, Numbers]
     doubtful: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -182,27 +190,13 @@ class Rules:
     @property
     def has_lifts(self) -> bool:
         """Whether rules have lift and the other metrics that compare with independence."""
-        return "lift" in self.metrics
-
-    @property
-    def columns(self) -> dict[str, Numbers]:
-        """The numbers by the names that mlxtend has for them, then the ends of their intervals."""
-        ends: dict[str, Numbers] = {}
-        for name in ("support", *self.metrics):
-            ends[f"{name}_lower"], ends[f"{name}_upper"] = self.bounds[name]
-        return {**self.shares, **self.metrics, **ends}
+        return "lift" in self.columns
 
     def rows(self) -> Iterator[tuple[Items, Items, dict[str, float], bool]]:
         """Yield each rule: its two sides, its numbers by column, and whether it is doubtful."""
-        columns = self.columns
         for place, antecedent in enumerate(self.antecedents):
-            numbers = {name: float(values[place]) for name, values in columns.items()}
+            numbers = {name: float(values[place]) for name, values in self.columns.items()}
             yield antecedent, self.consequents[place], numbers, bool(self.doubtful[place])
-
-    @property
-    def above(self) -> NDArray[np.bool_]:
-        """Whether each rule is not doubtful, and sure to hold more often than by chance."""
-        return ~self.doubtful & (self.bounds["lift"][0] > 1)
 
     @property
     def note(self) -> str:
@@ -210,7 +204,7 @@ class Rules:
         doubtful, rules = int(self.doubtful.sum()), len(self)
         note = []
         if self.has_lifts:
-            above = int(self.above.sum())
+            above = int((~self.doubtful & (self.columns["lift_lower"] > 1)).sum())
             below = rules - doubtful - above
             note.append(
                 f"More often than chance is sure for {words.some_of(above, rules, 'rule')}."
@@ -264,60 +258,53 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def association_rules(
-    itemsets: Sequence[Items],
-    known: Mapping[frozenset[Item], Itemset],
-    noise: SupportNoise | None,
-    units: UnitCount,
-    *,
-    lifts: bool = True,
-    min_confidence: float = 0.0,
-    min_lift: float = 0.0,
-) -> Rules:
-    """Return the rules of itemsets that reach the least confidence and lift, the surest first.
+def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
+    """Return the rules of a Release that reach the least confidence and lift, the surest first.
 
-    The estimates decide which rules reach them. Doubtful rules come last.
-
-    Args:
-        itemsets: The itemsets whose items a rule has on its two sides.
-        known: The itemsets and all their subsets, with their supports.
-        noise: The noise of these supports.
-        units: The number of units.
-        lifts: Whether lift 1 means independence. If not, rules have a confidence alone, and the
-            lower end of its interval orders them, as that of lift does otherwise.
-        min_confidence: The least confidence.
-        min_lift: The least lift.
+    The estimates decide which rules reach them. Doubtful rules come last; where there are no lifts,
+    the lower end of the confidence orders rules, as that of lift does otherwise. Raises
+    ParameterError as least_asked does, and where the release lacks supports, or the number of
+    units, that rules need.
     """
+    lifts = release.scope.has_lifts(release.privacy_unit)
+    min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
+    noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
+    itemsets = [
+        itemset
+        for itemset in release.itemsets
+        if itemset.items is not None and itemset.interval is not None
+    ]
+    known = {frozenset(itemset.items or ()): itemset for itemset in (*itemsets, *release.parts)}
+    if release.with_parts and (noise is None or not units.number):
+        itemsets = []  # it abstained, or there are no units
+    elif noise is None or release.units is None or not _have_subsets(known):
+        raise ParameterError(
+            f"this release lacks what rules need (supports of all subsets, and the number of "
+            f"{release.privacy_unit}s): mine again with {parameter('rules')}"
+        )
     noisy_counts = 3 if units.noise is None else 4
     confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
     wider = 0 if noise is None else noise.wider(confidence)
     supports = _supports_and_ends(known, wider)
-    sides = _sides_of_rules(itemsets, supports)
-    estimates, lowest, highest = _supports_of_rules(sides, supports)
-    counts = _rule_counts(estimates, max(units.number, 1))
-    names = [name for name in METRICS if lifts or name == "confidence"]
-    metrics = {name: METRICS[name](counts) for name in names}
+    sides = _sides_of_rules([itemset.items for itemset in itemsets], supports)
     # With two normals, the supports follow the number of units.
     moving = noise is not None and noise.of_units is not None
-    limits = _widest_bounds(names, lowest, highest, units.slices(confidence, moving=moving))
-    doubtful = limits["confidence"][0] < min_confidence
-    enough = metrics["confidence"] >= min_confidence
+    columns = _columns(sides, supports, units, units.slices(confidence, moving=moving), lifts=lifts)
+    doubtful = columns["confidence_lower"] < min_confidence
+    enough = columns["confidence"] >= min_confidence
     ranked_by = "confidence"
     if lifts:
-        lowest_lift, highest_lift = limits["lift"]
-        doubtful |= (lowest_lift <= 1) & (highest_lift >= 1)
-        doubtful |= lowest_lift < min_lift
-        enough &= metrics["lift"] >= min_lift
+        doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
+        doubtful |= columns["lift_lower"] < min_lift
+        enough &= columns["lift"] >= min_lift
         ranked_by = "lift"
     # The last key comes first.
-    ranking = np.lexsort((-metrics[ranked_by], -limits[ranked_by][0], doubtful))
+    ranking = np.lexsort((-columns[ranked_by], -columns[f"{ranked_by}_lower"], doubtful))
     order = ranking[enough[ranking]]
     return Rules(
         tuple(sides[place][0] for place in order),
         tuple(sides[place][1] for place in order),
-        {name: shares[order] for name, shares in _shares(counts).items()},
-        {name: values[order] for name, values in metrics.items()},
-        {name: (low[order], high[order]) for name, (low, high) in limits.items()},
+        {name: numbers[order] for name, numbers in columns.items()},
         doubtful[order],
     )
 
@@ -352,97 +339,48 @@ def _sides_of_rules(
     return sides
 
 
-def _supports_of_rules(
+def _columns(
     sides: Sequence[tuple[Items, Items]],
     supports: Mapping[frozenset[Item], tuple[float, float, float]],
-) -> Numbers:
-    """Return (3, 3, rules): estimates and ends, of the left side, the right side and both."""
+    units: UnitCount,
+    slices: Sequence[Slice],
+    *,
+    lifts: bool,
+) -> dict[str, Numbers]:
+    """Return the numbers of rules, and their bounds whichever slice the number of units is in."""
     by_rule = [
         [supports[frozenset(items)] for items in (antecedent, consequent, antecedent + consequent)]
         for antecedent, consequent in sides
     ]
-    return np.array(by_rule, dtype=np.float64).reshape(-1, 3, 3).transpose(2, 1, 0)
+    # Estimates and ends; of each the left sides, the right sides and both.
+    estimates, lowest, highest = np.array(by_rule).reshape(-1, 3, 3).transpose(2, 1, 0)
+    counts = _rule_counts(estimates, max(units.number, 1))
+    columns = {
+        "antecedent support": np.minimum(counts.antecedent / counts.units, 1.0),
+        "consequent support": np.minimum(counts.consequent / counts.units, 1.0),
+        "support": np.minimum(counts.both / counts.units, 1.0),
+    }
+    names = [name for name in METRICS if lifts or name == "confidence"]
+    for name in names:
+        columns[name] = METRICS[name](counts)
+    for name in ("support", *names):
+        ends = [
+            bounds(
+                name,
+                _rule_counts(lowest + portion.lower, portion.fewest),
+                _rule_counts(highest + portion.upper, portion.most),
+            )
+            for portion in slices
+        ]
+        columns[f"{name}_lower"] = np.minimum.reduce([low for low, _ in ends])
+        columns[f"{name}_upper"] = np.maximum.reduce([high for _, high in ends])
+    return columns
 
 
 def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
     """Return the counts of rules. supports: (3, rules), of the left side, the right, and both."""
     antecedent, consequent, both = np.maximum(supports, 0)
     return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
-
-
-def _shares(counts: RuleCounts) -> dict[str, Numbers]:
-    """Return the shares of all units that the counts of rules are, by mlxtend's names."""
-    return {
-        "antecedent support": np.minimum(counts.antecedent / counts.units, 1.0),
-        "consequent support": np.minimum(counts.consequent / counts.units, 1.0),
-        "support": np.minimum(counts.both / counts.units, 1.0),
-    }
-
-
-def _bounds_between(
-    names: Sequence[str], lowest: RuleCounts, highest: RuleCounts
-) -> dict[str, Ends]:
-    """Return the bounds of the share of both sides, and of these metrics, between two counts."""
-    least_share = lowest.both / np.maximum(highest.units, 1)
-    most_share = np.minimum(highest.both / np.maximum(lowest.units, 1), 1.0)
-    ends = {"support": (least_share, most_share)}
-    for name in names:
-        ends[name] = bounds(name, lowest, highest)
-    return ends
-
-
-def _widest_bounds(
-    names: Sequence[str], lowest: Numbers, highest: Numbers, slices: Sequence[Slice]
-) -> dict[str, Ends]:
-    """Return bounds that hold whichever slice the number of units is in."""
-    by_slice = [
-        _bounds_between(
-            names,
-            _rule_counts(lowest + units.lower, units.fewest),
-            _rule_counts(highest + units.upper, units.most),
-        )
-        for units in slices
-    ]
-    return {
-        name: (
-            np.minimum.reduce([ends[name][0] for ends in by_slice]),
-            np.maximum.reduce([ends[name][1] for ends in by_slice]),
-        )
-        for name in ("support", *names)
-    }
-
-
-def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -> Rules:
-    """Return the rules of a Release, the surest first.
-
-    Raises ParameterError as least_asked does, and where the release lacks supports, or the number
-    of units, that rules need.
-    """
-    lifts = release.scope.has_lifts(release.privacy_unit)
-    min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
-    # The release abstained, or there are no units.
-    if release.with_parts and (release.noise is None or not release.units):
-        return association_rules([], {}, None, UnitCount(0), lifts=lifts)
-    itemsets = [
-        itemset
-        for itemset in release.itemsets
-        if itemset.items is not None and itemset.interval is not None
-    ]
-    known = {frozenset(itemset.items or ()): itemset for itemset in (*itemsets, *release.parts)}
-    if release.noise is None or release.units is None or not _have_subsets(known):
-        raise ParameterError(
-            f"this release lacks what rules need (supports of all subsets, and the number of "
-            f"{release.privacy_unit}s): mine again with {parameter('rules')}"
-        )
-    return association_rules(
-        [itemset.items for itemset in itemsets],
-        known,
-        release.noise,
-        UnitCount(release.units, release.units_noise),
-        lifts=lifts,
-        min_confidence=min_confidence,
-        min_lift=min_lift,
-    )
 
 
 def _have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
@@ -468,16 +406,14 @@ def rules_json(rules: Rules) -> dict[str, object]:
     """Return rules, and how they are read, as plain values, in which an infinite number is None."""
     values = []
     for antecedent, consequent, numbers, doubtful in rules.rows():
+        rule: dict[str, object] = {"antecedents": [*antecedent], "consequents": [*consequent]}
         finite = {name: _finite(number) for name, number in numbers.items()}
-        rule: dict[str, object] = {
-            "antecedents": [*antecedent],
-            "consequents": [*consequent],
-            "antecedent_support": finite["antecedent support"],
-            "consequent_support": finite["consequent support"],
-        }
-        for name in ("support", *rules.metrics):
-            rule[name] = finite[name]
-            rule[f"{name}_interval"] = [finite[f"{name}_lower"], finite[f"{name}_upper"]]
+        for name, number in finite.items():
+            if name.endswith(("_lower", "_upper")):
+                continue
+            rule[name.replace(" ", "_")] = number
+            if f"{name}_lower" in finite:
+                rule[f"{name}_interval"] = [finite[f"{name}_lower"], finite[f"{name}_upper"]]
         rule["doubtful"] = doubtful
         values.append(rule)
     if not values:
@@ -498,18 +434,12 @@ def rules_rows(rules: Rules | Mapping[str, Rules]) -> Rows:
     """Return the rows of CSV, or of a sheet of Excel, the header first: sides, then numbers."""
     if isinstance(rules, Mapping):
         return rows_by_segment({name: rules_rows(segment) for name, segment in rules.items()})
-    # Sides of items in columns: shorter ones have empty cells.
-    lefts = [*zip_longest(*rules.antecedents)] or [()]
-    rights = [*zip_longest(*rules.consequents)] or [()]
-    columns: dict[str, Sequence[Cell]] = {}
-    for number, items in enumerate(lefts, 1):
-        columns[f"antecedent_{number}"] = items
-    for number, items in enumerate(rights, 1):
-        columns[f"consequent_{number}"] = items
+    columns: Columns = item_columns("antecedent", rules.antecedents)
+    columns |= item_columns("consequent", rules.consequents)
     for name, numbers in rules.columns.items():
         columns[name.replace(" ", "_")] = numbers.tolist()
     columns["doubtful"] = rules.doubtful.tolist()
-    return [[*columns], *map(list, zip(*columns.values(), strict=True))]
+    return rows_of(columns)
 
 
 def rules_table(rules: Rules, decimals: int, unit: str) -> Table:

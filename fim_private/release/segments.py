@@ -266,12 +266,10 @@ class SegmentedRelease(Mapping[str, Release]):
         of segments.
         """
         below = []
-        for name, release in self.items():
-            if rules is None:
-                break
-            chart = rules_chart(rules[name], self.privacy_unit)
+        for name, rules_of_segment in (rules or {}).items():
+            chart = rules_chart(rules_of_segment, self.privacy_unit)
             if chart.bars:
-                below.append(replace(chart, title=f"{self.heading(release)}: {chart.title}"))
+                below.append(replace(chart, title=f"{self.heading(self[name])}: {chart.title}"))
         return svg(*self._charts(relative=relative), *below)
 
     def _charts(self, *, relative: bool) -> Sequence[BarChart]:

@@ -9,62 +9,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fim_private import __version__
 from fim_private.display import item_name, printable
+from fim_private.dp.composition import growth_bound
+from fim_private.dp.cost import Exact, least_in_words, most_in_words, one_in_words, rounded_up
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.reading.labels import Item
 from fim_private.release import words
+from fim_private.request.plan import shares_in_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _FOLDER = Path(__file__).parent
-# A sentence in pieces: texts, and itemsets, whose names a page marks as such.
-Sentence = tuple[str | tuple[Item, ...], ...]
-
-
-@dataclass(frozen=True)
-class Lead:
-    """The first paragraph of a page, which can be read out.
-
-    Attributes:
-        sentence: What is surest.
-        remark: How much of the page is sure.
-        heading: The segment that the sentence is about; empty for a whole release.
-    """
-
-    sentence: Sentence
-    remark: str = ""
-    heading: str = ""
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number in a table.
-
-    Attributes:
-        value: The value by which its column is sorted; None sorts first.
-        shown: The number as a text.
-        interval: Its interval as a text, if it has one.
-    """
-
-    value: float | None
-    shown: str
-    interval: str = ""
-
-    @property
-    def sort_key(self) -> str:
-        """The value as a script reads it."""
-        if self.value is None:
-            return "-1"
-        if not math.isfinite(self.value):
-            return "1e300"
-        return f"{self.value:.6g}"
 
 
 def checked_title(title: str | None) -> None:
@@ -102,14 +62,23 @@ def _environment() -> Environment:
     )
     environment.globals |= {
         "version": __version__,
-        "seeded": words.SEEDED,
         "script": script,
         "policy": policy,
+        "exact": Exact,
+        "at_least": least_in_words,
+        "at_most": most_in_words,
+        "one_in_words": one_in_words,
+        "rounded_up": rounded_up,
+        "growth_bound": growth_bound,
+        "shares_in_words": shares_in_words,
+        "words": words,
     }
     environment.filters |= {
         "item_name": item_name,
         "thousands": "{:,}".format,
         "fixed": "{:.1f}".format,
+        "sort_key": _sort_key,
+        "one_line": lambda text: " ".join(text.split()),
     }
     return environment
 
@@ -117,3 +86,12 @@ def _environment() -> Environment:
 def _as_text(value: object) -> object:
     """Return a value as text on one line. HTML that a template has made stays as it is."""
     return value if hasattr(value, "__html__") else printable(str(value))
+
+
+def _sort_key(value: float | None) -> str:
+    """Return a number as a script reads it. What is not known comes first."""
+    if value is None:
+        return "-1"
+    if not math.isfinite(value):
+        return "1e300"
+    return f"{value:.6g}"

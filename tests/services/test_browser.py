@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 import os
 import shutil
@@ -20,7 +18,7 @@ import pytest
 from patience import PATIENCE
 
 import fim_private as fim
-from fim_private.release.trend import changes_page
+from fim_private.release.page import changes_page
 
 pytestmark = pytest.mark.full
 _SWITCHES = (
@@ -291,21 +289,6 @@ def test_a_page_reads_without_its_script(browser: Browser, tmp_path: Path) -> No
             assert browser.run(_MEASURE) | {"texts": 0} == GOOD | {"texts": 0}
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
-
-
-def test_a_screenshot_is_of_the_whole_page(browser: Browser, tmp_path: Path) -> None:
-    """What is painted: as wide as a phone's screen, and its edges are ground."""
-    from matplotlib.image import imread
-
-    browser.show(written("rules", tmp_path), 390)
-    height = browser.run("document.documentElement.scrollHeight")
-    clip = {"x": 0, "y": 0, "width": 390, "height": height, "scale": 1}
-    shot = browser.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
-    pixels = imread(io.BytesIO(base64.b64decode(shot["data"])))[:, :, :3]
-    assert pixels.shape[:2] == (height, 390)
-    assert (pixels[:, :8] == 1).all()
-    assert (pixels[:, -8:] == 1).all()
-    assert (pixels < 0.4).any()
 
 
 def test_what_is_wrong_is_seen(browser: Browser, tmp_path: Path) -> None:

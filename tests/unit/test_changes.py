@@ -136,11 +136,8 @@ def test_forms(tmp_path: Path) -> None:
     found = fim.changes(*paths)
     assert found.to_dict() == fim.changes(*ones).to_dict()
     values = json.loads(found.to_json())
-    assert (values["compared"], values["clear"], values["changes"][0]["items"]) == (
-        40,
-        1,
-        ["a3", "b3"],
-    )
+    assert (values["compared"], values["clear"]) == (40, 1)
+    assert values["changes"][0]["items"] == ["a3", "b3"]
     frame = fim.changes(*ones, keep_all=True).to_pandas()
     assert len(frame) == 40
     assert frame.loc[0, "itemsets"] == frozenset({"a3", "b3"})
@@ -149,12 +146,8 @@ def test_forms(tmp_path: Path) -> None:
     done = run(tmp_path, "changes", *paths)
     assert (done.returncode, done.stderr) == (0, "")
     assert "{a3, b3}" in done.stdout
-    assert (
-        json.loads(run(tmp_path, "changes", *paths, "--format", "json", "--keep-all").stdout)[
-            "compared"
-        ]
-        == 40
-    )
+    done = run(tmp_path, "changes", *paths, "--format", "json", "--keep-all")
+    assert json.loads(done.stdout)["compared"] == 40
 
 
 def test_two_segments_of_one_release(tmp_path: Path) -> None:

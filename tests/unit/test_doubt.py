@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from released import release_of
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.dp.cost import PrivacyCost
 from fim_private.mechanisms import (
     Exponential,
     LargeMargin,
@@ -234,11 +234,7 @@ def test_a_title_claims_no_more_than_is_sure(
     marks: list[bool], changes: dict[str, Any], title: str
 ) -> None:
     itemsets = tuple(fim.Itemset((f"a{n:02}", "b"), doubtful=mark) for n, mark in enumerate(marks))
-    cost = PrivacyCost(1, 1e-6)
-    release = fim.Release(
-        "levelwise", (2,), cost, "add-remove", "basket", True, False, itemsets, top=50
-    )
-    assert replace(release, **changes).title == title
+    assert release_of(*itemsets, **{"mechanism": "levelwise", "top": 50, **changes}).title == title
 
 
 def test_picks_say_that_chance_decides_and_how_far() -> None:

@@ -140,16 +140,6 @@ def entered(path: Path) -> bool:
         return True
 
 
-def test_a_folder_fails_at_once(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="it is a folder; give output a file name"):
-        entered(tmp_path)
-    with (
-        pytest.raises(OutputError, match="it is a folder; give figure a file name"),
-        staged(tmp_path, option="figure"),
-    ):
-        pytest.fail("it was opened")
-
-
 @pytest.mark.parametrize("refused", ["stat", "open"])
 def test_what_may_not_be_written_or_searched_fails_at_once(
     refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -177,15 +167,17 @@ def test_what_may_not_be_written_or_searched_fails_at_once(
         ("r" * 256, "the name is too long"),
         ("loop", "its links lead back to themselves"),
         ("nul\0.json", "no file can have this name"),
+        ("folder", "it is a folder; give output a file name"),
     ],
 )
 def test_names_that_no_file_has_fail_at_once(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError, match=rf"^cannot write .*: {reason}") as caught:
         entered(tmp_path / name)
     assert "\n" not in str(caught.value)
-    assert names(tmp_path) == ["file", "loop"]
+    assert names(tmp_path) == ["file", "folder", "loop"]
 
 
 def test_half_a_surrogate_pair_is_written_as_its_escape(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import math
 import re
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from released import HALF, SHOP
 
 import fim_private as fim
 from fim_private.dp.noise import Randomness
@@ -31,7 +33,6 @@ from fim_private.release.page import page
 from fim_private.release.rules import (
     METRICS,
     RuleCounts,
-    association_rules,
     bounds,
     rules_csv,
     rules_json,
@@ -41,12 +42,6 @@ from fim_private.request.itemsets import subsets_of
 from fim_private.request.supports import SupportNoise, UnitCount
 from fim_private.run.outcome import measured
 
-SHOP = (
-    [["bread", "butter", "jam"]] * 300
-    + [["bread", "butter"]] * 400
-    + [["tea"]] * 500
-    + [["bread", "tea"]] * 100
-)
 MINED: dict[str, Any] = {"size": 2, "top": 3, "rules": True, "epsilon": 5, "seed": 1}
 
 
@@ -113,6 +108,7 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
     moving = kind == "two normals"
     sets = [tuple(sorted(items)) for items in TRUE]
     randomness = Randomness.seeded(5)
+    mined = fim.mine(SHOP, **MINED)
     runs, held, of_all = 400, dict[Any, int](), 0
     for _ in range(runs):
         before = (
@@ -123,14 +119,23 @@ def test_all_intervals_of_a_rule_hold_together(kind: str, noisy_units: bool) -> 
         measurement = measured(sets, [*TRUE.values()], made, randomness, before, UNITS)
         count = measurement.units
         assert count is not None
-        known = {frozenset(one.items or ()): one for one in measurement.estimates()}
-        rules = association_rules(ITEMSETS, known, made, count)
+        estimates = measurement.estimates()
+        release = replace(
+            mined,
+            itemsets=tuple(one for one in estimates if one.items in ITEMSETS),
+            parts=tuple(one for one in estimates if one.items not in ITEMSETS),
+            noise=made,
+            units=count.number,
+            units_noise=count.noise,
+        )
+        rules = rules_of(release)
         for place in range(len(rules)):
             sides = frozenset(rules.antecedents[place]), frozenset(rules.consequents[place])
             true = true_metrics(*sides)
             right = all(
-                low[place] <= true[name] <= high[place]
-                for name, (low, high) in rules.bounds.items()
+                rules.columns[f"{name}_lower"][place] <= number
+                and number <= rules.columns[f"{name}_upper"][place]
+                for name, number in true.items()
             )
             held[sides] = held.get(sides, 0) + right
             of_all += 1
@@ -282,15 +287,9 @@ def test_rules_alone_change_what_is_together() -> None:
     assert "together" not in fim.mine(SHOP, **MINED).to_dict()
     with pytest.raises(ParameterError, match="together user needs user too"):
         fim.mine(SHOP, **MINED, together="user")
+    caps: Any = {"mechanism": "limited-domain", "max_basket": 2, "max_baskets": 2}
     with pytest.raises(ParameterError, match=r"^leave out max_baskets: .*; or give together"):
-        fim.mine(
-            independent(),
-            rules=True,
-            mechanism="limited-domain",
-            max_basket=2,
-            max_baskets=2,
-            **BY_CUSTOMER,
-        )
+        fim.mine(independent(), rules=True, **caps, **BY_CUSTOMER)
 
 
 @pytest.fixture(scope="module")
@@ -307,14 +306,8 @@ def test_without_independence_there_is_confidence_and_no_lift(
     )
     rules = rules_of(in_one_basket)
     frame = in_one_basket.rules()
-    assert not {
-        name
-        for name in frame.columns
-        if name.split("_")[0] in {"lift", "leverage", "conviction", "zhangs"}
-    }
-    assert {"confidence", "confidence_lower", "confidence_upper", "support_lower"} <= {
-        *frame.columns
-    }
+    assert not [name for name in frame.columns if re.match("lift|leverage|conviction|zhangs", name)]
+    assert {"confidence_lower", "confidence_upper", "support_lower"} <= {*frame.columns}
     assert [*frame["confidence_lower"]] == sorted(frame["confidence_lower"], reverse=True)
     assert "lift</th>" not in frame._repr_html_()
     assert told in frame._repr_html_()
@@ -327,11 +320,8 @@ def test_without_independence_there_is_confidence_and_no_lift(
         in_one_basket.to_markdown(rules),
         page(in_one_basket, rules),
     ):
-        text = " ".join(
-            re.sub(r"<(style|script)>.*?</\1>", "", shown, flags=re.DOTALL)
-            .replace("\\", "")
-            .split()
-        )
+        shown = re.sub(r"(?s)<(style|script)>.*?</\1>", "", shown)
+        text = " ".join(shown.replace("\\", "").split())
         assert told in text
         for said in (told, "--together user gives them lifts", 'class="lift2"'):
             text = text.replace(said, "")
@@ -341,10 +331,9 @@ def test_without_independence_there_is_confidence_and_no_lift(
 
 
 def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:
-    half = [["a", "b"]] * 600 + [["c", "d"]] * 130 + [["c"]] * 370 + [["d"]] * 370 + [["e"]] * 500
-    release = fim.mine(half, **{**MINED, "top": 2})
+    release = fim.mine(HALF, **{**MINED, "top": 2})
     rules = rules_of(release)
-    sure = int((~rules.doubtful & (rules.bounds["lift"][0] > 1)).sum())
+    sure = int((~rules.doubtful & (rules.columns["lift_lower"] > 1)).sum())
     assert 0 < sure < len(rules)
     note = f"More often than chance is sure for {sure} of {len(rules)} rules."
     assert json.loads(release.to_json(rules))["rules_note"].startswith(note)
@@ -425,12 +414,8 @@ def test_mlxtend_makes_the_same_rules_of_the_frame() -> None:
             release.to_pandas(), metric="confidence", min_threshold=0
         )
         named = {frozenset(one.items or ()) for one in release}
-        theirs = theirs[
-            [
-                (a | c) in named
-                for a, c in zip(theirs["antecedents"], theirs["consequents"], strict=True)
-            ]
-        ]
+        sides = zip(theirs["antecedents"], theirs["consequents"], strict=True)
+        theirs = theirs[[antecedent | consequent in named for antecedent, consequent in sides]]
         ours = release.rules()
         assert len(ours) == len(theirs) > 0
         columns = ["antecedent support", "consequent support", "support", *METRICS]

@@ -11,18 +11,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from commands import run
+from released import SHOP
 
 import fim_private as fim
 from fim_private.errors import DataError, FimPrivateError
 from fim_private.release.page import page
 from fim_private.release.rules import rules_by_segment
 
-SHOP = (
-    [["bread", "butter", "jam"]] * 300
-    + [["bread", "butter"]] * 400
-    + [["tea"]] * 500
-    + [["bread", "tea"]] * 100
-)
 WRONG: list[Any] = [
     None, True, -1, 0, 1.5, 10**400, "", "people", "\ud800", [], [1, 0], [None], [[1]], {},
     {"a": {}},
@@ -217,7 +212,6 @@ def test_segments_whose_releases_contradict_each_other(tmp_path: Path) -> None:
     changes: list[tuple[Place, Any, str]] = [
         (("releases", 1, "neighbors"), "replace-one", "releases[1].neighbors"),
         (("releases", 1, "segment"), "A", "segments"),
-        (("releases", 1, "noise"), ..., "releases[1]."),
         (("releases", 0, "itemsets", 0, "support"), None, "releases[0].itemsets[0].support"),
         (("releases",), [], "releases"),
         (("segments",), ["A"], "segments"),

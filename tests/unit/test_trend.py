@@ -13,7 +13,7 @@ from commands import run
 
 import fim_private as fim
 from fim_private.release.changes import changes
-from fim_private.release.trend import changes_page, named, trend_page
+from fim_private.release.page import changes_page, named, trend_page
 
 EVIL = "<script>alert(1)</script>"
 ASKED: dict[str, Any] = {"size": 2, "epsilon": 4.0, "delta": 1e-6, "top": 3}
@@ -75,29 +75,30 @@ def shops() -> list[fim.Release]:
 def test_two_releases_have_the_same_verdicts_in_changes_and_in_a_trend() -> None:
     before, _, after = shops()
     found = fim.changes(before, after, keep_all=True)
-    expected = [(frozenset(map(str, change.items)), change.clear) for change in found]
     page = trend_page(named([before, after]))
-    assert verdicts_on(page) == expected
+    assert verdicts_on(page) == verdicts_of(found)
     kinds = {change.change for change in found if change.clear}
     assert kinds >= {"rise", "new"}
     assert any(change.change == "gone" for change in found)
-    assert any(not clear for _, clear in expected)
     clear = sum(change.clear for change in found)
+    assert 0 < clear < len(found)
     assert f"{clear} of {found.compared} itemsets changed by more than the noise." in page
     # what level a claim has, and what is assumed of new and gone itemsets
-    for note in found.statistics:
-        assert note in html.unescape(page)
+    assert all(note in html.unescape(page) for note in found.statistics)
     shown = {change.items for change in fim.changes(before, after)}
     assert shown == {change.items for change in found if change.clear}
     doubts = ["may be noise" in found.cells(change)[1] for change in found]
-    assert doubts == [not clear for _, clear in expected]
+    assert doubts == [not change.clear for change in found]
+
+
+def verdicts_of(found: fim.Changes) -> list[tuple[frozenset[str], bool]]:
+    return [(frozenset(map(str, change.items)), change.clear) for change in found]
 
 
 def test_a_trend_of_more_compares_the_first_with_the_last() -> None:
     first, middle, last = shops()
-    found = fim.changes(first, last, keep_all=True)
+    expected = verdicts_of(fim.changes(first, last, keep_all=True))
     page = trend_page(named([first, middle, last]))
-    expected = [(frozenset(map(str, change.items)), change.clear) for change in found]
     verdicts = verdicts_on(page)
     assert verdicts[: len(expected)] == expected
     others = {items for items, _ in verdicts[len(expected) :]}
@@ -106,20 +107,22 @@ def test_a_trend_of_more_compares_the_first_with_the_last() -> None:
     assert page.count("not compared</p>") == len(others)
 
 
-def test_a_trend_needs_shares() -> None:
-    bare = fim.mine([("tea", "milk")] * 900, seed=2, supports=False, **ASKED)
-    with pytest.raises(fim.ParameterError, match="release 2 has no shares to compare: mine"):
-        trend_page(named([week(1, 500), bare]))
+BARE = fim.mine([("tea", "milk")] * 900, seed=2, supports=False, **ASKED)
+OTHER = fim.mine([("tea", "milk")] * 900, seed=2, neighbors="replace-one", **ASKED)
 
 
-def test_a_trend_needs_two_that_are_alike(tmp_path: Path) -> None:
-    with pytest.raises(fim.ParameterError, match="a trend needs two releases or more, not 1"):
-        fim.report([week(1, 500)], tmp_path / "p.html")
-    other = fim.mine([("tea", "milk")] * 900, seed=2, neighbors="replace-one", **ASKED)
-    with pytest.raises(fim.ParameterError, match="not compared: they differ in neighbors"):
-        fim.report([week(1, 500), other], tmp_path / "p.html")
-    with pytest.raises(fim.ParameterError, match="a report is made of a Release, or of several in"):
-        fim.report([1, 2], tmp_path / "p.html")  # type: ignore[list-item]
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "a trend needs two releases or more, not 1"),
+        ([BARE], "release 2 has no shares to compare: mine"),
+        ([OTHER], "not compared: they differ in neighbors"),
+        ([1], "a report is made of a Release, or of several in"),
+    ],
+)
+def test_a_trend_needs_two_that_are_alike(more: list[Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(fim.ParameterError, match=said):
+        fim.report([week(1, 500), *more], tmp_path / "p.html")
     assert not (tmp_path / "p.html").exists()
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from fim_private.errors import DataError, parameter
 from fim_private.periods import period_at
-from fim_private.reading.columns import Column, Wanted, suggests_another_date, suggests_date
+from fim_private.reading.columns import Wanted, suggests_another_date, suggests_date
 from fim_private.reading.memory import LONG_ROWS
 from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.record_batches import ArrowSource, plain
@@ -23,22 +22,6 @@ _MOST_MISSING = 10  # one in so many values of a column of times may be no time
 _DAY = 86_400 * 10**6
 _LISTED = 3
 _SHORTEST, _LONGEST = 6, 40  # letters of a text that says a time
-
-
-class Head(Protocol):
-    """A table before its roles are known."""
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """What the schema says of its columns."""
-
-    @property
-    def source(self) -> ArrowSource | None:
-        """Where its values are, unless they are in a frame."""
-
-    @property
-    def frame(self) -> Any:
-        """A frame of pandas, or None."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +70,12 @@ class DateColumn:
         return self.formats[0].text if self.formats else None
 
 
-def date_columns(table: Head) -> list[DateColumn]:
+def date_columns(table: ArrowSource) -> list[DateColumn]:
     """Return the columns of times of a table, by their types or by their first values."""
     dates = []
     values = _first_values(table)
-    for column in table.columns:
-        name = str(column.name)
+    for column in table.columns():
+        name = column.name
         texts = values.get(name, [])
         if suggests_another_date(name) or (column.is_number and not suggests_date(name)):
             continue
@@ -136,7 +119,7 @@ def formats_to_say(names: Sequence[str], columns: Iterable[DateColumn]) -> dict[
     return {}
 
 
-def _of_texts(table: Head, name: str, texts: Sequence[str]) -> DateColumn | None:
+def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> DateColumn | None:
     """Return a column of texts, or of whole numbers, if it holds times."""
     enough = len(texts) - len(texts) // _MOST_MISSING
     times = _fitting(texts, None)
@@ -169,7 +152,7 @@ def _fitting(texts: Iterable[str], time_format: TimeFormat | None) -> int:
 
 
 def _written(
-    table: Head, name: str, likely: Sequence[TimeFormat], texts: Sequence[str]
+    table: ArrowSource, name: str, likely: Sequence[TimeFormat], texts: Sequence[str]
 ) -> DateColumn:
     """Return a column with the formats that fit most of its values.
 
@@ -205,31 +188,21 @@ def _month_of(texts: Sequence[str], time_format: TimeFormat | None) -> str | Non
     return period_at("month", max(known) // _DAY).name
 
 
-def _first_values(table: Head) -> dict[str, list[str]]:
+def _first_values(table: ArrowSource) -> dict[str, list[str]]:
     """Return the first values of each column as texts, without those that stand for none."""
-    if table.frame is not None:
-        head = table.frame.head(SAMPLE)
-        return {
-            str(name): _texts(head.iloc[:, place].tolist())
-            for place, name in enumerate(head.columns)
-        }
-    names = list(dict.fromkeys(str(column.name) for column in table.columns))
-    if table.source is None or not names:
+    names = list(dict.fromkeys(table.schema.names))
+    batch = next(iter(table.batches(Wanted(names, SAMPLE))), None)
+    if batch is None:
         return {}
-    for batch in table.source.batches(Wanted(names, SAMPLE)):
-        columns = {name: batch.column(batch.schema.names.index(name)) for name in names}
-        return {name: _texts(values[:SAMPLE].to_pylist()) for name, values in columns.items()}
-    return {}
+    columns = {name: batch.column(batch.schema.names.index(name)) for name in names}
+    return {name: _texts(values[:SAMPLE].to_pylist()) for name, values in columns.items()}
 
 
-def _all_values(table: Head, name: str) -> Iterator[str]:
+def _all_values(table: ArrowSource, name: str) -> Iterator[str]:
     """Yield the different values of each part of a column as texts."""
-    if table.frame is not None:
-        yield from dict.fromkeys(_texts(table.frame[name].tolist()))
-    elif table.source is not None:
-        for batch in table.source.batches(Wanted([name], LONG_ROWS)):
-            values = plain(batch.column(batch.schema.names.index(name)))
-            yield from _texts(values.unique().to_pylist())
+    for batch in table.batches(Wanted([name], LONG_ROWS)):
+        values = plain(batch.column(batch.schema.names.index(name)))
+        yield from _texts(values.unique().to_pylist())
 
 
 def _texts(values: Iterable[object]) -> list[str]:

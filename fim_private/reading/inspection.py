@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -52,9 +52,6 @@ from fim_private.reading.text import damage_of, form_of, text_table
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import is_missing
 from fim_private.reading.where import column_text, columns_of, where_of
-
-if TYPE_CHECKING:
-    from fim_private.reading.frames import PandasFrame
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
@@ -481,29 +478,22 @@ def _note_of_cancellations(rows: int, have: str, where: str) -> str:
 class _TableHead:
     """A table before its roles are known: its columns, and where their values are.
 
-    frame: of pandas, if it is one. file: of a text.
+    file: of a text.
     """
 
     columns: Sequence[Column]
     source: ArrowSource
-    frame: PandasFrame | None = None
     file: File | None = None
 
     def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Return the first different values of columns, as texts."""
-        values: dict[str, list[object]] = {}
-        if self.frame is not None:
-            head = self.frame.head(100)
-            values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
-        elif names:
-            arrays = next(self.arrays(names, 100), [])
-            values = {
-                name: array.slice(0, 100).to_pylist()
-                for name, array in zip(names, arrays, strict=False)
-            }
+        if not names:
+            return {}
+        arrays = next(self.arrays(names, 100), [])
         examples = {}
-        for name, column in values.items():
-            texts = [_as_text(value) for value in column if _is_value(value)]
+        for name, array in zip(names, arrays, strict=False):
+            cells = array.slice(0, 100).to_pylist()
+            texts = [_as_text(value) for value in cells if _is_value(value)]
             examples[name] = tuple(dict.fromkeys(texts))[:_EXAMPLES]
         return examples
 
@@ -583,32 +573,16 @@ def _table_head(
     options = replace(reading_of(filled("inspect", InspectOptions, named)), head=True)
     with limit_memory(limit), suppress(FimPrivateError):
         if isinstance(source, InMemory):
-            return _head_in_memory(source)
+            # A stream may be there once, and a lazy frame is computed each time.
+            if source.kind in (Kind.STREAM, Kind.POLARS_LAZY):
+                return None
+            table = frames.table_of(source)
+            if table is None:
+                return None
+            return _TableHead(table.columns(), table)
         with file_errors(source.place):
             return _stored_head(named_source(source, options), options)
     return None
-
-
-def _head_in_memory(source: InMemory) -> _TableHead | None:
-    if source.kind is Kind.PANDAS:
-        return _frame_head(source.data)
-    table = frames.arrow_object(source)
-    if source.kind is Kind.POLARS:
-        table = frames.polars_table(source.data)
-    if table is None:
-        return None
-    return _TableHead(table.columns(), table)
-
-
-def _frame_head(frame: PandasFrame) -> _TableHead:
-    names = [str(name) for name in frame.columns]
-
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
-        series = [frame.iloc[:, names.index(name)] for name in scan.names]
-        yield pa.RecordBatch.from_arrays([*map(frames.as_texts, series)], names=scan.names)
-
-    source = ArrowSource("the frame", pa.schema([]), batches, kind="frame")
-    return _TableHead(frames.describe_pandas(frame), source, frame)
 
 
 def _stored_head(stored: File | ArrowSource, options: Reading) -> _TableHead | None:
@@ -780,7 +754,7 @@ def _numbered_rows(table: _TableHead | None, data: Transactions) -> Iterator[str
 def _times_in(table: _TableHead | None) -> list[DateColumn]:
     with suppress(*_UNREADABLE):
         if table is not None:
-            return date_columns(table)
+            return date_columns(table.source)
     return []
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -134,10 +134,23 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
         options.dialect.refuse_for(source.name)
     roles = choose(source.columns(), options, source.name)
     if source.own_dates:
-        roles = with_own_dates(roles)
+        roles = _with_own_dates(roles)
+    where = items_name(source.name, roles)
+    labels = Labels(where, fold_case=roles.fold_case)
+    first_cells = FirstCells(where, is_asked=roles.may_hold_lists)
     looked_at = FirstTexts.of(roles, source.name).over(_sliced(source, roles))
-    batches = (chosen(batch, roles, source.name) for batch in looked_at)
-    transactions = read_batches(batches, roles, Encoder.of(source, roles), source.name)
+    count = 0
+
+    def rows() -> Iterator[KeyedRows]:
+        nonlocal count
+        for batch in looked_at:
+            to_read = chosen(batch, roles, source.name)
+            count += len(to_read)
+            first_cells.see(to_read.column(0))
+            yield from keyed_rows(to_read, roles, labels, source.name)
+        first_cells.done()
+
+    transactions = assemble(rows(), labels, roles.times, segmented=roles.parts is not None)
     read_as = ReadAs.of_table(
         source.schema.names,
         roles,
@@ -145,10 +158,10 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
         delimiter=source.delimiter,
         encoding=source.encoding,
     )
-    return replace(transactions, read_as=read_as)
+    return replace(transactions, read_as=read_as, rows=count)
 
 
-def with_own_dates(roles: Roles) -> Roles:
+def _with_own_dates(roles: Roles) -> Roles:
     """Return the roles of a table that has dates of its own, as texts in ISO 8601.
 
     These are times, too, whatever the format.
@@ -161,58 +174,6 @@ def with_own_dates(roles: Roles) -> Roles:
     if times is not None and times.format is not None:
         times = replace(times, format=times.format.with_iso())
     return replace(roles, where=where, times=times)
-
-
-def read_batches(
-    batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str
-) -> Transactions:
-    """Read baskets from batches of the rows that are to be read.
-
-    A batch has the columns of `Roles.names`, in order.
-    """
-    count = 0
-    first = FirstCells(items_name(source, roles), is_asked=roles.may_hold_lists)
-
-    def rows() -> Iterator[KeyedRows]:
-        nonlocal count
-        for batch in batches:
-            count += len(batch)
-            first.see(batch.column(0))
-            yield from keyed_rows(batch, roles, encoder, source)
-        first.done()
-
-    segmented = roles.parts is not None
-    transactions = assemble(rows(), encoder.labels, roles.times, segmented=segmented)
-    return replace(transactions, rows=count)
-
-
-@dataclass(frozen=True)
-class Encoder:
-    """What makes codes of items."""
-
-    labels: Labels
-    # of each column where columns are items: (columns,) int32 provisional
-    columns: Codes | None = None
-    # whether the batches have provisional codes already, (rows,) Arrow int32 or lists of these
-    is_coded: bool = False
-
-    @classmethod
-    def of(cls, source: ArrowSource, roles: Roles) -> Self:
-        """Return what encodes the items of a source."""
-        labels = Labels(items_name(source.name, roles), fold_case=roles.fold_case)
-        if roles.form is not InputForm.ONE_HOT:
-            return cls(labels)
-        return cls(labels, labels.encode([*roles.values]))
-
-    def codes(self, values: pa.Array) -> Codes:
-        """Return the provisional code of each value: (rows,) int32."""
-        return numpy_of(values) if self.is_coded else self.labels.encode(values)
-
-    def lists(self, values: pa.Array) -> tuple[NDArray[np.int64], Codes]:
-        """Return the lengths of lists, (rows,) int64, and the provisional codes of all values."""
-        if not self.is_coded:
-            return self.labels.encode_lists(values)
-        return numpy_of(pc.list_value_length(values)).astype(np.int64), numpy_of(values.flatten())
 
 
 def items_name(source: str, roles: Roles) -> str:
@@ -244,38 +205,32 @@ SEGMENT, DAY = "\0segment", "\0day"
 
 
 def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    """Return the rows of a batch that are to be read, with plain columns of `Roles.names`."""
-    names = roles.names
-    batch = pa.RecordBatch.from_arrays([plain(batch.column(name)) for name in names], names=names)
-    return choose_rows(batch, {name: batch.column(name) for name in names}, roles, source)
+    """Return the rows of a batch that are to be read by condition, segment and time.
 
-
-def choose_rows(
-    batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles, source: str
-) -> pa.RecordBatch:
-    """Return the rows that are to be read by condition, segment and time.
-
-    columns: what the columns that say so are looked up in.
+    They have plain columns of `Roles.names`.
     """
-    stays = passing(roles.where, columns, source) if roles.where is not None else None
-    segment: Any = None
+    columns = {name: plain(batch.column(name)) for name in roles.names}
+    rows = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+    stays = segment = None
+    if roles.where is not None:
+        stays = passing(roles.where, columns, source)
     if roles.by is not None:
         segment = segment_numbers(roles.by, columns[roles.by.column])
         in_segment = segment.is_valid()
         stays = in_segment if stays is None else pc.and_kleene(stays, in_segment)
     if roles.times is not None:
         # The time of a row counts even if the row is not to be read otherwise.
-        place = np.zeros(len(batch), dtype=np.int32) if segment is None else numpy_of(segment)
+        place = np.zeros(len(rows), dtype=np.int32) if segment is None else numpy_of(segment)
         if stays is not None:
             is_read = numpy_of(stays) & ~null_mask(stays)
             place = np.where(is_read, place, np.int32(-1))
         segment = arrow_of(place)
         day = days(columns[roles.times.column], roles.times, source)
-        batch = batch.append_column(DAY, day)
+        rows = rows.append_column(DAY, day)
         stays = day.is_valid() if day.null_count else None
     if segment is not None:
-        batch = batch.append_column(SEGMENT, segment)
-    return batch if stays is None else batch.filter(stays)
+        rows = rows.append_column(SEGMENT, segment)
+    return rows if stays is None else rows.filter(stays)
 
 
 def without_time(times: Times, source: str) -> DataError:
@@ -386,7 +341,7 @@ def common_type(kind: pa.DataType) -> pa.DataType:
 
 
 def keyed_rows(
-    batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str
+    batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str
 ) -> Iterator[KeyedRows]:
     """Yield the rows of one batch.
 
@@ -403,35 +358,35 @@ def keyed_rows(
     if roles.user is not None:
         batch = _by_rule(batch, roles, source)
     if roles.times is None:
-        yield _rows_of(batch, roles, encoder, source)
+        yield _rows_of(batch, roles, labels, source)
         return
     is_read = pc.greater_equal(batch.column(SEGMENT), arrow_of(np.zeros(1, dtype=np.int32))[0])
     read, only_timed = batch.filter(is_read), batch.filter(pc.invert(is_read))
-    yield _rows_of(read, roles, encoder, source)
+    yield _rows_of(read, roles, labels, source)
     if len(only_timed):
         lengths = np.zeros(len(only_timed), dtype=np.int32)
         yield _keyed(only_timed, roles, lengths, np.empty(0, dtype=np.int32))
 
 
-def _rows_of(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
+def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
     """Return the rows of a batch, which are all to be read."""
     columns = batch.columns[: len(roles.values)]
     if roles.is_list:
         lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
-        return _keyed(batch, roles, *encoder.lists(lists))
+        return _keyed(batch, roles, *labels.encode_lists(lists))
     if roles.form is InputForm.LONG:
         items = columns[0] if len(columns) == 1 else joint_items(columns)
-        codes = encoder.codes(items)
+        codes = labels.encode(items)
         return _keyed(batch, roles, np.ones(len(codes), dtype=np.int32), codes).merged()
-    if encoder.columns is None:
-        codes = np.column_stack([encoder.codes(column) for column in columns])
+    if roles.form is InputForm.WIDE:
+        codes = np.column_stack([labels.encode(column) for column in columns])
         lengths = np.full(len(codes), len(columns), dtype=np.int32)
         return _keyed(batch, roles, lengths, codes.ravel())
     cells = [
         _presence(column, name, source, roles.quantities)
         for column, name in zip(columns, roles.values, strict=True)
     ]
-    rows = rows_of_cells(np.column_stack(cells), encoder.columns)
+    rows = rows_of_cells(np.column_stack(cells), labels.encode([*roles.values]))
     return _keyed(batch, roles, rows.lengths, rows.codes)
 
 

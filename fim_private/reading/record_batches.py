@@ -33,7 +33,6 @@ from fim_private.reading.labels import (
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
-from fim_private.reading.times import moment_of
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
     ABOVE_ZERO,
@@ -54,7 +53,7 @@ from fim_private.reading.values import (
     shown_type,
     value_type,
 )
-from fim_private.reading.where import passing, tests_of, with_times_in
+from fim_private.reading.where import moments, passing, tests_of, with_times_in
 
 
 @dataclass(frozen=True)
@@ -250,65 +249,25 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     others in UTC. Raises DataError for what is no time. Where a format says how texts are written,
     those that do not fit say no time.
     """
-    values, name = decoded(values), f"column {times.column!r} of {source}"
-    kind = values.type
-    if pa.types.is_integer(kind) and times.format is not None:  # such as 20260131
-        return days(values.cast(pa.string()), times, source)
-    if is_string_type(kind):
-        day = _days_of_texts(values, times, name)
-    elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        day = _days_of_dates(values)
-    elif pa.types.is_null(kind):
-        day = pa.nulls(len(values), pa.int64())
-    else:
+    values = present(decoded(values))
+    kind, name = values.type, f"column {times.column!r} of {source}"
+    micros = moments(values, times.format)
+    if micros is None:
         raise DataError(
             f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts "
-            f"such as 2026-11-16{_digits_hint(kind)}"
+            f"such as 2026-11-16; numbers such as 20261116 are times with "
+            f"{parameter('time_format')} '%Y%m%d'"
         )
-    if day.null_count and times.missing is None:
-        raise without_time(times, source)
-    limits = np.iinfo(np.int32)
-    clipped = np.clip(numpy_of(day), limits.min, limits.max).astype(np.int32)
-    return null_where(day.is_null(), arrow_of(clipped))
-
-
-_TICKS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
-
-def _days_of_dates(values: pa.Array) -> pa.Array:
-    """Return the day of each date or timestamp, null for none."""
-    kind = values.type
-    if pa.types.is_date32(kind):
-        raw, ticks_a_day = values.view(pa.int32()), 1
-    else:
-        unit = "ms" if pa.types.is_date64(kind) else kind.unit
-        raw, ticks_a_day = values.view(pa.int64()), 86_400 * _TICKS_A_SECOND[unit]
-    return null_where(values.is_null(), arrow_of(numpy_of(raw).astype(np.int64) // ticks_a_day))
-
-
-def _digits_hint(kind: pa.DataType) -> str:
-    if not pa.types.is_integer(kind):
-        return ""
-    return f"; numbers such as 20261116 are times with {parameter('time_format')} '%Y%m%d'"
-
-
-def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
-    """Return the day that each text says, null for none.
-
-    Raises DataError for a text that is no time.
-    """
-    encoded = present(values).dictionary_encode()
-    moments = [moment_of(text, times.format) for text in encoded.dictionary.to_pylist()]
-    is_nothing = np.array([moment is None for moment in moments], dtype=bool)
-    if is_nothing.any() and times.format is None:
+    if micros.null_count > values.null_count and times.format is None:
         raise DataError(
             f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 "
             f"14:30, or say with {parameter('time_format')} how they are written, such as "
             f"'%d/%m/%Y'"
         )
-    ticks = np.array([moment or 0 for moment in moments], dtype=np.int64)
-    day = null_where(arrow_of(is_nothing), arrow_of(ticks // (86_400 * 10**6)))
-    return day.take(encoded.indices)
+    if micros.null_count and times.missing is None:
+        raise without_time(times, source)
+    day = numpy_of(micros) // (86_400 * 10**6)
+    return null_where(micros.is_null(), arrow_of(day.astype(np.int32)))
 
 
 def plain(column: Any) -> Any:

@@ -355,8 +355,6 @@ _NUMBER = re.compile(
     r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?|[Ii]nf(?:inity)?)"
 )
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-# How many nanoseconds there are in each unit of columns of times.
-_NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 
 
 @dataclass(frozen=True)
@@ -451,13 +449,18 @@ def _order(values: pa.Array, literal: Literal, time_format: TimeFormat | None) -
     they say nothing. None if the types do not go together.
     """
     kind = values.type
-    is_digits = pa.types.is_integer(kind) and time_format is not None and _is_time(literal)
-    if is_text(kind) or is_digits:
-        return _order_of_texts(values, literal, time_format)
+    moment = None
+    if isinstance(literal, str):
+        moment = iso_moment(literal.strip())
+    if moment is not None:
+        micros = moments(values, time_format)
+        return None if micros is None else _order_around(micros, moment, moment)
+    if is_text(kind):
+        return _order_of_texts(values, literal)
     if isinstance(literal, bool):
         return _order_of_truth_values(values, literal)
     if isinstance(literal, str):
-        return _order_of_times(values, literal)
+        return None
     if pa.types.is_integer(kind):
         return _order_around(values, math.ceil(literal), math.floor(literal))
     if pa.types.is_floating(kind):
@@ -494,54 +497,47 @@ def _order_of_truth_values(values: pa.Array, literal: bool) -> pa.Array | None:
     return null_where(arrow_of(is_neither), order)
 
 
-def _order_of_times(values: pa.Array, literal: str) -> pa.Array | None:
-    """Return where dates or times stand; None for values of other types, or if it is no time."""
-    unit = _unit_of(values.type)
-    moment = iso_moment(literal.strip())
-    if unit is None or moment is None:
-        return None
-    integers = pa.int64()
-    if unit == "day":
-        integers = pa.int32()
-    length = _NANOSECONDS[unit]
-    # What is finer than a microsecond is cut off.
-    least, most = -(-moment * 1000 // length), (moment * 1000 + 999) // length
-    return _order_around(values.view(integers), least, most)
-
-
-def _order_of_texts(
-    values: pa.Array, literal: Literal, time_format: TimeFormat | None = None
-) -> pa.Array:
-    """Return where texts stand, by what each says, beside a number, a time or a truth value; beside
-    another text by their letters.
+def _order_of_texts(values: pa.Array, literal: Literal) -> pa.Array:
+    """Return where texts stand, by what each says, beside a number or a truth value; beside another
+    text by their letters.
     """
-    texts = values.cast(pa.large_string())
-    bare = str(literal).strip()
-    # A literal is written in ISO 8601, whatever the format of the texts.
-    bound = meaning(bare, literal)
-    if isinstance(literal, str):
-        bound = iso_moment(bare)
-    if bound is None:
-        text = arrow_strings([bare]).cast(pa.large_string())[0]
-        is_above, is_below = numpy_of(pc.greater(texts, text)), numpy_of(pc.less(texts, text))
-        return _order_by(is_above, is_below, texts.is_null())
-    encoded = texts.dictionary_encode()  # each different text once
-    meanings = [meaning(text, literal, time_format) for text in encoded.dictionary.to_pylist()]
+    encoded = values.cast(pa.large_string()).dictionary_encode()  # each different text once
+    meanings = np.array(encoded.dictionary.to_pylist(), dtype=object)
+    bound: Any = str(literal).strip()
+    if not isinstance(literal, str):
+        bound = meaning(bound, literal)
+        meanings = np.array([meaning(text, literal) for text in meanings], dtype=object)
     is_nothing = np.array([value is None for value in meanings], dtype=bool)
-    comparable = np.array([bound if value is None else value for value in meanings], dtype=object)
-    is_above, is_below = (comparable > bound).astype(bool), (comparable < bound).astype(bool)
+    meanings[is_nothing] = bound
+    is_above, is_below = (meanings > bound).astype(bool), (meanings < bound).astype(bool)
     return _order_by(is_above, is_below, arrow_of(is_nothing)).take(encoded.indices)
 
 
-def _unit_of(kind: pa.DataType) -> str | None:
-    """Return the unit in which a type counts dates or times; None for other types."""
-    if pa.types.is_date32(kind):
-        return "day"
-    if pa.types.is_date64(kind):
-        return "ms"
-    if pa.types.is_timestamp(kind):
-        return str(kind.unit)
-    return None
+def moments(values: pa.Array, time_format: TimeFormat | None) -> pa.Array | None:
+    """Return the times that values say, (n,), in microseconds since 1970, in UTC; null for none.
+
+    What is finer is cut off. Texts, and with a format whole numbers, are read each by itself. None
+    for values of other types.
+    """
+    kind = values.type
+    if is_time_type(kind):
+        if pa.types.is_timestamp(kind):
+            in_utc = values.view(pa.timestamp(kind.unit))
+            values = pc.floor_temporal(in_utc, unit="microsecond")
+        return values.cast(pa.timestamp("us")).view(pa.int64())
+    is_digits = pa.types.is_integer(kind) and time_format is not None
+    if not (is_text(kind) or is_digits or pa.types.is_null(kind)):
+        return None
+    encoded = values.cast(pa.large_string()).dictionary_encode()
+    said = [moment_of(text, time_format) for text in encoded.dictionary.to_pylist()]
+    is_nothing = np.array([moment is None for moment in said], dtype=bool)
+    micros = np.array([moment or 0 for moment in said], dtype=np.int64)
+    return null_where(arrow_of(is_nothing), arrow_of(micros)).take(encoded.indices)
+
+
+def is_time_type(kind: pa.DataType) -> bool:
+    """Tell whether a type is of dates or times."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def _wrong_type(kind: pa.DataType, test: ColumnTest, literal: Literal, source: str) -> DataError:
@@ -549,7 +545,7 @@ def _wrong_type(kind: pa.DataType, test: ColumnTest, literal: Literal, source: s
     advice = ""
     if pa.types.is_boolean(kind):
         advice = ": compare it with true or false"
-    elif _unit_of(kind) is not None:
+    elif is_time_type(kind):
         advice = ": compare it with a date, such as '2011-01-31'"
     compared_with = named_kind(literal)
     if test.sign == "like":
@@ -676,13 +672,11 @@ def _bounds(kind: pa.DataType, statistics: pyarrow.parquet.Statistics) -> pa.Arr
     # A bound may be no value in Python.
     with suppress(AttributeError, ImportError, OverflowError, TypeError, ValueError):
         bounds = [statistics.min, statistics.max]
-        if any(bound != bound for bound in bounds):  # NaN: a bound of nothing
-            return None
-        if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
-            return arrow_of(np.array(bounds, dtype=numpy_type(kind)))
-        if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+        if is_time_type(kind):
             moments = [iso_moment(bound.isoformat()) for bound in bounds]
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            return present(arrow_of(np.array(bounds, dtype=numpy_type(kind))))  # NaN is no bound
     return None
 
 

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 
 from fim_private.errors import DataError, parameter
 from fim_private.periods import period_at
-from fim_private.reading.columns import Wanted, suggests_another_date, suggests_date
+from fim_private.reading.columns import suggests_another_date, suggests_date
 from fim_private.reading.memory import LONG_ROWS
 from fim_private.reading.other_readings import SAMPLE
-from fim_private.reading.record_batches import ArrowSource, plain
-from fim_private.reading.times import TimeFormat, iso_moment, moment_of, usual_formats_of
+from fim_private.reading.record_batches import ArrowSource
+from fim_private.reading.times import TimeFormat, moment_of, usual_formats_of
 from fim_private.reading.values import is_missing
-from fim_private.reading.where import tests_of, where_of
+from fim_private.reading.where import columns_of, compares_times, where_of
 
 _MOST_MISSING = 10  # one in so many values of a column of times may be no time
 _DAY = 86_400 * 10**6
 _LISTED = 3
-_SHORTEST, _LONGEST = 6, 40  # letters of a text that says a time
 
 
 @dataclass(frozen=True)
@@ -97,11 +96,11 @@ def columns_to_read(options: Mapping[str, object]) -> list[str]:
     """Return the columns that options read times of, if they do not say how these are written."""
     if options.get("time_format") is not None:
         return []
-    names = [str(options["time"])] if options.get("time") is not None else []
-    for test in tests_of(where_of(options.get("where"))):
-        texts = (literal for literal in test.literals if isinstance(literal, str))
-        if any(iso_moment(text.strip()) is not None for text in texts):
-            names.append(test.column)
+    where, names = where_of(options.get("where")), []
+    if options.get("time") is not None:
+        names.append(str(options["time"]))
+    if compares_times(where):
+        names += columns_of(where)
     return names
 
 
@@ -120,7 +119,10 @@ def formats_to_say(names: Sequence[str], columns: Iterable[DateColumn]) -> dict[
 
 
 def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> DateColumn | None:
-    """Return a column of texts, or of whole numbers, if it holds times."""
+    """Return a column of texts, or of whole numbers, if it holds times.
+
+    All rows are read only if its first values, texts, fit several formats.
+    """
     enough = len(texts) - len(texts) // _MOST_MISSING
     times = _fitting(texts, None)
     if times >= enough:
@@ -128,55 +130,34 @@ def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> DateColumn
     # 20260131 may be an id
     if all(text.isdigit() for text in texts) and not suggests_date(name):
         return None
-    could_be = [text for text in texts if _could_be_time(text)]
-    if len(could_be) < enough:
-        return None
-    fits = {}
-    for text in could_be[:_LISTED]:
-        for time_format in usual_formats_of(text):
-            fits[time_format] = _fitting(texts, time_format)
+    with_digits = [text for text in texts if any(map(str.isdigit, text))]
+    fits = {
+        time_format: _fitting(texts, time_format)
+        for text in with_digits[:_LISTED]
+        for time_format in usual_formats_of(text)
+    }
     most = max(fits.values(), default=0)
     if most < enough:
         return None
     likely = [time_format for time_format in fits if fits[time_format] == most]
-    return _written(table, name, likely, texts)
-
-
-def _could_be_time(text: str) -> bool:
-    return _SHORTEST <= len(text) <= _LONGEST and any(map(str.isdigit, text))
+    values = texts
+    if len(likely) > 1:
+        values = list(dict.fromkeys(_all_values(table, name)))
+    moments = {
+        time_format: tuple(time_format.moment(text) for text in values) for time_format in likely
+    }
+    fewest = min(read.count(None) for read in moments.values())
+    first_of_reading: dict[tuple[int | None, ...], TimeFormat] = {}
+    for time_format, read in moments.items():
+        if read.count(None) == fewest:
+            first_of_reading.setdefault(read, time_format)
+    formats = tuple(first_of_reading.values())
+    return DateColumn(name, formats, fewest == 0, _month_of(texts, formats[0]))
 
 
 def _fitting(texts: Iterable[str], time_format: TimeFormat | None) -> int:
     """Return how many texts are times."""
     return sum(moment_of(text, time_format) is not None for text in texts)
-
-
-def _written(
-    table: ArrowSource, name: str, likely: Sequence[TimeFormat], texts: Sequence[str]
-) -> DateColumn:
-    """Return a column with the formats that fit most of its values.
-
-    All rows are read only if its first values, texts, fit several formats that read them in
-    different ways.
-    """
-    values: Iterable[str] = texts if len(likely) == 1 else _all_values(table, name)
-    fitting = dict.fromkeys(likely, 0)
-    # The hash of all moments: formats with the same hash read every value alike.
-    readings = dict.fromkeys(likely, 0)
-    count = 0
-    for text in values:
-        count += 1
-        for time_format in likely:
-            moment = time_format.moment(text)
-            fitting[time_format] += moment is not None
-            readings[time_format] = hash((readings[time_format], moment))
-    most = max(fitting.values())
-    first_of_reading: dict[int, TimeFormat] = {}
-    for time_format in likely:
-        if fitting[time_format] == most:
-            first_of_reading.setdefault(readings[time_format], time_format)
-    formats = tuple(first_of_reading.values())
-    return DateColumn(name, formats, most == count, _month_of(texts, formats[0]))
 
 
 def _month_of(texts: Sequence[str], time_format: TimeFormat | None) -> str | None:
@@ -191,18 +172,17 @@ def _month_of(texts: Sequence[str], time_format: TimeFormat | None) -> str | Non
 def _first_values(table: ArrowSource) -> dict[str, list[str]]:
     """Return the first values of each column as texts, without those that stand for none."""
     names = list(dict.fromkeys(table.schema.names))
-    batch = next(iter(table.batches(Wanted(names, SAMPLE))), None)
-    if batch is None:
+    arrays = next(table.values(names, SAMPLE), None)
+    if arrays is None:
         return {}
-    columns = {name: batch.column(batch.schema.names.index(name)) for name in names}
-    return {name: _texts(values[:SAMPLE].to_pylist()) for name, values in columns.items()}
+    first = [_texts(array[:SAMPLE].to_pylist()) for array in arrays]
+    return dict(zip(names, first, strict=True))
 
 
 def _all_values(table: ArrowSource, name: str) -> Iterator[str]:
     """Yield the different values of each part of a column as texts."""
-    for batch in table.batches(Wanted([name], LONG_ROWS)):
-        values = plain(batch.column(batch.schema.names.index(name)))
-        yield from _texts(values.unique().to_pylist())
+    for [array] in table.values([name], LONG_ROWS):
+        yield from _texts(array.unique().to_pylist())
 
 
 def _texts(values: Iterable[object]) -> list[str]:

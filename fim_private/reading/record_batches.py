@@ -30,6 +30,7 @@ from fim_private.reading.labels import (
     is_list_type,
     is_text_type,
 )
+from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
@@ -86,6 +87,13 @@ class ArrowSource:
         """Return what the schema says of each column."""
         apart = self.folders | index_columns(self.schema)
         return [_described(field, is_apart=field.name in apart) for field in self.schema]
+
+    def values(
+        self, names: Sequence[str], rows_at_a_time: int = LIST_ROWS
+    ) -> Iterator[list[pa.Array]]:
+        """Yield the values of columns, batch by batch: a plain Arrow array of each."""
+        for batch in self.batches(Wanted([*names], rows_at_a_time)):
+            yield [plain(batch.column(batch.schema.names.index(name))) for name in names]
 
 
 def _described(field: pa.Field, *, is_apart: bool) -> Column:

@@ -350,7 +350,7 @@ def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -
         lengths = np.full(len(codes), len(columns), dtype=np.int32)
         return _keyed(batch, roles, lengths, codes.ravel())
     cells = [
-        _presence(column, name, source, roles.quantities)
+        _presence(column, name, source, roles.is_named)
         for column, name in zip(columns, roles.values, strict=True)
     ]
     rows = rows_of_cells(np.column_stack(cells), labels.encode([*roles.values]))

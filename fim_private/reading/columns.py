@@ -242,7 +242,7 @@ class Column:
     @property
     def is_boolean(self) -> bool:
         """Whether it holds booleans, as each column of a one-hot frame does."""
-        return not self.is_list and not self.is_nested and "bool" in self.kind.lower()
+        return self.kind == "bool"
 
 
 @dataclass(frozen=True)

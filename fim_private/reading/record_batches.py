@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,13 +112,11 @@ def _described(field: pa.Field, *, is_apart: bool) -> Column:
 
 def index_columns(schema: pa.Schema) -> frozenset[str]:
     """Return the columns that are the index of a frame, if pandas wrote so in the schema."""
-    try:
-        described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-    except ValueError:
-        return frozenset()
-    index = described.get("index_columns", []) if isinstance(described, dict) else []
-    # A range is none of the columns, and is described by a dict.
-    return frozenset(name for name in index if isinstance(name, str))
+    with suppress(ValueError, AttributeError):  # of metadata that are damaged
+        names = (schema.pandas_metadata or {}).get("index_columns", [])
+        # A range is none of the columns, and is described by a dict.
+        return frozenset(name for name in names if isinstance(name, str))
+    return frozenset()
 
 
 def table_source(table: Any) -> ArrowSource:
@@ -218,26 +216,25 @@ def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
     """
     columns = {name: plain(batch.column(name)) for name in roles.names}
     rows = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
-    stays = segment = None
-    if roles.where is not None:
-        stays = passing(roles.where, columns, source)
+    # The place of the segment of each row, and -1 for a row that is not to be read.
+    place = np.zeros(len(rows), dtype=np.int32)
     if roles.by is not None:
         segment = segment_numbers(roles.by, columns[roles.by.column])
-        in_segment = segment.is_valid()
-        stays = in_segment if stays is None else pc.and_kleene(stays, in_segment)
+        place = np.where(null_mask(segment), np.int32(-1), numpy_of(segment))
+    if roles.where is not None:
+        passes = passing(roles.where, columns, source)
+        place = np.where(numpy_of(passes) & ~null_mask(passes), place, np.int32(-1))
+    stays = place >= 0
     if roles.times is not None:
         # The time of a row counts even if the row is not to be read otherwise.
-        place = np.zeros(len(rows), dtype=np.int32) if segment is None else numpy_of(segment)
-        if stays is not None:
-            is_read = numpy_of(stays) & ~null_mask(stays)
-            place = np.where(is_read, place, np.int32(-1))
-        segment = arrow_of(place)
         day = days(columns[roles.times.column], roles.times, source)
         rows = rows.append_column(DAY, day)
-        stays = day.is_valid() if day.null_count else None
-    if segment is not None:
-        rows = rows.append_column(SEGMENT, segment)
-    return rows if stays is None else rows.filter(stays)
+        stays = ~null_mask(day)
+    if roles.times is not None or roles.by is not None:
+        rows = rows.append_column(SEGMENT, arrow_of(place))
+    if stays.all():
+        return rows
+    return rows.filter(arrow_of(stays))
 
 
 def without_time(times: Times, source: str) -> DataError:
@@ -327,8 +324,8 @@ def keyed_rows(
     if roles.times is None:
         yield _rows_of(batch, roles, labels, source)
         return
-    is_read = pc.greater_equal(batch.column(SEGMENT), arrow_of(np.zeros(1, dtype=np.int32))[0])
-    read, only_timed = batch.filter(is_read), batch.filter(pc.invert(is_read))
+    is_read = numpy_of(batch.column(SEGMENT)) >= 0
+    read, only_timed = batch.filter(arrow_of(is_read)), batch.filter(arrow_of(~is_read))
     yield _rows_of(read, roles, labels, source)
     if len(only_timed):
         lengths = np.zeros(len(only_timed), dtype=np.int32)

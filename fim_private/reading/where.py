@@ -24,6 +24,7 @@ from fim_private.reading.times import TimeFormat, iso_moment, moment_of
 from fim_private.reading.values import (
     arrow_of,
     arrow_strings,
+    decoded,
     null_where,
     numpy_of,
     numpy_type,
@@ -409,16 +410,13 @@ def passing(condition: Condition, columns: Mapping[str, pa.Array], source: str) 
     columns: (rows,) Arrow arrays, no views or extensions. Raises DataError, which names the source,
     for a column of a type that cannot be compared with its literal.
     """
-    values = {name: present(column) for name, column in columns.items()}
+    values = {name: present(columns[name]) for name in columns_of(condition)}
 
     def compared(test: ColumnTest, sign: str, literal: Literal) -> pa.Array:
         return _compared(values[test.column], sign, literal, test, source)
 
     def is_null(name: str) -> pa.Array:
-        column = values[name]
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        return column.is_null()
+        return decoded(values[name]).is_null()
 
     return truth(condition, Logic(compared, is_null, pc.invert, pc.and_kleene, pc.or_kleene))
 

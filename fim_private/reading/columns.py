@@ -132,10 +132,9 @@ def likely_roles(names: Sequence[str]) -> OptionValues:
     Without a basket's name a visit is named by its customer and its day.
     """
     items, baskets, users, days = suggested(names)
-    order = _order_of_shopify(names)
-    if order is not None:
-        baskets = [order]
-        items = [name for name in items if _is_line_item(name)]
+    line_items = [name for name in items if name.casefold().startswith("lineitem ")]
+    if "Name" in names and line_items:  # as Shopify exports orders
+        baskets, items = ["Name"], line_items
     user = users[:1]
     basket = [name for name in baskets if name not in user][:1]
     if user and not basket:
@@ -156,16 +155,6 @@ def likely_options(names: Sequence[str]) -> OptionValues:
     if numbered(names):
         return {"input_format": str(InputForm.WIDE), **likely_keys(names)}
     return likely_roles(names)
-
-
-def _order_of_shopify(names: Sequence[str]) -> str | None:
-    """Return the column of the order's number if the columns are those of Shopify's export."""
-    is_export = "Name" in names and any(map(_is_line_item, names))
-    return "Name" if is_export else None
-
-
-def _is_line_item(name: str) -> bool:
-    return name.casefold().startswith("lineitem ")
 
 
 def _best_item(names: Sequence[str]) -> str:

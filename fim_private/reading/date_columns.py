@@ -43,7 +43,7 @@ class DateColumn:
         time, time_format = f"{parameter('time')} {self.name!r}", parameter("time_format")
         if len(self.formats) > 1:
             return (
-                f"Column {self.name!r} holds times, and all of them fit {self._listed(' or ')}: "
+                f"Column {self.name!r} holds times, and all of them fit {self.listed(' or ')}: "
                 f"look which is right, and say it with {time_format}, beside {time}."
             )
         if self.formats:
@@ -56,17 +56,9 @@ class DateColumn:
             text += f" Some rows have none: {parameter('missing_time')} 'drop' leaves them out."
         return text
 
-    def _listed(self, conjunction: str) -> str:
+    def listed(self, conjunction: str) -> str:
+        """Return its formats for a message."""
         return conjunction.join(repr(time_format.text) for time_format in self.formats)
-
-    def format_to_say(self) -> str | None:
-        """Return the format that `mine` must know, if any. Raises DataError if two fit."""
-        if len(self.formats) > 1:
-            raise DataError(
-                f"column {self.name!r} fits both {self._listed(' and ')}: say with "
-                f"{parameter('time_format')} which is right"
-            )
-        return self.formats[0].text if self.formats else None
 
 
 def date_columns(table: ArrowSource) -> list[DateColumn]:
@@ -109,12 +101,15 @@ def formats_to_say(names: Sequence[str], columns: Iterable[DateColumn]) -> dict[
 
     Raises DataError if two formats fit.
     """
-    column_of = {column.name: column for column in columns}
-    for name in names:
-        if name in column_of:
-            time_format = column_of[name].format_to_say()
-            if time_format is not None:
-                return {"time_format": time_format}
+    for column in columns:
+        if column.name not in names or not column.formats:
+            continue
+        if len(column.formats) > 1:
+            raise DataError(
+                f"column {column.name!r} fits both {column.listed(' and ')}: say with "
+                f"{parameter('time_format')} which is right"
+            )
+        return {"time_format": column.formats[0].text}
     return {}
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, time, timedelta
 from functools import lru_cache
+from importlib.util import find_spec
 from itertools import chain, islice
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -117,7 +118,7 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     if table is not None:
         transactions = None
         if source.kind is Kind.PANDAS:
-            transactions = _read_sparse_columns(data, table, options)
+            transactions = _read_sparse_frame(data, table, options)
         return transactions or read_arrow(table, options)
     match source.kind:
         case Kind.SPARSE:
@@ -294,31 +295,22 @@ def _text_or_none(value: object) -> str | None:
 # Matrices: rows are baskets, columns items.
 
 
-def _read_sparse_columns(
+def _read_sparse_frame(
     frame: PandasFrame, table: ArrowSource, options: Reading
 ) -> Transactions | None:
-    """Read a pandas frame of nothing but items in sparse columns, which hold the rows that have
-    their item; None for another.
-    """
+    """Read a pandas frame of nothing but items in sparse columns; None for another."""
     is_sparse = all(
         str(dtype).startswith("Sparse") and not dtype.fill_value for dtype in frame.dtypes
     )
-    if not is_sparse or options.fold_case or options.dialect.given():
+    # Any other way is the usual one, which only takes longer.
+    if not is_sparse or options.fold_case or options.dialect.given() or not find_spec("scipy"):
         return None
     roles = choose(table.columns(), options, table.name)
     if roles.form is not InputForm.ONE_HOT or len(roles.values) < len(table.schema):
         return None
-    labels = Labels(table.name)
-    arrays = [frame.iloc[:, place].array for place in range(len(roles.values))]
-    rows_of_columns = [
-        array.sp_index.indices[as_presence(array.sp_values, f"a column of {table.name}")]
-        for array in arrays
-    ]
-    counts = [len(rows) for rows in rows_of_columns]
-    codes = np.repeat(labels.encode([*roles.values]), counts)
-    row = np.concatenate(rows_of_columns).astype(np.int64)
-    lengths = np.bincount(row, minlength=len(frame))
-    transactions = assemble([KeyedRows(lengths, codes[np.argsort(row, kind="stable")])], labels)
+    matrix = frame.sparse.to_coo()
+    as_presence(matrix.data, f"a column of {table.name}")
+    transactions = _of_sparse(matrix, [*roles.values], Labels(table.name))
     read_as = ReadAs.of_table(table.schema.names, roles, kind=table.kind)
     return replace(transactions, read_as=read_as, rows=len(frame))
 
@@ -351,16 +343,19 @@ def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
         raise DataError(
             "the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans"
         )
-    labels, size = Labels("the matrix"), memory.LIST_ROWS
-    count, width = by_row.shape
-    codes = labels.encode(arrow_of(np.arange(width)))
+    return _of_sparse(by_row, arrow_of(np.arange(by_row.shape[1])), Labels("the matrix"))
+
+
+def _of_sparse(matrix: SparseMatrix, items: pa.Array | list[str], labels: Labels) -> Transactions:
+    """Return the rows of a sparse matrix as baskets. items: of the columns."""
+    by_row, codes, size = matrix.tocsr(), labels.encode(items), memory.LIST_ROWS
 
     def rows(first: int) -> KeyedRows:
         some = by_row[first : first + size]
-        items = np.where(some.data != 0, codes[some.indices], np.int32(-1))
-        return KeyedRows(np.diff(some.indptr).astype(np.int64), items)
+        codes_of_rows = np.where(some.data != 0, codes[some.indices], np.int32(-1))
+        return KeyedRows(np.diff(some.indptr).astype(np.int64), codes_of_rows)
 
-    return assemble(map(rows, range(0, max(1, count), size)), labels)
+    return assemble(map(rows, range(0, max(1, by_row.shape[0]), size)), labels)
 
 
 # All tables: frames, and what comes as Arrow: readers, datasets, relations of DuckDB, streams.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse, islice, pairwise
@@ -184,8 +184,17 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     data, guessed = search.read({})
     if _COLUMNS.isdisjoint(search.named):
         data, guessed = search.with_customers(data, guessed)
-    data, guessed, notes = search.with_whole_orders(data, guessed)
     table = search.table(guessed)
+    notes: list[str] = []
+    with limit_memory(limit), suppress(*_UNREADABLE):
+        notes += _notes_of_first_rows(data, table, is_named="user" in search.named)
+    if notes and "user" not in search.named:
+        # To leave out the rows without a customer would leave out most of each order.
+        by_order = dict(guessed)
+        by_order.pop("user", None)
+        by_order.pop("missing_user", None)
+        data, guessed = search.read(by_order)
+        table = search.table(guessed)
     guessed = {**formats, **guessed}
     chosen = {**search.named, **guessed}
     ordered = {name: chosen[name] for name in all_options if name in chosen}
@@ -202,11 +211,9 @@ def _named(options: OptionValues) -> OptionValues:
     named = {name: value for name, value in options.items() if value is not None}
     named.pop("max_memory", None)
     for name in ("basket", "item"):
-        if isinstance(named.get(name), list | tuple):
-            columns_named = [*named[name]]
-            named[name] = columns_named
-            if len(columns_named) == 1:
-                named[name] = columns_named[0]
+        value = named.get(name)
+        if isinstance(value, list | tuple):
+            named[name] = value[0] if len(value) == 1 else [*value]
     if "where" in named:
         named["where"] = str(where_of(named["where"]))
     if not options["fold_case"]:
@@ -253,29 +260,26 @@ class _Search:
         options = filled("inspect", InspectOptions, {**self.named, **guessed})
         return replace(reading_of(options), memory=self.limit)
 
-    def _stored(self, guessed: Guessed) -> File | ArrowSource | None:
-        """Return the text or the table that the source is; None if it can be read only once."""
-        # A stream may be there once, and a lazy frame is computed each time.
+    def table(self, guessed: Guessed) -> ArrowSource | None:
+        """Return the source as a table, a text as if its first line named columns.
+
+        It is None if the source is none, or can be read only once.
+        """
         source, options = self.source, replace(self._options(guessed), head=True)
         if not source.can_be_read_again:
             return None
         with limit_memory(self.limit), suppress(FimPrivateError):
-            if not isinstance(source, InMemory):
-                with file_errors(source.place):
-                    return named_source(source, options)
-            if source.kind not in (Kind.STREAM, Kind.POLARS_LAZY):
+            if isinstance(source, InMemory):
+                # A stream may be there once, and a lazy frame is computed each time.
+                if source.kind in (Kind.STREAM, Kind.POLARS_LAZY):
+                    return None
                 return frames.table_of(source)
-        return None
-
-    def table(self, guessed: Guessed) -> ArrowSource | None:
-        """Return the source as a table; a text as if its first line named columns."""
-        stored = self._stored(guessed)
-        if not isinstance(stored, File):
-            return stored
-        options = replace(self._options(guessed), head=True)
-        with limit_memory(self.limit), suppress(FimPrivateError), file_errors(stored.name):
-            if options.dialect.form is None or form_of(stored, options).is_table:
-                return text_table(stored, options, InputForm.WIDE, head=True)
+            with file_errors(source.place):
+                stored = named_source(source, options)
+                if isinstance(stored, ArrowSource):
+                    return stored
+                if options.dialect.form is None or form_of(stored, options).is_table:
+                    return text_table(stored, options, InputForm.WIDE, head=True)
         return None
 
     def time_formats(self) -> dict[str, str]:
@@ -338,9 +342,12 @@ class _Search:
 
     def _of_line(self, guessed: Guessed) -> str:
         """Return what an error says of the damaged line of a text with columns."""
-        file, options = self._stored(guessed), self._options(guessed)
+        source, options = self.source, self._options(guessed)
+        if isinstance(source, InMemory) or not source.can_be_read_again:
+            return ""
         damage: str | None = None
         with limit_memory(self.limit), suppress(*_UNREADABLE):
+            file = named_source(source, options)
             if isinstance(file, File):
                 form = form_of(file, options)
                 if form.is_table:
@@ -367,35 +374,6 @@ class _Search:
         except FimPrivateError:
             return data, guessed
 
-    def with_whole_orders(
-        self, data: Transactions, guessed: Guessed
-    ) -> tuple[Transactions, Guessed, list[str]]:
-        """Return the purchases by order, with a note, if only first rows of orders name a customer.
-
-        To leave out the rows without a customer would then leave out most of each order.
-        """
-        read_as, table = data.read_as, self.table(guessed)
-        if data.missing_user is None or read_as is None or table is None:
-            return data, guessed, []
-        user, basket = read_as.user, read_as.basket
-        if user is None or basket is None or user == basket:
-            return data, guessed, []
-        is_first_only = False
-        with limit_memory(self.limit), suppress(*_UNREADABLE):
-            is_first_only = _names_first_rows_only(table.values([user, basket]))
-        if not is_first_only:
-            return data, guessed, []
-        note = (
-            f"Column {user!r} names the customer only in the first row of an order. To protect "
-            f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
-            f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
-        )
-        if "user" in self.named:
-            return data, guessed, [note + "the other rows of an order are rows without a customer."]
-        of_user = ("user", "missing_user")
-        remaining = {name: value for name, value in guessed.items() if name not in of_user}
-        return *self.read(remaining), [note + "each order is protected by itself."]
-
 
 def _has_every_item(data: Transactions, guessed: Guessed) -> bool:
     """Tell whether a table that was guessed to be one-hot has no 0: these are no quantities."""
@@ -403,23 +381,41 @@ def _has_every_item(data: Transactions, guessed: Guessed) -> bool:
     return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
 
-def _names_first_rows_only(batches: Iterable[Sequence[pa.Array]]) -> bool:
-    """Tell whether most rows without a user have the basket of a row that names one.
+def _notes_of_first_rows(
+    data: Transactions, table: ArrowSource | None, *, is_named: bool
+) -> Iterator[str]:
+    """Yield a note if most rows without a user have the basket of a row that names one.
 
-    batches: of users and baskets. The first rows are enough.
+    The first rows are enough. is_named: whether somebody named the column of users.
     """
-    named: set[str] = set()
-    without_user: list[str] = []
+    read_as = data.read_as
+    if data.missing_user is None or read_as is None or table is None:
+        return
+    user, basket = read_as.user, read_as.basket
+    if user is None or basket is None or user == basket:
+        return
+    of_users: set[str] = set()
+    of_nobody: list[str] = []
     rows = 0
-    for users, baskets in batches:
+    for users, baskets in table.values([user, basket]):
         names_user = present(as_texts(users)).is_valid()
-        texts = present(as_texts(baskets))
-        named.update(texts.filter(names_user).to_pylist())
-        without_user += texts.filter(pc.invert(names_user)).drop_null().to_pylist()
+        ids = present(as_texts(baskets))
+        of_users.update(ids.filter(names_user).to_pylist())
+        of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
         rows += len(users)
         if rows > _ENOUGH_ROWS:
             break
-    return 2 * sum(basket in named for basket in without_user) > len(without_user)
+    if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
+        return
+    until_then = "each order is protected by itself"
+    if is_named:
+        until_then = "the other rows of an order are rows without a customer"
+    yield (
+        f"Column {user!r} names the customer only in the first row of an order. To protect "
+        f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
+        f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
+        f"{until_then}."
+    )
 
 
 def _first_line(table: ArrowSource | None) -> str:
@@ -494,12 +490,8 @@ def _inspection(
     read_as = data.read_as or ReadAs(source.shown, "lists")
     lengths = np.diff(data.offsets)
     filled_lengths = lengths[lengths > 0]
-    users = None
-    if data.by_user:
-        users = data.units
-    rows = data.rows
-    if rows is None:
-        rows = data.baskets
+    users = data.units if data.by_user else None
+    rows = data.baskets if data.rows is None else data.rows
     names_guessed = tuple(name for name in options if name in guessed)
     first_baskets = filter(None, _baskets(data, data.offsets[: 20 * _EXAMPLES]))
     counts = np.bincount(data.items, minlength=len(data.vocabulary))

@@ -26,7 +26,6 @@ from fim_private.reading.labels import (
     Codes,
     Labels,
     as_printed,
-    as_texts,
     is_list_type,
     is_text_type,
 )
@@ -34,6 +33,7 @@ from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
+from fim_private.reading.times import TimeFormat
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
     ABOVE_ZERO,
@@ -54,7 +54,7 @@ from fim_private.reading.values import (
     shown_type,
     value_type,
 )
-from fim_private.reading.where import moments, passing, tests_of, with_times_in
+from fim_private.reading.where import moments, passing, with_times_in
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _described(field: pa.Field, *, is_apart: bool) -> Column:
 
 def index_columns(schema: pa.Schema) -> frozenset[str]:
     """Return the columns that are the index of a frame, if pandas wrote so in the schema."""
-    with suppress(ValueError, AttributeError):  # of metadata that are damaged
+    with suppress(AttributeError, TypeError, ValueError):  # of metadata that are damaged
         names = (schema.pandas_metadata or {}).get("index_columns", [])
         # A range is none of the columns, and is described by a dict.
         return frozenset(name for name in names if isinstance(name, str))
@@ -137,9 +137,9 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     if not source.is_text:
         options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
         options.dialect.refuse_for(source.name)
+    if source.own_dates and options.time_format is not None:
+        options = _with_own_dates(options, options.time_format.with_iso())
     roles = choose(source.columns(), options, source.name)
-    if source.own_dates:
-        roles = _with_own_dates(roles)
     where = items_name(source.name, roles)
     labels = Labels(where, fold_case=roles.fold_case)
     first_cells = FirstCells(where, is_asked=roles.may_hold_lists)
@@ -166,19 +166,17 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     return replace(transactions, read_as=read_as, rows=count)
 
 
-def _with_own_dates(roles: Roles) -> Roles:
-    """Return the roles of a table that has dates of its own, as texts in ISO 8601.
+def _with_own_dates(options: Reading, time_format: TimeFormat) -> Reading:
+    """Return how to read a table that has dates of its own, as texts in ISO 8601.
 
     These are times, too, whatever the format.
     """
-    where, times = roles.where, roles.times
+    where, times = options.where, options.times
     if where is not None:
-        formats = {test.time_format for test in tests_of(where) if test.time_format is not None}
-        if formats:
-            where = with_times_in(where, next(iter(formats)).with_iso())
-    if times is not None and times.format is not None:
-        times = replace(times, format=times.format.with_iso())
-    return replace(roles, where=where, times=times)
+        where = with_times_in(where, time_format)
+    if times is not None:
+        times = replace(times, format=time_format)
+    return replace(options, where=where, times=times)
 
 
 def items_name(source: str, roles: Roles) -> str:
@@ -403,25 +401,20 @@ def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
 
 def by_value(ids: pa.Array) -> pa.Array:
     """Return identifiers, (rows,), in a type where equal values have equal hashes; nulls stay."""
-    kind = ids.type
-    if pa.types.is_dictionary(kind):
-        if pa.types.is_floating(kind.value_type) or _is_short_decimal(kind.value_type):
-            return by_value(ids.dictionary_decode())
-        return pa.DictionaryArray.from_arrays(ids.indices, by_value(ids.dictionary))
+    kind = value_type(ids.type)
+    if is_text_type(kind) and pa.types.is_dictionary(ids.type):
+        return pa.DictionaryArray.from_arrays(ids.indices, integers_as_printed(ids.dictionary))
+    ids = decoded(ids)
+    if is_text_type(kind):
+        return integers_as_printed(ids)
     if pa.types.is_float16(kind):
         return by_value(ids.cast(pa.float32()))
     if pa.types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
         return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])
-    if is_text_type(kind):
-        return integers_as_printed(ids)
-    if _is_short_decimal(kind):
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
         return ids.cast(pa.decimal128(kind.precision, kind.scale))
     return ids
-
-
-def _is_short_decimal(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(kind) and kind.bit_width < 128)
 
 
 # -------------------- what several columns name together: an item by a department and a brand, say
@@ -439,14 +432,10 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     """
     texts = []
     for column in columns:
-        try:
-            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        except pa.ArrowNotImplementedError:  # there are no dictionaries of its type
-            encoded = as_texts(column).dictionary_encode()
-        distinct = as_printed(encoded.dictionary)
+        text = as_printed(column)
         for mark, escaped in _ESCAPES:
-            distinct = pc.replace_substring(distinct, mark, escaped)
-        texts.append(distinct.take(encoded.indices).fill_null(""))
+            text = pc.replace_substring(text, mark, escaped)
+        texts.append(text.fill_null(""))
     bare = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*texts, _BETWEEN))
     return null_where(pc.match_substring_regex(bare, _NOTHING), bare)
 

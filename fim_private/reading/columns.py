@@ -194,20 +194,19 @@ def numbered(names: Sequence[str]) -> list[str]:
 
     A run has two names at least.
     """
-    runs: dict[str, list[tuple[int, str]]] = {}
+    runs: dict[tuple[str, int], list[str]] = {}
     for name in names:
         match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", name.strip())
         if match is None:
             continue
-        run = runs.setdefault(match[1].casefold(), [])
-        number = int(match[2])
-        expected = (run[-1][0] + 1,) if run else (0, 1)
-        if number in expected:
-            run.append((number, name))
+        for start in (0, 1):
+            run = runs.setdefault((match[1].casefold(), start), [])
+            if int(match[2]) == start + len(run):
+                run.append(name)
     longest = max(runs.values(), key=len, default=[])
     if len(longest) < 2:
         return []
-    return [name for _, name in longest]
+    return longest
 
 
 # Of a table only the schema is looked at; a pandas column of objects has none, so its first value

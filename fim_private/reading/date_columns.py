@@ -64,18 +64,22 @@ class DateColumn:
 def date_columns(table: ArrowSource) -> list[DateColumn]:
     """Return the columns of times of a table, by their types or by their first values."""
     dates = []
-    values = _first_values(table)
+    names = list(dict.fromkeys(table.schema.names))
+    arrays = next(table.values(names, SAMPLE), [])
+    first_values = dict(zip(names, arrays, strict=False))
     for column in table.columns():
         name = column.name
-        texts = values.get(name, [])
-        if suggests_another_date(name) or (column.is_number and not suggests_date(name)):
+        is_unlikely = suggests_another_date(name) or (column.is_number and not suggests_date(name))
+        if is_unlikely or column.is_list or column.is_nested or name not in first_values:
             continue
-        if column.kind.lower().startswith(("date", "timestamp")):
-            dates.append(DateColumn(name, example=_month_of(texts, None)))
-        elif not column.is_list and not column.is_nested and texts:
+        texts = _texts(first_values[name][:SAMPLE].to_pylist())
+        date = None
+        if column.kind.startswith(("date", "timestamp")):
+            date = DateColumn(name, example=_month_of(texts, None))
+        elif texts:
             date = _of_texts(table, name, texts)
-            if date is not None:
-                dates.append(date)
+        if date is not None:
+            dates.append(date)
     return dates
 
 
@@ -162,16 +166,6 @@ def _month_of(texts: Sequence[str], time_format: TimeFormat | None) -> str | Non
     if not known:
         return None
     return period_at("month", max(known) // _DAY).name
-
-
-def _first_values(table: ArrowSource) -> dict[str, list[str]]:
-    """Return the first values of each column as texts, without those that stand for none."""
-    names = list(dict.fromkeys(table.schema.names))
-    arrays = next(table.values(names, SAMPLE), None)
-    if arrays is None:
-        return {}
-    first = [_texts(array[:SAMPLE].to_pylist()) for array in arrays]
-    return dict(zip(names, first, strict=True))
 
 
 def _all_values(table: ArrowSource, name: str) -> Iterator[str]:

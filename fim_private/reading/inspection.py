@@ -655,21 +655,6 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
     if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
         advice = _larger_baskets(read_as)
         yield f"Every basket has one item, so no two items are ever together. {advice}"
-    yield from _notes_of_guesses(read_as, guessed)
-    if data.days is not None:
-        first, last = (period_at("day", day).name for day in data.days)
-        yield f"The first basket is of {first}, the last of {last}."
-    if not len(data.items):
-        yield "There are no items in it."
-    yield from _notes_of_whole_lives(read_as)
-    if read_as.form == InputForm.ONE_HOT:
-        yield "Where a cell is a quantity, each above 0 counts as 1."
-    if not data.fold_case:
-        yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
-
-
-def _notes_of_guesses(read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
-    """Yield notes on the options that nobody named, and on a column that looks like users."""
     if guessed:
         yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
     if read_as.user_like is not None:
@@ -684,15 +669,19 @@ def _notes_of_guesses(read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
         )
     if "encoding" in guessed:
         yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
-
-
-def _notes_of_whole_lives(read_as: ReadAs) -> Iterator[str]:
-    """Yield a note if baskets seem to be customers, and a column seems to have days."""
-    days = [name for name in read_as.others if columns.suggests_date(name)]
-    basket = read_as.basket
+    if data.days is not None:
+        first, last = (period_at("day", day).name for day in data.days)
+        yield f"The first basket is of {first}, the last of {last}."
+    if not len(data.items):
+        yield "There are no items in it."
+    basket, days = read_as.basket, [*filter(columns.suggests_date, read_as.others)]
     if basket is not None and columns.suggests_user(basket) and days:
         named = _named_together(basket, days[0])
         yield f"All that a customer ever bought is one basket: {named} would make one of each day."
+    if read_as.form == InputForm.ONE_HOT:
+        yield "Where a cell is a quantity, each above 0 counts as 1."
+    if not data.fold_case:
+        yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
 
 
 def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:

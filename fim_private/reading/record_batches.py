@@ -458,7 +458,7 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
 
 # -------------------- cells of tables and matrices with a column for each item
 
-_TRUE, _FALSE, _UNKNOWN = map(arrow_strings, (TRUE_TEXTS, FALSE_TEXTS, UNKNOWN_TEXTS))
+_TRUE, _FALSE = map(arrow_strings, (TRUE_TEXTS, [*FALSE_TEXTS, *UNKNOWN_TEXTS]))
 
 
 def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
@@ -479,11 +479,9 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     kind = column.type
     if pa.types.is_null(kind):
         return np.zeros(len(column), dtype=bool)
-    if pa.types.is_boolean(kind):
-        return numpy_of(column) & ~null_mask(column)
     if is_string_type(kind):
-        return _presence_of_texts(column, where, counts)
-    if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
+        return as_presence(_cells_of_texts(column), where, quantities=counts)
+    if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise DataError(
             f"{where} has type {shown_type(kind)}, and a column of an item holds 0 "
             f"and 1, or booleans"
@@ -493,20 +491,21 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=counts)
 
 
-def _presence_of_texts(column: pa.Array, where: str, quantities: bool | None) -> NDArray[np.bool_]:
-    """Return which texts say that the basket has the item: (rows,). The rest as `as_presence`."""
-    lower = pc.utf8_lower(present(column).cast(pa.string()))
-    lower = null_where(pc.is_in(lower, value_set=_UNKNOWN), lower)
-    has = pc.is_in(lower, value_set=_TRUE)
-    if quantities:
-        is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
-        is_above_zero = pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)
-        has = pc.or_(has, pc.and_(is_number, is_above_zero))
-        lower = null_where(is_number, lower)
-    has_not = pc.or_(lower.is_null(), pc.is_in(lower, value_set=_FALSE))
-    if pc.all(pc.or_(has, has_not)).as_py() is False:
-        raise _no_presence(where, quantities)
-    return numpy_of(has)
+def _cells_of_texts(column: pa.Array) -> NDArray[np.int64]:
+    """Return what texts say: 1 for yes, 0 for no and for nothing, 2 for a quantity above 0, -1 for
+    what says none of these: (rows,).
+    """
+    encoded = present(column).dictionary_encode()  # there are few different ones
+    lower = pc.utf8_lower(encoded.dictionary.cast(pa.string()))
+    is_true, is_false = (numpy_of(pc.is_in(lower, value_set=texts)) for texts in (_TRUE, _FALSE))
+    is_number, is_above_zero = (
+        numpy_of(pc.match_substring_regex(lower, regex)) for regex in (QUANTITY, ABOVE_ZERO)
+    )
+    cells = np.select(
+        [is_true, is_false, is_number & is_above_zero, is_number], [1, 0, 2, 0], default=-1
+    )
+    place = np.where(null_mask(encoded.indices), len(cells), numpy_of(encoded.indices))
+    return np.append(cells, 0)[place]
 
 
 def as_presence(

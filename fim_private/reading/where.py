@@ -263,7 +263,9 @@ class _Parser:
                 raise ParameterError(
                     f"{parameter('where')} must have one character behind escape, such as '!'"
                 )
-        if not _is_pattern(pattern, escape):
+        itself = re.escape(escape)
+        well_escaped = rf"(?:[^{itself}]|{itself}[%_{itself}])*"
+        if escape and re.fullmatch(well_escaped, pattern, re.DOTALL) is None:
             raise ParameterError(
                 f"{parameter('where')} must have %, _ or itself behind the character of escape "
                 f"in a pattern"
@@ -297,14 +299,6 @@ def _literal(value: Literal) -> str:
 
 
 # -------------------- patterns: % is any text, _ is any character
-
-
-def _is_pattern(pattern: str, escape: str) -> bool:
-    """Tell whether the character of escape stands before nothing but %, _ and itself."""
-    if not escape:
-        return True
-    remainder = re.sub(f"{re.escape(escape)}[%_{re.escape(escape)}]", "", pattern)
-    return escape not in remainder
 
 
 _WILDCARDS = {"%": "(.|\n)*", "_": "(.|\n)"}

@@ -83,11 +83,6 @@ def date_columns(table: ArrowSource) -> list[DateColumn]:
     return dates
 
 
-def notes_of(columns: Iterable[DateColumn], time: str | None) -> list[str]:
-    """Return notes on the first columns of times. time: the one that was named already."""
-    return [str(column) for column in columns if column.name != time][:_LISTED]
-
-
 def columns_to_read(options: Mapping[str, object]) -> list[str]:
     """Return the columns that options read times of, if they do not say how these are written."""
     if options.get("time_format") is not None:

@@ -76,39 +76,30 @@ def may_be_query(source: InMemory) -> bool:
     It has not if the object holds its rows itself, or is a plain scan of a table or of files. All
     else counts as a query: a stream, a reader, a generator, a frame that is still to be computed.
     """
-    match source.kind:
-        case Kind.POLARS_LAZY:
-            return not _is_bare_lazy_frame(source.data)
-        case Kind.DATASET:
-            # These options hold the filter of dataset.filter(...).
-            return bool(getattr(source.data, "_scan_options", True))
-        case Kind.RELATION:
-            return not _is_bare_relation(source.data)
-        case Kind.READER | Kind.SCANNER | Kind.STREAM:
-            return True
-        case Kind.OTHER:
-            return not isinstance(source.data, Sized)
-    return False
-
-
-def _is_bare_lazy_frame(frame: PolarsFrame) -> bool:
     try:
-        plan = frame.explain(optimized=False)
+        match source.kind:
+            case Kind.POLARS_LAZY:
+                return _BARE_PLAN.fullmatch(source.data.explain(optimized=False)) is None
+            case Kind.DATASET:
+                # These options hold the filter of dataset.filter(...).
+                return bool(getattr(source.data, "_scan_options", True))
+            case Kind.RELATION:
+                return not _is_bare_relation(source.data)
+            case Kind.READER | Kind.SCANNER | Kind.STREAM:
+                return True
+            case Kind.OTHER:
+                return not isinstance(source.data, Sized)
     except Exception:  # what is wrong with it, reading it will say
-        return False
-    return _BARE_PLAN.fullmatch(plan) is not None
+        return True
+    return False
 
 
 def _is_bare_relation(relation: Relation) -> bool:
-    try:
-        if relation.type == "TABLE_RELATION":
-            # tables of an attached database may be its views
-            return _TABLE_PLAN.match(relation.explain()) is not None
-        if relation.type == "SUBQUERY_RELATION":
-            return _FILE_RELATION.match(relation.sql_query()) is not None
-    except Exception:  # what is wrong with it, reading it will say
-        return False
-    return False
+    if relation.type == "TABLE_RELATION":
+        # tables of an attached database may be its views
+        return _TABLE_PLAN.match(relation.explain()) is not None
+    is_subquery = relation.type == "SUBQUERY_RELATION"
+    return is_subquery and _FILE_RELATION.match(relation.sql_query()) is not None
 
 
 def read_object(source: InMemory, options: Reading) -> Transactions:
@@ -116,10 +107,11 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     data = source.data
     table = table_of(source)
     if table is not None:
-        transactions = None
         if source.kind is Kind.PANDAS:
             transactions = _read_sparse_frame(data, table, options)
-        return transactions or read_arrow(table, options)
+            if transactions is not None:
+                return transactions
+        return read_arrow(table, options)
     match source.kind:
         case Kind.SPARSE:
             return _read_sparse(data, options)

@@ -39,7 +39,6 @@ from fim_private.reading.date_columns import (
     columns_to_read,
     date_columns,
     formats_to_say,
-    notes_of,
 )
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
@@ -315,9 +314,11 @@ class _Search:
 
         It is the first refusal if the guesses did not help.
         """
-        refusal = refusals[-1]
-        if not isinstance(refusal, DataError) or self._is_beside(refusal, refusals[0], guessed):
-            return refusals[0]
+        first, refusal = refusals[0], refusals[-1]
+        if not isinstance(refusal, DataError):
+            return first
+        if isinstance(first, ParameterError) and not refusal.is_of_a_line:
+            return first  # options that were named do not fit
         more = ""
         if refusal.is_of_a_line:
             more = self._of_line(guessed)
@@ -326,19 +327,6 @@ class _Search:
         if not more:
             return refusal
         return DataError(f"{refusal.marked}{more}")
-
-    def _is_beside(self, refusal: DataError, first: FimPrivateError, guessed: Guessed) -> bool:
-        """Tell whether the last refusal only says that the guesses were wrong."""
-        if "encoding" in guessed and "encoding" in (refusal.options or {}):
-            # The encoding that was guessed does not fit either, so nothing better is known.
-            return True
-        if refusal.is_of_a_line:
-            return False
-        if isinstance(first, ParameterError):  # options that were named do not fit
-            return True
-        # Whoever named columns that are not there, in a text of another encoding, hears of that
-        # first.
-        return {*guessed} == {"encoding"} and bool(_COLUMNS & {*self.named})
 
     def _of_line(self, guessed: Guessed) -> str:
         """Return what an error says of the damaged line of a text with columns."""
@@ -497,6 +485,7 @@ def _inspection(
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
     most_frequent = np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()
     time = options.get("time")
+    times = [str(column) for column in _times_in(table) if column.name != time][:_EXAMPLES]
     return Inspection(
         source=source.shown,
         read_as=read_as,
@@ -515,7 +504,7 @@ def _inspection(
         marked_notes=(
             *_notes(data, read_as, names_guessed),
             *_numbered_rows(table, data),
-            *notes_of(_times_in(table), time),
+            *times,
             *notes,
             *_cancellations(data, table),
         ),

@@ -139,7 +139,8 @@ def likely_roles(names: Sequence[str]) -> OptionValues:
     basket = [name for name in baskets if name not in user][:1]
     if user and not basket:
         basket = [*user, *days[:1]]
-    items = [name for name in items if name not in (*user, *basket, *numbered(names))]
+    named_otherwise = {*user, *basket, *numbered(names)}
+    items = [name for name in items if name not in named_otherwise]
     if not basket or not items:
         return {}
     roles: OptionValues = {}

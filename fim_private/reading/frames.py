@@ -117,11 +117,10 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
             return _read_sparse(data, options)
         case Kind.NUMPY if data.ndim != 1 or data.dtype != object:
             return _read_array(data, options)
-    _refuse_near_misses(data)
     array = array_of(source)
     if array is not None:
         return _read_list_array(array, options)
-    if isinstance(data, Iterable) and not isinstance(data, bytes):
+    if isinstance(data, Iterable) and not isinstance(data, bytes | Mapping):
         options.refuse("an iterable of baskets")
         iterator = iter(data)
         chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
@@ -132,30 +131,14 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     )
 
 
-def _refuse_near_misses(source: object) -> None:
-    """Raise DataError for an object that is not read, but from which baskets are easily taken."""
-    advice = None
-    if isinstance(source, Mapping):
-        advice = "give its values()"
-    elif hasattr(source, "readline"):
-        advice = "give the path of the file"
-    elif type(source).__name__.endswith("GroupBy"):
-        advice = "give the items of each group: groupby(...)[...].agg(list)"
-    if advice is not None:
-        raise DataError(f"cannot read baskets from {type(source).__name__}; {advice}")
-
-
 def _read_list_array(array: pa.ChunkedArray, options: Reading) -> Transactions:
     """Read an Arrow array whose elements are lists of items."""
     options.refuse("an array of baskets")
     if not is_list_type(array.type):
         raise DataError(f"each basket must be a collection of items, not {shown_type(array.type)}")
     size = memory.LIST_ROWS
-    slices = (
-        chunk[start : start + size]
-        for chunk in array.chunks
-        for start in range(0, len(chunk), size)
-    )
+    starts = range(0, len(array), size)
+    slices = (array.slice(start, size).combine_chunks() for start in starts)
     return _read_lists(slices, "the array", options)
 
 

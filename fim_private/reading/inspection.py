@@ -202,7 +202,6 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
 
 
 _COLUMNS = {"user", "basket", "item", "items"}
-_NAMING = {*_COLUMNS, "where", "time"}
 
 
 def _named(options: OptionValues) -> OptionValues:
@@ -293,7 +292,7 @@ class _Search:
         options = None
         if isinstance(refusal, DataError):
             options = refusal.options
-        if isinstance(refusal, ParameterError) and self._names_some_columns():
+        if isinstance(refusal, ParameterError):  # perhaps only some columns are named
             options = {}
         if options is None or not self.source.can_be_read_again:
             return {}
@@ -303,11 +302,6 @@ class _Search:
                 options = columns.likely_options(table.schema.names)
         known = {*self.named, *guessed}
         return {name: value for name, value in options.items() if name not in known}
-
-    def _names_some_columns(self) -> bool:
-        """Tell whether columns were named, but not those of one row per item."""
-        named = {*self.named}
-        return bool(_NAMING & named) and "items" not in named and not {"basket", "item"} <= named
 
     def _explained(self, refusals: Sequence[FimPrivateError], guessed: Guessed) -> FimPrivateError:
         """Return the last refusal with what only the data's owner may see: a line, or columns.

@@ -186,14 +186,12 @@ def _moment(texts: Mapping[str, str]) -> int | None:
         short = int(texts["short year"])
         century = 1900 if short >= CENTURY_ENDS else 2000
         year = century + short
-    hour = int(texts.get("hour", 0))
-    if "half" in texts:
-        half_day = int(texts["half-day hour"])
-        if not 1 <= half_day <= 12:
-            return None
-        hour = half_day % 12
-        if texts["half"] == "pm":
-            hour += 12
+    half_day = int(texts.get("half-day hour", 12))
+    if not 1 <= half_day <= 12:
+        return None
+    hour = int(texts.get("hour", half_day % 12))
+    if texts.get("half") == "pm":
+        hour += 12
     minute, second = int(texts.get("minute", 0)), int(texts.get("second", 0))
     micros = int(texts.get("fraction", "")[:6].ljust(6, "0"))
     try:

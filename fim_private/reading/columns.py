@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NoReturn
 
 from fim_private.errors import DataError, ParameterError, parameter, unclear
@@ -65,45 +65,45 @@ _ROW_NUMBER = re.compile(
 )
 
 
-def suggests_date(name: object) -> bool:
+def suggests_date(name: str) -> bool:
     """Tell whether a column looks by its name like when a purchase was, such as order_date."""
-    words = re.findall(r"[a-z]+", str(name).casefold())
+    words = re.findall(r"[a-z]+", name.casefold())
     is_marked = len(words) > 1 and words[-1] in _DATE_WORDS
     return (is_marked or _fits(name, _DATE)) and not suggests_another_date(name)
 
 
-def suggests_another_date(name: object) -> bool:
+def suggests_another_date(name: str) -> bool:
     """Tell whether a column looks by its name like another date, such as date_of_birth."""
     return _fits(name, _OTHER_DATE)
 
 
-def suggests_user(name: object) -> bool:
+def suggests_user(name: str) -> bool:
     """Tell whether a column looks by its name like a customer's id; customer_count is none."""
     return _fits(name, _USER)
 
 
-def suggests_basket(name: object) -> bool:
+def suggests_basket(name: str) -> bool:
     """Tell whether a column looks by its name like a basket's id, such as order_id."""
     return _fits(name, _BASKET)
 
 
-def suggests_item(name: object) -> bool:
+def suggests_item(name: str) -> bool:
     """Tell whether a column looks by its name like items, such as product_name."""
     return _fits(name, _ITEM)
 
 
-def suggests_quantity(name: object) -> bool:
+def suggests_quantity(name: str) -> bool:
     """Tell whether a column looks by its name like a quantity, such as Qty."""
     return _fits(name, _QUANTITY)
 
 
-def suggests_row_number(name: object) -> bool:
+def suggests_row_number(name: str) -> bool:
     """Tell whether a column looks by its name like row numbers, which programs often add."""
-    letters = re.sub(r"[^a-z0-9#]", "", str(name).casefold())
+    letters = re.sub(r"[^a-z0-9#]", "", name.casefold())
     return _ROW_NUMBER.fullmatch(letters) is not None
 
 
-def suggests_a_column(name: object) -> bool:
+def suggests_a_column(name: str) -> bool:
     """Tell whether a text looks like the name of a column of purchases, not like an item."""
     return _fits(name, _BASKET, _ITEM, _OTHER, _USER)
 
@@ -132,15 +132,15 @@ def likely_roles(names: Sequence[str]) -> OptionValues:
     Without a basket's name a visit is named by its customer and its day.
     """
     items, baskets, users, days = suggested(names)
-    order = _order_of_shopify(names)
-    if order is not None:
-        baskets = [order]
-        items = [name for name in items if _is_line_item(name)]
+    line_items = [name for name in items if name.casefold().startswith("lineitem ")]
+    if "Name" in names and line_items:  # as Shopify exports orders
+        baskets, items = ["Name"], line_items
     user = users[:1]
     basket = [name for name in baskets if name not in user][:1]
     if user and not basket:
         basket = [*user, *days[:1]]
-    items = [name for name in items if name not in (*user, *basket, *numbered(names))]
+    named_otherwise = {*user, *basket, *numbered(names)}
+    items = [name for name in items if name not in named_otherwise]
     if not basket or not items:
         return {}
     roles: OptionValues = {}
@@ -156,16 +156,6 @@ def likely_options(names: Sequence[str]) -> OptionValues:
     if numbered(names):
         return {"input_format": str(InputForm.WIDE), **likely_keys(names)}
     return likely_roles(names)
-
-
-def _order_of_shopify(names: Sequence[str]) -> str | None:
-    """Return the column of the order's number if the columns are those of Shopify's export."""
-    is_export = "Name" in names and any(map(_is_line_item, names))
-    return "Name" if is_export else None
-
-
-def _is_line_item(name: str) -> bool:
-    return name.casefold().startswith("lineitem ")
 
 
 def _best_item(names: Sequence[str]) -> str:
@@ -191,14 +181,13 @@ def _named_role(name: str, columns: str | list[str]) -> str:
     return f"{parameter(name)} {' and '.join(map(repr, columns))} together"
 
 
-def _fits(name: object, *patterns: re.Pattern[str]) -> bool:
+def _fits(name: str, *patterns: re.Pattern[str]) -> bool:
     # once: there may be a million names
-    letters = re.sub(r"[^a-z]", "", _without_accents(str(name).casefold()))
+    letters = name.casefold()
+    if not letters.isascii():  # without accents
+        letters = unicodedata.normalize("NFKD", letters)
+    letters = re.sub(r"[^a-z]", "", letters)
     return any(pattern.fullmatch(letters) for pattern in patterns)
-
-
-def _without_accents(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFKD", text)
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -206,20 +195,19 @@ def numbered(names: Sequence[str]) -> list[str]:
 
     A run has two names at least.
     """
-    runs: dict[str, list[tuple[int, str]]] = {}
+    runs: dict[tuple[str, int], list[str]] = {}
     for name in names:
-        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", str(name).strip())
+        match = re.fullmatch(r"(.*?)[ _.-]*([0-9]{1,7})", name.strip())
         if match is None:
             continue
-        run = runs.setdefault(match[1].casefold(), [])
-        number = int(match[2])
-        expected = (run[-1][0] + 1,) if run else (0, 1)
-        if number in expected:
-            run.append((number, name))
+        for start in (0, 1):
+            run = runs.setdefault((match[1].casefold(), start), [])
+            if int(match[2]) == start + len(run):
+                run.append(name)
     longest = max(runs.values(), key=len, default=[])
     if len(longest) < 2:
         return []
-    return [name for _, name in longest]
+    return longest
 
 
 # Of a table only the schema is looked at; a pandas column of objects has none, so its first value
@@ -243,7 +231,7 @@ class Column:
     @property
     def is_boolean(self) -> bool:
         """Whether it holds booleans, as each column of a one-hot frame does."""
-        return not self.is_list and not self.is_nested and "bool" in self.kind.lower()
+        return self.kind == "bool"
 
 
 @dataclass(frozen=True)
@@ -270,11 +258,10 @@ class Roles:
     where: Condition | None = None
     by: Segments | None = None
     times: Times | None = None
-    # whether any number above 0 is an item's: where one-hot was asked for; else it may be an id
-    quantities: bool = False
     split: str | None = None
     fold_case: bool = False
-    is_named: bool = False  # whether the form was asked for
+    # whether the form was asked for; in one-hot any number above 0 is then an item's, else an id's
+    is_named: bool = False
 
     @property
     def is_list(self) -> bool:
@@ -340,50 +327,42 @@ def choose(columns: Sequence[Column], options: Reading, source: str) -> Roles:
     form, values = _form_and_items(columns, options, source)
     if options.split is not None:
         _check_split(form, _column(columns, values[0], source), source)
-    missing_user = None if options.missing_user is None else MissingUser(options.missing_user)
-    roles = Roles(
+    grouping = options
+    if options.every_item:  # the items of all rows: no column groups them or chooses among them
+        grouping = Reading()
+    missing_user = None
+    if grouping.missing_user is not None:
+        missing_user = MissingUser(grouping.missing_user)
+    return Roles(
         form,
         values,
+        basket=grouping.basket or (),
+        user=grouping.user,
         missing_user=missing_user,
-        quantities=options.dialect.form is InputForm.ONE_HOT,
+        where=grouping.where,
+        by=grouping.by,
+        times=grouping.times,
         split=options.split,
         fold_case=options.fold_case,
         is_named=options.dialect.form is not None,
     )
-    if options.every_item:  # the items of all rows: no column groups them or chooses among them
-        return roles
-    return replace(
-        roles,
-        basket=options.basket or (),
-        user=options.user,
-        where=options.where,
-        by=options.by,
-        times=options.times,
-    )
+
+
+# The parameters of columns that group rows or choose among them, and what these columns hold.
+_KEYS = {
+    "user": "an identifier",
+    "basket": "an identifier",
+    "by": "an identifier",
+    "time": "times",
+}
 
 
 def _check_named(columns: Sequence[Column], options: Reading, source: str) -> None:
     """Raise DataError if a column that was named is missing, is there twice or cannot be a key."""
-    for _, name in options.named():
-        _column(columns, name, source)
-    time = None if options.times is None else options.times.column
-    for key in _keys(options):
-        column = _column(columns, key, source)
-        if column.is_nested:
-            content = "times" if key == time else "an identifier"
-            _wrong_type(column, source, content)
-
-
-def _keys(options: Reading) -> list[str]:
-    """Return the columns that name a row's basket, user, segment and time."""
-    keys = list(options.basket or ())
-    if options.user is not None:
-        keys.append(options.user)
-    if options.by is not None:
-        keys.append(options.by.column)
-    if options.times is not None:
-        keys.append(options.times.column)
-    return keys
+    for option, name in options.named():
+        column = _column(columns, name, source)
+        if option in _KEYS and column.is_nested:
+            _wrong_type(column, source, _KEYS[option])
 
 
 def _form_and_items(
@@ -392,7 +371,7 @@ def _form_and_items(
     """Return the form of a table, None for a column of lists, and its columns of items."""
     form = options.dialect.form
     # A column that rows are chosen by is no item, unless it is named as one.
-    chosen_by = (*_keys(options), *columns_of(options.where))
+    chosen_by = [name for option, name in options.named() if option in (*_KEYS, "where")]
     candidates = [
         column for column in columns if column.name not in chosen_by and not column.is_apart
     ]
@@ -494,7 +473,7 @@ def _only_list(columns: Sequence[Column], options: Reading, source: str) -> str:
             f"{listing(columns)}"
         )
         raise unclear(problem, {})
-    names = [str(column.name) for column in columns]
+    names = [column.name for column in columns]
     places = numbered(names)
     if places:
         problem = (
@@ -520,9 +499,7 @@ def _likely(columns: Iterable[Column], options: Reading) -> OptionValues:
 
     Booleans are items of a one-hot table.
     """
-    names = [
-        column.name for column in columns if isinstance(column.name, str) and not column.is_boolean
-    ]
+    names = [column.name for column in columns if not column.is_boolean]
     options_given = options.given()
     columns_named = [column for _, column in options.named()]
     return {
@@ -547,7 +524,7 @@ def listing(columns: Iterable[Column]) -> str:
         shown = [
             column for column in shown if not column.is_number or suggests_a_column(column.name)
         ]
-    described = [f"{str(column.name)!r} ({shown_type(column.kind)})" for column in shown]
+    described = [f"{column.name!r} ({shown_type(column.kind)})" for column in shown]
     listed = described[:_LISTED_COLUMNS]
     if len(described) > _LISTED_COLUMNS:
         listed.append(f"and {len(described) - _LISTED_COLUMNS} more")

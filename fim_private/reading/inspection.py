@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, Unpack
+from itertools import filterfalse, islice, pairwise
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -31,30 +32,26 @@ from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.purchases import InspectOptions
 from fim_private.periods import period_at
 from fim_private.reading import columns, frames
-from fim_private.reading.columns import Column, ReadAs, Wanted, suggested
+from fim_private.reading.columns import ReadAs, suggested
 from fim_private.reading.databases import check_query
 from fim_private.reading.date_columns import (
     DateColumn,
     columns_to_read,
     date_columns,
     formats_to_say,
-    notes_of,
 )
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Kind, Source, source_of
-from fim_private.reading.memory import LIST_ROWS, MemoryLimit, limit_memory
+from fim_private.reading.memory import MemoryLimit, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.purchases import read_parts
-from fim_private.reading.record_batches import ArrowSource, plain
+from fim_private.reading.record_batches import ArrowSource
 from fim_private.reading.sources import named_source
 from fim_private.reading.text import damage_of, form_of, text_table
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import is_missing
+from fim_private.reading.values import is_missing, present
 from fim_private.reading.where import column_text, columns_of, where_of
-
-if TYPE_CHECKING:
-    from fim_private.reading.frames import PandasFrame
 
 EXAMPLE_ITEMS = 10  # so many are shown of a basket
 _EXAMPLES, _WIDEST_EXAMPLE, _LISTED_COLUMNS = 3, 40, 50
@@ -183,26 +180,28 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     search = _Search(location, _named(all_options), limit)
     formats = search.time_formats()
     search = replace(search, named={**search.named, **formats})
-    reading = search.read({})
+    data, guessed = search.read({})
     if _COLUMNS.isdisjoint(search.named):
-        reading = search.with_customers(reading)
-    reading, notes = search.with_whole_orders(reading)
-    guessed = {**formats, **reading.guessed}
+        data, guessed = search.with_customers(data, guessed)
+    table = search.table(guessed)
+    notes: list[str] = []
+    with limit_memory(limit), suppress(*_UNREADABLE):
+        notes += _notes_of_first_rows(data, table, is_named="user" in search.named)
+    if notes and "user" not in search.named:
+        # To leave out the rows without a customer would leave out most of each order.
+        by_order = dict(guessed)
+        by_order.pop("user", None)
+        by_order.pop("missing_user", None)
+        data, guessed = search.read(by_order)
+        table = search.table(guessed)
+    guessed = {**formats, **guessed}
     chosen = {**search.named, **guessed}
     ordered = {name: chosen[name] for name in all_options if name in chosen}
-    look = _Look(
-        location,
-        reading.data,
-        search.table(reading.guessed),
-        ordered,
-        tuple(name for name in ordered if name in guessed),
-    )
     with limit_memory(limit):
-        return look.inspection([*notes, *_cancellations(look.data, look.table)])
+        return _inspection(location, data, table, ordered, guessed, notes)
 
 
 _COLUMNS = {"user", "basket", "item", "items"}
-_NAMING = {*_COLUMNS, "where", "time"}
 
 
 def _named(options: OptionValues) -> OptionValues:
@@ -210,11 +209,9 @@ def _named(options: OptionValues) -> OptionValues:
     named = {name: value for name, value in options.items() if value is not None}
     named.pop("max_memory", None)
     for name in ("basket", "item"):
-        if isinstance(named.get(name), list | tuple):
-            columns_named = [*named[name]]
-            named[name] = columns_named
-            if len(columns_named) == 1:
-                named[name] = columns_named[0]
+        value = named.get(name)
+        if isinstance(value, list | tuple):
+            named[name] = value[0] if len(value) == 1 else [*value]
     if "where" in named:
         named["where"] = str(where_of(named["where"]))
     if not options["fold_case"]:
@@ -222,12 +219,8 @@ def _named(options: OptionValues) -> OptionValues:
     return named
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """Purchases, and the options with which they were read beside those that were named."""
-
-    data: Transactions
-    guessed: Mapping[str, object]
+# Options that nobody named.
+Guessed = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -242,38 +235,50 @@ class _Search:
     named: Mapping[str, object]
     limit: MemoryLimit
 
-    def read(self, guessed: Mapping[str, object]) -> _Reading:
+    def read(self, guessed: Guessed) -> tuple[Transactions, Guessed]:
         """Read the source with the options that its refusals name. Raises FimPrivateError."""
         refusals: list[FimPrivateError] = []
         while True:
             try:
-                data = self._read(guessed)
+                [data] = read_parts(self.source, self._options(guessed))
             except MemoryLimitError:
                 raise
             except FimPrivateError as error:
                 refusals.append(error)
             else:
                 if not refusals or not _has_every_item(data, guessed):
-                    return _Reading(data, guessed)
+                    return data, guessed
                 raise refusals[-1]
             more = self._options_of(refusals[-1], guessed)
             if not more:
                 raise self._explained(refusals, guessed)
             guessed = {**guessed, **more}
 
-    def _read(self, guessed: Mapping[str, object]) -> Transactions:
-        [data] = read_parts(self.source, self._options(guessed))
-        return data
-
-    def _options(self, guessed: Mapping[str, object]) -> Reading:
+    def _options(self, guessed: Guessed) -> Reading:
         options = filled("inspect", InspectOptions, {**self.named, **guessed})
         return replace(reading_of(options), memory=self.limit)
 
-    def table(self, guessed: Mapping[str, object]) -> _TableHead | None:
-        """Return the source as a table, where it is one that can be read again."""
-        if not self.source.can_be_read_again:
+    def table(self, guessed: Guessed) -> ArrowSource | None:
+        """Return the source as a table, a text as if its first line named columns.
+
+        It is None if the source is none, or can be read only once.
+        """
+        source, options = self.source, replace(self._options(guessed), head=True)
+        if not source.can_be_read_again:
             return None
-        return _table_head(self.source, {**self.named, **guessed}, self.limit)
+        with limit_memory(self.limit), suppress(FimPrivateError):
+            if isinstance(source, InMemory):
+                # A stream may be there once, and a lazy frame is computed each time.
+                if source.kind in (Kind.STREAM, Kind.POLARS_LAZY):
+                    return None
+                return frames.table_of(source)
+            with file_errors(source.place):
+                stored = named_source(source, options)
+                if isinstance(stored, ArrowSource):
+                    return stored
+                if options.dialect.form is None or form_of(stored, options).is_table:
+                    return text_table(stored, options, InputForm.WIDE, head=True)
+        return None
 
     def time_formats(self) -> dict[str, str]:
         """Return the format of times as an option, if columns of times were named and one fits."""
@@ -282,71 +287,53 @@ class _Search:
             return {}
         return formats_to_say(times, _times_in(self.table({})))
 
-    def _options_of(self, refusal: FimPrivateError, guessed: Mapping[str, object]) -> OptionValues:
+    def _options_of(self, refusal: FimPrivateError, guessed: Guessed) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
         options = None
         if isinstance(refusal, DataError):
             options = refusal.options
-        if isinstance(refusal, ParameterError) and self._names_some_columns():
+        if isinstance(refusal, ParameterError):  # perhaps only some columns are named
             options = {}
         if options is None or not self.source.can_be_read_again:
             return {}
         if not options and not guessed:
-            head = self.table({})
-            if head is not None:
-                options = columns.likely_options([str(column.name) for column in head.columns])
+            table = self.table({})
+            if table is not None:
+                options = columns.likely_options(table.schema.names)
         known = {*self.named, *guessed}
         return {name: value for name, value in options.items() if name not in known}
 
-    def _names_some_columns(self) -> bool:
-        """Tell whether columns were named, but not those of one row per item."""
-        named = {*self.named}
-        return bool(_NAMING & named) and "items" not in named and not {"basket", "item"} <= named
-
-    def _explained(
-        self, refusals: Sequence[FimPrivateError], guessed: Mapping[str, object]
-    ) -> FimPrivateError:
+    def _explained(self, refusals: Sequence[FimPrivateError], guessed: Guessed) -> FimPrivateError:
         """Return the last refusal with what only the data's owner may see: a line, or columns.
 
         It is the first refusal if the guesses did not help.
         """
-        refusal = refusals[-1]
-        if not isinstance(refusal, DataError) or self._is_beside(refusal, refusals[0], guessed):
-            return refusals[0]
-        head = self.table(guessed)
-        if head is None:
-            return refusal
+        first, refusal = refusals[0], refusals[-1]
+        if not isinstance(refusal, DataError):
+            return first
+        if isinstance(first, ParameterError) and not refusal.is_of_a_line:
+            return first  # options that were named do not fit
         more = ""
-        if refusal.is_of_a_line and head.file is not None:
-            more = self._of_line(head.file, guessed)
+        if refusal.is_of_a_line:
+            more = self._of_line(guessed)
         elif refusal.options == {}:
-            more = head.first_line()
+            more = _first_line(self.table(guessed))
         if not more:
             return refusal
         return DataError(f"{refusal.marked}{more}")
 
-    def _is_beside(
-        self, refusal: DataError, first: FimPrivateError, guessed: Mapping[str, object]
-    ) -> bool:
-        """Tell whether the last refusal only says that the guesses were wrong."""
-        if "encoding" in guessed and "encoding" in (refusal.options or {}):
-            # The encoding that was guessed does not fit either, so nothing better is known.
-            return True
-        if refusal.is_of_a_line:
-            return False
-        if isinstance(first, ParameterError):  # options that were named do not fit
-            return True
-        # Whoever named columns that are not there, in a text of another encoding, hears of that
-        # first.
-        return {*guessed} == {"encoding"} and bool(_COLUMNS & {*self.named})
-
-    def _of_line(self, file: File, guessed: Mapping[str, object]) -> str:
-        options = self._options(guessed)
-        form = form_of(file, options)
+    def _of_line(self, guessed: Guessed) -> str:
+        """Return what an error says of the damaged line of a text with columns."""
+        source, options = self.source, self._options(guessed)
+        if isinstance(source, InMemory) or not source.can_be_read_again:
+            return ""
         damage: str | None = None
         with limit_memory(self.limit), suppress(*_UNREADABLE):
-            if form.is_table:
-                damage = damage_of(file, options, form)
+            file = named_source(source, options)
+            if isinstance(file, File):
+                form = form_of(file, options)
+                if form.is_table:
+                    damage = damage_of(file, options, form)
         if damage is None:
             return ""
         if not guessed:
@@ -354,81 +341,73 @@ class _Search:
         options_said = [f"{parameter(name)} {value!r}" for name, value in guessed.items()]
         return f": {damage}. It was read with {' and '.join(options_said)}"
 
-    def with_customers(self, reading: _Reading) -> _Reading:
+    def with_customers(self, data: Transactions, guessed: Guessed) -> tuple[Transactions, Guessed]:
         """Return the same purchases by customer, if a column looks like customers and can be read.
 
         The command is there to be copied, so it should protect customers.
         """
-        read_as = reading.data.read_as
+        read_as = data.read_as
         if read_as is None or read_as.user_like is None or not self.source.can_be_read_again:
-            return reading
+            return data, guessed
         try:
-            return self.read({**reading.guessed, "user": read_as.user_like})
+            return self.read({**guessed, "user": read_as.user_like})
         except MemoryLimitError:
             raise
         except FimPrivateError:
-            return reading
-
-    def with_whole_orders(self, reading: _Reading) -> tuple[_Reading, list[str]]:
-        """Return the purchases by order, with a note, if only first rows of orders name a customer.
-
-        To leave out the rows without a customer would then leave out most of each order.
-        """
-        read_as, head = reading.data.read_as, self.table(reading.guessed)
-        if reading.data.missing_user is None or read_as is None or head is None:
-            return reading, []
-        user, basket = read_as.user, read_as.basket
-        if user is None or basket is None or user == basket:
-            return reading, []
-        is_first_only = False
-        with limit_memory(self.limit), suppress(*_UNREADABLE):
-            is_first_only = _names_first_rows_only(head.arrays([user, basket]))
-        if not is_first_only:
-            return reading, []
-        note = (
-            f"Column {user!r} names the customer only in the first row of an order. To protect "
-            f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
-            f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
-        )
-        if "user" in self.named:
-            return reading, [note + "the other rows of an order are rows without a customer."]
-        guessed = dict(reading.guessed)
-        guessed.pop("user", None)
-        guessed.pop("missing_user", None)
-        return self.read(guessed), [note + "each order is protected by itself."]
+            return data, guessed
 
 
-def _has_every_item(data: Transactions, guessed: Mapping[str, object]) -> bool:
+def _has_every_item(data: Transactions, guessed: Guessed) -> bool:
     """Tell whether a table that was guessed to be one-hot has no 0: these are no quantities."""
     is_one_hot = guessed.get("input_format") == InputForm.ONE_HOT
     return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
 
-def _names_first_rows_only(batches: Iterator[Sequence[pa.Array]]) -> bool:
-    """Tell whether most rows without a user have the basket of an earlier row that names one.
+def _notes_of_first_rows(
+    data: Transactions, table: ArrowSource | None, *, is_named: bool
+) -> Iterator[str]:
+    """Yield a note if most rows without a user have the basket of a row that names one.
 
-    batches: of users and baskets. The first rows are enough.
+    The first rows are enough. is_named: whether somebody named the column of users.
     """
-    named: set[object] = set()
-    without = of_named = rows = 0
-    for users, baskets in batches:
-        for user, basket in zip(_texts(users), _texts(baskets), strict=True):
-            if is_missing(basket):
-                continue
-            if is_missing(user):
-                without += 1
-                of_named += basket in named
-            else:
-                named.add(basket)
+    read_as = data.read_as
+    if data.missing_user is None or read_as is None or table is None:
+        return
+    user, basket = read_as.user, read_as.basket
+    if user is None or basket is None or user == basket:
+        return
+    of_users: set[str] = set()
+    of_nobody: list[str] = []
+    rows = 0
+    for users, baskets in table.values([user, basket]):
+        names_user = present(as_texts(users)).is_valid()
+        ids = present(as_texts(baskets))
+        of_users.update(ids.filter(names_user).to_pylist())
+        of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
         rows += len(users)
         if rows > _ENOUGH_ROWS:
             break
-    return 2 * of_named > without
+    if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
+        return
+    until_then = "each order is protected by itself"
+    if is_named:
+        until_then = "the other rows of an order are rows without a customer"
+    yield (
+        f"Column {user!r} names the customer only in the first row of an order. To protect "
+        f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
+        f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
+        f"{until_then}."
+    )
 
 
-def _texts(array: pa.Array) -> Sequence[str | None]:
-    texts: Sequence[str | None] = as_texts(plain(array)).to_pylist()
-    return texts
+def _first_line(table: ArrowSource | None) -> str:
+    """Return what an error says of the first line of a text, or of a sheet."""
+    if table is None or not (table.is_text or table.kind == "Excel"):
+        return ""
+    cut = ""
+    if table.is_text:
+        cut = f", cut at {table.delimiter!r},"
+    return f". Its first line{cut} is {', '.join(map(repr, table.schema.names[:_LISTED_COLUMNS]))}"
 
 
 # -------------------- cancellations
@@ -436,34 +415,33 @@ def _texts(array: pa.Array) -> Sequence[str | None]:
 _CANCELLED = r"^\s*[Cc]-?[0-9]+\s*$"
 _NUMBERED = r"^\s*[0-9]+\s*$"
 _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
-_DECIMAL_COMMA = r"^\s*-?[0-9.]*,[0-9]"
 
 
-def _cancellations(data: Transactions, table: _TableHead | None) -> Iterator[str]:
+def _cancellations(data: Transactions, table: ArrowSource | None) -> Iterator[str]:
     """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
     read_as = data.read_as
     if table is None or read_as is None:
         return
     if read_as.form != InputForm.LONG or read_as.where is not None:
         return
-    quantity = next(filter(columns.suggests_quantity, read_as.others), None)
-    patterns = {}
-    if quantity is not None:
-        patterns[quantity] = (_BELOW_ZERO, _DECIMAL_COMMA)
+    names = list(filter(columns.suggests_quantity, read_as.others))[:1]
+    patterns = [_BELOW_ZERO] * len(names)
     if read_as.basket is not None:
-        patterns[read_as.basket] = (_CANCELLED, _NUMBERED)
-    counts = table.counts(patterns)
-    if quantity is not None and counts[quantity][0]:
-        rows, with_commas = counts[quantity]
-        where = f"{column_text(quantity)} > 0"
-        if with_commas:  # a text with a decimal comma is no number to a condition
-            where = f"{column_text(quantity)} not like '-%'"
-        yield _note_of_cancellations(rows, f"a negative {quantity!r}", where)
-    if read_as.basket is not None:
-        rows, numbered = counts[read_as.basket]
-        if 0 < rows < numbered:
-            where = f"{column_text(read_as.basket)} not like 'C%'"
-            yield _note_of_cancellations(rows, f"a {read_as.basket!r} that begins with C", where)
+        names += [read_as.basket, read_as.basket]
+        patterns += [_CANCELLED, _NUMBERED]
+    counts = dict.fromkeys(patterns, 0)
+    with suppress(*_UNREADABLE):
+        for arrays in table.values(names):
+            for pattern, values in zip(patterns, arrays, strict=True):
+                counts[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count
+    below_zero = counts.get(_BELOW_ZERO, 0)
+    if below_zero:
+        where = f"{column_text(names[0])} > 0"
+        yield _note_of_cancellations(below_zero, f"a negative {names[0]!r}", where)
+    cancelled = counts.get(_CANCELLED, 0)
+    if 0 < cancelled < counts.get(_NUMBERED, 0):
+        where = f"{column_text(names[-1])} not like 'C%'"
+        yield _note_of_cancellations(cancelled, f"a {names[-1]!r} that begins with C", where)
 
 
 def _note_of_cancellations(rows: int, have: str, where: str) -> str:
@@ -477,92 +455,82 @@ def _note_of_cancellations(rows: int, have: str, where: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _TableHead:
-    """A table before its roles are known: its columns, and where their values are.
+# -------------------- what is shown
 
-    frame: of pandas, if it is one. file: of a text.
+
+def _inspection(
+    source: Source,
+    data: Transactions,
+    table: ArrowSource | None,
+    options: OptionValues,
+    guessed: Guessed,
+    notes: Sequence[str],
+) -> Inspection:
+    """Return what is shown of a source that was read with some options, of which nobody named those
+    that are guessed. table: the source as a table, if it is one. notes: more of them.
     """
+    read_as = data.read_as or ReadAs(source.shown, "lists")
+    lengths = np.diff(data.offsets)
+    filled_lengths = lengths[lengths > 0]
+    users = data.units if data.by_user else None
+    rows = data.baskets if data.rows is None else data.rows
+    names_guessed = tuple(name for name in options if name in guessed)
+    first_baskets = filter(None, _baskets(data, data.offsets[: 20 * _EXAMPLES]))
+    counts = np.bincount(data.items, minlength=len(data.vocabulary))
+    most_frequent = np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()
+    time = options.get("time")
+    times = [str(column) for column in _times_in(table) if column.name != time][:_EXAMPLES]
+    return Inspection(
+        source=source.shown,
+        read_as=read_as,
+        columns=_columns(table, read_as, time),
+        rows=rows,
+        baskets=data.baskets,
+        users=users,
+        items=len(data.vocabulary),
+        empty_baskets=data.baskets - len(filled_lengths),
+        basket_lengths=_summary(filled_lengths),
+        example_baskets=tuple(islice(first_baskets, _EXAMPLES)),
+        example_items=tuple(map(data.vocabulary.label, most_frequent)),
+        last_rows=_last_rows(data, table, read_as),
+        options=options,
+        guessed=names_guessed,
+        marked_notes=(
+            *_notes(data, read_as, names_guessed),
+            *_numbered_rows(table, data),
+            *times,
+            *notes,
+            *_cancellations(data, table),
+        ),
+        in_memory=isinstance(source, InMemory),
+        items_per_user=_items_per_user(data),
+    )
 
-    columns: Sequence[Column]
-    source: ArrowSource
-    frame: PandasFrame | None = None
-    file: File | None = None
 
-    def examples(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the first different values of columns, as texts."""
-        values: dict[str, list[object]] = {}
-        if self.frame is not None:
-            head = self.frame.head(100)
-            values = {name: head.iloc[:, place].tolist() for place, name in enumerate(head.columns)}
-        elif names:
-            arrays = next(self.arrays(names, 100), [])
-            values = {
-                name: array.slice(0, 100).to_pylist()
-                for name, array in zip(names, arrays, strict=False)
-            }
-        examples = {}
-        for name, column in values.items():
-            texts = [_as_text(value) for value in column if _is_value(value)]
-            examples[name] = tuple(dict.fromkeys(texts))[:_EXAMPLES]
-        return examples
+def _baskets(data: Transactions, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
+    """Yield the first items of the baskets between offsets."""
+    for start, end in pairwise(ends.tolist()):
+        codes = data.items[start:end][:EXAMPLE_ITEMS]
+        yield tuple(map(data.vocabulary.label, codes.tolist()))
 
-    def arrays(
-        self, names: Sequence[str], rows_at_a_time: int = LIST_ROWS
-    ) -> Iterator[Sequence[pa.Array]]:
-        """Yield the values of columns, batch by batch: for each column an Arrow array."""
-        for batch in self.source.batches(Wanted([*names], rows_at_a_time)):
-            yield [batch.column(batch.schema.names.index(name)) for name in names]
 
-    def counts(self, patterns: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
-        """Return how many values of each column fit each of its patterns, as texts."""
-        counts = {name: [0] * len(of_column) for name, of_column in patterns.items()}
-        if not patterns:
-            return counts
+def _last_rows(
+    data: Transactions, table: ArrowSource | None, read_as: ReadAs
+) -> tuple[tuple[str, ...], ...]:
+    """Return the last rows of a text or a sheet, in a few columns: a total may stand there.
+
+    Where there are no columns, return the last baskets.
+    """
+    rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
+    if read_as.form in _NO_TABLE:
+        for basket in _baskets(data, data.offsets[-1 - _LAST :]):
+            rows.append(tuple(map(str, basket)))
+    elif table is not None and table.holds_texts:
         with suppress(*_UNREADABLE):
-            for arrays in self.arrays([*patterns]):
-                for (name, of_column), values in zip(patterns.items(), arrays, strict=True):
-                    texts = as_texts(plain(values)).dictionary_encode()
-                    for place, pattern in enumerate(of_column):
-                        fits = pc.match_substring_regex(texts.dictionary, pattern)
-                        counts[name][place] += fits.take(texts.indices).true_count
-        return counts
-
-    def first_line(self) -> str:
-        """Return what an error says of the first line of a text, or of a sheet."""
-        names = ", ".join(repr(str(column.name)) for column in self.columns[:_LISTED_COLUMNS])
-        if self.source.is_text:
-            return f". Its first line, cut at {self.source.delimiter!r}, is {names}"
-        if self.source.kind == "Excel":
-            return f". Its first line is {names}"
-        return ""
-
-    def is_distinct(self, name: str) -> bool:
-        """Return whether no two cells of a column are equal."""
-        cells: set[object] = set()
-        rows = 0
-        for [array] in self.arrays([name]):
-            cells.update(array.to_pylist())
-            rows += len(array)
-            if len(cells) < rows:
-                return False
-        return rows > 0
-
-    def last(self) -> tuple[tuple[str, ...], ...]:
-        """Return the last rows of a text or a sheet, in a few columns: a total may stand there."""
-        names = list(dict.fromkeys(str(column.name) for column in self.columns[:_LAST_COLUMNS]))
-        if not names or not self.source.holds_texts:
-            return ()
-        rows: list[tuple[str, ...]] = []
-        for arrays in self.arrays(names):
-            ends = [array[max(0, len(array) - _LAST) :].to_pylist() for array in arrays]
-            rows += zip(*(map(_as_text, values) for values in ends), strict=True)
-            rows = rows[-_LAST:]
-        return tuple(rows)
-
-
-def _is_value(value: object) -> bool:
-    return isinstance(value, list) or not is_missing(value)
+            for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
+                ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
+                rows.extend(zip(*ends, strict=True))
+    return tuple(rows)
 
 
 def _as_text(value: object) -> str:
@@ -574,127 +542,6 @@ def _as_text(value: object) -> str:
     if len(text) > _WIDEST_EXAMPLE:
         return text[: _WIDEST_EXAMPLE - 1] + "…"
     return text
-
-
-def _table_head(
-    source: Source, named: Mapping[str, object], limit: MemoryLimit
-) -> _TableHead | None:
-    """Return a source as a table; a text as if its first line named columns; None for others."""
-    options = replace(reading_of(filled("inspect", InspectOptions, named)), head=True)
-    with limit_memory(limit), suppress(FimPrivateError):
-        if isinstance(source, InMemory):
-            return _head_in_memory(source)
-        with file_errors(source.place):
-            return _stored_head(named_source(source, options), options)
-    return None
-
-
-def _head_in_memory(source: InMemory) -> _TableHead | None:
-    if source.kind is Kind.PANDAS:
-        return _frame_head(source.data)
-    table = frames.arrow_object(source)
-    if source.kind is Kind.POLARS:
-        table = frames.polars_table(source.data)
-    if table is None:
-        return None
-    return _TableHead(table.columns(), table)
-
-
-def _frame_head(frame: PandasFrame) -> _TableHead:
-    names = [str(name) for name in frame.columns]
-
-    def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
-        series = [frame.iloc[:, names.index(name)] for name in scan.names]
-        yield pa.RecordBatch.from_arrays([*map(frames.as_texts, series)], names=scan.names)
-
-    source = ArrowSource("the frame", pa.schema([]), batches, kind="frame")
-    return _TableHead(frames.describe_pandas(frame), source, frame)
-
-
-def _stored_head(stored: File | ArrowSource, options: Reading) -> _TableHead | None:
-    """Return a table, or a text that may be one, as a table; None for others."""
-    if isinstance(stored, ArrowSource):
-        return _TableHead(stored.columns(), stored)
-    if options.dialect.form is not None and not form_of(stored, options).is_table:
-        return None
-    table = text_table(stored, options, InputForm.WIDE, head=True)
-    return _TableHead(table.columns(), table, file=stored)
-
-
-@dataclass(frozen=True)
-class _Look:
-    """A source that was read, and how.
-
-    Attributes:
-        source: Where the purchases are.
-        data: The purchases.
-        table: The source as a table; None if it is none.
-        options: All options with which it was read.
-        guessed: Those of the options that nobody named.
-    """
-
-    source: Source
-    data: Transactions
-    table: _TableHead | None
-    options: OptionValues
-    guessed: tuple[str, ...]
-
-    def inspection(self, notes: Sequence[str]) -> Inspection:
-        """Return what is shown of the source. notes: more of them."""
-        data = self.data
-        read_as = data.read_as or ReadAs(self.source.shown, "lists")
-        lengths = np.diff(data.offsets)
-        filled_lengths = lengths[lengths > 0]
-        users = None
-        if data.by_user:
-            users = data.units
-        rows = data.rows
-        if rows is None:
-            rows = data.baskets
-        first_baskets = filter(None, self._baskets(data.offsets[: 20 * _EXAMPLES]))
-        counts = np.bincount(data.items, minlength=len(data.vocabulary))
-        most_frequent = np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()
-        time = self.options.get("time")
-        return Inspection(
-            source=self.source.shown,
-            read_as=read_as,
-            columns=_columns(self.table, read_as, time),
-            rows=rows,
-            baskets=data.baskets,
-            users=users,
-            items=len(data.vocabulary),
-            empty_baskets=data.baskets - len(filled_lengths),
-            basket_lengths=_summary(filled_lengths),
-            example_baskets=tuple(islice(first_baskets, _EXAMPLES)),
-            example_items=tuple(map(data.vocabulary.label, most_frequent)),
-            last_rows=self._last_rows(read_as),
-            options=self.options,
-            guessed=self.guessed,
-            marked_notes=(
-                *_notes(data, read_as, self.guessed),
-                *_numbered_rows(self.table, data),
-                *notes_of(_times_in(self.table), time),
-                *notes,
-            ),
-            in_memory=isinstance(self.source, InMemory),
-            items_per_user=_items_per_user(data),
-        )
-
-    def _baskets(self, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
-        """Yield the first items of the baskets between offsets."""
-        label = self.data.vocabulary.label
-        for start, end in pairwise(ends.tolist()):
-            yield tuple(map(label, self.data.items[start:end][:EXAMPLE_ITEMS].tolist()))
-
-    def _last_rows(self, read_as: ReadAs) -> tuple[tuple[str, ...], ...]:
-        """Return the last rows, or the last baskets where there are no columns."""
-        if read_as.form in _NO_TABLE:
-            baskets = self._baskets(self.data.offsets[-1 - _LAST :])
-            return tuple(tuple(map(str, basket)) for basket in baskets)
-        with suppress(*_UNREADABLE):
-            if self.table is not None:
-                return self.table.last()
-        return ()
 
 
 def _summary(lengths: NDArray[np.int64]) -> dict[str, float]:
@@ -718,32 +565,33 @@ def _items_per_user(data: Transactions) -> float | None:
 
 
 def _columns(
-    table: _TableHead | None, read_as: ReadAs, time: str | None
+    table: ArrowSource | None, read_as: ReadAs, time: str | None
 ) -> tuple[InspectedColumn, ...]:
     """Return the first columns of a table, with their roles and a few of their values."""
     if table is None or read_as.form in _NO_TABLE:
         return ()
     roles = _roles(table, read_as, time)
-    listed = list(table.columns)[:_LISTED_COLUMNS]
+    listed = table.columns()[:_LISTED_COLUMNS]
+    names = [column.name for column in listed]
     examples: dict[str, tuple[str, ...]] = {}
     with suppress(*_UNREADABLE):
-        examples = table.examples([column.name for column in listed])
+        arrays = next(table.values(names, 100), [])
+        for name, array in zip(names, arrays, strict=False):
+            cells = filterfalse(is_missing, array[:100].to_pylist())
+            examples[name] = tuple(dict.fromkeys(map(_as_text, cells)))[:_EXAMPLES]
     return tuple(
         InspectedColumn(
-            str(column.name),
-            str(column.kind),
-            roles.get(column.name),
-            examples.get(column.name, ()),
+            column.name, column.kind, roles.get(column.name), examples.get(column.name, ())
         )
         for column in listed
     )
 
 
-def _roles(table: _TableHead, read_as: ReadAs, time: str | None) -> dict[str, str]:
+def _roles(table: ArrowSource, read_as: ReadAs, time: str | None) -> dict[str, str]:
     """Return the roles of a table's columns by name; of several roles of one column the last."""
     roles: dict[str, str] = {}
     if read_as.form == "one-hot":
-        items = [column.name for column in table.columns if column.name not in read_as.others]
+        items = [name for name in table.schema.names if name not in read_as.others]
         roles |= dict.fromkeys(items, "item")
     roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
     if time is not None:
@@ -757,27 +605,28 @@ def _roles(table: _TableHead, read_as: ReadAs, time: str | None) -> dict[str, st
     return roles | dict.fromkeys(read_as.items, role)
 
 
-def _numbered_rows(table: _TableHead | None, data: Transactions) -> Iterator[str]:
+def _numbered_rows(table: ArrowSource | None, data: Transactions) -> Iterator[str]:
     """Yield a note on each column of a 0/1 table that is never 0, and whose cells all differ."""
     if table is None or data.read_as is None or data.read_as.form != InputForm.ONE_HOT:
         return
     if data.baskets < _FEW_ROWS:
         return
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
-    everywhere = {
-        str(data.vocabulary.label(int(code))) for code in np.flatnonzero(counts == data.baskets)
-    }
-    for column in table.columns:
-        name = str(column.name)
-        if name.strip() in everywhere and table.is_distinct(name):
+    codes = np.flatnonzero(counts == data.baskets).tolist()
+    everywhere = {str(data.vocabulary.label(code)) for code in codes}
+    for name in table.schema.names:
+        if name.strip() not in everywhere:
+            continue
+        cells = [cell for [array] in table.values([name]) for cell in array.to_pylist()]
+        if len({*cells}) == len(cells):
             yield (
-                f"Column {column.name!r} is never 0 and always different: it looks like row "
+                f"Column {name!r} is never 0 and always different: it looks like row "
                 f"numbers, which every basket would have as an item. Leave the column out, or name "
                 f"it with {parameter('basket')}."
             )
 
 
-def _times_in(table: _TableHead | None) -> list[DateColumn]:
+def _times_in(table: ArrowSource | None) -> list[DateColumn]:
     with suppress(*_UNREADABLE):
         if table is not None:
             return date_columns(table)
@@ -789,21 +638,6 @@ def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Itera
     if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
         advice = _larger_baskets(read_as)
         yield f"Every basket has one item, so no two items are ever together. {advice}"
-    yield from _notes_of_guesses(read_as, guessed)
-    if data.days is not None:
-        first, last = (period_at("day", day).name for day in data.days)
-        yield f"The first basket is of {first}, the last of {last}."
-    if not len(data.items):
-        yield "There are no items in it."
-    yield from _notes_of_whole_lives(read_as)
-    if read_as.form == InputForm.ONE_HOT:
-        yield "Where a cell is a quantity, each above 0 counts as 1."
-    if not data.fold_case:
-        yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
-
-
-def _notes_of_guesses(read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
-    """Yield notes on the options that nobody named, and on a column that looks like users."""
     if guessed:
         yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
     if read_as.user_like is not None:
@@ -818,15 +652,19 @@ def _notes_of_guesses(read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
         )
     if "encoding" in guessed:
         yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
-
-
-def _notes_of_whole_lives(read_as: ReadAs) -> Iterator[str]:
-    """Yield a note if baskets seem to be customers, and a column seems to have days."""
-    days = [name for name in read_as.others if columns.suggests_date(name)]
-    basket = read_as.basket
+    if data.days is not None:
+        first, last = (period_at("day", day).name for day in data.days)
+        yield f"The first basket is of {first}, the last of {last}."
+    if not len(data.items):
+        yield "There are no items in it."
+    basket, days = read_as.basket, [*filter(columns.suggests_date, read_as.others)]
     if basket is not None and columns.suggests_user(basket) and days:
         named = _named_together(basket, days[0])
         yield f"All that a customer ever bought is one basket: {named} would make one of each day."
+    if read_as.form == InputForm.ONE_HOT:
+        yield "Where a cell is a quantity, each above 0 counts as 1."
+    if not data.fold_case:
+        yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
 
 
 def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:

@@ -216,7 +216,7 @@ class Labels:
             sizes = pc.list_value_length(values)
             lengths = np.where(null_mask(sizes), 0, numpy_of(sizes)).astype(np.int64)
             return lengths, self.encode(values.flatten())
-        baskets = [_basket(value) for value in values]
+        baskets = [basket_of(value) for value in values]
         lengths = np.array([*map(len, baskets)], dtype=np.int64)
         return lengths, self._of_objects([*chain.from_iterable(baskets)])
 
@@ -308,7 +308,8 @@ def _python_label(value: object) -> Item | None:
     )
 
 
-def _basket(value: object) -> Collection[object]:
+def basket_of(value: object) -> Collection[object]:
+    """Return the items of a basket in Python. Raises DataError for what is no collection."""
     if isinstance(value, list | tuple | set | frozenset):
         return value
     if isinstance(value, np.ndarray) and value.ndim == 1:

@@ -252,8 +252,7 @@ def read_item_list(
             labels = (items.label(code) for items in lists for code in range(len(items)))
             return ItemList(mixed_vocabulary([*dict.fromkeys(labels)])[0])
     try:
-        names = [column for column in (columns.item, columns.label) if column is not None]
-        listed = frames.list_table(source, names)
+        listed = frames.table_of(source)
         if listed is not None:
             return _list_of_table(listed, columns, fold_case=fold_case)
         if columns.item is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +26,14 @@ from fim_private.reading.labels import (
     Codes,
     Labels,
     as_printed,
-    as_texts,
     is_list_type,
     is_text_type,
 )
+from fim_private.reading.memory import LIST_ROWS
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.options import InputForm, MissingUser, Reading, Segments, Times
 from fim_private.reading.other_readings import FirstCells, split_cells
-from fim_private.reading.times import moment_of
+from fim_private.reading.times import TimeFormat
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
 from fim_private.reading.values import (
     ABOVE_ZERO,
@@ -54,7 +54,7 @@ from fim_private.reading.values import (
     shown_type,
     value_type,
 )
-from fim_private.reading.where import passing, tests_of, with_times_in
+from fim_private.reading.where import moments, passing, with_times_in
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,13 @@ class ArrowSource:
         apart = self.folders | index_columns(self.schema)
         return [_described(field, is_apart=field.name in apart) for field in self.schema]
 
+    def values(
+        self, names: Sequence[str], rows_at_a_time: int = LIST_ROWS
+    ) -> Iterator[list[pa.Array]]:
+        """Yield the values of columns, batch by batch: a plain Arrow array of each."""
+        for batch in self.batches(Wanted([*names], rows_at_a_time)):
+            yield [plain(batch.column(batch.schema.names.index(name))) for name in names]
+
 
 def _described(field: pa.Field, *, is_apart: bool) -> Column:
     """Return what a field of a schema says of its column."""
@@ -105,13 +112,11 @@ def _described(field: pa.Field, *, is_apart: bool) -> Column:
 
 def index_columns(schema: pa.Schema) -> frozenset[str]:
     """Return the columns that are the index of a frame, if pandas wrote so in the schema."""
-    try:
-        described = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-    except ValueError:
-        return frozenset()
-    index = described.get("index_columns", []) if isinstance(described, dict) else []
-    # A range is none of the columns, and is described by a dict.
-    return frozenset(name for name in index if isinstance(name, str))
+    with suppress(AttributeError, TypeError, ValueError):  # of metadata that are damaged
+        names = (schema.pandas_metadata or {}).get("index_columns", [])
+        # A range is none of the columns, and is described by a dict.
+        return frozenset(name for name in names if isinstance(name, str))
+    return frozenset()
 
 
 def table_source(table: Any) -> ArrowSource:
@@ -132,12 +137,25 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     if not source.is_text:
         options = replace(options, dialect=replace(options.dialect, **dict.fromkeys(source.used)))
         options.dialect.refuse_for(source.name)
+    if source.own_dates and options.time_format is not None:
+        options = _with_own_dates(options, options.time_format.with_iso())
     roles = choose(source.columns(), options, source.name)
-    if source.own_dates:
-        roles = with_own_dates(roles)
+    where = items_name(source.name, roles)
+    labels = Labels(where, fold_case=roles.fold_case)
+    first_cells = FirstCells(where, is_asked=roles.may_hold_lists)
     looked_at = FirstTexts.of(roles, source.name).over(_sliced(source, roles))
-    batches = (chosen(batch, roles, source.name) for batch in looked_at)
-    transactions = read_batches(batches, roles, Encoder.of(source, roles), source.name)
+    count = 0
+
+    def rows() -> Iterator[KeyedRows]:
+        nonlocal count
+        for batch in looked_at:
+            to_read = chosen(batch, roles, source.name)
+            count += len(to_read)
+            first_cells.see(to_read.column(0))
+            yield from keyed_rows(to_read, roles, labels, source.name)
+        first_cells.done()
+
+    transactions = assemble(rows(), labels, roles.times, segmented=roles.parts is not None)
     read_as = ReadAs.of_table(
         source.schema.names,
         roles,
@@ -145,74 +163,20 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
         delimiter=source.delimiter,
         encoding=source.encoding,
     )
-    return replace(transactions, read_as=read_as)
+    return replace(transactions, read_as=read_as, rows=count)
 
 
-def with_own_dates(roles: Roles) -> Roles:
-    """Return the roles of a table that has dates of its own, as texts in ISO 8601.
+def _with_own_dates(options: Reading, time_format: TimeFormat) -> Reading:
+    """Return how to read a table that has dates of its own, as texts in ISO 8601.
 
     These are times, too, whatever the format.
     """
-    where, times = roles.where, roles.times
+    where, times = options.where, options.times
     if where is not None:
-        formats = {test.time_format for test in tests_of(where) if test.time_format is not None}
-        if formats:
-            where = with_times_in(where, next(iter(formats)).with_iso())
-    if times is not None and times.format is not None:
-        times = replace(times, format=times.format.with_iso())
-    return replace(roles, where=where, times=times)
-
-
-def read_batches(
-    batches: Iterable[pa.RecordBatch], roles: Roles, encoder: Encoder, source: str
-) -> Transactions:
-    """Read baskets from batches of the rows that are to be read.
-
-    A batch has the columns of `Roles.names`, in order.
-    """
-    count = 0
-    first = FirstCells(items_name(source, roles), is_asked=roles.may_hold_lists)
-
-    def rows() -> Iterator[KeyedRows]:
-        nonlocal count
-        for batch in batches:
-            count += len(batch)
-            first.see(batch.column(0))
-            yield from keyed_rows(batch, roles, encoder, source)
-        first.done()
-
-    segmented = roles.parts is not None
-    transactions = assemble(rows(), encoder.labels, roles.times, segmented=segmented)
-    return replace(transactions, rows=count)
-
-
-@dataclass(frozen=True)
-class Encoder:
-    """What makes codes of items."""
-
-    labels: Labels
-    # of each column where columns are items: (columns,) int32 provisional
-    columns: Codes | None = None
-    # whether the batches have provisional codes already, (rows,) Arrow int32 or lists of these
-    is_coded: bool = False
-
-    @classmethod
-    def of(cls, source: ArrowSource, roles: Roles) -> Self:
-        """Return what encodes the items of a source."""
-        labels = Labels(items_name(source.name, roles), fold_case=roles.fold_case)
-        if roles.form is not InputForm.ONE_HOT:
-            return cls(labels)
-        return cls(labels, labels.encode([*roles.values]))
-
-    def codes(self, values: pa.Array) -> Codes:
-        """Return the provisional code of each value: (rows,) int32."""
-        return numpy_of(values) if self.is_coded else self.labels.encode(values)
-
-    def lists(self, values: pa.Array) -> tuple[NDArray[np.int64], Codes]:
-        """Return the lengths of lists, (rows,) int64, and the provisional codes of all values."""
-        if not self.is_coded:
-            return self.labels.encode_lists(values)
-        return numpy_of(pc.list_value_length(values)).astype(np.int64), numpy_of(values.flatten())
+        where = with_times_in(where, time_format)
+    if times is not None:
+        times = replace(times, format=time_format)
+    return replace(options, where=where, times=times)
 
 
 def items_name(source: str, roles: Roles) -> str:
@@ -244,38 +208,31 @@ SEGMENT, DAY = "\0segment", "\0day"
 
 
 def chosen(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:
-    """Return the rows of a batch that are to be read, with plain columns of `Roles.names`."""
-    names = roles.names
-    batch = pa.RecordBatch.from_arrays([plain(batch.column(name)) for name in names], names=names)
-    return choose_rows(batch, {name: batch.column(name) for name in names}, roles, source)
+    """Return the rows of a batch that are to be read by condition, segment and time.
 
-
-def choose_rows(
-    batch: pa.RecordBatch, columns: Mapping[str, Any], roles: Roles, source: str
-) -> pa.RecordBatch:
-    """Return the rows that are to be read by condition, segment and time.
-
-    columns: what the columns that say so are looked up in.
+    They have plain columns of `Roles.names`.
     """
-    stays = passing(roles.where, columns, source) if roles.where is not None else None
-    segment: Any = None
+    columns = {name: plain(batch.column(name)) for name in roles.names}
+    rows = pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+    # The place of the segment of each row, and -1 for a row that is not to be read.
+    place = np.zeros(len(rows), dtype=np.int32)
     if roles.by is not None:
         segment = segment_numbers(roles.by, columns[roles.by.column])
-        in_segment = segment.is_valid()
-        stays = in_segment if stays is None else pc.and_kleene(stays, in_segment)
+        place = np.where(null_mask(segment), np.int32(-1), numpy_of(segment))
+    if roles.where is not None:
+        passes = passing(roles.where, columns, source)
+        place = np.where(numpy_of(passes) & ~null_mask(passes), place, np.int32(-1))
+    stays = place >= 0
     if roles.times is not None:
         # The time of a row counts even if the row is not to be read otherwise.
-        place = np.zeros(len(batch), dtype=np.int32) if segment is None else numpy_of(segment)
-        if stays is not None:
-            is_read = numpy_of(stays) & ~null_mask(stays)
-            place = np.where(is_read, place, np.int32(-1))
-        segment = arrow_of(place)
         day = days(columns[roles.times.column], roles.times, source)
-        batch = batch.append_column(DAY, day)
-        stays = day.is_valid() if day.null_count else None
-    if segment is not None:
-        batch = batch.append_column(SEGMENT, segment)
-    return batch if stays is None else batch.filter(stays)
+        rows = rows.append_column(DAY, day)
+        stays = ~null_mask(day)
+    if roles.times is not None or roles.by is not None:
+        rows = rows.append_column(SEGMENT, arrow_of(place))
+    if stays.all():
+        return rows
+    return rows.filter(arrow_of(stays))
 
 
 def without_time(times: Times, source: str) -> DataError:
@@ -295,65 +252,25 @@ def days(values: pa.Array, times: Times, source: str) -> pa.Array:
     others in UTC. Raises DataError for what is no time. Where a format says how texts are written,
     those that do not fit say no time.
     """
-    values, name = decoded(values), f"column {times.column!r} of {source}"
-    kind = values.type
-    if pa.types.is_integer(kind) and times.format is not None:  # such as 20260131
-        return days(values.cast(pa.string()), times, source)
-    if is_string_type(kind):
-        day = _days_of_texts(values, times, name)
-    elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        day = _days_of_dates(values)
-    elif pa.types.is_null(kind):
-        day = pa.nulls(len(values), pa.int64())
-    else:
+    values = present(decoded(values))
+    kind, name = values.type, f"column {times.column!r} of {source}"
+    micros = moments(values, times.format)
+    if micros is None:
         raise DataError(
             f"{name} has type {shown_type(kind)}, which holds no times; make it dates, or texts "
-            f"such as 2026-11-16{_digits_hint(kind)}"
+            f"such as 2026-11-16; numbers such as 20261116 are times with "
+            f"{parameter('time_format')} '%Y%m%d'"
         )
-    if day.null_count and times.missing is None:
-        raise without_time(times, source)
-    limits = np.iinfo(np.int32)
-    clipped = np.clip(numpy_of(day), limits.min, limits.max).astype(np.int32)
-    return null_where(day.is_null(), arrow_of(clipped))
-
-
-_TICKS_A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
-
-def _days_of_dates(values: pa.Array) -> pa.Array:
-    """Return the day of each date or timestamp, null for none."""
-    kind = values.type
-    if pa.types.is_date32(kind):
-        raw, ticks_a_day = values.view(pa.int32()), 1
-    else:
-        unit = "ms" if pa.types.is_date64(kind) else kind.unit
-        raw, ticks_a_day = values.view(pa.int64()), 86_400 * _TICKS_A_SECOND[unit]
-    return null_where(values.is_null(), arrow_of(numpy_of(raw).astype(np.int64) // ticks_a_day))
-
-
-def _digits_hint(kind: pa.DataType) -> str:
-    if not pa.types.is_integer(kind):
-        return ""
-    return f"; numbers such as 20261116 are times with {parameter('time_format')} '%Y%m%d'"
-
-
-def _days_of_texts(values: pa.Array, times: Times, name: str) -> pa.Array:
-    """Return the day that each text says, null for none.
-
-    Raises DataError for a text that is no time.
-    """
-    encoded = present(values).dictionary_encode()
-    moments = [moment_of(text, times.format) for text in encoded.dictionary.to_pylist()]
-    is_nothing = np.array([moment is None for moment in moments], dtype=bool)
-    if is_nothing.any() and times.format is None:
+    if micros.null_count > values.null_count and times.format is None:
         raise DataError(
             f"{name} holds a text that is no time; write times as 2026-11-16 or 2026-11-16 "
             f"14:30, or say with {parameter('time_format')} how they are written, such as "
             f"'%d/%m/%Y'"
         )
-    ticks = np.array([moment or 0 for moment in moments], dtype=np.int64)
-    day = null_where(arrow_of(is_nothing), arrow_of(ticks // (86_400 * 10**6)))
-    return day.take(encoded.indices)
+    if micros.null_count and times.missing is None:
+        raise without_time(times, source)
+    day = numpy_of(micros) // (86_400 * 10**6)
+    return null_where(micros.is_null(), arrow_of(day.astype(np.int32)))
 
 
 def plain(column: Any) -> Any:
@@ -386,7 +303,7 @@ def common_type(kind: pa.DataType) -> pa.DataType:
 
 
 def keyed_rows(
-    batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str
+    batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str
 ) -> Iterator[KeyedRows]:
     """Yield the rows of one batch.
 
@@ -403,35 +320,35 @@ def keyed_rows(
     if roles.user is not None:
         batch = _by_rule(batch, roles, source)
     if roles.times is None:
-        yield _rows_of(batch, roles, encoder, source)
+        yield _rows_of(batch, roles, labels, source)
         return
-    is_read = pc.greater_equal(batch.column(SEGMENT), arrow_of(np.zeros(1, dtype=np.int32))[0])
-    read, only_timed = batch.filter(is_read), batch.filter(pc.invert(is_read))
-    yield _rows_of(read, roles, encoder, source)
+    is_read = numpy_of(batch.column(SEGMENT)) >= 0
+    read, only_timed = batch.filter(arrow_of(is_read)), batch.filter(arrow_of(~is_read))
+    yield _rows_of(read, roles, labels, source)
     if len(only_timed):
         lengths = np.zeros(len(only_timed), dtype=np.int32)
         yield _keyed(only_timed, roles, lengths, np.empty(0, dtype=np.int32))
 
 
-def _rows_of(batch: pa.RecordBatch, roles: Roles, encoder: Encoder, source: str) -> KeyedRows:
+def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -> KeyedRows:
     """Return the rows of a batch, which are all to be read."""
     columns = batch.columns[: len(roles.values)]
     if roles.is_list:
         lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
-        return _keyed(batch, roles, *encoder.lists(lists))
+        return _keyed(batch, roles, *labels.encode_lists(lists))
     if roles.form is InputForm.LONG:
         items = columns[0] if len(columns) == 1 else joint_items(columns)
-        codes = encoder.codes(items)
+        codes = labels.encode(items)
         return _keyed(batch, roles, np.ones(len(codes), dtype=np.int32), codes).merged()
-    if encoder.columns is None:
-        codes = np.column_stack([encoder.codes(column) for column in columns])
+    if roles.form is InputForm.WIDE:
+        codes = np.column_stack([labels.encode(column) for column in columns])
         lengths = np.full(len(codes), len(columns), dtype=np.int32)
         return _keyed(batch, roles, lengths, codes.ravel())
     cells = [
-        _presence(column, name, source, roles.quantities)
+        _presence(column, name, source, roles.is_named)
         for column, name in zip(columns, roles.values, strict=True)
     ]
-    rows = rows_of_cells(np.column_stack(cells), encoder.columns)
+    rows = rows_of_cells(np.column_stack(cells), labels.encode([*roles.values]))
     return _keyed(batch, roles, rows.lengths, rows.codes)
 
 
@@ -484,25 +401,20 @@ def _with_present(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
 
 def by_value(ids: pa.Array) -> pa.Array:
     """Return identifiers, (rows,), in a type where equal values have equal hashes; nulls stay."""
-    kind = ids.type
-    if pa.types.is_dictionary(kind):
-        if pa.types.is_floating(kind.value_type) or _is_short_decimal(kind.value_type):
-            return by_value(ids.dictionary_decode())
-        return pa.DictionaryArray.from_arrays(ids.indices, by_value(ids.dictionary))
+    kind = value_type(ids.type)
+    if is_text_type(kind) and pa.types.is_dictionary(ids.type):
+        return pa.DictionaryArray.from_arrays(ids.indices, integers_as_printed(ids.dictionary))
+    ids = decoded(ids)
+    if is_text_type(kind):
+        return integers_as_printed(ids)
     if pa.types.is_float16(kind):
         return by_value(ids.cast(pa.float32()))
     if pa.types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
         return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])
-    if is_text_type(kind):
-        return integers_as_printed(ids)
-    if _is_short_decimal(kind):
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
         return ids.cast(pa.decimal128(kind.precision, kind.scale))
     return ids
-
-
-def _is_short_decimal(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(kind) and kind.bit_width < 128)
 
 
 # -------------------- what several columns name together: an item by a department and a brand, say
@@ -520,14 +432,10 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     """
     texts = []
     for column in columns:
-        try:
-            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        except pa.ArrowNotImplementedError:  # there are no dictionaries of its type
-            encoded = as_texts(column).dictionary_encode()
-        distinct = as_printed(encoded.dictionary)
+        text = as_printed(column)
         for mark, escaped in _ESCAPES:
-            distinct = pc.replace_substring(distinct, mark, escaped)
-        texts.append(distinct.take(encoded.indices).fill_null(""))
+            text = pc.replace_substring(text, mark, escaped)
+        texts.append(text.fill_null(""))
     bare = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*texts, _BETWEEN))
     return null_where(pc.match_substring_regex(bare, _NOTHING), bare)
 
@@ -550,7 +458,7 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
 
 # -------------------- cells of tables and matrices with a column for each item
 
-_TRUE, _FALSE, _UNKNOWN = map(arrow_strings, (TRUE_TEXTS, FALSE_TEXTS, UNKNOWN_TEXTS))
+_TRUE, _FALSE = map(arrow_strings, (TRUE_TEXTS, [*FALSE_TEXTS, *UNKNOWN_TEXTS]))
 
 
 def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
@@ -571,11 +479,9 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     kind = column.type
     if pa.types.is_null(kind):
         return np.zeros(len(column), dtype=bool)
-    if pa.types.is_boolean(kind):
-        return numpy_of(column) & ~null_mask(column)
     if is_string_type(kind):
-        return _presence_of_texts(column, where, counts)
-    if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
+        return as_presence(_cells_of_texts(column), where, quantities=counts)
+    if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise DataError(
             f"{where} has type {shown_type(kind)}, and a column of an item holds 0 "
             f"and 1, or booleans"
@@ -585,20 +491,21 @@ def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDA
     return as_presence(np.where(absent, cells.dtype.type(0), cells), where, quantities=counts)
 
 
-def _presence_of_texts(column: pa.Array, where: str, quantities: bool | None) -> NDArray[np.bool_]:
-    """Return which texts say that the basket has the item: (rows,). The rest as `as_presence`."""
-    lower = pc.utf8_lower(present(column).cast(pa.string()))
-    lower = null_where(pc.is_in(lower, value_set=_UNKNOWN), lower)
-    has = pc.is_in(lower, value_set=_TRUE)
-    if quantities:
-        is_number = pc.match_substring_regex(lower, QUANTITY).fill_null(False)
-        is_above_zero = pc.match_substring_regex(lower, ABOVE_ZERO).fill_null(False)
-        has = pc.or_(has, pc.and_(is_number, is_above_zero))
-        lower = null_where(is_number, lower)
-    has_not = pc.or_(lower.is_null(), pc.is_in(lower, value_set=_FALSE))
-    if pc.all(pc.or_(has, has_not)).as_py() is False:
-        raise _no_presence(where, quantities)
-    return numpy_of(has)
+def _cells_of_texts(column: pa.Array) -> NDArray[np.int64]:
+    """Return what texts say: 1 for yes, 0 for no and for nothing, 2 for a quantity above 0, -1 for
+    what says none of these: (rows,).
+    """
+    encoded = present(column).dictionary_encode()  # there are few different ones
+    lower = pc.utf8_lower(encoded.dictionary.cast(pa.string()))
+    is_true, is_false = (numpy_of(pc.is_in(lower, value_set=texts)) for texts in (_TRUE, _FALSE))
+    is_number, is_above_zero = (
+        numpy_of(pc.match_substring_regex(lower, regex)) for regex in (QUANTITY, ABOVE_ZERO)
+    )
+    cells = np.select(
+        [is_true, is_false, is_number & is_above_zero, is_number], [1, 0, 2, 0], default=-1
+    )
+    place = np.where(null_mask(encoded.indices), len(cells), numpy_of(encoded.indices))
+    return np.append(cells, 0)[place]
 
 
 def as_presence(

@@ -121,10 +121,8 @@ def _parquet(file: File) -> ArrowSource:
                 _check_column(head, sealed, number, name)
                 if group.column(place).physical_type != leaves[place].physical_type:
                     raise pa.ArrowInvalid("a column has two types")
-            may_be_true = partial(
-                of_row_group, group=group, places=places, schema=schema, source=file.name
-            )
-            if not may_pass(scan.where, may_be_true):
+            may_be = partial(of_row_group, group=group, places=places, schema=schema)
+            if not may_pass(scan.where, may_be):
                 continue
             # An entry of a list takes a bit or more.
             entries = max(1, 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1))

@@ -84,16 +84,18 @@ _PARTS: Mapping[str, tuple[str, str]] = {
     "p": ("half", "am|pm"),
 }
 _DIRECTIVES = " ".join(f"%{letter}" for letter in _PARTS)
-# A format has one part of each of these tuples.
-_ONE_OF = (("year", "short year"), ("month", "short name", "name"), ("day",))
-# If it has a part of a first tuple it needs one of the second.
-_NEEDS = (
-    (("half-day hour",), ("half",)),
-    (("half",), ("half-day hour",)),
-    (("minute",), ("hour", "half-day hour")),
-    (("second",), ("minute",)),
-    (("fraction",), ("second",)),
-)
+# A format has one of these sets of parts, and may have one of those of a clock beside it.
+_DAYS = [
+    {year, month, "day"}
+    for year in ("year", "short year")
+    for month in ("month", "short name", "name")
+]
+_FINER = ("minute", "second", "fraction")
+_CLOCKS = [
+    hour | {*_FINER[:count]}
+    for hour in ({"hour"}, {"half-day hour", "half"})
+    for count in range(len(_FINER) + 1)
+]
 _TOKEN = re.compile(r"%(.?)|(\s+)|(.)", re.DOTALL)
 _SPECIAL = frozenset("\\^[]")  # databases do not agree on these in patterns
 CENTURY_ENDS = 69  # 68 is 2068 and 69 is 1969, as for POSIX and Python
@@ -111,15 +113,13 @@ class TimeFormat:
     or_iso: bool = False
 
     def __post_init__(self) -> None:
-        directives = self.parts
-        for alternatives in _ONE_OF:
-            if len({*alternatives} & {*directives}) != 1:
-                raise self._error("it needs a year, a month and a day, each once")
-        if len({*directives}) < len(directives) or {"hour", "half-day hour"} <= {*directives}:
-            raise self._error("it has a part twice")
-        for dependent, needed in _NEEDS:
-            if not {*dependent}.isdisjoint(directives) and {*needed}.isdisjoint(directives):
-                raise self._error("it has a part without the one before it: %I and %p go together")
+        said = {*self.parts}
+        is_known = any(said == day or said - day in _CLOCKS for day in _DAYS if day <= said)
+        if not is_known or len(said) < len(self.parts):
+            raise self._error(
+                "it needs a year, a month and a day, and may have hours, minutes, seconds and "
+                "their fractions, all before the last and none twice; %I and %p go together"
+            )
 
     def __str__(self) -> str:
         return self.text
@@ -164,14 +164,10 @@ class TimeFormat:
             pattern += f"({piece})" if name else piece
         return f"^{pattern}$"
 
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self.pattern)
-
     def moment(self, text: str) -> int | None:
         """Return whole microseconds from 1970 to the time that a text says, else None."""
         moment = None
-        match = self._compiled.fullmatch(text.lower())
+        match = re.fullmatch(self.pattern, text.lower())
         if match is not None:
             moment = _moment(dict(zip(self.parts, match.groups(), strict=True)))
         if moment is None and self.or_iso:
@@ -190,14 +186,12 @@ def _moment(texts: Mapping[str, str]) -> int | None:
         short = int(texts["short year"])
         century = 1900 if short >= CENTURY_ENDS else 2000
         year = century + short
-    hour = int(texts.get("hour", 0))
-    if "half" in texts:
-        half_day = int(texts["half-day hour"])
-        if not 1 <= half_day <= 12:
-            return None
-        hour = half_day % 12
-        if texts["half"] == "pm":
-            hour += 12
+    half_day = int(texts.get("half-day hour", 12))
+    if not 1 <= half_day <= 12:
+        return None
+    hour = int(texts.get("hour", half_day % 12))
+    if texts.get("half") == "pm":
+        hour += 12
     minute, second = int(texts.get("minute", 0)), int(texts.get("second", 0))
     micros = int(texts.get("fraction", "")[:6].ljust(6, "0"))
     try:
@@ -208,10 +202,9 @@ def _moment(texts: Mapping[str, str]) -> int | None:
 
 
 def _month(texts: Mapping[str, str]) -> int:
-    if "name" in texts:
-        return MONTHS.index(texts["name"]) + 1
-    if "short name" in texts:
-        return _SHORT_MONTHS.index(texts["short name"]) + 1
+    name = texts.get("name") or texts.get("short name")
+    if name is not None:
+        return _SHORT_MONTHS.index(name[:3]) + 1
     return int(texts["month"])
 
 
@@ -229,33 +222,30 @@ def time_format_of(text: object) -> TimeFormat | None:
 
 _SPACED = (" %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p", " %I:%M%p")
 _JOINED = ("T%H:%M", "T%H:%M:%S", "T%H:%M:%S.%f")
-_CLOCKS = ("", *_SPACED, *_JOINED, ", %H:%M", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p")
-_MARKS = ("/", "-", ".", " ")
-_DAY_FIRST = ("%d %b %Y", "%d-%b-%Y", "%d/%b/%Y", "%d. %b %Y")
-_NAMED_DAYS = (*_DAY_FIRST, "%b %d, %Y", "%b %d %Y", "%Y %b %d", "%Y-%b-%d", "%d%b%Y")
+_BEHIND_DAYS = ("", *_SPACED, *_JOINED, ", %H:%M", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p")
+_NUMBERS = ("%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%Y/%m/%d")
+_YEAR_LAST = ("%d %b %Y", "%d-%b-%Y", "%d/%b/%Y", "%d. %b %Y", "%b %d, %Y", "%b %d %Y", "%d%b%Y")
+_YEAR_FIRST = ("%Y %b %d", "%Y-%b-%d")
 
 
 @cache
 def _days_with_dots() -> list[TimeFormat]:
-    return [TimeFormat(f"%d.%m.%Y{clock}") for clock in _CLOCKS if "%p" not in clock]
+    return [TimeFormat(f"%d.%m.%Y{clock}") for clock in _BEHIND_DAYS if "%p" not in clock]
 
 
 @cache
 def _usual_by_marks() -> dict[frozenset[str], list[TimeFormat]]:
     """Return the usual formats, besides ISO 8601, by the marks that they have."""
-    days = ["%Y%m%d"]
-    for mark in _MARKS:
-        for year in ("%Y", "%y"):
-            days += [mark.join(("%d", "%m", year)), mark.join(("%m", "%d", year))]
-        days.append(mark.join(("%Y", "%m", "%d")))
-    for day in _NAMED_DAYS:
-        longer = day.replace("%b", "%B")
-        days += [day, longer]
-        if not day.startswith("%Y"):  # with two digits a year comes last
-            days += [day.replace("%Y", "%y"), longer.replace("%Y", "%y")]
+    named = [*_YEAR_LAST, *_YEAR_FIRST, *(day.replace("%Y", "%y") for day in _YEAR_LAST)]
+    days = [
+        "%Y%m%d",
+        *(day.replace("/", mark) for mark in "/-. " for day in _NUMBERS),
+        *named,
+        *(day.replace("%b", "%B") for day in named),
+    ]
     formats: dict[frozenset[str], list[TimeFormat]] = {}
     for day in days:
-        for clock in _CLOCKS:
+        for clock in _BEHIND_DAYS:
             text = day + clock
             formats.setdefault(_marks(text.replace("%", "")), []).append(TimeFormat(text))
     return formats

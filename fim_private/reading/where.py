@@ -11,19 +11,20 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.times import TimeFormat, iso_moment, moment_of
 from fim_private.reading.values import (
     arrow_of,
     arrow_strings,
+    decoded,
     null_where,
     numpy_of,
     numpy_type,
@@ -42,12 +43,7 @@ Literal = str | bool | int | Decimal
 
 _EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
 _WORDS = frozenset(("and", "or", "not", "in", "between", "like", "is", "null", "true", "false"))
-_SIGNS = {"=": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _NAME = re.compile(r"[^\W\d]\w*")
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<number>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![\w.]))|(?P<text>'(?:[^']|'')*')"""
-    r"""|(?P<quoted>"(?:[^"]|"")+")|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|<>|!=|[=<>(),])|(?P<end>\Z))"""
-)
 _LONGEST, _DEEPEST = 100_000, 100  # nobody types more, and the parser calls itself
 
 
@@ -84,21 +80,19 @@ class ColumnTest:
         return self.values
 
     def __str__(self) -> str:
-        column, literals = column_text(self.column), [*map(_literal, self.values)]
+        literals = [*map(_literal, self.values)]
         negated = "not " * self.negated
+        values = literals[-1:]
         match self.sign:
             case "null":
-                return f"{column} is {negated}null"
+                return f"{column_text(self.column)} is {negated}null"
             case "in":
-                return f"{column} {negated}in ({', '.join(literals)})"
+                values = [f"({', '.join(literals)})"]
             case "between":
-                return f"{column} {negated}between {' and '.join(literals)}"
+                values = [" and ".join(literals)]
             case "like" if self.escape:
-                escape = _literal(self.escape)
-                return f"{column} {negated}like {literals[0]} escape {escape}"
-            case "like":
-                return f"{column} {negated}like {literals[0]}"
-        return f"{column} {self.sign} {literals[0]}"
+                values += ["escape", _literal(self.escape)]
+        return " ".join([column_text(self.column), f"{negated}{self.sign}", *values])
 
 
 @dataclass(frozen=True)
@@ -169,46 +163,42 @@ def where_of(where: object) -> Condition | None:
     return _Parser(where).condition
 
 
+# What is taken from the text of a condition, behind white space, in capital or small letters.
+_COLUMN = rf'"(?:[^"]|"")+"|(?!(?:{"|".join(_WORDS)})(?!\w))[^\W\d]\w*'
+_SIGN = r"<=|>=|<>|!=|[=<>]"
+_TEXT = r"'(?:[^']|'')*'"
+_TYPED_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,3})?(?![\w.])"
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._end = self._depth = 0
-        self._token = ""
-        self._next()
         self.condition = self._any()
-        if self._kind != "end":
-            raise self._error("'and' or 'or'")
+        self._expect(r"\Z", "'and' or 'or'")
 
-    def _next(self) -> str:
-        """Take a token; return it, and look at the one behind it."""
-        taken, self._start = self._token, self._end
-        match = _TOKEN.match(self._text, self._start)
+    def _take(self, pattern: str) -> str | None:
+        """Take what a pattern matches next; None if it matches nothing there."""
+        match = re.compile(rf"\s*({pattern})", re.IGNORECASE).match(self._text, self._end)
         if match is None:
-            raise self._error("a column, a sign or a literal")
-        self._kind, self._end = str(match.lastgroup), match.end()
-        self._token = match[self._kind]
-        if self._kind == "name" and self._token.lower() in _WORDS:
-            self._kind, self._token = "word", self._token.lower()
-        return taken
+            return None
+        self._end = match.end()
+        return match[1]
 
-    def _take(self, token: str) -> bool:
-        is_next = self._kind in ("word", "sign") and self._token == token
-        if is_next:
-            self._next()
-        return is_next
+    def _takes(self, word: str) -> bool:
+        return self._take(rf"{word}(?!\w)") is not None
 
-    def _expect(self, token: str) -> None:
-        if not self._take(token):
-            raise self._error(token)
-
-    def _error(self, expected: str) -> ParameterError:
-        remainder = self._text[self._start :].lstrip()
+    def _expect(self, pattern: str, name: str) -> str:
+        """Take what a pattern matches next. Raises ParameterError, which calls it by a name."""
+        taken = self._take(pattern)
+        if taken is not None:
+            return taken
+        remainder = self._text[self._end :].lstrip()
         place = "its end"
         if remainder:
             place = shown(remainder)
-        return ParameterError(
-            f"{parameter('where')} is not understood at {place}: {expected} should be there, "
-            f"{_EXAMPLE}"
+        raise ParameterError(
+            f"{parameter('where')} is not understood at {place}: {name} should be there, {_EXAMPLE}"
         )
 
     def _any(self) -> Condition:
@@ -216,7 +206,7 @@ class _Parser:
 
     def _several(self, word: str, parse: Callable[[], Condition]) -> Condition:
         conditions = [parse()]
-        while self._take(word):
+        while self._takes(word):
             conditions.append(parse())
         if len(conditions) == 1:
             return conditions[0]
@@ -228,78 +218,76 @@ class _Parser:
             raise ParameterError(
                 f"{parameter('where')} must have at most {_DEEPEST} conditions inside each other"
             )
-        if self._take("not"):
+        if self._takes("not"):
             condition: Condition = Joined("not", (self._one(),))
-        elif self._take("("):
+        elif self._take(r"\("):
             condition = self._any()
-            self._expect(")")
+            self._expect(r"\)", ")")
         else:
             condition = self._test()
         self._depth -= 1
         return condition
 
     def _test(self) -> ColumnTest:
-        if self._kind not in ("name", "quoted"):
-            raise self._error("a column (one of another name is put in double quotes)")
-        is_quoted = self._kind == "quoted"
-        column = self._next()
-        if is_quoted:
+        column = self._expect(_COLUMN, "a column (one of another name is put in double quotes)")
+        if column.startswith('"'):
             column = column[1:-1].replace('""', '"')
-        if self._kind == "sign" and self._token in _SIGNS:
-            return ColumnTest(column, _SIGNS[self._next()], (self._value(),))
-        if self._take("is"):
-            negated = self._take("not")
-            self._expect("null")
+        sign = self._take(_SIGN)
+        if sign is not None:
+            return ColumnTest(column, sign.replace("!=", "<>"), (self._value(),))
+        if self._takes("is"):
+            negated = self._takes("not")
+            self._expect(r"null(?!\w)", "null")
             return ColumnTest(column, "null", (), negated)
-        negated = self._take("not")
-        if self._take("between"):
+        negated = self._takes("not")
+        if self._takes("between"):
             low = self._value()
-            self._expect("and")
+            self._expect(r"and(?!\w)", "and")
             return ColumnTest(column, "between", (low, self._value()), negated)
-        if self._take("like"):
+        if self._takes("like"):
             return self._like(column, negated)
-        if not self._take("in"):
-            raise self._error("a sign, in, between, like or is")
-        self._expect("(")
+        self._expect(r"in(?!\w)", "a sign, in, between, like or is")
+        self._expect(r"\(", "(")
         values = [self._value()]
         while self._take(","):
             values.append(self._value())
-        self._expect(")")
+        self._expect(r"\)", ")")
         return ColumnTest(column, "in", tuple(values), negated)
 
     def _like(self, column: str, negated: bool) -> ColumnTest:
-        pattern = self._text_literal("a pattern: 'text' with % or _ in it")
+        pattern = _unquoted(self._expect(_TEXT, "a pattern: 'text' with % or _ in it"))
         escape = ""
-        if self._kind == "name" and self._token.lower() == "escape":  # elsewhere it is a column
-            self._next()
-            escape = self._text_literal("one character, such as '!'")
+        if self._takes("escape"):
+            escape = _unquoted(self._expect(_TEXT, "one character, such as '!'"))
             if len(escape) != 1:
                 raise ParameterError(
                     f"{parameter('where')} must have one character behind escape, such as '!'"
                 )
-        if not _is_pattern(pattern, escape):
+        itself = re.escape(escape)
+        well_escaped = rf"(?:[^{itself}]|{itself}[%_{itself}])*"
+        if escape and re.fullmatch(well_escaped, pattern, re.DOTALL) is None:
             raise ParameterError(
                 f"{parameter('where')} must have %, _ or itself behind the character of escape "
                 f"in a pattern"
             )
         return ColumnTest(column, "like", (pattern,), negated, escape)
 
-    def _text_literal(self, expected: str) -> str:
-        if self._kind != "text":
-            raise self._error(expected)
-        return self._next()[1:-1].replace("''", "'")
-
     def _value(self) -> Literal:
-        if self._kind == "text":
-            return self._text_literal("a text")
-        if self._kind == "number":
-            token = self._next()
-            if re.fullmatch(r"[+-]?[0-9]{1,4000}", token):
-                return int(token)
-            return Decimal(token)
-        if self._kind == "word" and self._token in ("true", "false"):
-            return self._next() == "true"
-        raise self._error("a literal: 'text', a number, true or false")
+        text = self._take(_TEXT)
+        if text is not None:
+            return _unquoted(text)
+        number = self._take(_TYPED_NUMBER)
+        if number is None:
+            truth_value = r"(?:true|false)(?!\w)"
+            name = "a literal: 'text', a number, true or false"
+            return self._expect(truth_value, name).lower() == "true"
+        if re.fullmatch(r"[+-]?[0-9]{1,4000}", number):
+            return int(number)
+        return Decimal(number)
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1].replace("''", "'")
 
 
 def _literal(value: Literal) -> str:
@@ -311,14 +299,6 @@ def _literal(value: Literal) -> str:
 
 
 # -------------------- patterns: % is any text, _ is any character
-
-
-def _is_pattern(pattern: str, escape: str) -> bool:
-    """Tell whether the character of escape stands before nothing but %, _ and itself."""
-    if not escape:
-        return True
-    remainder = re.sub(f"{re.escape(escape)}[%_{re.escape(escape)}]", "", pattern)
-    return escape not in remainder
 
 
 _WILDCARDS = {"%": "(.|\n)*", "_": "(.|\n)"}
@@ -364,22 +344,12 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_COMPARE_ARRAYS = {
-    "=": pc.equal,
-    "<>": pc.not_equal,
-    "<": pc.less,
-    "<=": pc.less_equal,
-    ">": pc.greater,
-    ">=": pc.greater_equal,
-}
 # Infinities are what columns of floats hold, as Python and databases write them. Decimal has no
 # longer exponents.
 _NUMBER = re.compile(
     r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,17})?|[Ii]nf(?:inity)?)"
 )
 _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-# How many nanoseconds there are in each unit of columns of times.
-_NANOSECONDS = {"day": 86_400 * 10**9, "s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 
 
 @dataclass(frozen=True)
@@ -434,16 +404,13 @@ def passing(condition: Condition, columns: Mapping[str, pa.Array], source: str) 
     columns: (rows,) Arrow arrays, no views or extensions. Raises DataError, which names the source,
     for a column of a type that cannot be compared with its literal.
     """
-    values = {name: present(column) for name, column in columns.items()}
+    values = {name: present(columns[name]) for name in columns_of(condition)}
 
     def compared(test: ColumnTest, sign: str, literal: Literal) -> pa.Array:
         return _compared(values[test.column], sign, literal, test, source)
 
     def is_null(name: str) -> pa.Array:
-        column = values[name]
-        if pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        return column.is_null()
+        return decoded(values[name]).is_null()
 
     return truth(condition, Logic(compared, is_null, pc.invert, pc.and_kleene, pc.or_kleene))
 
@@ -457,71 +424,112 @@ def _compared(
         return _compared(values.dictionary, sign, literal, test, source).take(values.indices)
     if pa.types.is_null(kind):
         return pa.nulls(len(values), pa.bool_())
-    is_integer = pa.types.is_integer(kind)
-    compared = None
     if sign == "like":
-        if is_text(kind) or is_integer:
-            compared = _like(values, str(literal), test.escape)
-    elif is_text(kind) or (is_integer and _reads_digits(test, literal)):
-        compared = _of_texts(values, sign, literal, test.time_format)
-    elif isinstance(literal, bool):
-        compared = _with_truth_value(values, sign, literal)
-    elif isinstance(literal, str):
-        compared = _with_time(values, sign, literal)
+        if is_text(kind) or pa.types.is_integer(kind):
+            regex = regex_of(str(literal).strip(), test.escape)
+            return pc.match_substring_regex(values.cast(pa.large_string()), regex)
     else:
-        compared = _with_number(values, sign, literal)
-    if compared is None:
-        raise _wrong_type(kind, test, literal, source)
-    return compared
+        order = _order(values, literal, test.time_format)
+        if order is not None:
+            is_true = arrow_of(_COMPARE[sign](numpy_of(order), 0))
+            return null_where(order.is_null(), is_true)
+    raise _wrong_type(kind, test, literal, source)
 
 
-def _with_truth_value(values: pa.Array, sign: str, literal: bool) -> pa.Array | None:
-    """Compare numbers or truth values with a truth value; None for values of other types."""
-    if not pa.types.is_boolean(values.type):
-        is_one = _with_number(values, "=", 1)
-        if is_one is None:
-            return None
-        # 1 is true, 0 is false, and other numbers are neither.
-        is_zero = _with_number(values, "=", 0)
-        values = null_where(pc.invert(pc.or_(is_one, is_zero)), is_one)
-    return _ordered(partial(_at_most, values.cast(pa.int8())), sign, int(literal))
-
-
-def _with_number(values: pa.Array, sign: str, number: int | Decimal) -> pa.Array | None:
-    """Compare numbers with a number; None for values of other types."""
+def _order(values: pa.Array, literal: Literal, time_format: TimeFormat | None) -> pa.Array | None:
+    """Return where values stand: -1 below a literal, 0 where they are equal, 1 above; null where
+    they say nothing. None if the types do not go together.
+    """
     kind = values.type
-    if pa.types.is_integer(kind):
-        return _ordered(partial(_at_most, values), sign, Fraction(number))
-    if pa.types.is_floating(kind):
-        return _of_floats(values, sign, number)
-    if pa.types.is_decimal(kind):
-        return _of_texts(values.cast(pa.string()), sign, number)
-    return None
-
-
-def _with_time(values: pa.Array, sign: str, literal: str) -> pa.Array | None:
-    """Compare dates or times with a time; None for values of other types, or if it is no time."""
-    unit = _unit_of(values.type)
-    moment = iso_moment(literal.strip())
-    if unit is None or moment is None:
+    moment = None
+    if isinstance(literal, str):
+        moment = iso_moment(literal.strip())
+    if moment is not None:
+        micros = moments(values, time_format)
+        return None if micros is None else _order_around(micros, moment, moment)
+    if is_text(kind):
+        return _order_of_texts(values, literal)
+    if isinstance(literal, bool):
+        return _order_of_truth_values(values, literal)
+    if isinstance(literal, str):
         return None
-    integers = pa.int64()
-    if unit == "day":
-        integers = pa.int32()
-    counts, length = values.view(integers), _NANOSECONDS[unit]
-    # What is finer than a microsecond is cut off.
-    return _ordered(lambda micros: _at_most(counts, (micros * 1000 + 999) // length), sign, moment)
-
-
-def _unit_of(kind: pa.DataType) -> str | None:
-    """Return the unit in which a type counts dates or times; None for other types."""
-    if pa.types.is_date32(kind):
-        return "day"
-    if pa.types.is_date64(kind):
-        return "ms"
-    if pa.types.is_timestamp(kind):
-        return str(kind.unit)
+    if pa.types.is_integer(kind):
+        return _order_around(values, math.ceil(literal), math.floor(literal))
+    if pa.types.is_floating(kind):
+        # So a float equals the number that it prints like.
+        with np.errstate(over="ignore"):
+            nearest = np.float64(Decimal(literal)).astype(numpy_type(kind))
+        return _order_around(values, nearest, nearest)
+    if pa.types.is_decimal(kind):
+        return _order_of_texts(values.cast(pa.string()), literal)
     return None
+
+
+def _order_around(values: pa.Array, least: Any, most: Any) -> pa.Array:
+    """Return where numbers stand: those from least to most, if there are any, are equal."""
+    numbers = numpy_of(values)
+    return _order_by(numbers > most, numbers < least, values.is_null())
+
+
+def _order_by(
+    is_above: NDArray[np.bool_], is_below: NDArray[np.bool_], is_nothing: pa.Array
+) -> pa.Array:
+    return null_where(is_nothing, arrow_of(np.subtract(is_above, is_below, dtype=np.int8)))
+
+
+def _order_of_truth_values(values: pa.Array, literal: bool) -> pa.Array | None:
+    """Return where numbers or truth values stand; None for values of other types."""
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    order, opposite = _order(values, int(literal), None), _order(values, int(not literal), None)
+    if order is None or opposite is None:
+        return None
+    # 1 is true, 0 is false, and other numbers are neither.
+    is_neither = (numpy_of(order) != 0) & (numpy_of(opposite) != 0)
+    return null_where(arrow_of(is_neither), order)
+
+
+def _order_of_texts(values: pa.Array, literal: Literal) -> pa.Array:
+    """Return where texts stand, by what each says, beside a number or a truth value; beside another
+    text by their letters.
+    """
+    encoded = values.cast(pa.large_string()).dictionary_encode()  # each different text once
+    meanings = np.array(encoded.dictionary.to_pylist(), dtype=object)
+    bound: Any = str(literal).strip()
+    if not isinstance(literal, str):
+        bound = meaning(bound, literal)
+        meanings = np.array([meaning(text, literal) for text in meanings], dtype=object)
+    is_nothing = np.array([value is None for value in meanings], dtype=bool)
+    meanings[is_nothing] = bound
+    is_above, is_below = (meanings > bound).astype(bool), (meanings < bound).astype(bool)
+    return _order_by(is_above, is_below, arrow_of(is_nothing)).take(encoded.indices)
+
+
+def moments(values: pa.Array, time_format: TimeFormat | None) -> pa.Array | None:
+    """Return the times that values say, (n,), in microseconds since 1970, in UTC; null for none.
+
+    What is finer is cut off. Texts, and with a format whole numbers, are read each by itself. None
+    for values of other types.
+    """
+    kind = values.type
+    if is_time_type(kind):
+        if pa.types.is_timestamp(kind):
+            in_utc = values.view(pa.timestamp(kind.unit))
+            values = pc.floor_temporal(in_utc, unit="microsecond")
+        return values.cast(pa.timestamp("us")).view(pa.int64())
+    is_digits = pa.types.is_integer(kind) and time_format is not None
+    if not (is_text(kind) or is_digits or pa.types.is_null(kind)):
+        return None
+    encoded = values.cast(pa.large_string()).dictionary_encode()
+    said = [moment_of(text, time_format) for text in encoded.dictionary.to_pylist()]
+    is_nothing = np.array([moment is None for moment in said], dtype=bool)
+    micros = np.array([moment or 0 for moment in said], dtype=np.int64)
+    return null_where(arrow_of(is_nothing), arrow_of(micros)).take(encoded.indices)
+
+
+def is_time_type(kind: pa.DataType) -> bool:
+    """Tell whether a type is of dates or times."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def _wrong_type(kind: pa.DataType, test: ColumnTest, literal: Literal, source: str) -> DataError:
@@ -529,7 +537,7 @@ def _wrong_type(kind: pa.DataType, test: ColumnTest, literal: Literal, source: s
     advice = ""
     if pa.types.is_boolean(kind):
         advice = ": compare it with true or false"
-    elif _unit_of(kind) is not None:
+    elif is_time_type(kind):
         advice = ": compare it with a date, such as '2011-01-31'"
     compared_with = named_kind(literal)
     if test.sign == "like":
@@ -538,39 +546,6 @@ def _wrong_type(kind: pa.DataType, test: ColumnTest, literal: Literal, source: s
         f"{parameter('where')} compares column {test.column!r} of {source} with {compared_with}, "
         f"and its type is {shown_type(kind)}{advice}"
     )
-
-
-def _at_most(values: pa.Array, bound: int) -> pa.Array:
-    """Return which integers are at most a bound of any size."""
-    limits = np.iinfo(numpy_type(values.type))
-    if not limits.min <= bound < limits.max:
-        return null_where(values.is_null(), arrow_of(np.full(len(values), bound >= limits.max)))
-    return pc.less_equal(values, arrow_of(np.array([bound], dtype=limits.dtype))[0])
-
-
-def _ordered(at_most: Callable[[int], pa.Array], sign: str, value: int | Fraction) -> pa.Array:
-    """Compare whole numbers with a value. at_most: tells which of them are at most a bound."""
-    below = math.ceil(value) - 1
-    bound = math.floor(value)
-    if sign in ("<", ">="):
-        bound = below
-    is_true = at_most(bound)
-    if sign in ("=", "<>"):
-        is_true = pc.and_(is_true, pc.invert(at_most(below)))
-    if sign in (">", ">=", "<>"):
-        return pc.invert(is_true)
-    return is_true
-
-
-def _of_floats(values: pa.Array, sign: str, number: int | Decimal) -> pa.Array:
-    """Compare floats with the one of their own width that is nearest to a number.
-
-    So a float equals the number that it prints like.
-    """
-    floats = numpy_of(values)
-    with np.errstate(over="ignore"):
-        nearest = np.float64(Decimal(number)).astype(floats.dtype)
-    return null_where(values.is_null(), arrow_of(_COMPARE[sign](floats, nearest)))
 
 
 def named_kind(literal: Literal) -> str:
@@ -587,38 +562,6 @@ def is_text(kind: pa.DataType) -> bool:
     types = pa.types
     is_string = types.is_string(kind) or types.is_large_string(kind)
     return bool(is_string or types.is_binary(kind) or types.is_large_binary(kind))
-
-
-def _reads_digits(test: ColumnTest, literal: Literal) -> bool:
-    """Tell whether whole numbers, such as 20260131, are compared as times."""
-    return test.time_format is not None and _is_time(literal)
-
-
-def _like(values: pa.Array, pattern: str, escape: str) -> pa.Array:
-    """Match texts, or the digits of whole numbers, with a pattern."""
-    regex = regex_of(pattern.strip(), escape)
-    return pc.match_substring_regex(values.cast(pa.large_string()), regex)
-
-
-def _of_texts(
-    values: pa.Array, sign: str, literal: Literal, time_format: TimeFormat | None = None
-) -> pa.Array:
-    """Compare texts, by what each says, with a number, a date or a truth value; else as texts."""
-    texts = values.cast(pa.large_string())
-    plain = str(literal).strip()
-    # A literal is written in ISO 8601, whatever the format of the texts.
-    bound = meaning(plain, literal)
-    if isinstance(literal, str):
-        bound = iso_moment(plain)
-    if bound is None:
-        return _COMPARE_ARRAYS[sign](texts, arrow_strings([plain]).cast(pa.large_string())[0])
-    encoded = texts.dictionary_encode()  # each different text once
-    meanings = [meaning(text, literal, time_format) for text in encoded.dictionary.to_pylist()]
-    is_nothing = np.array([value is None for value in meanings], dtype=bool)
-    is_true = np.zeros(len(meanings), dtype=bool)
-    for place in np.flatnonzero(~is_nothing):
-        is_true[place] = _COMPARE[sign](meanings[place], bound)
-    return null_where(arrow_of(is_nothing), arrow_of(is_true)).take(encoded.indices)
 
 
 def meaning(
@@ -638,73 +581,79 @@ def meaning(
 # groups by their bounds. Skipping changes nothing of what is read: where it is in doubt, it is
 # read, and each row is looked at by itself.
 
-_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+class MayBe(NamedTuple):
+    """Whether a condition may be true of some rows, and whether it may be false of some."""
+
+    true: bool
+    false: bool
 
 
-def may_pass(condition: Condition | None, may_be_true: Callable[[ColumnTest], bool]) -> bool:
+_ANYTHING = MayBe(true=True, false=True)
+
+
+def may_pass(
+    condition: Condition | None, may_be: Callable[[ColumnTest, str, Literal], MayBe]
+) -> bool:
     """Tell whether a condition, if there is one, may be true of any row.
 
-    may_be_true: whether a test may be true of any row.
+    may_be: what the comparison of a test's column, by a sign, with a literal may be.
     """
-    match condition:
-        case None:
-            return True
-        case ColumnTest():
-            return may_be_true(condition)
-        case Joined("not", (inner,)):
-            return may_pass(_opposite(inner), may_be_true)
-        case Joined("and"):
-            return all(may_pass(inner, may_be_true) for inner in condition.conditions)
-    return any(may_pass(inner, may_be_true) for inner in condition.conditions)
-
-
-def _opposite(condition: Condition) -> Condition:
-    """Return the condition that is true where another is false."""
-    if isinstance(condition, ColumnTest):
-        if condition.sign in _OPPOSITE:
-            return replace(condition, sign=_OPPOSITE[condition.sign])
-        return replace(condition, negated=not condition.negated)
-    if condition.word == "not":
-        return condition.conditions[0]
-    word = "and"
-    if condition.word == "and":
-        word = "or"
-    return Joined(word, tuple(map(_opposite, condition.conditions)))
-
-
-def of_folders(test: ColumnTest, named: Mapping[str, str], source: str) -> bool:
-    """Tell whether a test may be true of rows in folders that name columns, with these values."""
-    if test.column not in named:
+    if condition is None:
         return True
-    value = arrow_strings([named[test.column]])
-    return passing(test, {test.column: value}, source)[0].as_py() is True
+    logic = Logic(
+        compared=may_be,
+        is_null=lambda name: _ANYTHING,
+        negate=lambda may: MayBe(may.false, may.true),
+        both=lambda may, also: MayBe(may.true and also.true, may.false or also.false),
+        either=lambda may, also: MayBe(may.true or also.true, may.false and also.false),
+    )
+    is_possible: bool = truth(condition, logic).true
+    return is_possible
+
+
+def of_folders(
+    test: ColumnTest, sign: str, literal: Literal, named: Mapping[str, str], source: str
+) -> MayBe:
+    """Return what a comparison may be in folders that name columns, with these values."""
+    if test.column not in named:
+        return _ANYTHING
+    value = present(arrow_strings([named[test.column]]))
+    is_true = _compared(value, sign, literal, test, source)[0].as_py()
+    return MayBe(is_true is True, is_true is False)
 
 
 def of_row_group(
     test: ColumnTest,
+    sign: str,
+    literal: Literal,
     group: pyarrow.parquet.RowGroupMetaData,
     places: Mapping[str, int],
     schema: pa.Schema,
-    source: str,
-) -> bool:
-    """Tell whether a test may be true of rows of a row group of Parquet.
+) -> MayBe:
+    """Return what a comparison may be in a row group of Parquet.
 
     places: the places of some of its columns by name.
     """
-    # Of numbers only 0 and 1 are truth values: whether others lie between tells nothing of these.
-    has_truth_value = any(isinstance(value, bool) for value in test.values)
-    if test.column not in places or test.negated or test.sign == "like" or has_truth_value:
-        return True
+    # The order of digits, such as 31012026, is not that of the times that they say.
+    if test.column not in places or test.time_format is not None or sign == "like":
+        return _ANYTHING
     statistics = group.column(places[test.column]).statistics
     if statistics is None or not statistics.has_min_max:
-        return True
+        return _ANYTHING
     kind = schema.field(test.column).type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _may_be_texts(test, statistics.min, statistics.max)
-    if pa.types.is_integer(kind) and any(_reads_digits(test, literal) for literal in test.values):
-        return True
+        return _of_texts_between(sign, literal, statistics.min, statistics.max)
     bounds = _bounds(kind, statistics)
-    return bounds is None or _may_be_between(test, bounds, source)
+    order = None
+    if bounds is not None:
+        order = _order(bounds, literal, None)
+    # Of numbers only 0 and 1 are truth values, and others may lie between.
+    if order is None or order.null_count:
+        return _ANYTHING
+    least, most = order.to_pylist()
+    compared = [_COMPARE[sign](place, 0) for place in range(least, most + 1)]
+    return MayBe(any(compared), not all(compared))
 
 
 def _bounds(kind: pa.DataType, statistics: pyarrow.parquet.Statistics) -> pa.Array | None:
@@ -715,42 +664,22 @@ def _bounds(kind: pa.DataType, statistics: pyarrow.parquet.Statistics) -> pa.Arr
     # A bound may be no value in Python.
     with suppress(AttributeError, ImportError, OverflowError, TypeError, ValueError):
         bounds = [statistics.min, statistics.max]
-        if any(bound != bound for bound in bounds):  # NaN: a bound of nothing
-            return None
-        if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
-            return arrow_of(np.array(bounds, dtype=numpy_type(kind)))
-        if pa.types.is_date32(kind) or pa.types.is_timestamp(kind):
+        if is_time_type(kind):
             moments = [iso_moment(bound.isoformat()) for bound in bounds]
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+            return present(arrow_of(np.array(bounds, dtype=numpy_type(kind))))  # NaN is no bound
     return None
 
 
-def _may_be_between(test: ColumnTest, bounds: pa.Array, source: str) -> bool:
-    """Tell whether a test may be true of values between bounds, which are among the values."""
-
-    def of_bounds(sign: str, value: Literal) -> list[bool]:
-        compared: list[bool] = _compared(bounds, sign, value, test, source).to_pylist()
-        return compared
-
-    match test.sign:
-        case "<>" | "null":
-            return True
-        case "=" | "in":
-            spans = [(value, value) for value in test.values]
-        case "between":
-            low, high = test.values
-            spans = [(low, high)]
-        case sign:
-            return any(of_bounds(sign, test.values[0]))
-    return any(of_bounds("<=", high)[0] and of_bounds(">=", low)[1] for low, high in spans)
-
-
-def _may_be_texts(test: ColumnTest, low: str, high: str) -> bool:
-    """Tell whether a test may be true of texts from low to high, perhaps between white space."""
-    texts = [value.strip() for value in test.values if isinstance(value, str)]
-    if test.sign not in ("=", "in") or len(texts) < len(test.values) or any(map(_is_time, texts)):
-        return True
+def _of_texts_between(sign: str, literal: Literal, low: str, high: str) -> MayBe:
+    """Return what a comparison may be of texts from low to high, perhaps between white space."""
     # White space comes before all other letters, or is no ASCII.
-    if low < "!" or high >= "\x7f":
-        return True
-    return any(low <= text + "\U0010ffff" and text <= high for text in texts)
+    is_by_letters = isinstance(literal, str) and not _is_time(literal)
+    if not is_by_letters or sign not in ("=", "<>") or low < "!" or high >= "\x7f":
+        return _ANYTHING
+    text = str(literal).strip()
+    may_be_equal = low <= text + "\U0010ffff" and text <= high
+    if sign == "=":
+        return MayBe(may_be_equal, false=True)
+    return MayBe(true=True, false=may_be_equal)

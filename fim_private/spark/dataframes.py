@@ -23,7 +23,6 @@ from fim_private.reading.locations import Address, Database, source_of
 from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.record_batches import (
     ArrowSource,
-    Encoder,
     chosen,
     empty_batch,
     items_name,
@@ -182,9 +181,9 @@ class RowReader:
         """Yield the rows of batches with the columns of roles.names, of items with these codes, or
         raise DataError.
         """
-        encoder = self._encoder(codes, count)
+        labels = self._labels(codes, count)
         for batch in self.needed(batches):
-            yield from keyed_rows(batch, self.roles, encoder, self.name)
+            yield from keyed_rows(batch, self.roles, labels, self.name)
 
     def needed(self, batches: Batches) -> Batches:
         """Yield the rows that are to be read, some at a time. Raises DataError for what cannot be
@@ -205,11 +204,11 @@ class RowReader:
     def check(self, schema: pa.Schema) -> None:
         """Raise DataError for types that cannot be read, before anything is."""
         part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
-        [*keyed_rows(part, self.roles, self._encoder({}, 0), self.name)]
+        [*keyed_rows(part, self.roles, self._labels({}, 0), self.name)]
 
-    def _encoder(self, codes: Mapping[Item, int], count: int) -> Encoder:
+    def _labels(self, codes: Mapping[Item, int], count: int) -> Labels:
         where = items_name(self.name, self.roles)
-        return Encoder(Labels(where, fold_case=self.roles.fold_case, known=codes, count=count))
+        return Labels(where, fold_case=self.roles.fold_case, known=codes, count=count)
 
 
 VIEW, QUERY = "data", parameter("query")  # what the source is called in a query

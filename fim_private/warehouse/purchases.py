@@ -26,7 +26,6 @@ from fim_private.reading.options import InputForm, MissingUser, Reading, Times
 from fim_private.reading.other_readings import SAMPLE
 from fim_private.reading.record_batches import (
     ArrowSource,
-    Encoder,
     items_name,
     joint_items,
     without_time,
@@ -252,18 +251,18 @@ def _coded(
 
     Returns the vocabulary, and a table of each name that counts, with its code.
     """
-    encoder = Encoder(Labels(items_name(session.name, roles), fold_case=roles.fold_case))
+    labels = Labels(items_name(session.name, roles), fold_case=roles.fold_case)
     distinct = cells.select(*(f"i{place}" for place in range(len(roles.values)))).distinct()
     schema = distinct.schema().to_pyarrow()
     dry = {field.name: pa.array(range(_DRY_ITEMS)).cast(field.type) for field in schema}
     names = session.rows(distinct, dry)
     columns = [column.combine_chunks() for column in names.columns]
-    labels = encoder.codes(joint_items(columns) if len(columns) > 1 else columns[0])
-    vocabulary, code_of = encoder.labels.finish([labels])
+    coded = labels.encode(joint_items(columns) if len(columns) > 1 else columns[0])
+    vocabulary, code_of = labels.finish([coded])
     if excluded is not None:
         is_excluded = np.append(vocabulary.codes_in(excluded) >= 0, False)  # the last is for -1
         code_of = np.where(is_excluded[code_of], -1, code_of)
-    codes = np.append(code_of, -1)[labels]
+    codes = np.append(code_of, -1)[coded]
     is_counted = codes >= 0
     items = pa.array(codes[is_counted].astype(np.int64))
     named = names.filter(pa.array(is_counted)).append_column("item", items)

@@ -283,13 +283,13 @@ EARLY: list[Row] = [
 ]
 
 
-def filtered_first(batch: Any, columns: Any, roles: Any, source: str) -> Any:
+def filtered_first(batch: Any, roles: Any, source: str) -> Any:
     """Broken: the condition is applied before the earliest row is found."""
-    found = record_batches_choose(batch, columns, roles, source)
+    found = record_batches_chosen(batch, roles, source)
     return found.filter(pa.compute.greater_equal(found.column(record_batches.SEGMENT), 0))
 
 
-record_batches_choose = record_batches.choose_rows
+record_batches_chosen = record_batches.chosen
 
 
 def one_unit_a_user(*given: Any) -> Any:
@@ -304,7 +304,7 @@ of_periods = transactions._of_periods
 @pytest.mark.parametrize(
     ("place", "name", "broken", "which"),
     [
-        (record_batches, "choose_rows", filtered_first, (False, None, "F")),
+        (record_batches, "chosen", filtered_first, (False, None, "F")),
         (transactions, "_of_periods", one_unit_a_user, (True, "month", None)),
     ],
 )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise, repeat
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from fim_private.counting.counter import (
     highest_support,
     ranks_of,
 )
-from fim_private.counting.portable import batches, repeated_items
+from fim_private.counting.portable import batches, repeated_items, unit_of_basket
 from fim_private.counting.work import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
@@ -60,6 +61,11 @@ class _RankedRows:
     units: NDArray[np.int32] | None = None
     unit_starts: NDArray[np.int64] | None = None
     repeats: NDArray[np.int32] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many units there are, each of which has a row."""
+        return len(self.starts if self.unit_starts is None else self.unit_starts) - 1
 
     def columns(
         self, low: int, high: int, size: int, effort: Effort, *, copied: bool
@@ -249,13 +255,17 @@ def _ranked_rows(
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
     effort.share(partial(loops.rank_rows, *arguments, *block, starts, ranks) for block in blocks)
-    if transactions.unit_offsets is None or (np.diff(transactions.unit_offsets) <= 1).all():
+    unit_starts = transactions.unit_offsets
+    if unit_starts is None or _has_one_basket_each(transactions):
         return _RankedRows(starts, ranks)
-    units = np.repeat(
-        np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32),
-        np.diff(transactions.unit_offsets),
-    )
-    return _RankedRows(starts, ranks, units, transactions.unit_offsets)
+    units = unit_of_basket(transactions).astype(np.int32)
+    return _RankedRows(starts, ranks, units, unit_starts)
+
+
+def _has_one_basket_each(transactions: Transactions) -> bool:
+    """Return whether no unit has a second basket, so that a basket may stand for its unit."""
+    units = transactions.unit_offsets
+    return units is None or bool((np.diff(units) <= 1).all())
 
 
 # -------------------- the counter
@@ -270,8 +280,10 @@ _PAIR_CELLS = 1 << 19
 _RANK_STEPS = (4096, 65536)
 # Entries from which the rows are far larger than the caches.
 LARGE = 1 << 22
-# Of a basket of more items than this a scan takes minutes before it has met its first itemset.
-_VAST = 1 << 17
+
+
+def _most_work(effort: Effort) -> int:
+    return min(effort.max_work, _MOST_WORK)
 
 
 def _run(scan: loops.Pass, size: int, effort: Effort, fraction: Callable[[], float]) -> None:
@@ -308,12 +320,6 @@ class CompiledCounter(ShardCounter):
             loops.ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
         return itemset_occurrences(lengths, self._size)
 
-    def _refuse_singles(self, number: int) -> None:
-        # To locate one of them, a scan meets all pairs; larger itemsets of so few baskets it does
-        # not meet one by one.
-        if self._size == 2 or self._dense_ranks == len(self._supports) > _VAST:
-            self._effort.refuse_infeasible(self._size, number)
-
     def _count(self, ceiling: int, limit: int | None) -> Top:
         scan = self._scan(self._size, ceiling, self._min_support, limit or 0)
         ranks, done = len(self._supports), self._count_head(scan)
@@ -346,13 +352,8 @@ class CompiledCounter(ShardCounter):
             rows = rows.prefixes(columns.between(high, high + 1).entries, high)
             ranks.append(high)
             low = size - 2
-        supports, units = (
-            np.zeros(high, dtype=np.int64),
-            rows.starts if rows.unit_starts is None else rows.unit_starts,
-        )
-        loops.add_items(
-            rows.ranks, rows.starts, rows.unit_starts, 0, len(units) - 1, None, supports
-        )
+        supports = np.zeros(high, dtype=np.int64)
+        loops.add_items(rows.ranks, rows.starts, rows.unit_starts, 0, rows.count, None, supports)
         matches = np.flatnonzero(supports == support)
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
@@ -396,8 +397,7 @@ class CompiledCounter(ShardCounter):
         high = min(len(self._supports), (1 + math.isqrt(8 * most + 1)) // 2)
         cells = np.zeros(high * (high - 1) // 2, dtype=np.uint32)
         scan.set_pairs(rows.ranks, rows.starts, rows.unit_starts, high, cells)
-        units = len(rows.starts if rows.unit_starts is None else rows.unit_starts) - 1
-        self._finish(scan, fraction=lambda: scan.next_rank / max(units, 1))
+        self._finish(scan, fraction=lambda: scan.next_rank / max(rows.count, 1))
         scan.add_pairs(cells)
         return high
 
@@ -442,7 +442,7 @@ class CompiledCounter(ShardCounter):
         Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at
         1/8. Larger itemsets are in fewer: there the kernel goes on with rows.
         """
-        if not self._one_basket_each:
+        if not _has_one_basket_each(self._transactions):
             return 0
         cells = self._transactions.baskets * np.arange(1, len(self._supports) + 1)
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
@@ -450,13 +450,14 @@ class CompiledCounter(ShardCounter):
     def _scan(
         self, size: int, ceiling: int, floor: int, limit: int, *, list_items: bool = False
     ) -> kernel.Scan:
-        limits = {
-            "floor": floor,
-            "wanted": limit,
-            "max_work": min(self._effort.max_work, _MOST_WORK),
-        }
         return kernel.Scan(
-            size, np.zeros(ceiling, dtype=np.int64), self._longest, list_items=list_items, **limits
+            size,
+            np.zeros(ceiling, dtype=np.int64),
+            self._longest,
+            floor=floor,
+            wanted=limit,
+            max_work=_most_work(self._effort),
+            list_items=list_items,
         )
 
     def _run(
@@ -536,6 +537,7 @@ def _levels_of_scan(scan: kernel.Scan) -> list[Level]:
 
 # -------------------- candidates
 
+_UnitScan = TypeVar("_UnitScan", bound=loops.UnitScan)
 # Entries that tell the order of the items: it matters to speed alone.
 _SAMPLED_ENTRIES = 1 << 20
 # Cells hit for each cell of a table, on average, so that a further thread is worth a table of its
@@ -568,33 +570,21 @@ class CandidateCounts:
         rank_of[self._codes] = self._rank
         if self._transactions.together:
             starts, ranks, repeats = repeated_items(self._transactions, rank_of)
-            return _RankedRows(starts, ranks, repeats=np.asarray(repeats, dtype=np.int32))
+            return _RankedRows(starts, ranks, repeats=repeats)
         return _ranked_rows(self._transactions, rank_of, self._effort)
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
-        cells = len(self._rank) * (len(self._rank) - 1) // 2
-        sums = np.zeros(cells, dtype=np.int64)
-        rows, weights = self._rows, clipped_weights(1, cells, scale)
-        lengths = np.diff(rows.starts)
-        arguments = (
-            weights,
-            sums,
-            None,
-            min(self._effort.max_work, _MOST_WORK),
-            scale,
-            rows.repeats,
-        )
-        scan = loops.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *arguments)
+        high, low = np.tril_indices(len(self._rank), -1)
+        cells = len(high)
+        weights, sums = clipped_weights(1, cells, scale), np.zeros(cells, dtype=np.int64)
+        scan = self._scan(loops.PairScan, cells, weights, sums, None, scale)
+        lengths = np.diff(self._rows.starts)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
-        out, places = np.empty_like(sums), self._rank.astype(np.int64)
-        for number, rank in enumerate(places):
-            low, high = np.minimum(places[:number], rank), np.maximum(places[:number], rank)
-            out[number * (number - 1) // 2 : number * (number + 1) // 2] = sums[
-                high * (high - 1) // 2 + low
-            ]
-        return out
+        ranks = np.stack([self._rank[low], self._rank[high]]).astype(np.int64)
+        first, last = ranks.min(axis=0), ranks.max(axis=0)
+        return np.asarray(sums[last * (last - 1) // 2 + first])
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
         """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
@@ -635,20 +625,28 @@ class CandidateCounts:
         trie = candidate_trie(
             [np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1)
         )
-        cells, repeats = sum(map(len, candidates)), None if scale is None else rows.repeats
-        arguments = (
-            weights,
-            sums,
-            histogram,
-            min(self._effort.max_work, _MOST_WORK),
-            scale or 0,
-            repeats,
-        )
-        scan = loops.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *arguments)
+        cells = sum(map(len, candidates))
+        scan = self._scan(loops.CandidateScan, cells, weights, sums, histogram, scale)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
+
+    def _scan(
+        self,
+        kind: type[_UnitScan],
+        cells: int,
+        weights: NDArray[np.int64] | None,
+        sums: NDArray[np.int64] | None,
+        histogram: NDArray[np.int64] | None,
+        scale: int | None,
+    ) -> _UnitScan:
+        """Return a scan of the rows. scale: of level sums; None for other weights."""
+        rows, most_work = self._rows, _most_work(self._effort)
+        baskets = rows.ranks, rows.starts, rows.unit_starts
+        if scale is None:
+            return kind(*baskets, cells, weights, sums, histogram, most_work, 0, None)
+        return kind(*baskets, cells, weights, sums, histogram, most_work, scale, rows.repeats)
 
     def _run(self, scan: loops.UnitScan, size: int, more_threads: int) -> None:
         """Count with up to so many threads more than one."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +83,7 @@ def _frequent_rows(
     enough = np.repeat(length >= size, length)
     row, rank = sorted_in_rows(row[enough], rank[enough])
     start = np.repeat(_starts(row), np.diff(_starts(row), append=len(row)))
-    unit = None if transactions.unit_offsets is None else _unit_of_basket(transactions)[row]
+    unit = None if transactions.unit_offsets is None else unit_of_basket(transactions)[row]
     return _FrequentRows(rank, start, unit)
 
 
@@ -215,14 +214,11 @@ class PortableCounter(ShardCounter):
     def _sum_items(self) -> NDArray[np.int64]:
         return item_sums(self._transactions, None, self._effort)
 
-    def _refuse_singles(self, number: int) -> None:
-        self._effort.refuse_infeasible(self._size, self.most_work)
-
     def _count(self, ceiling: int, limit: int | None) -> Top:
-        # As much as a reader of the top may want: each further scan lowers the floor.
-        floor = (
-            self._min_support if limit is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
-        )
+        floor = self._min_support
+        if limit is not None:
+            # As much as a reader of the top may want: each further scan lowers the floor.
+            floor = max(ceiling // _FLOOR_FACTOR, floor)
         return self._counted(ceiling, floor)
 
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
@@ -235,10 +231,8 @@ class PortableCounter(ShardCounter):
 
     def _counted(self, ceiling: int, floor: int) -> Top:
         """Count the itemsets of supports floor..ceiling - 1."""
-        histogram, meter = (
-            np.zeros(ceiling, dtype=np.int64),
-            Meter(self._effort, self._size, self.most_work),
-        )
+        histogram = np.zeros(ceiling, dtype=np.int64)
+        meter = Meter(self._effort, self._size, self.most_work)
         for batch in self._found(floor, meter):
             counts = np.bincount(batch.support[batch.support < ceiling])
             histogram[: len(counts)] += counts
@@ -249,9 +243,9 @@ class PortableCounter(ShardCounter):
         rows = _frequent_rows(self._transactions, self.item_supports, self._size, floor)
         by_rank = _stable_order(rows.rank)
         if self._shard is not None:
-            by_rank = by_rank[
-                slice(*np.searchsorted(rows.rank[by_rank], (self._shard.low, self._shard.high)))
-            ]
+            bounds = self._shard.low, self._shard.high
+            first, last = np.searchsorted(rows.rank[by_rank], bounds)
+            by_rank = by_rank[first:last]
         single = np.arange(len(self.item_supports), dtype=np.int32)[:, None]
         frontier = _Frontier(single, rows.rank[by_rank].astype(np.int64), by_rank)
         waiting = [_extend(rows, frontier, self._size, floor, meter)]
@@ -294,6 +288,8 @@ class PortableCounter(ShardCounter):
 
 # -------------------- candidates
 
+# In more of its baskets than this no unit has a cell.
+_MOST_TIMES = (1 << 31) - 1
 # The unit of each hit, ascending from batch to batch, and its cell: (n,) int64 each.
 _Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -310,7 +306,7 @@ class _Rows:
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
     units: NDArray[np.int64]
-    repeats: NDArray[np.signedinteger] | None = None
+    repeats: NDArray[np.int32] | None = None
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -340,7 +336,7 @@ class CandidateCounts:
         starts = np.searchsorted(known, self._transactions.offsets)
         row = np.repeat(np.arange(self._transactions.stored), np.diff(starts))
         items = sorted_in_rows(row, number[known])[1]
-        return _Rows(starts, items.astype(np.int64), _unit_of_basket(self._transactions))
+        return _Rows(starts, items.astype(np.int64), unit_of_basket(self._transactions))
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
@@ -407,7 +403,7 @@ def item_sums(
     if weights is None:
         bought: NDArray[np.integer] = transactions.items
         if transactions.unit_offsets is not None and len(bought):
-            unit = np.repeat(_unit_of_basket(transactions), np.diff(transactions.offsets))
+            unit = np.repeat(unit_of_basket(transactions), np.diff(transactions.offsets))
             bought = np.unique(unit * items + bought) % items
         return np.bincount(bought, minlength=items)
     return _weighted(_item_hits(transactions), weights, items)
@@ -433,13 +429,13 @@ def item_level_sums(
 
 def repeated_items(
     transactions: Transactions, number_of: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.signedinteger]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return all baskets of each unit as one row, and in how many of them each item is: starts,
     items, repeats.
 
     number_of: (vocabulary,), by which a row ascends, -1 to leave it out. starts: (units + 1,).
     items: (entries,).
-    repeats: (entries,) int32, or int64 where there are 2^31 baskets.
+    repeats: (entries,) int32.
     """
     assert transactions.unit_offsets is not None
     ends = transactions.offsets[transactions.unit_offsets]
@@ -451,13 +447,13 @@ def repeated_items(
         keys, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
         starts[first + 1 : last + 1] = np.bincount(keys >> 32, minlength=last - first)
         items.append((keys & 0xFFFFFFFF).astype(np.int32))
-        repeats.append(times.astype(np.int32) if transactions.stored < 1 << 31 else times)
+        repeats.append(np.minimum(times, _MOST_TIMES).astype(np.int32))
     return np.cumsum(starts), np.concatenate(items), np.concatenate(repeats)
 
 
 def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
     """Yield a hit for each basket and each item in it."""
-    lengths, units = np.diff(transactions.offsets), _unit_of_basket(transactions)
+    lengths, units = np.diff(transactions.offsets), unit_of_basket(transactions)
     for first, last in batches(lengths):
         items = transactions.items[transactions.offsets[first] : transactions.offsets[last]]
         yield np.repeat(units[first:last], lengths[first:last]), items.astype(np.int64)
@@ -469,21 +465,16 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
 
     units: (n,) ascending. times: (n,), and below 2^63 all together. scale: at most 2^16.
     """
-    first = _starts(units)
-    total = (
-        np.repeat(np.add.reduceat(times, first), np.diff(first, append=len(units)))
-        if len(units)
-        else times
-    )
-    if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
-        pairs = zip(times.tolist(), total.tolist(), strict=True)
-        return np.array(
-            [isqrt(scale**2 * count // whole) for count, whole in pairs], dtype=np.int64
-        )
-    return floor_roots(scale * scale * times // np.maximum(total, 1))
+    # No unit has as many baskets; with more the square would have no room in 64 bits.
+    times = np.minimum(times, _MOST_TIMES)
+    unit = np.cumsum(np.diff(units, prepend=-1) != 0) - 1
+    totals = np.zeros(len(units), dtype=np.int64)
+    np.add.at(totals, unit, times)
+    return floor_roots(scale * scale * times // totals[unit])
 
 
-def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
+def unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
+    """Return the number of the unit of each stored basket: (stored,)."""
     if transactions.unit_offsets is None:
         return np.arange(transactions.stored)
     return np.repeat(

@@ -199,14 +199,19 @@ def of_periods(
     """Yield period and record of the entries of some periods, in order: in one pass, however many
     periods there are.
     """
-    sought = f'"period":"{next(iter(periods))}"' if len(periods) == 1 else '"period":"'
+    if not periods:
+        return
+    sought = '"period":"'
+    if len(periods) == 1:
+        (period,) = periods
+        sought += f'{period}"'
     for (record,) in connection.execute(
         ("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number"), (sought,)
     ):
         # A quotation mark of a text, such as a condition, is written with a backslash.
-        period = _PERIOD.search(record)
-        if period is not None and period[1] in periods:
-            yield period[1], record
+        found = _PERIOD.search(record)
+        if found is not None and found[1] in periods:
+            yield found[1], record
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
@@ -341,19 +346,19 @@ _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
 
 @dataclass(frozen=True)
 class LastSeen:
-    """What a ledger had when it was seen last: the number of entries, and the hash of the last, or
-    of the terms.
+    """What the entries of a ledger add up to, once they are verified.
 
-    terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the
-    first. spent: the sums of each reach; None in a record of an earlier version.
+    entries: how many there are. hash: of the last, or of the terms. terms, first: hashes of the
+    terms, and of the first entry, or the terms. unit_columns: the first that an entry has. spent:
+    the sums of each reach.
     """
 
     entries: int
     hash: str
-    terms: str = ""
-    first: str = ""
-    unit_columns: tuple[str, ...] | None = None
-    spent: Spent | None = None
+    terms: str
+    first: str
+    unit_columns: tuple[str, ...] | None
+    spent: Spent
 
 
 def folder() -> Path | None:
@@ -375,14 +380,20 @@ def noted(ledger: str) -> LastSeen | None:
         return None
     try:
         record = json.loads((place / f"{ledger}.json").read_text(encoding="ascii"))
-        seen = LastSeen(record["entries"], record["hash"])
-        if (known := record.get("verified")) is not None and "reaches" in known:
-            columns = None if known["unit_columns"] is None else tuple(known["unit_columns"])
-            spent = {
-                _reach(reach): dict(zip(SUMS, map(_read, sums), strict=True))
-                for reach, sums in known["reaches"]
-            }
-            seen = LastSeen(seen.entries, seen.hash, known["terms"], known["first"], columns, spent)
+        verified = record["verified"]
+        columns = verified["unit_columns"]
+        spent = {
+            _reach(reach): dict(zip(SUMS, map(_read, sums), strict=True))
+            for reach, sums in verified["reaches"]
+        }
+        seen = LastSeen(
+            record["entries"],
+            record["hash"],
+            verified["terms"],
+            verified["first"],
+            columns and tuple(columns),
+            spent,
+        )
         return seen if isinstance(seen.entries, int) and _HASH.fullmatch(seen.hash) else None
     except (OSError, *NO_RECORD):
         return None
@@ -426,19 +437,15 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     # In hexadecimal, for which there is no limit of digits.
     spent = [
         (reach, [f"{sums[name].numerator:x}/{sums[name].denominator:x}" for name in SUMS])
-        for reach, sums in (seen.spent or {}).items()
+        for reach, sums in seen.spent.items()
     ]
-    known = {
+    verified = {
         "terms": seen.terms,
         "first": seen.first,
         "unit_columns": seen.unit_columns,
         "reaches": spent,
     }
-    values = {
-        "entries": seen.entries,
-        "hash": seen.hash,
-        "verified": None if seen.spent is None else known,
-    }
+    values = {"entries": seen.entries, "hash": seen.hash, "verified": verified}
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.json") as write:

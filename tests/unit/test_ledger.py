@@ -97,7 +97,7 @@ def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
 
 def test_what_zcdp_allows_follows_from_the_limit(path: Path) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
-    limit = ledger.statement().limit
+    limit = ledger.statement().terms.limit
     # The whole is δ/2-approximately ρ-zCDP, and so (ε, δ)-private: mixtures, and the conversion of
     # what is left.
     naming = limit["zcdp_delta"]
@@ -290,7 +290,7 @@ def test_terms_are_checked(path: Path) -> None:
     }.items():
         with pytest.raises(fim.FimPrivateError, match=says):
             fim.Ledger.create(path, **{**good, wrong[0]: wrong[1]})
-    with pytest.raises(fim.ParameterError, match="composition 'zcdp' needs a delta of at least"):
+    with pytest.raises(fim.ParameterError, match="composition 'zcdp', needs a delta of at least"):
         fim.Ledger.create(path, epsilon=1, delta=0, composition="zcdp")
     assert not path.exists()
 
@@ -433,7 +433,7 @@ def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
     ledger = fim.Ledger(path)
     assert (ledger.left.epsilon, ledger.entries[0].unit_columns) == (Fraction(5, 2), None)
     assert ledger.charge(charge(0.5, privacy_unit="user", unit_columns=("customer",))).entry == 2
-    assert ledger.statement(verify=True).unit_columns == ("customer",)
+    assert ledger.statement(verify=True).seen.unit_columns == ("customer",)
     with sqlite3.connect(path) as connection:
         # an older program cannot read it any more
         assert connection.execute("PRAGMA user_version").fetchone() == (3,)
@@ -1137,7 +1137,7 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
     for limit, says in (
         ({"delta": 1e-5}, "give epsilon or rho, one of them"),
         ({"epsilon": 3, "rho": 1, "delta": 1e-5}, "give epsilon or rho, one of them"),
-        ({"rho": 1, "delta": 0}, "rho needs a delta of at least 1e-299"),
+        ({"rho": 1, "delta": 0}, "rho, as composition 'zcdp', needs a delta of at least 1e-299"),
         (
             {"rho": 1, "delta": 1e-5, "composition": "basic"},
             "rho is of zCDP: leave out composition basic",

@@ -728,7 +728,8 @@ def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
         return name, Path(name).expanduser().resolve()
     except (OSError, RuntimeError, ValueError):
         raise no_ledger(
-            f"cannot open the ledger {shown(name)}: its links lead nowhere, or no file can have the name; name another"
+            f"cannot open the ledger {shown(name)}: its links lead nowhere, or no file can have "
+            "such a name; name another"
         ) from None
 
 

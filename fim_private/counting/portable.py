@@ -401,11 +401,9 @@ def item_sums(
     """
     items = len(transactions.vocabulary)
     if weights is None:
-        bought: NDArray[np.integer] = transactions.items
-        if transactions.unit_offsets is not None and len(bought):
-            unit = np.repeat(unit_of_basket(transactions), np.diff(transactions.offsets))
-            bought = np.unique(unit * items + bought) % items
-        return np.bincount(bought, minlength=items)
+        if transactions.unit_offsets is None:
+            return np.bincount(transactions.items, minlength=items)
+        weights = np.ones(items + 1, dtype=np.int64)
     return _weighted(_item_hits(transactions), weights, items)
 
 

@@ -701,14 +701,11 @@ class Ledger:
         assert self._known is not None
         if not storage.remember(self._known.terms.id, self._known.seen) and not self._warned:
             self._warned = True
-            place = storage.folder()
-            where = (
-                "without a home directory"
-                if place is None
-                else (f"since {shown(str(place))} cannot be written")
-            )
             warn(
-                [f"if an older copy of the ledger is put back, that will not be noticed, {where}"],
+                [
+                    "if an older copy of the ledger is put back, that will not be noticed, since "
+                    f"{shown(str(storage.folder()))} cannot be written"
+                ],
                 stacklevel=4,
             )
 

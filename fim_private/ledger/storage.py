@@ -153,10 +153,9 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
                 f"the ledger {shown(str(path))} has several names (hard links); leave it one"
             )
         with closing(_readable(path)) as connection:
-            _check_form(connection, path)
             if writes:
-                connection.execute("BEGIN IMMEDIATE")
-                _check_form(connection, path)  # once more, now that nobody else can change it
+                connection.execute("BEGIN IMMEDIATE")  # nobody else can change it any more
+            _check_form(connection, path)
             yield connection
             if writes:
                 connection.execute("COMMIT")
@@ -327,8 +326,6 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
-    except (ValueError, RuntimeError):
-        raise no_ledger(f"{where}: no file can have this name; choose another") from None
     except sqlite3.Error as error:
         kind = no_ledger if _code(error) == _NO_DATABASE else LedgerError
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
@@ -361,25 +358,23 @@ class LastSeen:
     spent: Spent
 
 
-def folder() -> Path | None:
-    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state; None without a home
-    directory.
+def folder() -> Path:
+    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state.
+
+    Without a home directory it is where no file can be, as in a folder that cannot be written.
     """
     base = os.environ.get("XDG_STATE_HOME", "")
     try:
         state = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
     except RuntimeError:
-        return None
+        state = Path(os.devnull)
     return state / "fim-private" / "ledgers"
 
 
 def noted(ledger: str) -> LastSeen | None:
     """Return the record of a ledger, by its id; None where there is none that can be read."""
-    place = folder()
-    if place is None:
-        return None
     try:
-        record = json.loads((place / f"{ledger}.json").read_text(encoding="ascii"))
+        record = json.loads((folder() / f"{ledger}.json").read_text(encoding="ascii"))
         verified = record["verified"]
         columns = verified["unit_columns"]
         spent = {
@@ -404,9 +399,9 @@ def remember_renewal(ledger: str) -> None:
 
     Where that cannot be written it is tried again whenever the ledger that followed is opened.
     """
-    place = folder()
-    if place is None or was_renewed(ledger):
+    if was_renewed(ledger):
         return
+    place = folder()
     with suppress(OSError, OutputError):
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.renewed"):
@@ -415,11 +410,8 @@ def remember_renewal(ledger: str) -> None:
 
 def was_renewed(ledger: str) -> bool:
     """Return whether the ledger with an id is known here to have been renewed."""
-    place = folder()
-    if place is None:
-        return False
     try:
-        return (place / f"{ledger}.renewed").exists()
+        return (folder() / f"{ledger}.renewed").exists()
     except OSError:  # a folder that this user may not look into
         return False
 
@@ -428,9 +420,6 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     """Write the record of a ledger, by its id, unless there is one of more entries. Return whether
     it is there then.
     """
-    place = folder()
-    if place is None:
-        return False
     before = noted(ledger)
     if before is not None and (before.entries > seen.entries or before == seen):
         return True
@@ -446,6 +435,7 @@ def remember(ledger: str, seen: LastSeen) -> bool:
         "reaches": spent,
     }
     values = {"entries": seen.entries, "hash": seen.hash, "verified": verified}
+    place = folder()
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.json") as write:

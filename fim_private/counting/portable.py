@@ -340,32 +340,22 @@ class CandidateCounts:
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
-        most = int((self._rows.lengths * (self._rows.lengths - 1) // 2).sum())
         # in the order of their cells
-        pairs = np.column_stack(np.tril_indices(len(self._codes), -1))
-        return self._leveled(_pairs(self._rows, Meter(self._effort, 2, most)), pairs, scale)
-
-    def _leveled(
-        self, hits: Iterable[_Hits], members: NDArray[np.integer], scale: int
-    ) -> NDArray[np.int64]:
-        """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
-        rows, cells, width = self._rows, len(members), max(len(self._codes), 1)
-        sums = np.zeros(cells, dtype=np.int64)
-        entries = (
-            None
-            if rows.repeats is None
-            else np.repeat(rows.units, rows.lengths) * width + rows.items
-        )
-        for keys, times in _distinct(hits, cells):
-            if entries is not None and rows.repeats is not None:
-                looked = (keys // cells)[:, None] * width + members[keys % cells]
-                times = rows.repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
-            np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
-        return sums
+        high, low = np.tril_indices(len(self._codes), -1)
+        return self.level_sums(np.column_stack([low, high]).astype(np.int32), scale)
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
         """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        return self._leveled(self._hits([sets]), sets, scale)
+        rows, cells, width = self._rows, len(sets), max(len(self._codes), 1)
+        sums = np.zeros(cells, dtype=np.int64)
+        entries = np.repeat(rows.units, rows.lengths) * width + rows.items
+        for keys, times in _distinct(self._hits([sets]), cells):
+            unit, cell = keys // cells, keys % cells
+            if rows.repeats is not None:
+                members = np.searchsorted(entries, unit[:, None] * width + sets[cell])
+                times = rows.repeats[members].min(axis=1).astype(np.int64)
+            np.add.at(sums, cell, _roots(unit, times, scale))
+        return sums
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
@@ -437,16 +427,16 @@ def repeated_items(
     """
     assert transactions.unit_offsets is not None
     ends = transactions.offsets[transactions.unit_offsets]
-    starts = np.zeros(len(ends), dtype=np.int64)
-    items, repeats = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    keys, repeats = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
     for first, last in batches(np.diff(ends)):
         number = number_of[transactions.items[ends[first] : ends[last]]]
-        unit = np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
-        keys, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
-        starts[first + 1 : last + 1] = np.bincount(keys >> 32, minlength=last - first)
-        items.append((keys & 0xFFFFFFFF).astype(np.int32))
+        unit = np.repeat(np.arange(first, last), np.diff(ends[first : last + 1]))
+        held, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
+        keys.append(held)
         repeats.append(np.minimum(times, _MOST_TIMES).astype(np.int32))
-    return np.cumsum(starts), np.concatenate(items), np.concatenate(repeats)
+    rows = np.concatenate(keys)
+    starts = np.searchsorted(rows, np.arange(len(ends)) << 32)
+    return starts, (rows & 0xFFFFFFFF).astype(np.int32), np.concatenate(repeats)
 
 
 def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
@@ -518,18 +508,6 @@ def _distinct(
 def _hits_of_each_unit(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Return how many of the keys of `_distinct` each unit has that has any: (units,)."""
     return np.diff(_starts(keys // width), append=len(keys))
-
-
-def _pairs(rows: _Rows, meter: Meter) -> Iterator[_Hits]:
-    """Yield a hit for each basket and each pair a < b in it, in the cell b(b - 1)/2 + a."""
-    for first, last in batches(np.maximum(rows.lengths * (rows.lengths - 1) // 2, rows.lengths)):
-        entries = np.arange(rows.starts[first], rows.starts[last])
-        row = np.repeat(np.arange(first, last), rows.lengths[first:last])
-        before = entries - rows.starts[row]
-        a, b = spread(rows.starts[row], before), np.repeat(entries, before)
-        meter(len(a))
-        cell = rows.items[b] * (rows.items[b] - 1) // 2 + rows.items[a]
-        yield np.repeat(rows.units[row], before), cell
 
 
 def _candidates_of_rows(

@@ -293,7 +293,7 @@ def catalogue_spectrum(
 def list_itemsets(
     transactions: Transactions, size: int, lowest: int, highest: int, *, counter: str | None = None
 ) -> Iterator[tuple[Items, int]]:
-    """Yield the itemsets of supports lowest..highest, in units, with their supports.
+    """Return the itemsets of supports lowest..highest, in units, with their supports.
 
     This is not private: it is for looking at data. Memory is proportional to the number of
     itemsets. Raises ParameterError for a number below 1.
@@ -302,9 +302,8 @@ def list_itemsets(
     counting = counter_for(transactions, size, lowest, None, counter)
     most = transactions.baskets + 1  # more than any support: a larger number may fit in no array
     codes, supports = counting.itemsets(min(lowest, most), min(highest, most))
-    items = LocalItems(transactions)
-    for row, support in zip(codes.tolist(), supports.tolist(), strict=True):
-        yield items.named([row])[0], support
+    named = LocalItems(transactions).named(codes.tolist())
+    return zip(named, supports.tolist(), strict=True)
 
 
 def located(

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,6 @@ from hypothesis import strategies as st
 from oracles import (
     brute_force_supports,
     brute_force_user_supports,
-    chi_square_pvalue,
-    detects,
     spectrum_of,
 )
 from real_data import CORNER_SHOP
@@ -169,23 +166,6 @@ def test_a_size_or_a_level_that_there_is_not_is_refused(count: CountItemsets) ->
     for level in (0, 1, 3, -1):
         with pytest.raises(ParameterError, match=r"level|universe_size"):
             spectrum.sample_itemsets([level], Randomness())
-
-
-@every_counter
-@pytest.mark.full
-def test_ties_are_named_uniformly(count: CountItemsets) -> None:
-    # Six pairs tie at 2 and one at 5. A favourite twice too likely would be seen.
-    baskets = [[1, 2, 3, 4]] * 2 + [["x", "y"]] * 5
-    spectrum = count(read_transactions(baskets), 2)
-    assert list(spectrum.levels()) == [(5, 1), (2, 6)]
-    draws = 500
-    randomness = Randomness.seeded(20)
-    counts = Counter(spectrum.sample_itemsets([2], randomness)[0] for _ in range(draws))
-    tied: list[tuple[Item, ...]] = list(combinations([1, 2, 3, 4], 2))
-    uniform = dict.fromkeys(tied, 1 / 6)
-    assert chi_square_pvalue(counts, uniform, draws) > 1e-6
-    biased = dict(zip(uniform, [2 / 6, *[(1 - 2 / 6) / 5] * 5], strict=True))
-    assert detects(uniform, biased, draws) > 0.99
 
 
 def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> SupportSpectrum:

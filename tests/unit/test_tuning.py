@@ -22,7 +22,7 @@ from fim_private.learning import tuning
 from fim_private.learning.linear import train_linear
 from fim_private.learning.tuning import best_of, train_and_validate, validate
 from fim_private.mechanisms import PermuteAndFlip
-from fim_private.selecting import choose_index, scaled
+from fim_private.selecting import scaled
 
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
 
@@ -93,28 +93,6 @@ def test_one_step_a_stability_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> 
     assert law(near, Fraction(1), Fraction(1))[0] < 0.32
     monkeypatch.setattr(tuning, "STEPS", 1)
     assert law(near, Fraction(1), Fraction(1))[0] == pytest.approx(0.5)
-
-
-@pytest.mark.full
-def test_draws_follow_the_law() -> None:
-    """One leader, five stabilities ahead of 39."""
-    scores, beta, draws = [Fraction(5, 12), *[Fraction(0)] * 39], Fraction(1, 12), 350
-
-    def of_two(epsilon: Fraction) -> dict[bool, float]:
-        leader = law(scores, beta, epsilon)[0]
-        return {True: leader, False: 1 - leader}
-
-    exact, *wrong = (
-        of_two(Fraction(12, 10) * factor)
-        for factor in (Fraction(1), Fraction(7, 10), Fraction(13, 10))
-    )
-    mechanism, _, step = tuning._rounded_choice(beta, Fraction(12, 10))
-    randomness, steps = Randomness.seeded(22), scaled(scores, step)
-    drawn = [choose_index(steps, mechanism, randomness) for _ in range(draws)]
-    assert oracles.chi_square_pvalue(Counter(index == 0 for index in drawn), exact, draws) > LEVEL
-    assert min(oracles.detects(exact, other, draws) for other in wrong) > 0.999
-    assert len(set(drawn)) > 30
-    assert drawn[0] == validate(scores, stability=beta, epsilon=1.2, seed=22)
 
 
 FLIP = 0.02  # a model is the bit that it learned, or with this probability its opposite: a = ln 49

@@ -103,8 +103,7 @@ class _RankedRows:
                 blocks, counts, lengths if copied else repeat(None), strict=False
             )
         )
-        of_units = copied and self.units is not None
-        if of_units:
+        if copied and self.units is not None:
             lengths += counts
         for begin, end in batches(lengths.sum(axis=0), entries) if copied else [(0, high - low)]:
             run = lengths[:, begin:end]
@@ -128,9 +127,7 @@ class _RankedRows:
                 )
                 for block, cursor in zip(blocks, cursors, strict=True)
             )
-            yield _Columns(
-                low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units
-            )
+            yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied)
             del out  # before the next is made
 
     def prefixes(self, codes: NDArray[np.int32], bound: int) -> _RankedRows:
@@ -144,9 +141,8 @@ class _RankedRows:
         if self.units is None:
             return _RankedRows(starts, ranks)
         units = self.units[codes]
-        return _RankedRows(
-            starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1))
-        )
+        unit_starts = np.flatnonzero(np.diff(units, prepend=-1, append=-1))
+        return _RankedRows(starts, ranks, units, unit_starts)
 
 
 @dataclass(frozen=True)
@@ -155,7 +151,7 @@ class _Columns:
     ``entries[starts[k]:starts[k + 1]]``.
 
     counts: (ranks,), how many rows or prefixes each rank has. entries: rows, ascending; or copied
-    prefixes, each of which ends in its rank, and has its row's unit before it if of_units.
+    prefixes, each of which ends in its rank, and has its row's unit before it if rows have units.
     """
 
     low: int
@@ -163,7 +159,6 @@ class _Columns:
     counts: NDArray[np.int64]
     entries: NDArray[np.int32]
     copied: bool = False
-    of_units: bool = False
 
     @property
     def high(self) -> int:
@@ -320,26 +315,22 @@ class CompiledCounter(ShardCounter):
             loops.ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
         return itemset_occurrences(lengths, self._size)
 
-    def _count(self, ceiling: int, limit: int | None) -> Top:
-        scan = self._scan(self._size, ceiling, self._min_support, limit or 0)
-        ranks, done = len(self._supports), self._count_head(scan)
-        for step in (*_RANK_STEPS, ranks) if limit is not None else (ranks,):
-            high = min(step, at_least(scan.floor, self._supports))
-            if high > done:
-                self._count_ranks(scan, done, high)
-                done = high
-        return _settled(scan)
-
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
-        """Count a shard's itemsets of some supports; see `ShardCounter`."""
+        """Count the itemsets of some supports; see `ShardCounter`."""
         low, high = self._last_ranks(floor)
-        if low == high:
+        if low >= high:
             return Top([], floor)
-        # No itemset of the shard has more support than its most frequent last item: no longer a
-        # histogram than that.
+        # No itemset has more support than the most frequent last item: no longer a histogram than
+        # that.
         scan = self._scan(self._size, min(ceiling, int(self._supports[low]) + 1), floor, limit or 0)
-        self._count_ranks(scan, low, high)
-        return _settled(scan)
+        done = low if self._shard is not None else self._count_head(scan)
+        for step in (*_RANK_STEPS, high) if limit is not None else (high,):
+            last = min(step, high, at_least(scan.floor, self._supports))
+            if last > done:
+                self._count_ranks(scan, done, last)
+                done = last
+        scan.settle()
+        return Top(_levels_of_scan(scan), scan.floor, scan.work)
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order: size of them; see
@@ -388,7 +379,7 @@ class CompiledCounter(ShardCounter):
         if dense >= self._size and (self._size > 2 or dense == len(self._supports)):
             bits = self._bitmaps(dense)
             scan.set_bitmaps(bits.reshape(-1), bits.shape[1], dense)
-            self._finish(scan)
+            self._finish(scan, dense)
             return dense
         if self._size > 2:
             return self._size - 1
@@ -397,7 +388,7 @@ class CompiledCounter(ShardCounter):
         high = min(len(self._supports), (1 + math.isqrt(8 * most + 1)) // 2)
         cells = np.zeros(high * (high - 1) // 2, dtype=np.uint32)
         scan.set_pairs(rows.ranks, rows.starts, rows.unit_starts, high, cells)
-        self._finish(scan, fraction=lambda: scan.next_rank / max(rows.count, 1))
+        self._finish(scan, rows.count)
         scan.add_pairs(cells)
         return high
 
@@ -468,7 +459,7 @@ class CompiledCounter(ShardCounter):
                 columns.entries,
                 columns.starts,
                 columns.counts,
-                columns.of_units,
+                rows.units is not None,
                 columns.low,
                 columns.high,
             )
@@ -482,18 +473,12 @@ class CompiledCounter(ShardCounter):
                 columns.low,
                 columns.high,
             )
-        self._finish(scan, alone=alone)
+        self._finish(scan, len(self._supports), alone=alone)
 
-    def _finish(
-        self, scan: kernel.Scan, *, alone: bool = False, fraction: Callable[[], float] | None = None
-    ) -> None:
-        entries = np.cumsum(self._supports)
-
-        def fraction_of_entries() -> float:
-            return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
-
+    def _finish(self, scan: kernel.Scan, total: int, *, alone: bool = False) -> None:
+        """Do a scan of so many ranks, or units for pairs. alone: by one thread."""
         effort = replace(self._effort, threads=1) if alone else self._effort
-        _run(scan, self._size, effort, fraction or fraction_of_entries)
+        _run(scan, self._size, effort, lambda: min(scan.next_rank / max(total, 1), 1.0))
 
     def _locate_rank(
         self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int
@@ -516,11 +501,6 @@ class CompiledCounter(ShardCounter):
             else:
                 low, index = middle, index - inside
         return low, index
-
-
-def _settled(scan: kernel.Scan) -> Top:
-    scan.settle()
-    return Top(_levels_of_scan(scan), scan.floor, scan.work)
 
 
 def _levels_of_scan(scan: kernel.Scan) -> list[Level]:

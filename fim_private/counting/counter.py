@@ -202,12 +202,12 @@ class ShardCounter(Counter, ABC):
             steps = self._transactions.baskets * math.comb(self._longest, self._size)
             if steps > self._effort.max_work:
                 self._effort.refuse_infeasible(self._size, self.most_work)
-        return self._count(ceiling, limit)
+        return self.descend(ceiling, self._min_support, limit)
 
     @abstractmethod
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
-        """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th
-        (None: all), or so.
+        """Count the itemsets, of a shard if there is one, of supports floor..ceiling - 1, from the
+        top to the wanted-th (None: all), or so.
 
         ceiling, floor, limit: >= 1. Levels are complete down to the floor that is returned, at
         least the given one.
@@ -215,9 +215,6 @@ class ShardCounter(Counter, ABC):
 
     @abstractmethod
     def _sum_items(self) -> NDArray[np.int64]: ...
-
-    @abstractmethod
-    def _count(self, ceiling: int, limit: int | None) -> Top: ...
 
 
 # -------------------- candidates

@@ -214,23 +214,15 @@ class PortableCounter(ShardCounter):
     def _sum_items(self) -> NDArray[np.int64]:
         return item_sums(self._transactions, None, self._effort)
 
-    def _count(self, ceiling: int, limit: int | None) -> Top:
-        floor = self._min_support
+    def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
+        """Count the itemsets of some supports; see `ShardCounter`."""
+        if self._shard is not None:
+            ceiling = min(ceiling, int(self._shard.supports[self._shard.low]) + 1)
         if limit is not None:
             # As much as a reader of the top may want: each further scan lowers the floor.
             floor = max(ceiling // _FLOOR_FACTOR, floor)
-        return self._counted(ceiling, floor)
-
-    def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
-        """Count a shard's itemsets of some supports, however many are wanted; see
-        `ShardCounter`.
-        """
-        assert self._shard is not None
-        most = int(self._shard.supports[self._shard.low]) + 1
-        return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
-
-    def _counted(self, ceiling: int, floor: int) -> Top:
-        """Count the itemsets of supports floor..ceiling - 1."""
+        if ceiling <= floor:
+            return Top([], floor)
         histogram = np.zeros(ceiling, dtype=np.int64)
         meter = Meter(self._effort, self._size, self.most_work)
         for batch in self._found(floor, meter):

@@ -240,12 +240,7 @@ class Entry:
 
     def to_dict(self) -> JsonObject:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
-        plain = {
-            "number": self.number,
-            "time": self.time,
-            "command": self.command,
-            "parameters": {**self.parameters},
-        }
+        plain = {name: vars(self)[name] for name in ("number", "time", "command", "parameters")}
         sums = {name: float(value) for name, value in self.sums.items()}
         exact = {name: written(value) for name, value in self.sums.items()}
         return {**plain, **self._columns, **sums, "exact": exact}

@@ -175,7 +175,7 @@ def test_kernel_and_numpy_agree_on_larger_data(
     shop, floor = make(), factor * size if factor > 1 and size > 2 else 1
     for data in (shop, in_users(shop)):
         expected = itemset_spectrum(data, size, min_support=floor, counter="numpy").all_levels()
-        assert len(expected) > 5
+        assert len(expected) >= 5
         for threads in (1, 2, 8):
             asked: Any = {"min_support": floor, "effort": Effort(threads=threads)}
             assert itemset_spectrum(data, size, **asked).all_levels() == expected

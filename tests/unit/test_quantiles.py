@@ -205,6 +205,7 @@ def test_what_lies_outside_counts_at_the_end_and_ties_are_parted() -> None:
     )
 
 
+RELATIONS, A_LIST = ", ".join(NEIGHBORS), "values must be a list or an array"
 GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
 
 
@@ -218,24 +219,16 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([], {"neighbors": "replace-one"}, "values must hold at least one number"),
         ([1, 2], {"low": 0.5}, "low and high must be whole numbers, not float"),
         ([1, 2], {"epsilon": 0}, "epsilon must be a number above 0, not 0"),
-        (
-            [1, 2],
-            {"neighbors": "all"},
-            "neighbors must be one of replace-one, add-remove, not 'all'",
-        ),
+        ([1, 2], {"neighbors": "all"}, f"neighbors must be one of {RELATIONS}, not 'all'"),
         ([1, 2.5], {}, "values must be whole numbers, not float"),
         (np.array([1.0]), {}, "values must be whole numbers, not float64"),
-        (
-            pd.DataFrame({0: [900], 1: [5]}),
-            {},
-            "values must be a list or an array of one dimension, not of 2",
-        ),
+        (pd.DataFrame({0: [900], 1: [5]}), {}, f"{A_LIST} of one dimension, not of 2"),
         (
             np.ma.masked_array([1]),
             {},
             "values must be an array without a mask: none may be missing",
         ),
-        ("12", {}, "values must be a list or an array, not str"),
+        ("12", {}, f"{A_LIST}, not str"),
     ],
 )
 def test_what_is_wrong_is_said(values: Any, changes: dict[str, Any], message: str) -> None:

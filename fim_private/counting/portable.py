@@ -76,27 +76,32 @@ def _frequent_rows(
     transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int
 ) -> _FrequentRows:
     """Cut the baskets to items of support >= floor, and to baskets that still have size of them."""
-    rank = ranks_of(rank_order(supports, floor), len(supports))[transactions.items]
-    known = np.flatnonzero(rank >= 0)
-    row, rank = np.searchsorted(transactions.offsets, known, side="right") - 1, rank[known]
-    length = np.diff(_starts(row), append=len(row))
-    enough = np.repeat(length >= size, length)
-    row, rank = sorted_in_rows(row[enough], rank[enough])
-    start = np.repeat(_starts(row), np.diff(_starts(row), append=len(row)))
+    row, rank = ranked_entries(transactions, ranks_of(rank_order(supports, floor), len(supports)))
+    _, lengths = _runs(row)
+    enough = np.repeat(lengths >= size, lengths)
+    row, rank = row[enough], rank[enough]
+    first, lengths = _runs(row)
+    start = np.repeat(first, lengths)
     unit = None if transactions.unit_offsets is None else unit_of_basket(transactions)[row]
     return _FrequentRows(rank, start, unit)
 
 
-def _starts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each run of one number begins, of numbers >= 0."""
-    return np.flatnonzero(np.diff(rows, prepend=-1))
+def _runs(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each run of one number begins, of numbers >= 0, and how long it is."""
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return first, np.diff(first, append=len(numbers))
 
 
-def sorted_in_rows(
-    row: NDArray[np.int64], item: NDArray[np.int32]
+def ranked_entries(
+    transactions: Transactions, rank_of: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return entries by row and, in each, by item: both >= 0."""
-    key = (row << 32) | item
+    """Return the entries by row and, in each, by rank: (entries,) rows, and (entries,) ranks.
+
+    rank_of: (vocabulary,), -1 for a code to leave out.
+    """
+    rank = rank_of[transactions.items]
+    row = np.repeat(np.arange(transactions.stored), np.diff(transactions.offsets))
+    key = ((row << 32) | rank)[rank >= 0]
     key.sort()
     return key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
 
@@ -122,7 +127,7 @@ def _extend(
     able = room >= remaining
     group, entry, room = frontier.group[able], frontier.entry[able], room[able]
     # A partial itemset is not split: by the entries of each, in the order of groups.
-    first = _starts(group)
+    first, _ = _runs(group)
     for begin, end in batches(np.add.reduceat(room, first) if len(first) else room):
         batch = slice(first[begin], first[end] if end < len(first) else len(group))
         some = _Frontier(frontier.chosen, group[batch], entry[batch])
@@ -182,8 +187,8 @@ def _count(
         fresh = np.ones(len(key), dtype=bool)
         fresh[1:] = (key[1:] != key[:-1]) | (units[1:] != units[:-1])
         key = key[fresh]
-    first = _starts(key)
-    return key[first], np.diff(first, append=len(key))
+    first, counts = _runs(key)
+    return key[first], counts
 
 
 # Scans have a falling floor, so that the top of the spectrum costs only the frequent items. Each
@@ -323,11 +328,8 @@ class CandidateCounts:
         if self._transactions.together:
             starts, items, repeats = repeated_items(self._transactions, number_of)
             return _Rows(starts, items.astype(np.int64), np.arange(len(starts) - 1), repeats)
-        number = number_of[self._transactions.items]
-        known = np.flatnonzero(number >= 0)
-        starts = np.searchsorted(known, self._transactions.offsets)
-        row = np.repeat(np.arange(self._transactions.stored), np.diff(starts))
-        items = sorted_in_rows(row, number[known])[1]
+        row, items = ranked_entries(self._transactions, number_of)
+        starts = np.searchsorted(row, np.arange(self._transactions.stored + 1))
         return _Rows(starts, items.astype(np.int64), unit_of_basket(self._transactions))
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
@@ -358,7 +360,8 @@ class CandidateCounts:
         width = sum(map(len, candidates))
         histogram = np.zeros(width + 1, dtype=np.int64)
         for keys, _ in _distinct(self._hits(candidates), width):
-            histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+            _, counts = _runs(keys // width)
+            histogram += np.bincount(counts, minlength=width + 1)
         histogram[0] = self._transactions.units - histogram.sum()
         return histogram
 
@@ -400,8 +403,8 @@ def item_level_sums(
     for keys, times in _distinct(_item_hits(transactions), cells):
         unit, item = keys // cells, keys % cells
         order = np.lexsort((item, -times, unit))
-        first = _starts(unit)
-        place = np.arange(len(unit)) - np.repeat(first, np.diff(first, append=len(unit)))
+        first, lengths = _runs(unit)
+        place = np.arange(len(unit)) - np.repeat(first, lengths)
         counted = np.sort(order[place < most])
         np.add.at(sums, item[counted], _roots(unit[counted], times[counted], scale))
     return sums
@@ -443,14 +446,13 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
     """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit:
     (n,).
 
-    units: (n,) ascending. times: (n,), and below 2^63 all together. scale: at most 2^16.
+    units: (n,) ascending, n >= 1. times: (n,), and below 2^63 all together. scale: at most 2^16.
     """
     # No unit has as many baskets; with more the square would have no room in 64 bits.
     times = np.minimum(times, _MOST_TIMES)
-    unit = np.cumsum(np.diff(units, prepend=-1) != 0) - 1
-    totals = np.zeros(len(units), dtype=np.int64)
-    np.add.at(totals, unit, times)
-    return floor_roots(scale * scale * times // totals[unit])
+    first, lengths = _runs(units)
+    totals = np.repeat(np.add.reduceat(times, first), lengths)
+    return floor_roots(scale * scale * times // totals)
 
 
 def unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
@@ -466,7 +468,7 @@ def _weighted(hits: Iterable[_Hits], weights: NDArray[np.int64], cells: int) -> 
     """Return for each cell the sum of the weights of the units that hit it."""
     sums = np.zeros(cells, dtype=np.int64)
     for keys, _ in _distinct(hits, cells):
-        counts = _hits_of_each_unit(keys, cells)
+        _, counts = _runs(keys // cells)
         np.add.at(sums, keys % cells, np.repeat(weights[counts], counts))
     return sums
 
@@ -495,11 +497,6 @@ def _distinct(
             waiting, before = keys[last:], times[last:]
     if len(waiting):
         yield waiting, before
-
-
-def _hits_of_each_unit(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Return how many of the keys of `_distinct` each unit has that has any: (units,)."""
-    return np.diff(_starts(keys // width), append=len(keys))
 
 
 def _candidates_of_rows(

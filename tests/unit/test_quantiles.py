@@ -206,6 +206,7 @@ def test_what_lies_outside_counts_at_the_end_and_ties_are_parted() -> None:
 
 
 RELATIONS, A_LIST = ", ".join(NEIGHBORS), "values must be a list or an array"
+UNMASKED = "values must be an array without a mask"
 GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
 
 
@@ -223,11 +224,7 @@ GIVEN: dict[str, Any] = {"levels": 2, "low": 0, "high": 10, "epsilon": 1.0}
         ([1, 2.5], {}, "values must be whole numbers, not float"),
         (np.array([1.0]), {}, "values must be whole numbers, not float64"),
         (pd.DataFrame({0: [900], 1: [5]}), {}, f"{A_LIST} of one dimension, not of 2"),
-        (
-            np.ma.masked_array([1]),
-            {},
-            "values must be an array without a mask: none may be missing",
-        ),
+        (np.ma.masked_array([1]), {}, f"{UNMASKED}: none may be missing"),
         ("12", {}, f"{A_LIST}, not str"),
     ],
 )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise, repeat
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from fim_private.counting.counter import (
     highest_support,
     ranks_of,
 )
-from fim_private.counting.portable import batches, repeated_items
+from fim_private.counting.portable import batches, repeated_items, unit_of_basket
 from fim_private.counting.work import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
@@ -60,6 +61,11 @@ class _RankedRows:
     units: NDArray[np.int32] | None = None
     unit_starts: NDArray[np.int64] | None = None
     repeats: NDArray[np.int32] | None = None
+
+    @property
+    def count(self) -> int:
+        """How many units there are, each of which has a row."""
+        return len(self.starts if self.unit_starts is None else self.unit_starts) - 1
 
     def columns(
         self, low: int, high: int, size: int, effort: Effort, *, copied: bool
@@ -97,8 +103,7 @@ class _RankedRows:
                 blocks, counts, lengths if copied else repeat(None), strict=False
             )
         )
-        of_units = copied and self.units is not None
-        if of_units:
+        if copied and self.units is not None:
             lengths += counts
         for begin, end in batches(lengths.sum(axis=0), entries) if copied else [(0, high - low)]:
             run = lengths[:, begin:end]
@@ -122,9 +127,7 @@ class _RankedRows:
                 )
                 for block, cursor in zip(blocks, cursors, strict=True)
             )
-            yield _Columns(
-                low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied, of_units
-            )
+            yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied)
             del out  # before the next is made
 
     def prefixes(self, codes: NDArray[np.int32], bound: int) -> _RankedRows:
@@ -138,9 +141,8 @@ class _RankedRows:
         if self.units is None:
             return _RankedRows(starts, ranks)
         units = self.units[codes]
-        return _RankedRows(
-            starts, ranks, units, np.flatnonzero(np.diff(units, prepend=-1, append=-1))
-        )
+        unit_starts = np.flatnonzero(np.diff(units, prepend=-1, append=-1))
+        return _RankedRows(starts, ranks, units, unit_starts)
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class _Columns:
     ``entries[starts[k]:starts[k + 1]]``.
 
     counts: (ranks,), how many rows or prefixes each rank has. entries: rows, ascending; or copied
-    prefixes, each of which ends in its rank, and has its row's unit before it if of_units.
+    prefixes, each of which ends in its rank, and has its row's unit before it if rows have units.
     """
 
     low: int
@@ -157,7 +159,6 @@ class _Columns:
     counts: NDArray[np.int64]
     entries: NDArray[np.int32]
     copied: bool = False
-    of_units: bool = False
 
     @property
     def high(self) -> int:
@@ -249,13 +250,17 @@ def _ranked_rows(
         np.cumsum(starts, out=starts)
     ranks = np.empty(int(starts[-1]), dtype=np.int32)
     effort.share(partial(loops.rank_rows, *arguments, *block, starts, ranks) for block in blocks)
-    if transactions.unit_offsets is None or (np.diff(transactions.unit_offsets) <= 1).all():
+    unit_starts = transactions.unit_offsets
+    if unit_starts is None or _has_one_basket_each(transactions):
         return _RankedRows(starts, ranks)
-    units = np.repeat(
-        np.arange(len(transactions.unit_offsets) - 1, dtype=np.int32),
-        np.diff(transactions.unit_offsets),
-    )
-    return _RankedRows(starts, ranks, units, transactions.unit_offsets)
+    units = unit_of_basket(transactions).astype(np.int32)
+    return _RankedRows(starts, ranks, units, unit_starts)
+
+
+def _has_one_basket_each(transactions: Transactions) -> bool:
+    """Return whether no unit has a second basket, so that a basket may stand for its unit."""
+    units = transactions.unit_offsets
+    return units is None or bool((np.diff(units) <= 1).all())
 
 
 # -------------------- the counter
@@ -270,8 +275,10 @@ _PAIR_CELLS = 1 << 19
 _RANK_STEPS = (4096, 65536)
 # Entries from which the rows are far larger than the caches.
 LARGE = 1 << 22
-# Of a basket of more items than this a scan takes minutes before it has met its first itemset.
-_VAST = 1 << 17
+
+
+def _most_work(effort: Effort) -> int:
+    return min(effort.max_work, _MOST_WORK)
 
 
 def _run(scan: loops.Pass, size: int, effort: Effort, fraction: Callable[[], float]) -> None:
@@ -308,32 +315,22 @@ class CompiledCounter(ShardCounter):
             loops.ranked_lengths(rows.ranks, rows.starts, enumerated, 0, len(lengths), lengths)
         return itemset_occurrences(lengths, self._size)
 
-    def _refuse_singles(self, number: int) -> None:
-        # To locate one of them, a scan meets all pairs; larger itemsets of so few baskets it does
-        # not meet one by one.
-        if self._size == 2 or self._dense_ranks == len(self._supports) > _VAST:
-            self._effort.refuse_infeasible(self._size, number)
-
-    def _count(self, ceiling: int, limit: int | None) -> Top:
-        scan = self._scan(self._size, ceiling, self._min_support, limit or 0)
-        ranks, done = len(self._supports), self._count_head(scan)
-        for step in (*_RANK_STEPS, ranks) if limit is not None else (ranks,):
-            high = min(step, at_least(scan.floor, self._supports))
-            if high > done:
-                self._count_ranks(scan, done, high)
-                done = high
-        return _settled(scan)
-
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
-        """Count a shard's itemsets of some supports; see `ShardCounter`."""
+        """Count the itemsets of some supports; see `ShardCounter`."""
         low, high = self._last_ranks(floor)
-        if low == high:
+        if low >= high:
             return Top([], floor)
-        # No itemset of the shard has more support than its most frequent last item: no longer a
-        # histogram than that.
+        # No itemset has more support than the most frequent last item: no longer a histogram than
+        # that.
         scan = self._scan(self._size, min(ceiling, int(self._supports[low]) + 1), floor, limit or 0)
-        self._count_ranks(scan, low, high)
-        return _settled(scan)
+        done = low if self._shard is not None else self._count_head(scan)
+        for step in (*_RANK_STEPS, high) if limit is not None else (high,):
+            last = min(step, high, at_least(scan.floor, self._supports))
+            if last > done:
+                self._count_ranks(scan, done, last)
+                done = last
+        scan.settle()
+        return Top(_levels_of_scan(scan), scan.floor, scan.work)
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support in scan order: size of them; see
@@ -346,13 +343,8 @@ class CompiledCounter(ShardCounter):
             rows = rows.prefixes(columns.between(high, high + 1).entries, high)
             ranks.append(high)
             low = size - 2
-        supports, units = (
-            np.zeros(high, dtype=np.int64),
-            rows.starts if rows.unit_starts is None else rows.unit_starts,
-        )
-        loops.add_items(
-            rows.ranks, rows.starts, rows.unit_starts, 0, len(units) - 1, None, supports
-        )
+        supports = np.zeros(high, dtype=np.int64)
+        loops.add_items(rows.ranks, rows.starts, rows.unit_starts, 0, rows.count, None, supports)
         matches = np.flatnonzero(supports == support)
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
@@ -387,7 +379,7 @@ class CompiledCounter(ShardCounter):
         if dense >= self._size and (self._size > 2 or dense == len(self._supports)):
             bits = self._bitmaps(dense)
             scan.set_bitmaps(bits.reshape(-1), bits.shape[1], dense)
-            self._finish(scan)
+            self._finish(scan, dense)
             return dense
         if self._size > 2:
             return self._size - 1
@@ -396,8 +388,7 @@ class CompiledCounter(ShardCounter):
         high = min(len(self._supports), (1 + math.isqrt(8 * most + 1)) // 2)
         cells = np.zeros(high * (high - 1) // 2, dtype=np.uint32)
         scan.set_pairs(rows.ranks, rows.starts, rows.unit_starts, high, cells)
-        units = len(rows.starts if rows.unit_starts is None else rows.unit_starts) - 1
-        self._finish(scan, fraction=lambda: scan.next_rank / max(units, 1))
+        self._finish(scan, rows.count)
         scan.add_pairs(cells)
         return high
 
@@ -442,7 +433,7 @@ class CompiledCounter(ShardCounter):
         Two bitmaps take baskets / 64 steps; two ranks meet in baskets * density^2 rows: equal at
         1/8. Larger itemsets are in fewer: there the kernel goes on with rows.
         """
-        if not self._one_basket_each:
+        if not _has_one_basket_each(self._transactions):
             return 0
         cells = self._transactions.baskets * np.arange(1, len(self._supports) + 1)
         return int(np.count_nonzero(8 * np.cumsum(self._supports) >= cells))
@@ -450,13 +441,14 @@ class CompiledCounter(ShardCounter):
     def _scan(
         self, size: int, ceiling: int, floor: int, limit: int, *, list_items: bool = False
     ) -> kernel.Scan:
-        limits = {
-            "floor": floor,
-            "wanted": limit,
-            "max_work": min(self._effort.max_work, _MOST_WORK),
-        }
         return kernel.Scan(
-            size, np.zeros(ceiling, dtype=np.int64), self._longest, list_items=list_items, **limits
+            size,
+            np.zeros(ceiling, dtype=np.int64),
+            self._longest,
+            floor=floor,
+            wanted=limit,
+            max_work=_most_work(self._effort),
+            list_items=list_items,
         )
 
     def _run(
@@ -467,7 +459,7 @@ class CompiledCounter(ShardCounter):
                 columns.entries,
                 columns.starts,
                 columns.counts,
-                columns.of_units,
+                rows.units is not None,
                 columns.low,
                 columns.high,
             )
@@ -481,18 +473,12 @@ class CompiledCounter(ShardCounter):
                 columns.low,
                 columns.high,
             )
-        self._finish(scan, alone=alone)
+        self._finish(scan, len(self._supports), alone=alone)
 
-    def _finish(
-        self, scan: kernel.Scan, *, alone: bool = False, fraction: Callable[[], float] | None = None
-    ) -> None:
-        entries = np.cumsum(self._supports)
-
-        def fraction_of_entries() -> float:
-            return float(entries[min(scan.next_rank, len(entries) - 1)] / entries[-1])
-
+    def _finish(self, scan: kernel.Scan, total: int, *, alone: bool = False) -> None:
+        """Do a scan of so many ranks, or units for pairs. alone: by one thread."""
         effort = replace(self._effort, threads=1) if alone else self._effort
-        _run(scan, self._size, effort, fraction or fraction_of_entries)
+        _run(scan, self._size, effort, lambda: min(scan.next_rank / max(total, 1), 1.0))
 
     def _locate_rank(
         self, rows: _RankedRows, among: _Columns, size: int, support: int, index: int
@@ -517,11 +503,6 @@ class CompiledCounter(ShardCounter):
         return low, index
 
 
-def _settled(scan: kernel.Scan) -> Top:
-    scan.settle()
-    return Top(_levels_of_scan(scan), scan.floor, scan.work)
-
-
 def _levels_of_scan(scan: kernel.Scan) -> list[Level]:
     """Return the levels that a scan has counted wholly, descending."""
     counts = {
@@ -536,6 +517,7 @@ def _levels_of_scan(scan: kernel.Scan) -> list[Level]:
 
 # -------------------- candidates
 
+_UnitScan = TypeVar("_UnitScan", bound=loops.UnitScan)
 # Entries that tell the order of the items: it matters to speed alone.
 _SAMPLED_ENTRIES = 1 << 20
 # Cells hit for each cell of a table, on average, so that a further thread is worth a table of its
@@ -568,33 +550,21 @@ class CandidateCounts:
         rank_of[self._codes] = self._rank
         if self._transactions.together:
             starts, ranks, repeats = repeated_items(self._transactions, rank_of)
-            return _RankedRows(starts, ranks, repeats=np.asarray(repeats, dtype=np.int32))
+            return _RankedRows(starts, ranks, repeats=repeats)
         return _ranked_rows(self._transactions, rank_of, self._effort)
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
-        cells = len(self._rank) * (len(self._rank) - 1) // 2
-        sums = np.zeros(cells, dtype=np.int64)
-        rows, weights = self._rows, clipped_weights(1, cells, scale)
-        lengths = np.diff(rows.starts)
-        arguments = (
-            weights,
-            sums,
-            None,
-            min(self._effort.max_work, _MOST_WORK),
-            scale,
-            rows.repeats,
-        )
-        scan = loops.PairScan(rows.ranks, rows.starts, rows.unit_starts, cells, *arguments)
+        high, low = np.tril_indices(len(self._rank), -1)
+        cells = len(high)
+        weights, sums = clipped_weights(1, cells, scale), np.zeros(cells, dtype=np.int64)
+        scan = self._scan(loops.PairScan, cells, weights, sums, None, scale)
+        lengths = np.diff(self._rows.starts)
         self._run(scan, 2, int((lengths * (lengths - 1) // 2).sum()) // (_HITS * max(cells, 1)))
         # From pairs of ranks to pairs of item numbers.
-        out, places = np.empty_like(sums), self._rank.astype(np.int64)
-        for number, rank in enumerate(places):
-            low, high = np.minimum(places[:number], rank), np.maximum(places[:number], rank)
-            out[number * (number - 1) // 2 : number * (number + 1) // 2] = sums[
-                high * (high - 1) // 2 + low
-            ]
-        return out
+        ranks = np.stack([self._rank[low], self._rank[high]]).astype(np.int64)
+        first, last = ranks.min(axis=0), ranks.max(axis=0)
+        return np.asarray(sums[last * (last - 1) // 2 + first])
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
         """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
@@ -635,20 +605,28 @@ class CandidateCounts:
         trie = candidate_trie(
             [np.sort(number_of[self._rank[some]], axis=1) for some in candidates], max(width, 1)
         )
-        cells, repeats = sum(map(len, candidates)), None if scale is None else rows.repeats
-        arguments = (
-            weights,
-            sums,
-            histogram,
-            min(self._effort.max_work, _MOST_WORK),
-            scale or 0,
-            repeats,
-        )
-        scan = loops.CandidateScan(rows.ranks, rows.starts, rows.unit_starts, cells, *arguments)
+        cells = sum(map(len, candidates))
+        scan = self._scan(loops.CandidateScan, cells, weights, sums, histogram, scale)
         members = None if scale is None else np.ascontiguousarray(self._rank[candidates[0]])
         scan.set_trie(number_of, width, trie.items, trie.children, trie.accepts, members)
         largest = max((some.shape[1] for some in candidates), default=1)
         self._run(scan, largest, len(rows.ranks) // (_HITS * len(trie.accepts)))
+
+    def _scan(
+        self,
+        kind: type[_UnitScan],
+        cells: int,
+        weights: NDArray[np.int64] | None,
+        sums: NDArray[np.int64] | None,
+        histogram: NDArray[np.int64] | None,
+        scale: int | None,
+    ) -> _UnitScan:
+        """Return a scan of the rows. scale: of level sums; None for other weights."""
+        rows, most_work = self._rows, _most_work(self._effort)
+        baskets = rows.ranks, rows.starts, rows.unit_starts
+        if scale is None:
+            return kind(*baskets, cells, weights, sums, histogram, most_work, 0, None)
+        return kind(*baskets, cells, weights, sums, histogram, most_work, scale, rows.repeats)
 
     def _run(self, scan: loops.UnitScan, size: int, more_threads: int) -> None:
         """Count with up to so many threads more than one."""

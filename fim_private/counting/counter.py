@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.work import Effort, itemset_occurrences
+from fim_private.counting.work import Effort
 from fim_private.dp.arguments import positive_integer
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
@@ -125,7 +125,8 @@ class ItemCounter(Counter):
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the code of the index-th item of that support, by code."""
-        return [int(np.flatnonzero(self.item_supports == support)[index])]
+        codes, _ = self.itemsets(support, support)
+        return [int(codes[index, 0])]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the items of supports lowest..highest: (m, 1) codes, ascending, and (m,)
@@ -186,12 +187,6 @@ class ShardCounter(Counter, ABC):
         return self.item_supports[self._order]
 
     @cached_property
-    def _one_basket_each(self) -> bool:
-        """Whether no unit has a second basket, so that a basket may stand for its unit."""
-        units = self._transactions.unit_offsets
-        return units is None or bool((np.diff(units) <= 1).all())
-
-    @cached_property
     def _longest(self) -> int:
         return int(np.diff(self._transactions.offsets).max(initial=0))
 
@@ -200,25 +195,19 @@ class ShardCounter(Counter, ABC):
         if ceiling is None:
             # No itemset has more support than its least frequent item.
             ceiling = highest_support(self._supports, self._size) + 1
-            if self._min_support < ceiling == 2 and self._one_basket_each:
-                # No itemset is in two baskets: all have support 1, and nothing is scanned.
-                number = itemset_occurrences(np.diff(self._transactions.offsets), self._size)
-                self._refuse_singles(number)
-                return Top([(1, number)] if number else [], 1)
         if ceiling <= self._min_support:
             return Top([], self._min_support)
-        if (
-            limit is None
-            and self._transactions.baskets * math.comb(self._longest, self._size)
-            > self._effort.max_work
-        ):
-            self._effort.refuse_infeasible(self._size, self.most_work)
-        return self._count(ceiling, limit)
+        if limit is None:
+            # Quicker to see than the exact number of steps, which is seldom too large.
+            steps = self._transactions.baskets * math.comb(self._longest, self._size)
+            if steps > self._effort.max_work:
+                self._effort.refuse_infeasible(self._size, self.most_work)
+        return self.descend(ceiling, self._min_support, limit)
 
     @abstractmethod
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
-        """Count a shard's itemsets of supports floor..ceiling - 1, from the top to the wanted-th
-        (None: all), or so.
+        """Count the itemsets, of a shard if there is one, of supports floor..ceiling - 1, from the
+        top to the wanted-th (None: all), or so.
 
         ceiling, floor, limit: >= 1. Levels are complete down to the floor that is returned, at
         least the given one.
@@ -227,20 +216,9 @@ class ShardCounter(Counter, ABC):
     @abstractmethod
     def _sum_items(self) -> NDArray[np.int64]: ...
 
-    @abstractmethod
-    def _count(self, ceiling: int, limit: int | None) -> Top: ...
-
-    @abstractmethod
-    def _refuse_singles(self, number: int) -> None:
-        """Raise WorkLimitError where a scan that finds one of so many itemsets, of one basket each,
-        meets too many.
-        """
-
 
 # -------------------- candidates
 
-# Below it squares of roots are exact in int64.
-_EXACT = 1 << 62
 # Candidates of one size each: (n, r) int32 item numbers, r >= 1, ascending in a row; any number of
 # such arrays.
 Candidates = Sequence[NDArray[np.int32]]
@@ -253,21 +231,18 @@ def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
     The weight is floor(scale · min(1, sqrt(bound / m))), exactly, 0 for m = 0. In multiples of 1 /
     scale the vector of such a unit has an L2 norm <= sqrt(bound), as m · weight² <= scale² · bound.
     It falls as m grows.
-    bound: the square of that norm. largest: >= 0. Raises ParameterError unless bound and scale are
-    whole numbers >= 1. Weights of this form: Gopi, Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin,
-    "Differentially private set union", 2020.
+    bound: the square of that norm; bound · scale² is at most 2^62. largest: >= 0. Raises
+    ParameterError unless bound and scale are whole numbers >= 1. Weights of this form: Gopi,
+    Gulhane, Kulkarni, Shen, Shokouhi, Yekhanin, "Differentially private set union", 2020.
     """
     bound, scale = positive_integer("bound", bound), positive_integer("scale", scale)
     weights = np.full(largest + 1, scale, dtype=np.int64)
     weights[0] = 0
     if largest > bound:
-        top, counts = scale * scale * bound, np.arange(bound + 1, largest + 1, dtype=np.int64)
-        exact = (
-            [math.isqrt(top // count) for count in counts.tolist()]
-            if top >= _EXACT
-            else floor_roots(top // counts)
-        )
-        weights[bound + 1 :] = exact
+        square = scale * scale * bound
+        assert square <= 1 << 62
+        counts = np.arange(bound + 1, largest + 1, dtype=np.int64)
+        weights[bound + 1 :] = floor_roots(square // counts)
     return weights
 
 
@@ -347,22 +322,21 @@ def candidate_trie(candidates: Candidates, width: int) -> CandidateTrie:
     """Return the trie of different candidates, in the order of their items in a row; numbers are
     below width >= 1.
     """
-    starts = np.cumsum([0, *map(len, candidates)])
-    nodes_of = [np.zeros(len(rows), dtype=np.int64) for rows in candidates]
-    levels, accepted, nodes = [np.empty(0, dtype=np.int64)], [np.full(1, -1, dtype=np.int32)], 1
-    for depth in range(max((rows.shape[1] for rows in candidates), default=0)):
-        longer = [number for number, rows in enumerate(candidates) if rows.shape[1] > depth]
-        keys = np.concatenate(
-            [nodes_of[number] * width + candidates[number][:, depth] for number in longer]
-        )
-        level, place = np.unique(keys, return_inverse=True)
-        accepts = np.full(len(level), -1, dtype=np.int32)
-        ends = np.cumsum([len(candidates[number]) for number in longer])
-        for number, children in zip(longer, np.split(place, ends[:-1]), strict=True):
-            nodes_of[number] = children + nodes
-            if candidates[number].shape[1] == depth + 1:
-                accepts[children] = np.arange(starts[number], starts[number + 1])
+    longest = max((rows.shape[1] for rows in candidates), default=0)
+    items = np.full((sum(map(len, candidates)), longest), -1, dtype=np.int64)
+    first = 0
+    for rows in candidates:
+        items[first : first + len(rows), : rows.shape[1]] = rows
+        first += len(rows)
+    # the node of the beginning of each candidate
+    node = np.zeros(len(items), dtype=np.int64)
+    levels, nodes = [np.empty(0, dtype=np.int64)], 1
+    for column in items.T:
+        longer = np.flatnonzero(column >= 0)
+        level, place = np.unique(node[longer] * width + column[longer], return_inverse=True)
+        node[longer] = nodes + place
         levels.append(level)
-        accepted.append(accepts)
         nodes += len(level)
-    return CandidateTrie(width, np.concatenate(levels), np.concatenate(accepted))
+    accepts = np.full(nodes, -1, dtype=np.int32)
+    accepts[node] = np.arange(len(node))
+    return CandidateTrie(width, np.concatenate(levels), accepts)

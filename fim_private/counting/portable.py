@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -77,27 +76,32 @@ def _frequent_rows(
     transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int
 ) -> _FrequentRows:
     """Cut the baskets to items of support >= floor, and to baskets that still have size of them."""
-    rank = ranks_of(rank_order(supports, floor), len(supports))[transactions.items]
-    known = np.flatnonzero(rank >= 0)
-    row, rank = np.searchsorted(transactions.offsets, known, side="right") - 1, rank[known]
-    length = np.diff(_starts(row), append=len(row))
-    enough = np.repeat(length >= size, length)
-    row, rank = sorted_in_rows(row[enough], rank[enough])
-    start = np.repeat(_starts(row), np.diff(_starts(row), append=len(row)))
-    unit = None if transactions.unit_offsets is None else _unit_of_basket(transactions)[row]
+    row, rank = ranked_entries(transactions, ranks_of(rank_order(supports, floor), len(supports)))
+    _, lengths = _runs(row)
+    enough = np.repeat(lengths >= size, lengths)
+    row, rank = row[enough], rank[enough]
+    first, lengths = _runs(row)
+    start = np.repeat(first, lengths)
+    unit = None if transactions.unit_offsets is None else unit_of_basket(transactions)[row]
     return _FrequentRows(rank, start, unit)
 
 
-def _starts(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each run of one number begins, of numbers >= 0."""
-    return np.flatnonzero(np.diff(rows, prepend=-1))
+def _runs(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each run of one number begins, of numbers >= 0, and how long it is."""
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return first, np.diff(first, append=len(numbers))
 
 
-def sorted_in_rows(
-    row: NDArray[np.int64], item: NDArray[np.int32]
+def ranked_entries(
+    transactions: Transactions, rank_of: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return entries by row and, in each, by item: both >= 0."""
-    key = (row << 32) | item
+    """Return the entries by row and, in each, by rank: (entries,) rows, and (entries,) ranks.
+
+    rank_of: (vocabulary,), -1 for a code to leave out.
+    """
+    rank = rank_of[transactions.items]
+    row = np.repeat(np.arange(transactions.stored), np.diff(transactions.offsets))
+    key = ((row << 32) | rank)[rank >= 0]
     key.sort()
     return key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
 
@@ -123,7 +127,7 @@ def _extend(
     able = room >= remaining
     group, entry, room = frontier.group[able], frontier.entry[able], room[able]
     # A partial itemset is not split: by the entries of each, in the order of groups.
-    first = _starts(group)
+    first, _ = _runs(group)
     for begin, end in batches(np.add.reduceat(room, first) if len(first) else room):
         batch = slice(first[begin], first[end] if end < len(first) else len(group))
         some = _Frontier(frontier.chosen, group[batch], entry[batch])
@@ -183,8 +187,8 @@ def _count(
         fresh = np.ones(len(key), dtype=bool)
         fresh[1:] = (key[1:] != key[:-1]) | (units[1:] != units[:-1])
         key = key[fresh]
-    first = _starts(key)
-    return key[first], np.diff(first, append=len(key))
+    first, counts = _runs(key)
+    return key[first], counts
 
 
 # Scans have a falling floor, so that the top of the spectrum costs only the frequent items. Each
@@ -215,30 +219,17 @@ class PortableCounter(ShardCounter):
     def _sum_items(self) -> NDArray[np.int64]:
         return item_sums(self._transactions, None, self._effort)
 
-    def _refuse_singles(self, number: int) -> None:
-        self._effort.refuse_infeasible(self._size, self.most_work)
-
-    def _count(self, ceiling: int, limit: int | None) -> Top:
-        # As much as a reader of the top may want: each further scan lowers the floor.
-        floor = (
-            self._min_support if limit is None else max(ceiling // _FLOOR_FACTOR, self._min_support)
-        )
-        return self._counted(ceiling, floor)
-
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
-        """Count a shard's itemsets of some supports, however many are wanted; see
-        `ShardCounter`.
-        """
-        assert self._shard is not None
-        most = int(self._shard.supports[self._shard.low]) + 1
-        return self._counted(min(ceiling, most), floor) if floor < most else Top([], floor)
-
-    def _counted(self, ceiling: int, floor: int) -> Top:
-        """Count the itemsets of supports floor..ceiling - 1."""
-        histogram, meter = (
-            np.zeros(ceiling, dtype=np.int64),
-            Meter(self._effort, self._size, self.most_work),
-        )
+        """Count the itemsets of some supports; see `ShardCounter`."""
+        if self._shard is not None:
+            ceiling = min(ceiling, int(self._shard.supports[self._shard.low]) + 1)
+        if limit is not None:
+            # As much as a reader of the top may want: each further scan lowers the floor.
+            floor = max(ceiling // _FLOOR_FACTOR, floor)
+        if ceiling <= floor:
+            return Top([], floor)
+        histogram = np.zeros(ceiling, dtype=np.int64)
+        meter = Meter(self._effort, self._size, self.most_work)
         for batch in self._found(floor, meter):
             counts = np.bincount(batch.support[batch.support < ceiling])
             histogram[: len(counts)] += counts
@@ -249,9 +240,9 @@ class PortableCounter(ShardCounter):
         rows = _frequent_rows(self._transactions, self.item_supports, self._size, floor)
         by_rank = _stable_order(rows.rank)
         if self._shard is not None:
-            by_rank = by_rank[
-                slice(*np.searchsorted(rows.rank[by_rank], (self._shard.low, self._shard.high)))
-            ]
+            bounds = self._shard.low, self._shard.high
+            first, last = np.searchsorted(rows.rank[by_rank], bounds)
+            by_rank = by_rank[first:last]
         single = np.arange(len(self.item_supports), dtype=np.int32)[:, None]
         frontier = _Frontier(single, rows.rank[by_rank].astype(np.int64), by_rank)
         waiting = [_extend(rows, frontier, self._size, floor, meter)]
@@ -294,6 +285,8 @@ class PortableCounter(ShardCounter):
 
 # -------------------- candidates
 
+# In more of its baskets than this no unit has a cell.
+_MOST_TIMES = (1 << 31) - 1
 # The unit of each hit, ascending from batch to batch, and its cell: (n,) int64 each.
 _Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -310,7 +303,7 @@ class _Rows:
     starts: NDArray[np.int64]
     items: NDArray[np.int64]
     units: NDArray[np.int64]
-    repeats: NDArray[np.signedinteger] | None = None
+    repeats: NDArray[np.int32] | None = None
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -335,41 +328,28 @@ class CandidateCounts:
         if self._transactions.together:
             starts, items, repeats = repeated_items(self._transactions, number_of)
             return _Rows(starts, items.astype(np.int64), np.arange(len(starts) - 1), repeats)
-        number = number_of[self._transactions.items]
-        known = np.flatnonzero(number >= 0)
-        starts = np.searchsorted(known, self._transactions.offsets)
-        row = np.repeat(np.arange(self._transactions.stored), np.diff(starts))
-        items = sorted_in_rows(row, number[known])[1]
-        return _Rows(starts, items.astype(np.int64), _unit_of_basket(self._transactions))
+        row, items = ranked_entries(self._transactions, number_of)
+        starts = np.searchsorted(row, np.arange(self._transactions.stored + 1))
+        return _Rows(starts, items.astype(np.int64), unit_of_basket(self._transactions))
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
-        most = int((self._rows.lengths * (self._rows.lengths - 1) // 2).sum())
         # in the order of their cells
-        pairs = np.column_stack(np.tril_indices(len(self._codes), -1))
-        return self._leveled(_pairs(self._rows, Meter(self._effort, 2, most)), pairs, scale)
-
-    def _leveled(
-        self, hits: Iterable[_Hits], members: NDArray[np.integer], scale: int
-    ) -> NDArray[np.int64]:
-        """Return the level sum of each cell. members: (cells, r) the item numbers of each."""
-        rows, cells, width = self._rows, len(members), max(len(self._codes), 1)
-        sums = np.zeros(cells, dtype=np.int64)
-        entries = (
-            None
-            if rows.repeats is None
-            else np.repeat(rows.units, rows.lengths) * width + rows.items
-        )
-        for keys, times in _distinct(hits, cells):
-            if entries is not None and rows.repeats is not None:
-                looked = (keys // cells)[:, None] * width + members[keys % cells]
-                times = rows.repeats[np.searchsorted(entries, looked)].min(axis=1).astype(np.int64)
-            np.add.at(sums, keys % cells, _roots(keys // cells, times, scale))
-        return sums
+        high, low = np.tril_indices(len(self._codes), -1)
+        return self.level_sums(np.column_stack([low, high]).astype(np.int32), scale)
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
         """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        return self._leveled(self._hits([sets]), sets, scale)
+        rows, cells, width = self._rows, len(sets), max(len(self._codes), 1)
+        sums = np.zeros(cells, dtype=np.int64)
+        entries = np.repeat(rows.units, rows.lengths) * width + rows.items
+        for keys, times in _distinct(self._hits([sets]), cells):
+            unit, cell = keys // cells, keys % cells
+            if rows.repeats is not None:
+                members = np.searchsorted(entries, unit[:, None] * width + sets[cell])
+                times = rows.repeats[members].min(axis=1).astype(np.int64)
+            np.add.at(sums, cell, _roots(unit, times, scale))
+        return sums
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
@@ -380,7 +360,8 @@ class CandidateCounts:
         width = sum(map(len, candidates))
         histogram = np.zeros(width + 1, dtype=np.int64)
         for keys, _ in _distinct(self._hits(candidates), width):
-            histogram += np.bincount(_hits_of_each_unit(keys, width), minlength=width + 1)
+            _, counts = _runs(keys // width)
+            histogram += np.bincount(counts, minlength=width + 1)
         histogram[0] = self._transactions.units - histogram.sum()
         return histogram
 
@@ -405,11 +386,9 @@ def item_sums(
     """
     items = len(transactions.vocabulary)
     if weights is None:
-        bought: NDArray[np.integer] = transactions.items
-        if transactions.unit_offsets is not None and len(bought):
-            unit = np.repeat(_unit_of_basket(transactions), np.diff(transactions.offsets))
-            bought = np.unique(unit * items + bought) % items
-        return np.bincount(bought, minlength=items)
+        if transactions.unit_offsets is None:
+            return np.bincount(transactions.items, minlength=items)
+        weights = np.ones(items + 1, dtype=np.int64)
     return _weighted(_item_hits(transactions), weights, items)
 
 
@@ -424,8 +403,8 @@ def item_level_sums(
     for keys, times in _distinct(_item_hits(transactions), cells):
         unit, item = keys // cells, keys % cells
         order = np.lexsort((item, -times, unit))
-        first = _starts(unit)
-        place = np.arange(len(unit)) - np.repeat(first, np.diff(first, append=len(unit)))
+        first, lengths = _runs(unit)
+        place = np.arange(len(unit)) - np.repeat(first, lengths)
         counted = np.sort(order[place < most])
         np.add.at(sums, item[counted], _roots(unit[counted], times[counted], scale))
     return sums
@@ -433,31 +412,31 @@ def item_level_sums(
 
 def repeated_items(
     transactions: Transactions, number_of: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.signedinteger]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Return all baskets of each unit as one row, and in how many of them each item is: starts,
     items, repeats.
 
     number_of: (vocabulary,), by which a row ascends, -1 to leave it out. starts: (units + 1,).
     items: (entries,).
-    repeats: (entries,) int32, or int64 where there are 2^31 baskets.
+    repeats: (entries,) int32.
     """
     assert transactions.unit_offsets is not None
     ends = transactions.offsets[transactions.unit_offsets]
-    starts = np.zeros(len(ends), dtype=np.int64)
-    items, repeats = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int32)]
+    keys, repeats = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
     for first, last in batches(np.diff(ends)):
         number = number_of[transactions.items[ends[first] : ends[last]]]
-        unit = np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
-        keys, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
-        starts[first + 1 : last + 1] = np.bincount(keys >> 32, minlength=last - first)
-        items.append((keys & 0xFFFFFFFF).astype(np.int32))
-        repeats.append(times.astype(np.int32) if transactions.stored < 1 << 31 else times)
-    return np.cumsum(starts), np.concatenate(items), np.concatenate(repeats)
+        unit = np.repeat(np.arange(first, last), np.diff(ends[first : last + 1]))
+        held, times = np.unique((unit << 32 | number)[number >= 0], return_counts=True)
+        keys.append(held)
+        repeats.append(np.minimum(times, _MOST_TIMES).astype(np.int32))
+    rows = np.concatenate(keys)
+    starts = np.searchsorted(rows, np.arange(len(ends)) << 32)
+    return starts, (rows & 0xFFFFFFFF).astype(np.int32), np.concatenate(repeats)
 
 
 def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
     """Yield a hit for each basket and each item in it."""
-    lengths, units = np.diff(transactions.offsets), _unit_of_basket(transactions)
+    lengths, units = np.diff(transactions.offsets), unit_of_basket(transactions)
     for first, last in batches(lengths):
         items = transactions.items[transactions.offsets[first] : transactions.offsets[last]]
         yield np.repeat(units[first:last], lengths[first:last]), items.astype(np.int64)
@@ -467,23 +446,17 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
     """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit:
     (n,).
 
-    units: (n,) ascending. times: (n,), and below 2^63 all together. scale: at most 2^16.
+    units: (n,) ascending, n >= 1. times: (n,), and below 2^63 all together. scale: at most 2^16.
     """
-    first = _starts(units)
-    total = (
-        np.repeat(np.add.reduceat(times, first), np.diff(first, append=len(units)))
-        if len(units)
-        else times
-    )
-    if times.max(initial=0) >= 1 << 31:  # the square has no more room in 64 bits
-        pairs = zip(times.tolist(), total.tolist(), strict=True)
-        return np.array(
-            [isqrt(scale**2 * count // whole) for count, whole in pairs], dtype=np.int64
-        )
-    return floor_roots(scale * scale * times // np.maximum(total, 1))
+    # No unit has as many baskets; with more the square would have no room in 64 bits.
+    times = np.minimum(times, _MOST_TIMES)
+    first, lengths = _runs(units)
+    totals = np.repeat(np.add.reduceat(times, first), lengths)
+    return floor_roots(scale * scale * times // totals)
 
 
-def _unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
+def unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
+    """Return the number of the unit of each stored basket: (stored,)."""
     if transactions.unit_offsets is None:
         return np.arange(transactions.stored)
     return np.repeat(
@@ -495,7 +468,7 @@ def _weighted(hits: Iterable[_Hits], weights: NDArray[np.int64], cells: int) -> 
     """Return for each cell the sum of the weights of the units that hit it."""
     sums = np.zeros(cells, dtype=np.int64)
     for keys, _ in _distinct(hits, cells):
-        counts = _hits_of_each_unit(keys, cells)
+        _, counts = _runs(keys // cells)
         np.add.at(sums, keys % cells, np.repeat(weights[counts], counts))
     return sums
 
@@ -524,23 +497,6 @@ def _distinct(
             waiting, before = keys[last:], times[last:]
     if len(waiting):
         yield waiting, before
-
-
-def _hits_of_each_unit(keys: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """Return how many of the keys of `_distinct` each unit has that has any: (units,)."""
-    return np.diff(_starts(keys // width), append=len(keys))
-
-
-def _pairs(rows: _Rows, meter: Meter) -> Iterator[_Hits]:
-    """Yield a hit for each basket and each pair a < b in it, in the cell b(b - 1)/2 + a."""
-    for first, last in batches(np.maximum(rows.lengths * (rows.lengths - 1) // 2, rows.lengths)):
-        entries = np.arange(rows.starts[first], rows.starts[last])
-        row = np.repeat(np.arange(first, last), rows.lengths[first:last])
-        before = entries - rows.starts[row]
-        a, b = spread(rows.starts[row], before), np.repeat(entries, before)
-        meter(len(a))
-        cell = rows.items[b] * (rows.items[b] - 1) // 2 + rows.items[a]
-        yield np.repeat(rows.units[row], before), cell
 
 
 def _candidates_of_rows(

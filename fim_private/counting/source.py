@@ -283,41 +283,17 @@ def catalogue_spectrum(
     The universe is every itemset of its items, C(N, size) of them. Those without support are level
     0. See itemset_spectrum.
     """
-    occurring = itemset_spectrum(transactions, size, effort=effort)
-    candidates = candidates_of(transactions, size, effort)
-    return listed_spectrum(occurring, candidates, LocalItems(transactions).named)
-
-
-def listed_spectrum(
-    occurring: SupportSpectrum, candidates: CatalogueItemsets, names: NameAll
-) -> SupportSpectrum:
-    """Return the spectrum of all candidates of a catalogue: those that do not occur are level 0."""
-
-    def sample(draws: Sequence[LevelDraws], randomness: Randomness) -> list[list[Items]]:
-        supports = [level.support for level in draws for _ in range(level.number) if level.support]
-        supported = iter(occurring.sample_itemsets(supports, randomness))
-        itemsets = []
-        for support, multiplicity, number in draws:
-            if support:
-                itemsets.append([*islice(supported, number)])
-            else:
-                codes = unsupported_itemsets(candidates, multiplicity, number, randomness)
-                itemsets.append([*names(codes)])
-        return itemsets
-
-    universe_size = math.comb(candidates.items, candidates.size)
-    return SupportSpectrum(
-        occurring.levels(),
-        whole=occurring.all_levels,
-        universe_size=universe_size,
-        sampler=sample,
+    counter = counter_for(transactions, size, 1, effort)
+    items, count = LocalItems(transactions), len(transactions.vocabulary)
+    return CatalogueItemsets(items, count, size, counter).spectrum_with(
+        counted_spectrum(counter, items.named)
     )
 
 
 def list_itemsets(
     transactions: Transactions, size: int, lowest: int, highest: int, *, counter: str | None = None
 ) -> Iterator[tuple[Items, int]]:
-    """Yield the itemsets of supports lowest..highest, in units, with their supports.
+    """Return the itemsets of supports lowest..highest, in units, with their supports.
 
     This is not private: it is for looking at data. Memory is proportional to the number of
     itemsets. Raises ParameterError for a number below 1.
@@ -326,9 +302,8 @@ def list_itemsets(
     counting = counter_for(transactions, size, lowest, None, counter)
     most = transactions.baskets + 1  # more than any support: a larger number may fit in no array
     codes, supports = counting.itemsets(min(lowest, most), min(highest, most))
-    items = LocalItems(transactions)
-    for row, support in zip(codes.tolist(), supports.tolist(), strict=True):
-        yield items.named([row])[0], support
+    named = LocalItems(transactions).named(codes.tolist())
+    return zip(named, supports.tolist(), strict=True)
 
 
 def located(
@@ -396,38 +371,80 @@ _WORTH_DRAWING, _MOST_SUPPORTED = 8, 1 << 22
 ItemCodes = tuple[int, ...]  # of an itemset, ascending
 
 
-class CatalogueItemsets(NamedTuple):
+@dataclass(frozen=True)
+class CatalogueItemsets:
     """All itemsets of one size in a public catalogue.
 
     Attributes:
-        items: The number of items.
-        size: How many an itemset has.
-        is_supported: Tells whether any basket contains an itemset.
-        supported: Lists the itemsets in baskets: (m, size) codes.
+        items: The items of the catalogue; their codes are below count.
+        count: How many items there are.
+        size: How many items an itemset has.
+        counter: Counts the itemsets of that size in baskets.
     """
 
-    items: int
+    items: ItemSource
+    count: int
     size: int
-    is_supported: Callable[[ItemCodes], bool]
-    supported: Callable[[], NDArray[np.int64]]
+    counter: Counter
 
+    def spectrum_with(self, occurring: SupportSpectrum) -> SupportSpectrum:
+        """Return the spectrum of all itemsets: those that do not occur are level 0."""
 
-def is_supported(items: ItemSource, codes: ItemCodes) -> bool:
-    """Return whether any basket contains all the codes, which are different."""
-    whole = np.arange(len(codes), dtype=np.int32)[None]
-    return bool(items.among(np.array(codes)).sums([whole], np.array([0, 1]))[0])
+        def sample(draws: Sequence[LevelDraws], randomness: Randomness) -> list[list[Items]]:
+            supports = [
+                level.support for level in draws for _ in range(level.number) if level.support
+            ]
+            supported = iter(occurring.sample_itemsets(supports, randomness))
+            itemsets = []
+            for support, multiplicity, number in draws:
+                if support:
+                    itemsets.append([*islice(supported, number)])
+                else:
+                    codes = self.unsupported(multiplicity, number, randomness)
+                    itemsets.append(self.items.named(codes))
+            return itemsets
 
+        universe_size = math.comb(self.count, self.size)
+        return SupportSpectrum(
+            occurring.levels(),
+            whole=occurring.all_levels,
+            universe_size=universe_size,
+            sampler=sample,
+        )
 
-def candidates_of(
-    transactions: Transactions, size: int, effort: Effort | None
-) -> CatalogueItemsets:
-    """Return the candidates of a size >= 1, of transactions whose vocabulary is the catalogue."""
+    def unsupported(self, unsupported: int, number: int, randomness: Randomness) -> list[ItemCodes]:
+        """Return ``number`` different ones of all the unsupported itemsets: ascending codes.
 
-    def supported() -> NDArray[np.int64]:
-        return counter_for(transactions, size, 1, effort).itemsets(1, transactions.baskets)[0]
+        They are in uniformly random order.
+        """
+        total = math.comb(self.count, self.size)
+        expected_draws = number * total / (unsupported - number + 1)  # at most
+        is_in_baskets: Callable[[ItemCodes], bool] = self._is_in_baskets
+        if expected_draws >= _WORTH_DRAWING and total - unsupported <= _MOST_SUPPORTED:
+            highest = max(1, int(self.counter.item_supports.max(initial=0)))
+            codes_in_baskets, _ = self.counter.itemsets(1, highest)
+            in_baskets = set(map(tuple, np.sort(codes_in_baskets, axis=1).tolist()))
+            if 2 * number > unsupported:
+                # To draw the last of nearly all would take long, so all are listed: not many more
+                # than are wanted.
+                every = combinations(range(self.count), self.size)
+                free = [codes for codes in every if codes not in in_baskets]
+                places = distinct_integers(len(free), number, randomness=randomness)
+                return [free[place] for place in places]
+            is_in_baskets = in_baskets.__contains__
+        # Draw from all itemsets, and reject those with support: as level 0 was chosen for its many
+        # itemsets, that seldom takes long.
+        drawn: dict[ItemCodes, None] = {}
+        while len(drawn) < number:
+            place = distinct_integers(self.count, self.size, randomness=randomness)
+            codes = tuple(sorted(place))
+            if codes not in drawn and not is_in_baskets(codes):
+                drawn[codes] = None
+        return list(drawn)
 
-    in_baskets = partial(is_supported, LocalItems(transactions))
-    return CatalogueItemsets(len(transactions.vocabulary), size, in_baskets, supported)
+    def _is_in_baskets(self, codes: ItemCodes) -> bool:
+        whole = np.arange(len(codes), dtype=np.int32)[None]
+        return bool(self.items.among(np.array(codes)).sums([whole], np.array([0, 1]))[0])
 
 
 def spectrum_of_items(
@@ -454,41 +471,7 @@ def spectrum_of_items(
     occurring = counted_spectrum(counter, items.named, locate=locate)
     if not listed:
         return occurring
-
-    def supported() -> NDArray[np.int64]:
-        return counter.itemsets(1, max(1, int(counter.item_supports.max(initial=0))))[0]
-
-    candidates = CatalogueItemsets(count, size, partial(is_supported, items), supported)
-    return listed_spectrum(occurring, candidates, items.named)
-
-
-def unsupported_itemsets(
-    candidates: CatalogueItemsets, unsupported: int, number: int, randomness: Randomness
-) -> list[ItemCodes]:
-    """Return ``number`` different ones of all the unsupported itemsets: ascending codes.
-
-    They are in uniformly random order.
-    """
-    items, size, has_support, supported = candidates
-    total = math.comb(items, size)
-    expected_draws = number * total / (unsupported - number + 1)  # at most
-    if expected_draws >= _WORTH_DRAWING and total - unsupported <= _MOST_SUPPORTED:
-        in_baskets = set(map(tuple, np.sort(supported(), axis=1).tolist()))
-        if 2 * number > unsupported:
-            # To draw the last of nearly all would take long, so all are listed: not many more than
-            # are wanted.
-            free = [codes for codes in combinations(range(items), size) if codes not in in_baskets]
-            places = distinct_integers(len(free), number, randomness=randomness)
-            return [free[place] for place in places]
-        has_support = in_baskets.__contains__
-    # Draw from all itemsets, and reject those with support: as level 0 was chosen for its many
-    # itemsets, that seldom takes long.
-    drawn: dict[ItemCodes, None] = {}
-    while len(drawn) < number:
-        codes = tuple(sorted(distinct_integers(items, size, randomness=randomness)))
-        if codes not in drawn and not has_support(codes):
-            drawn[codes] = None
-    return list(drawn)
+    return CatalogueItemsets(items, count, size, counter).spectrum_with(occurring)
 
 
 # -------------------- the universe
@@ -691,14 +674,13 @@ class LocalSource:
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> LocalItems:
         """Return the items, with the purchases of them; see `SupportSource.items`."""
-        data, label = self.transactions, None
-        if isinstance(universe, KnownItemsets):
-            listed = ListedFirst.of(universe, data.vocabulary.codes_in)
-            label = partial(listed.label, label_of=data.vocabulary.label)
-            data = data.recoded(listed.codes, numbers(listed.total))
-        elif isinstance(universe, Catalogue):
-            data = data.restricted_to(universe.items)
-        return LocalItems(data, self.effort, label=label)
+        data = self.transactions
+        if not isinstance(universe, KnownItemsets | Catalogue):
+            return LocalItems(data, self.effort)
+        listed = ListedFirst.of(universe, data.vocabulary.codes_in)
+        label = partial(listed.label, label_of=data.vocabulary.label)
+        recoded = data.recoded(listed.codes, numbers(listed.total))
+        return LocalItems(recoded, self.effort, label=label)
 
     def capped(self, most_items: int, most_baskets: int) -> LocalSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""

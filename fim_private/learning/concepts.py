@@ -99,9 +99,8 @@ def learn_threshold(
             "ledger protects all that a unit has, not its label alone"
         )
     relation = exact_neighbors(neighbors)
-    rate = exponential_rate(epsilon, relation)
-    if private == "labels":
-        rate = exponential_rate(epsilon, Neighbors.REPLACE_ONE)
+    hidden = Neighbors.REPLACE_ONE if private == "labels" else relation
+    rate = exponential_rate(epsilon, hidden)
     listed = points("values", values, bits, relation)
     marks = truths("labels", labels, len(listed))
     randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)

@@ -338,8 +338,7 @@ def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
     cells = (margins >> shift) + CELLS
     within = margins & ((1 << shift) - 1)
     fine = min(shift, 40)  # a fall is at most 2^22, so that the product stays below 2^62
-    result: NDArray[np.int64] = table[cells] - (falls[cells] * (within >> shift - fine) >> fine)
-    return result
+    return np.asarray(table[cells] - (falls[cells] * (within >> shift - fine) >> fine))
 
 
 @cache

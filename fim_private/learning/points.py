@@ -23,7 +23,7 @@ from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, bernoulli_exp, choose_level, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta, exact_epsilon
-from fim_private.errors import ParameterError, parameter, shown, warn
+from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import LaplaceSum
 from fim_private.options import NEIGHBORS
@@ -59,6 +59,7 @@ def begin(
     unknown = charging.keys() - Charging.__annotations__.keys()
     if unknown:
         raise TypeError(f"{command}() got an unexpected keyword argument {min(unknown)!r}")
+    exact_neighbors(neighbors)
     randomness = Randomness.of_seed(charging.get("seed"))
     if randomness.private:
         warn(cautions(cost), stacklevel=3)
@@ -254,10 +255,8 @@ def quantiles(
     docs/privacy.md, Theorem 21.
     """
     levels = whole_number("levels", levels, least=1, most=16)
-    for name, bound in (("low", low), ("high", high)):
-        if not is_whole(type(bound)):
-            raise ParameterError(f"{parameter(name)} must be a whole number, not {shown(bound)}")
-    low, high = int(low), int(high)
+    must = f"{parameter('low')} and {parameter('high')} must be whole numbers"
+    low, high = _integers(must, [low, high])
     if low >= high:
         raise ParameterError(
             f"{parameter('low')} must be below {parameter('high')}: the domain "
@@ -267,7 +266,8 @@ def quantiles(
         raise ParameterError(
             f"{parameter('high')} must be at most 2^{MOST_BITS:,} above {parameter('low')}"
         )
-    rate = _rate(epsilon, levels, neighbors)
+    # for each value by which the numbers below and above a point differ (Theorem 21)
+    rate = exponential_rate(epsilon, neighbors) / (2 * levels)
     whole = _integers(f"{parameter('values')} must be whole numbers", as_list("values", values))
     check_some("values", whole, neighbors)
     randomness = begin(
@@ -280,13 +280,6 @@ def quantiles(
     )
     released = _split(ordered, levels, low << _TIE_BITS, high << _TIE_BITS, rate, randomness)
     return [value >> _TIE_BITS for value in released]
-
-
-def _rate(epsilon: float | Fraction, levels: int, neighbors: str) -> Fraction:
-    """Return the exponent for each value by which the numbers below and above a point differ
-    (Theorem 21).
-    """
-    return exponential_rate(epsilon, neighbors) / (2 * levels)
 
 
 def _split(

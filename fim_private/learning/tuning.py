@@ -13,7 +13,7 @@ from typing import TypeVar, Unpack
 from fim_private.dp.accountant import cost_of_training
 from fim_private.dp.arguments import check_function, exact_number, flag, is_whole, positive_integer
 from fim_private.dp.cost import PrivacyCost
-from fim_private.dp.neighbors import Neighbors, exact_neighbors
+from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.parameters import EPSILON_RANGE, exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
 from fim_private.learning.points import Charging, begin
@@ -60,7 +60,7 @@ def validate(
     steps = scaled(scores, step)
     randomness = begin(
         "validate",
-        exact_neighbors(neighbors),
+        neighbors,
         PrivacyCost(epsilon, 0),
         charging,
         candidates=len(steps),
@@ -137,7 +137,7 @@ def train_and_validate(
     cost = cost_of_training(exact_training, exact, retrain=again)
     randomness = begin(
         "train_and_validate",
-        exact_neighbors(neighbors),
+        neighbors,
         cost,
         charging,
         candidates=count,
@@ -209,7 +209,7 @@ def best_of(
     exact_epsilon(epsilon)
     randomness = begin(
         "best_of",
-        exact_neighbors(neighbors),
+        neighbors,
         PrivacyCost(epsilon, 0),
         charging,
         candidates=count,

@@ -69,14 +69,12 @@ class _OfPairs:
     def __call__(self, block: Transactions, count: int = 1) -> list[Answer]:
         least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
         counter = counter_for(block, 2, least)
-        top = counter.top(None, _MOST_LISTED)
-        if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
+        levels = counter.top(None, None).levels
+        if sum(multiplicity for _, multiplicity in levels) > _MOST_LISTED:
             raise ValueError("more pairs than are compared: such a block has no vote")
-        if not top.levels:
-            return []
         codes, supports = counter.itemsets(least, block.units)
-        codes = np.sort(codes.reshape(-1, 2), axis=1)
-        order = np.lexsort((codes[:, 1], codes[:, 0]))  # codes are in the order of labels
+        codes = np.sort(codes, axis=1)
+        order = np.lexsort(codes.T[::-1])  # codes are in the order of labels
         codes, supports = codes[order], supports[order]
         if isinstance(self, HighestLift):
             expected = counter.item_supports[codes].prod(axis=1)
@@ -190,16 +188,14 @@ def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> 
     exactly, stable.
     """
     ratios = above / below.astype(np.float64)
-    cut = np.partition(ratios, -count)[-count] if count < len(ratios) else ratios.min()
-    near = np.flatnonzero(ratios >= cut * (1 - _NEARLY))
-    # There may be millions of them: of those with the same two numbers the first `count` are
-    # enough.
-    order = near[np.lexsort((below[near], above[near]))]
-    differs = (np.diff(above[order], prepend=0) != 0) | (np.diff(below[order], prepend=0) != 0)
-    number = np.arange(len(order))
-    rank = number - np.maximum.accumulate(np.where(differs, number, 0))
-    few = np.sort(order[rank < count]).tolist()
-    return sorted(few, key=lambda place: Fraction(-int(above[place]), int(below[place])))[:count]
+    near = np.flatnonzero(ratios >= np.sort(ratios)[-count:].min(initial=np.inf) * (1 - _NEARLY))
+    # There may be millions of them, but few different ones.
+    pairs = np.column_stack([above[near], below[near]])
+    pairs, pair_of_place = np.unique(pairs, axis=0, return_inverse=True)
+    exact = [Fraction(*pair) for pair in pairs.tolist()]
+    rank_of_pair = np.searchsorted(np.array(sorted(exact)), np.array(exact))
+    order = np.argsort(-rank_of_pair[pair_of_place], kind="stable")
+    return [int(place) for place in near[order[:count]]]
 
 
 def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
@@ -210,16 +206,11 @@ def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
 class Vote:
     """The released answer of a vote. The number of blocks that gave it stays secret.
 
-    question: None for a function. votes: how many answers a block could give. units: their number,
-    only where that is public.
+    election: what was voted on, and how. units: their number, only where that is public.
     """
 
     answer: Any
-    question: Question | None
-    blocks: int
-    votes: int
-    mechanism: Choosing
-    neighbors: str
+    election: Election
     privacy_unit: str
     private: bool
     units: int | None = None
@@ -236,34 +227,35 @@ class Vote:
     @property
     def cost(self) -> PrivacyCost:
         """The (epsilon, delta) that was spent."""
-        return self.mechanism.cost
+        return self.election.mechanism.cost
 
     @property
     def title(self) -> str:
         """What was asked and how it was voted on, in a line."""
         title = "the answer"
-        if self.question is not None:
-            title = self.question._title(self.privacy_unit)
-        return f"{title[0].upper()}{title[1:]}, by a vote of {self.blocks:,} blocks"
+        if self.election.named is not None:
+            title = self.election.named._title(self.privacy_unit)
+        return f"{title[0].upper()}{title[1:]}, by a vote of {self.election.blocks:,} blocks"
 
     @property
     def text(self) -> str:
         """The answer as text."""
         if self.abstained:
             return "The vote abstained: too few blocks agree on an answer."
-        if self.question is None:
+        if self.election.named is None:
             return printable(str(self.answer))
-        sides = self.answer if isinstance(self.question, HighestConfidence) else [self.answer]
+        sides = self.answer if isinstance(self.election.named, HighestConfidence) else [self.answer]
         return " → ".join(braces(side, self.privacy_unit) for side in sides)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Sentences on how answers came about, how many it takes, and which rows counted."""
-        support = prospects(self.mechanism, options.CONFIDENCE).support
+        election = self.election
+        support = prospects(election.mechanism, options.CONFIDENCE).support
         assert support is not None  # enough votes always are enough
-        answers = "its answer" if self.votes == 1 else f"its best {self.votes:,} answers"
+        answers = "its answer" if election.votes == 1 else f"its best {election.votes:,} answers"
         names = f"An answer comes out with 95 % probability once about {support:,} blocks give it"
-        if support > self.blocks:
+        if support > election.blocks:
             names += ", but there are fewer. Take more blocks, or a larger ε."
         elif self.abstained:
             names += ". To find more, take more blocks, or more answers of each."
@@ -284,7 +276,7 @@ class Vote:
         return words.guarantee(
             "vote",
             self.cost,
-            self.neighbors,
+            self.election.neighbors,
             (self.privacy_unit, self.missing_user, None),
             where=self.where is not None,
             query=self.scope.query,
@@ -293,20 +285,20 @@ class Vote:
     def to_dict(self) -> JsonObject:
         """Return plain values, as in JSON (docs/json.md)."""
         optional, answer = {"units": self.units, "where": self.where}, self.answer
-        if isinstance(self.question, HighestConfidence) and not self.abstained:
+        if isinstance(self.election.named, HighestConfidence) and not self.abstained:
             answer = dict(zip(("antecedents", "consequents"), map(list, answer), strict=True))
-        elif self.question is not None and not self.abstained:
+        elif self.election.named is not None and not self.abstained:
             answer = {"items": list(answer)}
         return {
             "schema": SCHEMA,
             "private": self.private,
             "mechanism": "vote",
-            **({} if self.question is None else self.question._recorded(float)),
-            "blocks": self.blocks,
-            "votes": self.votes,
+            **({} if self.election.named is None else self.election.named._recorded(float)),
+            "blocks": self.election.blocks,
+            "votes": self.election.votes,
             "epsilon": float(self.cost.epsilon),
             "delta": float(self.cost.delta),
-            "neighbors": str(self.neighbors),
+            "neighbors": str(self.election.neighbors),
             "privacy_unit": self.privacy_unit,
             "guarantee": self.guarantee,
             **{name: value for name, value in optional.items() if value is not None},
@@ -386,8 +378,7 @@ def _canonical(answer: Hashable) -> Hashable:
     if type(answer) is tuple:
         return tuple(map(_canonical, answer))
     if type(answer) is frozenset:
-        ordered = sorted(answer, key=lambda member: (type(member).__name__, _text(member)))
-        return frozenset(map(_canonical, ordered))
+        return frozenset(map(_canonical, sorted(answer, key=_text)))
     return answer
 
 
@@ -494,7 +485,7 @@ def vote(data: object, question: Ask, **options: Unpack[VoteOptions]) -> Any:
 
 
 @dataclass(frozen=True)
-class _Election:
+class Election:
     """What is voted on, and how: all checked before anything is read.
 
     Attributes:
@@ -516,7 +507,7 @@ class _Election:
     neighbors: str
 
     @classmethod
-    def of(cls, question: Ask, values: OptionValues) -> _Election:
+    def of(cls, question: Ask, values: OptionValues) -> Election:
         """Return what all the options of `vote` say; ParameterError for one that is wrong."""
         if not callable(question) or isinstance(question, type):
             raise ParameterError(
@@ -583,7 +574,7 @@ def voted(
 ) -> Vote:
     """Return what `vote` answers, with the guarantee of it. `stacklevel` is that of warnings."""
     values = filled("vote", VoteOptions, options)
-    election = _Election.of(question, values)
+    election = Election.of(question, values)
     run = Run(data, values)
     with limit_memory(run.reading.memory):
         scope = run.scope(exclude=values["exclude"], rules=isinstance(election.named, _OfPairs))
@@ -606,11 +597,7 @@ def voted(
     units_are_public = replaces_one and not scope.chooses_units(run.where)
     return Vote(
         answer=ballots.choose(election.mechanism, run.randomness),
-        question=election.named,
-        blocks=election.blocks,
-        votes=election.votes,
-        mechanism=election.mechanism,
-        neighbors=election.neighbors,
+        election=election,
         privacy_unit="user" if purchases.by_user else "basket",
         private=run.randomness.private,
         units=purchases.units if units_are_public else None,

@@ -96,25 +96,27 @@ class Terms:
 
     def record(self) -> str:
         """Return the terms as a record, the first of the chain."""
-        record: JsonObject = {
-            "schema": SCHEMA,
-            "id": self.id,
-            "created": self.created,
-            "epsilon": written(self.epsilon),
-            "delta": written(self.delta),
-            "composition": self.composition,
-            "rho": written(self.rho),
-            "zcdp_delta": written(self.zcdp_delta),
-            "dataset": self.dataset,
-            "neighbors": self.neighbors,
-            "privacy_unit": self.privacy_unit,
-        }
+        record: JsonObject = {"schema": SCHEMA, **vars(self)}
+        record |= {name: written(limit) for name, limit in self.limit.items()}
         # Ledgers of earlier versions have neither of these.
-        if self.per is not None:
-            record["per"] = self.per
-        if self.renewed is not None:
-            record["renewed"] = self.renewed
+        for name in ("per", "renewed"):
+            if record[name] is None:
+                del record[name]
         return _canonical(record)
+
+    @property
+    def limit(self) -> dict[str, Fraction]:
+        """What the sums may be; of each composition, if it were the one that was chosen."""
+        return {name: vars(self)[name] for name in SUMS}
+
+    def filled_from(self, first: Entry | Terms) -> Terms:
+        """Return the terms, with what they leave open as an entry or other terms have it."""
+        return replace(
+            self,
+            dataset=self.dataset or first.dataset,
+            neighbors=self.neighbors or first.neighbors,
+            privacy_unit=self.privacy_unit or first.privacy_unit,
+        )
 
     @property
     def hash(self) -> str:
@@ -202,8 +204,7 @@ class Entry:
         """Whether both are of the same request: of the same units and period, with the same
         parameters and cost.
         """
-        request = replace(self, number=0, time="", previous="")
-        return request == replace(later, number=0, time="", previous="")
+        return later == replace(self, number=later.number, time=later.time, previous=later.previous)
 
     @property
     def _columns(self) -> JsonObject:
@@ -239,12 +240,7 @@ class Entry:
 
     def to_dict(self) -> JsonObject:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
-        plain = {
-            "number": self.number,
-            "time": self.time,
-            "command": self.command,
-            "parameters": {**self.parameters},
-        }
+        plain = {name: vars(self)[name] for name in ("number", "time", "command", "parameters")}
         sums = {name: float(value) for name, value in self.sums.items()}
         exact = {name: written(value) for name, value in self.sums.items()}
         return {**plain, **self._columns, **sums, "exact": exact}

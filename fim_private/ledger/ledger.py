@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from uuid import uuid4
 
 from fim_private.display import JsonObject, Table
-from fim_private.dp.accountant import SUMS, Reach, Spent, added, both, most_spent
+from fim_private.dp.accountant import SUMS, Reach, added, both, most_spent
 from fim_private.dp.charge import UNITS, Charge, Charged, Left, of_many
 from fim_private.dp.composition import PrivacyBudget, root_below
 from fim_private.dp.cost import (
@@ -53,28 +53,25 @@ _LONGEST_NAME = 200
 _LEAST_DELTA = Fraction(10, 10**300)
 _NOTHING = Fraction(0)
 _COMPOSED = {
-    "basic": "basic composition",
-    "zcdp": ("composition in zero-concentrated privacy (zCDP)"),
+    Composition.BASIC: "basic composition",
+    Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
 }
+# The sums that limit the releases.
+_LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
 
 
 @dataclass(frozen=True, repr=False)
 class Statement:
     """What a ledger adds up to at one moment: all that is needed to charge it.
 
-    number: of its entries, >= 0. hash: of the last of them, or of the terms. unit_columns: of the
-    first entry that has some. by_reach: the sums of the entries, of the units that they reach.
-    entries: in order, where they were asked for.
-    closed: whether it was renewed, and so takes no more charges.
+    seen: the verified entries, and what they add up to. first: the first entry. entries: in order,
+    where they were asked for. closed: whether it was renewed, and so takes no more charges.
     """
 
     name: str
     terms: Terms
-    number: int
-    hash: str
-    first: Entry | None
-    unit_columns: tuple[str, ...] | None
-    by_reach: Spent
+    seen: LastSeen
+    first: Entry | None = None
     entries: tuple[Entry, ...] = ()
     closed: bool = False
 
@@ -83,67 +80,27 @@ class Statement:
 
     def after(self, entries: Iterable[Entry]) -> Statement:
         """Return that of a ledger with more entries, which are known to follow."""
-        number, hash, first, columns = self.number, self.hash, self.first, self.unit_columns
-        every = []
-        for entry in entries:
-            number, hash, first = entry.number, entry.hash, first or entry
-            columns = entry.unit_columns if columns is None else columns
-            every.append(entry)
-        return replace(
-            self,
-            number=number,
-            hash=hash,
-            first=first,
-            unit_columns=columns,
-            by_reach=added(self.by_reach, ((entry.reach, entry.sums) for entry in every)),
-            entries=(),
-        )
+        following = tuple(entries)
+        if not following:
+            return self
+        last, first = following[-1], self.first or following[0]
+        columns = self.seen.unit_columns
+        if columns is None:
+            named = (entry.unit_columns for entry in following)
+            columns = next((names for names in named if names is not None), None)
+        spent = added(self.seen.spent, ((entry.reach, entry.sums) for entry in following))
+        seen = LastSeen(last.number, last.hash, self.seen.terms, first.hash, columns, spent)
+        return replace(self, seen=seen, first=first)
 
     @cached_property
     def spent(self) -> dict[str, Fraction]:
         """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
-        return most_spent(self.by_reach)
+        return most_spent(self.seen.spent)
 
-    @property
-    def seen(self) -> LastSeen:
-        """What this machine is to notice of it the next time."""
-        first = self.first or self.terms
-        return LastSeen(
-            self.number, self.hash, self.terms.hash, first.hash, self.unit_columns, self.by_reach
-        )
-
-    @property
-    def dataset(self) -> str | None:
-        """The data set that it is of; None where neither the owner nor an entry names one."""
-        if self.terms.dataset is None and self.first is not None:
-            return self.first.dataset
-        return self.terms.dataset
-
-    @property
-    def neighbors(self) -> str | None:
-        """The neighbour relation; None where neither the owner nor an entry names one."""
-        if self.terms.neighbors is None and self.first is not None:
-            return self.first.neighbors
-        return self.terms.neighbors
-
-    @property
-    def privacy_unit(self) -> str | None:
-        """The unit that it protects, "basket" or "user"; None where neither the owner nor an entry
-        names one.
-        """
-        if self.terms.privacy_unit is None and self.first is not None:
-            return self.first.privacy_unit
-        return self.terms.privacy_unit
-
-    @property
-    def limit(self) -> dict[str, Fraction]:
-        """What the sums may be; of each composition, if it were the one that was chosen."""
-        return {
-            "epsilon": self.terms.epsilon,
-            "delta": self.terms.delta,
-            "rho": self.terms.rho,
-            "zcdp_delta": self.terms.zcdp_delta,
-        }
+    @cached_property
+    def promise(self) -> Terms:
+        """The terms, with what they leave open as the first entry decided it."""
+        return self.terms if self.first is None else self.terms.filled_from(self.first)
 
     def left_under(self, composition: Composition, at: Reach | None = None) -> Left:
         """Return what would be left under a composition, nothing where more is spent than that
@@ -151,14 +108,19 @@ class Statement:
 
         at: what is left of the units that this reaches; None for those with the most spent.
         """
-        spent = self.spent if at is None else most_spent(self.by_reach, at)
-        left = {name: max(self.limit[name] - value, _NOTHING) for name, value in spent.items()}
-        if self.closed:
-            left = dict.fromkeys(SUMS, _NOTHING)
+        left = self._sums_left(at)
         if composition is Composition.BASIC:
             return Left(left["epsilon"], left["delta"])
         epsilon = root_below(2 * left["rho"]) if left["rho"] else _NOTHING
         return Left(epsilon, left["zcdp_delta"], left["rho"])
+
+    def _sums_left(self, at: Reach | None) -> dict[str, Fraction]:
+        """Return what is left, as in left_under, by the names of SUMS."""
+        if self.closed:
+            return dict.fromkeys(SUMS, _NOTHING)
+        spent = self.spent if at is None else most_spent(self.seen.spent, at)
+        limit = self.terms.limit
+        return {name: max(limit[name] - spent[name], _NOTHING) for name in SUMS}
 
     @property
     def left(self) -> Left:
@@ -181,16 +143,9 @@ class Statement:
         """
         if not self.entries:
             return None
-        left, last = self.left_under(self.terms.composition, at), self.entries[-1].sums
-        if left.rho is None:
-            delta = last["delta"]
-            fit = left.epsilon / last["epsilon"]
-        else:
-            delta = last["zcdp_delta"]
-            fit = left.rho / last["rho"]
-        if delta:
-            fit = min(fit, left.delta / delta)
-        return int(fit)
+        left, last = self._sums_left(at), self.entries[-1].sums
+        limiting = _LIMITING[self.terms.composition]
+        return int(min(left[name] / last[name] for name in limiting if last[name]))
 
     @property
     def outlook(self) -> str | None:
@@ -217,7 +172,7 @@ class Statement:
         if per is not None and self.spent["epsilon"]:
             apart = all(
                 reach is not None and reach[2] <= period_at(per, reach[1]).last
-                for reach in self.by_reach
+                for reach in self.seen.spent
             )
             cost = PrivacyCost(self.spent["epsilon"], self.spent["delta"])
             zcdp = ZcdpCost(self.spent["rho"], self.spent["zcdp_delta"])
@@ -231,125 +186,101 @@ class Statement:
                 f"{shown(self.name)} was renewed, and takes no more charges; give "
                 f"{parameter('ledger')} the one that followed it"
             )
-        self._check_dataset(charge)
-        self._check_unit(charge)
-        if not allow_other_unit:
-            self._check_unit_columns(charge)
-        self._check_neighbors(charge)
-        self._check_per(charge)
-        if not allow_other_unit:
-            self._check_partition(charge)
+        contradiction = self._other_promise(charge)
+        if contradiction is None and not allow_other_unit:
+            contradiction = self._other_columns(charge)
+        if contradiction is not None:
+            raise LedgerError(f"{shown(self.name)} {contradiction}")
         self._check_limit(charge)
 
-    def _check_dataset(self, charge: Entry) -> None:
-        """Raise LedgerError for a release of another data set."""
-        if self.dataset is None or charge.dataset == self.dataset:
-            return
-        dataset = shown(self.dataset)
-        raise LedgerError(
-            f"{shown(self.name)} is the budget of the data set {dataset}, not of "
-            f"{shown(charge.dataset)}; if they are the same people, give "
-            f"{parameter('dataset')} {dataset}, else another ledger"
+    def _other_promise(self, charge: Entry) -> str | None:
+        """Return in words what a release protects that the ledger does not; None for nothing."""
+        dataset, unit, neighbors = (
+            self.promise.dataset,
+            self.promise.privacy_unit,
+            self.promise.neighbors,
         )
-
-    def _check_unit(self, charge: Entry) -> None:
-        """Raise LedgerError for a release that protects baskets instead of users, or vice versa."""
-        if self.privacy_unit is None or charge.privacy_unit == self.privacy_unit:
-            return
-        instead = "with" if self.privacy_unit == "user" else "without"
-        raise LedgerError(
-            f"{shown(self.name)} protects {self.privacy_unit}s, and this release protects "
-            f"{charge.privacy_unit}s; ask {instead} {parameter('user')}, or take another ledger"
-        )
-
-    def _check_unit_columns(self, charge: Entry) -> None:
-        """Raise LedgerError for a release that names the units by other columns than the first."""
-        if self.unit_columns is None or charge.unit_columns is None:
-            return
-        if sorted(self.unit_columns) == sorted(charge.unit_columns):
-            return
-        unit = charge.privacy_unit
-        columns = _listed(self.unit_columns)
-        raise LedgerError(
-            f"{shown(self.name)} protects {unit}s named by {columns}, and this release names "
-            f"them by {_listed(charge.unit_columns)}. Give {parameter(unit)} {columns}, or another "
-            f"ledger, or say {parameter('allow_other_unit')} if both name the same {unit}s"
-        )
-
-    def _check_neighbors(self, charge: Entry) -> None:
-        """Raise LedgerError for a release under another neighbour relation."""
-        if self.neighbors is None or charge.neighbors == self.neighbors:
-            return
-        raise LedgerError(
-            f"{shown(self.name)} is for {parameter('neighbors')} {self.neighbors!r}, and this "
-            f"release is for {str(charge.neighbors)!r}; give {parameter('neighbors')} "
-            f"{self.neighbors!r}, or another ledger"
-        )
-
-    def _check_per(self, charge: Entry) -> None:
-        """Raise LedgerError for a release that protects users for another length of time."""
+        if dataset not in (None, charge.dataset):
+            return (
+                f"is the budget of the data set {shown(dataset)}, not of "
+                f"{shown(charge.dataset)}; if they are the same people, give "
+                f"{parameter('dataset')} {shown(dataset)}, else another ledger"
+            )
+        if unit not in (None, charge.privacy_unit):
+            instead = "with" if unit == "user" else "without"
+            return (
+                f"protects {unit}s, and this release protects {charge.privacy_unit}s; ask "
+                f"{instead} {parameter('user')}, or take another ledger"
+            )
+        if neighbors not in (None, charge.neighbors):
+            return (
+                f"is for {parameter('neighbors')} {neighbors!r}, and this release is for "
+                f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {neighbors!r}, or "
+                "another ledger"
+            )
         per = None if charge.span is None else charge.span.per
         if charge.privacy_unit != "user" or per == self.terms.per:
-            return
+            return None
+        instead = f"give {parameter('per')} {self.terms.per}"
         if self.terms.per is None:
             instead = f"leave out {parameter('per')}"
-        else:
-            instead = f"give {parameter('per')} {self.terms.per}"
-        raise LedgerError(
-            f"{shown(self.name)} protects {_users_for(self.terms.per)}, and this release protects "
+        return (
+            f"protects {_users_for(self.terms.per)}, and this release protects "
             f"{_users_for(per)}; {instead}, or take another ledger"
+        )
+
+    def _other_columns(self, charge: Entry) -> str | None:
+        """Return in words by which other columns than the first a release finds its units, if any.
+
+        One unit by the columns of periods may be spread over many units by others, and it changes
+        all of them (docs/privacy.md).
+        """
+        named, unit = self.seen.unit_columns, charge.privacy_unit
+        if named and charge.unit_columns and sorted(named) != sorted(charge.unit_columns):
+            return (
+                f"protects {unit}s named by {_listed(named)}, and this release names them by "
+                f"{_listed(charge.unit_columns)}. Give {parameter(unit)} {_listed(named)}, or "
+                f"another ledger, or say {parameter('allow_other_unit')} if both name the same "
+                f"{unit}s"
+            )
+        span, first = charge.span, None if self.first is None else self.first.span
+        if span is None or span.per is None or first is None or first.partition == span.partition:
+            return None
+        return (
+            f"finds the {first.per} of a purchase by {_listed([first.time, *first.baskets])}, and "
+            f"this release by {_listed([span.time, *span.baskets])}. Give {parameter('time')} "
+            f"{shown(first.time)} and the same {parameter('basket')}, or another ledger, or say "
+            f"{parameter('allow_other_unit')} if both find the same {first.per}s"
         )
 
     def _check_limit(self, charge: Entry) -> None:
         """Raise LedgerError for a release that costs more than is left."""
-        left = self.left_under(self.terms.composition, charge.reach)
-        if left.rho is None:
-            name, loss, delta = "epsilon", charge.cost.epsilon, charge.cost.delta
-            loss_left = left.epsilon
-        else:
-            name, loss, delta = "rho", charge.zcdp.rho, charge.zcdp.delta
-            loss_left = left.rho
-        if loss <= loss_left and delta <= left.delta:
+        left, cost = self._sums_left(charge.reach), charge.sums
+        loss, delta = _LIMITING[self.terms.composition]
+        exceeded = [name for name in (loss, delta) if cost[name] > left[name]]
+        if not exceeded:
             return
         where = ""
         if charge.span is not None and charge.reach is not None:
             where = f" in {charge.span.period}"
-        if loss_left:
+        remaining = "nothing is left"
+        advice = f"no more can be released of this data{where}"
+        if left[loss]:
             remaining = (
-                f"{name} {most_in_words(loss_left)} and delta {most_in_words(left.delta)} are left"
+                f"{loss} {most_in_words(left[loss])} and delta {most_in_words(left[delta])} are "
+                "left"
             )
-            advice = f"ask with a smaller {parameter(_exceeded(charge, loss > loss_left))}"
-        else:
-            remaining = "nothing is left"
-            advice = f"no more can be released of this data{where}"
+            advice = f"ask with a smaller {parameter(_to_lower(charge, exceeded))}"
         raise LedgerError(
-            f"this would overspend {shown(self.name)}{where}: {remaining}, and it takes {name} "
-            f"{least_in_words(loss)} and delta {least_in_words(delta)}; {advice}"
-        )
-
-    def _check_partition(self, charge: Entry) -> None:
-        """Raise LedgerError if other columns than the first entry's say what is in a period.
-
-        One unit by these columns may be spread over many units by others, and it changes all of
-        them (docs/privacy.md).
-        """
-        if charge.span is None or charge.span.per is None:
-            return
-        first = None if self.first is None else self.first.span
-        if first is None or first.partition == charge.span.partition:
-            return
-        raise LedgerError(
-            f"{shown(self.name)} finds the {first.per} of a purchase by "
-            f"{_listed([first.time, *first.baskets])}, and this release by "
-            f"{_listed([charge.span.time, *charge.span.baskets])}. Give {parameter('time')} "
-            f"{shown(first.time)} and the same {parameter('basket')}, or another ledger, or say "
-            f"{parameter('allow_other_unit')} if both find the same {first.per}s"
+            f"this would overspend {shown(self.name)}{where}: {remaining}, and it takes {loss} "
+            f"{least_in_words(cost[loss])} and delta {least_in_words(cost[delta])}; {advice}"
         )
 
     @property
     def title(self) -> str:
         """What the ledger is of, in words."""
-        whose = "" if self.dataset is None else f" of {shown(self.dataset)}"
+        dataset = self.promise.dataset
+        whose = "" if dataset is None else f" of {shown(dataset)}"
         return (
             f"The budget{whose}: all releases together are at most ε = "
             f"{least_in_words(self.terms.epsilon)}, "
@@ -359,7 +290,7 @@ class Statement:
     @property
     def protected(self) -> str:
         """The unit that it protects, and from what, in words."""
-        unit, relation = self.privacy_unit, self.neighbors
+        unit, relation = self.promise.privacy_unit, self.promise.neighbors
         if unit is None and relation is None:
             return "Its first release decides what it protects, and under which neighbour relation."
         if unit is None:
@@ -369,8 +300,8 @@ class Statement:
         who = "one user, with all their baskets" if unit == "user" else "one basket"
         if self.terms.per is not None:
             who += f" of one {self.terms.per}"
-        if self.unit_columns is not None:
-            who += f" (named by {_listed(self.unit_columns)})"
+        if self.seen.unit_columns is not None:
+            who += f" (named by {_listed(self.seen.unit_columns)})"
         parameters = {name for entry in self.entries for name in entry.parameters}
         alike = _alike(parameters) if relation == Neighbors.REPLACE_ONE else ""
         listed = ""
@@ -384,13 +315,13 @@ class Statement:
         """
         return {
             "schema": SCHEMA,
-            "dataset": self.dataset,
-            "privacy_unit": self.privacy_unit,
-            "unit_columns": self.unit_columns and [*self.unit_columns],
-            "neighbors": self.neighbors,
+            "dataset": self.promise.dataset,
+            "privacy_unit": self.promise.privacy_unit,
+            "unit_columns": self.seen.unit_columns and [*self.seen.unit_columns],
+            "neighbors": self.promise.neighbors,
             "protected": self.protected,
             "composition": str(self.terms.composition),
-            "limit": {name: rounded_down(value) for name, value in self.limit.items()},
+            "limit": {name: rounded_down(value) for name, value in self.terms.limit.items()},
             "spent": {name: float(Exact(value)) for name, value in self.spent.items()},
             "left": {
                 str(composition): self.left_under(composition).to_dict()
@@ -404,7 +335,7 @@ class Statement:
         }
 
     def _period_to_dict(self, period: str, column: str, reach: Reach) -> JsonObject:
-        spent = most_spent(self.by_reach, reach)
+        spent = most_spent(self.seen.spent, reach)
         return {
             "period": period,
             "time": column,
@@ -518,20 +449,20 @@ class Ledger:
         """
         _, place = _place(path)
         exact_delta = exact_delta_or_zero(delta)
-        _check_rho(epsilon, exact_delta, rho, composition)
+        _check_choices(epsilon, rho, composition, unit, per)
         if composition is None:
-            spends_delta = exact_delta >= _LEAST_DELTA
-            composition = Composition.ZCDP if spends_delta else Composition.BASIC
+            is_zcdp = rho is not None or exact_delta >= _LEAST_DELTA
+            composition = Composition.ZCDP if is_zcdp else Composition.BASIC
+        if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
+            raise ParameterError(
+                f"{parameter('rho')}, as {parameter('composition')} 'zcdp', needs a "
+                f"{parameter('delta')} of at least 1e-299"
+            )
         exact, most_rho, zcdp_delta = _exact_limits(epsilon, exact_delta, rho)
         for name, limit in (("epsilon", exact), ("delta", exact_delta), ("rho", most_rho)):
             written(limit, name)  # raises for a fraction that is too long
-        _check_choices(composition, unit, per)
         if per is not None:
             unit = "user"
-        if composition == Composition.ZCDP and exact_delta < _LEAST_DELTA:
-            raise ParameterError(
-                f"{parameter('composition')} 'zcdp' needs a {parameter('delta')} of at least 1e-299"
-            )
         _check_dataset_name(dataset)
         terms = Terms(
             id=uuid4().hex,
@@ -590,12 +521,12 @@ class Ledger:
         """
         with storage.opened(self._path) as connection:
             balance = self._verify_and_note(connection, verify=verify)
-            rows = islice(storage.entries(connection), balance.number)
+            rows = islice(storage.entries(connection), balance.seen.entries)
             try:
                 entries = tuple(Entry.read(record) for _, record, _ in rows)
             except NO_RECORD:
                 raise self._damaged() from None
-        if [entry.number for entry in entries] != [*range(1, balance.number + 1)]:
+        if [entry.number for entry in entries] != [*range(1, balance.seen.entries + 1)]:
             raise self._damaged()
         return replace(balance, entries=entries)
 
@@ -609,7 +540,7 @@ class Ledger:
         """The unit that it protects, "basket" or "user"; None where neither the owner nor an entry
         names one.
         """
-        return self._balance().privacy_unit
+        return self._balance().promise.privacy_unit
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -654,36 +585,26 @@ class Ledger:
                 "a ledger is charged with a cost: give one fim_private.dp.charge.Charge or more"
             )
         entries = []
-        earlier = self._earlier(charges, connection)
         for charge in charges:
             values = vars(charge) | {"neighbors": str(charge.neighbors)}
-            entry = Entry(number=before.number + 1, time=_now(), previous=before.hash, **values)
+            number, previous = before.seen.entries + 1, before.seen.hash
+            entry = Entry(number=number, time=_now(), previous=previous, **values)
             before.check(entry, allow_other_unit=self._allow_other_unit)
-            self._check_new(entry, earlier)
             before = before.after([entry])
             entries.append(entry)
+        if not self._again:
+            self._check_new(entries, connection)
         return before, entries
 
-    def _earlier(
-        self, charges: Sequence[Charge], connection: sqlite3.Connection
-    ) -> Mapping[str, Sequence[Entry]]:
-        """Return the entries of the charged periods, by period; none if `again` allows more."""
-        earlier: dict[str, list[Entry]] = {}
-        spans = [charge.span for charge in charges if charge.span is not None]
-        periods = {span.period for span in spans if span.period}
-        if periods and not self._again:
-            for period, record in storage.of_periods(connection, periods):
-                earlier.setdefault(period, []).append(Entry.read(record))
-        return earlier
-
-    def _check_new(self, entry: Entry, earlier: Mapping[str, Sequence[Entry]]) -> None:
-        """Raise LedgerError if the same was asked before for the same period.
-
-        earlier: entries, by period.
-        """
-        period = "" if entry.span is None else entry.span.period or ""
-        for before in earlier.get(period, ()):
-            if before.asks_as(entry):
+    def _check_new(self, entries: Sequence[Entry], connection: sqlite3.Connection) -> None:
+        """Raise LedgerError if the same was asked before for the same period."""
+        by_period: dict[str, list[Entry]] = {}
+        for entry in entries:
+            if entry.span is not None and entry.span.period is not None:
+                by_period.setdefault(entry.span.period, []).append(entry)
+        for period, record in storage.of_periods(connection, by_period):
+            before = Entry.read(record)
+            if any(before.asks_as(entry) for entry in by_period[period]):
                 raise LedgerError(
                     f"{shown(self._name)} was charged for the same request and {period} before: "
                     f"entry {before.number:,} of {before.time[:10]}; use that release, or spend "
@@ -725,30 +646,24 @@ class Ledger:
                 )
             # First what was seen, then the entries: others may add some meanwhile, which must not
             # look like a loss.
-            seen = [storage.noted(terms.id)]
+            notes = [storage.noted(terms.id)]
             if self._known is not None:
-                seen.insert(0, self._known.seen)
-            start = Statement(self._name, terms, 0, terms.hash, None, None, {}, closed=closed)
-            for last_seen in seen:
-                if last_seen is None:
+                notes.append(self._known.seen)
+            nothing = LastSeen(0, terms.hash, terms.hash, terms.hash, None, {})
+            start = Statement(self._name, terms, nothing, closed=closed)
+            for seen in notes:
+                if seen is None:
                     continue
-                self._check_seen(connection, terms, last_seen)
-                spent = last_seen.spent
-                if not verify and spent is not None and last_seen.entries > start.number:
+                self._check_seen(connection, terms, seen)
+                if not verify and seen.entries > start.seen.entries:
                     first = Entry.read(storage.entry(connection, 1)[1])
-                    start = replace(
-                        start,
-                        number=last_seen.entries,
-                        hash=last_seen.hash,
-                        first=first,
-                        unit_columns=last_seen.unit_columns,
-                        by_reach=spent,
-                    )
-            rows = storage.entries(connection, after=start.number)
-            self._known = start.after(verified_chain(rows, start.number, start.hash))
+                    start = replace(start, seen=seen, first=first)
+            rows = storage.entries(connection, after=start.seen.entries)
+            chain = verified_chain(rows, start.seen.entries, start.seen.hash)
+            self._known = start.after(chain)
         except NO_RECORD:
             raise self._damaged() from None
-        if verify or self._known.number - start.number >= _MANY:
+        if verify or self._known.seen.entries - start.seen.entries >= _MANY:
             storage.remember(terms.id, self._known.seen)  # where that fails, a charge warns of it
         return self._known
 
@@ -763,10 +678,8 @@ class Ledger:
             _, record, stored = storage.entry(connection, number)
             return isinstance(record, str) and hashed(record) == stored == hash
 
-        same = seen.spent is None or (
-            seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first)
-        )
-        if not same or not is_there(seen.entries, seen.hash):
+        same_first = seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first)
+        if not same_first or not is_there(seen.entries, seen.hash):
             raise LedgerError(
                 f"{shown(self._name)} is not what it was when it was last used here "
                 f"({seen.entries:,} entries). An "
@@ -788,14 +701,11 @@ class Ledger:
         assert self._known is not None
         if not storage.remember(self._known.terms.id, self._known.seen) and not self._warned:
             self._warned = True
-            place = storage.folder()
-            where = (
-                "without a home directory"
-                if place is None
-                else (f"since {shown(str(place))} cannot be written")
-            )
             warn(
-                [f"if an older copy of the ledger is put back, that will not be noticed, {where}"],
+                [
+                    "if an older copy of the ledger is put back, that will not be noticed, since "
+                    f"{shown(str(storage.folder()))} cannot be written"
+                ],
                 stacklevel=4,
             )
 
@@ -808,31 +718,16 @@ class Ledger:
 
 def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
     """Return a path as it was given, and where it leads; raise ParameterError if it is no path."""
-    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(name, str):
+    if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")
-    if not name or "\0" in name or name.endswith(("/", os.sep)):
-        raise no_ledger(f"no ledger can have the name {shown(name)}; name a file")
+    name = os.fspath(path)
     try:
         return name, Path(name).expanduser().resolve()
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, ValueError):
         raise no_ledger(
-            f"cannot open the ledger {shown(name)}: its links lead nowhere; name another file"
+            f"cannot open the ledger {shown(name)}: its links lead nowhere, or no file can have "
+            "such a name; name another"
         ) from None
-
-
-def _check_rho(epsilon: object, delta: Fraction, rho: object, composition: str | None) -> None:
-    """Raise ParameterError unless one of epsilon and rho is given, and the rest allows that."""
-    if (epsilon is None) == (rho is None):
-        raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, one of them")
-    if rho is None:
-        return
-    if composition == Composition.BASIC:
-        raise ParameterError(
-            f"{parameter('rho')} is of zCDP: leave out {parameter('composition')} basic"
-        )
-    if delta < _LEAST_DELTA:
-        raise ParameterError(f"{parameter('rho')} needs a {parameter('delta')} of at least 1e-299")
 
 
 def _exact_limits(
@@ -849,23 +744,28 @@ def _exact_limits(
     return most_epsilon, budget.rho_for_steps(names_delta), names_delta
 
 
-def _check_choices(composition: str, unit: str | None, per: str | None) -> None:
-    """Raise ParameterError for what is none of the choices, or a period of baskets."""
-    _check_choice("composition", composition, [*Composition])
-    if unit is not None:
-        _check_choice("unit", unit, UNITS)
-    if per is not None:
-        _check_choice("per", per, KINDS)
+def _check_choices(
+    epsilon: object, rho: object, composition: str | None, unit: str | None, per: str | None
+) -> None:
+    """Raise ParameterError for what is none of the choices, and what contradicts another."""
+    if (epsilon is None) == (rho is None):
+        raise ParameterError(f"give {parameter('epsilon')} or {parameter('rho')}, one of them")
+    for name, choice, choices in (
+        ("composition", composition, (*Composition,)),
+        ("unit", unit, UNITS),
+        ("per", per, KINDS),
+    ):
+        if choice is not None and choice not in choices:
+            raise ParameterError(
+                f"{parameter(name)} must be one of {', '.join(choices)}, not {shown(choice)}"
+            )
+    if rho is not None and composition == Composition.BASIC:
+        raise ParameterError(
+            f"{parameter('rho')} is of zCDP: leave out {parameter('composition')} basic"
+        )
     if per is not None and unit == "basket":
         raise ParameterError(
             f"{parameter('per')} is for users, and {parameter('unit')} is basket; leave one out"
-        )
-
-
-def _check_choice(name: str, choice: str, choices: Sequence[str]) -> None:
-    if choice not in choices:
-        raise ParameterError(
-            f"{parameter(name)} must be one of {', '.join(choices)}, not {shown(choice)}"
         )
 
 
@@ -887,20 +787,17 @@ def _users_for(per: str | None) -> str:
     return "users for good" if per is None else f"what a user buys in one {per}"
 
 
-def _exceeded(charge: Entry, exceeds_loss: bool) -> str:
-    """Return the parameter that a release has to lower to stay within the limit."""
-    if not exceeds_loss:
+def _to_lower(charge: Entry, exceeded: Collection[str]) -> str:
+    """Return the parameter that a release has to lower to stay within the sums it exceeds."""
+    if not {"epsilon", "rho"}.intersection(exceeded):
         return "delta"
     return "epsilon" if charge.parameters.get("rho") is None else "rho"
 
 
 def _alike(parameters: Collection[str]) -> str:
     """Return in words which units may replace one, if the entries choose or divide the units."""
-    choices = []
-    if "where" in parameters:
-        choices.append("every condition")
-    if "query" in parameters:
-        choices.append("every query")
+    choosing = {"where": "every condition", "query": "every query"}
+    choices = [choice for name, choice in choosing.items() if name in parameters]
     alike = []
     if choices:
         alike.append(f"{' and '.join(choices)} keeps as well")
@@ -913,16 +810,8 @@ def _alike(parameters: Collection[str]) -> str:
 
 def _with_promise_of(before: Statement, terms: Terms) -> Terms:
     """Return the terms of a ledger that is renewed: what they leave open is as it was before."""
-    unit, per = terms.privacy_unit, terms.per
-    if unit is None:
-        unit, per = before.privacy_unit, before.terms.per
-    return replace(
-        terms,
-        dataset=terms.dataset or before.dataset,
-        neighbors=terms.neighbors or before.neighbors,
-        privacy_unit=unit,
-        per=per,
-    )
+    per = before.terms.per if terms.privacy_unit is None else terms.per
+    return replace(terms.filled_from(before.promise), per=per)
 
 
 def _promises_the_same(before: Statement, terms: Terms) -> bool:
@@ -930,13 +819,13 @@ def _promises_the_same(before: Statement, terms: Terms) -> bool:
 
     What that one had left open differs from nothing.
     """
-    if before.dataset is not None and terms.dataset != before.dataset:
-        return False
-    if before.neighbors is not None and terms.neighbors != before.neighbors:
-        return False
-    if before.privacy_unit is None:
-        return True
-    return (terms.privacy_unit, terms.per) == (before.privacy_unit, before.terms.per)
+    old = before.promise
+    same_unit = (old.privacy_unit, old.per) == (terms.privacy_unit, terms.per)
+    return (
+        (old.privacy_unit is None or same_unit)
+        and old.dataset in (None, terms.dataset)
+        and old.neighbors in (None, terms.neighbors)
+    )
 
 
 def _spent_until_now(before: Statement) -> dict[str, str]:

@@ -153,10 +153,9 @@ def opened(path: Path, *, writes: bool = False) -> Iterator[sqlite3.Connection]:
                 f"the ledger {shown(str(path))} has several names (hard links); leave it one"
             )
         with closing(_readable(path)) as connection:
-            _check_form(connection, path)
             if writes:
-                connection.execute("BEGIN IMMEDIATE")
-                _check_form(connection, path)  # once more, now that nobody else can change it
+                connection.execute("BEGIN IMMEDIATE")  # nobody else can change it any more
+            _check_form(connection, path)
             yield connection
             if writes:
                 connection.execute("COMMIT")
@@ -199,14 +198,19 @@ def of_periods(
     """Yield period and record of the entries of some periods, in order: in one pass, however many
     periods there are.
     """
-    sought = f'"period":"{next(iter(periods))}"' if len(periods) == 1 else '"period":"'
+    if not periods:
+        return
+    sought = '"period":"'
+    if len(periods) == 1:
+        (period,) = periods
+        sought += f'{period}"'
     for (record,) in connection.execute(
         ("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number"), (sought,)
     ):
         # A quotation mark of a text, such as a condition, is written with a backslash.
-        period = _PERIOD.search(record)
-        if period is not None and period[1] in periods:
-            yield period[1], record
+        found = _PERIOD.search(record)
+        if found is not None and found[1] in periods:
+            yield found[1], record
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
@@ -322,8 +326,6 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or "the system refused"
         raise LedgerError(f"{where}: {reason}; see to it, or take another file") from None
-    except (ValueError, RuntimeError):
-        raise no_ledger(f"{where}: no file can have this name; choose another") from None
     except sqlite3.Error as error:
         kind = no_ledger if _code(error) == _NO_DATABASE else LedgerError
         raise kind(f"{where}: {_REASONS.get(_code(error), _DAMAGED)}") from None
@@ -341,48 +343,52 @@ _RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
 
 @dataclass(frozen=True)
 class LastSeen:
-    """What a ledger had when it was seen last: the number of entries, and the hash of the last, or
-    of the terms.
+    """What the entries of a ledger add up to, once they are verified.
 
-    terms, first: hashes of its terms, and of its first entry, or the terms. unit_columns: the
-    first. spent: the sums of each reach; None in a record of an earlier version.
+    entries: how many there are. hash: of the last, or of the terms. terms, first: hashes of the
+    terms, and of the first entry, or the terms. unit_columns: the first that an entry has. spent:
+    the sums of each reach.
     """
 
     entries: int
     hash: str
-    terms: str = ""
-    first: str = ""
-    unit_columns: tuple[str, ...] | None = None
-    spent: Spent | None = None
+    terms: str
+    first: str
+    unit_columns: tuple[str, ...] | None
+    spent: Spent
 
 
-def folder() -> Path | None:
-    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state; None without a home
-    directory.
+def folder() -> Path:
+    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state.
+
+    Without a home directory it is where no file can be, as in a folder that cannot be written.
     """
     base = os.environ.get("XDG_STATE_HOME", "")
     try:
         state = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
     except RuntimeError:
-        return None
+        state = Path(os.devnull)
     return state / "fim-private" / "ledgers"
 
 
 def noted(ledger: str) -> LastSeen | None:
     """Return the record of a ledger, by its id; None where there is none that can be read."""
-    place = folder()
-    if place is None:
-        return None
     try:
-        record = json.loads((place / f"{ledger}.json").read_text(encoding="ascii"))
-        seen = LastSeen(record["entries"], record["hash"])
-        if (known := record.get("verified")) is not None and "reaches" in known:
-            columns = None if known["unit_columns"] is None else tuple(known["unit_columns"])
-            spent = {
-                _reach(reach): dict(zip(SUMS, map(_read, sums), strict=True))
-                for reach, sums in known["reaches"]
-            }
-            seen = LastSeen(seen.entries, seen.hash, known["terms"], known["first"], columns, spent)
+        record = json.loads((folder() / f"{ledger}.json").read_text(encoding="ascii"))
+        verified = record["verified"]
+        columns = verified["unit_columns"]
+        spent = {
+            _reach(reach): dict(zip(SUMS, map(_read, sums), strict=True))
+            for reach, sums in verified["reaches"]
+        }
+        seen = LastSeen(
+            record["entries"],
+            record["hash"],
+            verified["terms"],
+            verified["first"],
+            columns and tuple(columns),
+            spent,
+        )
         return seen if isinstance(seen.entries, int) and _HASH.fullmatch(seen.hash) else None
     except (OSError, *NO_RECORD):
         return None
@@ -393,9 +399,9 @@ def remember_renewal(ledger: str) -> None:
 
     Where that cannot be written it is tried again whenever the ledger that followed is opened.
     """
-    place = folder()
-    if place is None or was_renewed(ledger):
+    if was_renewed(ledger):
         return
+    place = folder()
     with suppress(OSError, OutputError):
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.renewed"):
@@ -404,11 +410,8 @@ def remember_renewal(ledger: str) -> None:
 
 def was_renewed(ledger: str) -> bool:
     """Return whether the ledger with an id is known here to have been renewed."""
-    place = folder()
-    if place is None:
-        return False
     try:
-        return (place / f"{ledger}.renewed").exists()
+        return (folder() / f"{ledger}.renewed").exists()
     except OSError:  # a folder that this user may not look into
         return False
 
@@ -417,28 +420,22 @@ def remember(ledger: str, seen: LastSeen) -> bool:
     """Write the record of a ledger, by its id, unless there is one of more entries. Return whether
     it is there then.
     """
-    place = folder()
-    if place is None:
-        return False
     before = noted(ledger)
     if before is not None and (before.entries > seen.entries or before == seen):
         return True
     # In hexadecimal, for which there is no limit of digits.
     spent = [
         (reach, [f"{sums[name].numerator:x}/{sums[name].denominator:x}" for name in SUMS])
-        for reach, sums in (seen.spent or {}).items()
+        for reach, sums in seen.spent.items()
     ]
-    known = {
+    verified = {
         "terms": seen.terms,
         "first": seen.first,
         "unit_columns": seen.unit_columns,
         "reaches": spent,
     }
-    values = {
-        "entries": seen.entries,
-        "hash": seen.hash,
-        "verified": None if seen.spent is None else known,
-    }
+    values = {"entries": seen.entries, "hash": seen.hash, "verified": verified}
+    place = folder()
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         with staged(place / f"{ledger}.json") as write:

@@ -74,9 +74,9 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     for name, _, reach in statement.periods:
         left = statement.left_under(composition, reach)
         if left.rho is None:
-            sign, remaining, limit = "ε", left.epsilon, statement.limit["epsilon"]
+            sign, remaining, limit = "ε", left.epsilon, statement.terms.limit["epsilon"]
         else:
-            sign, remaining, limit = "ρ", left.rho, statement.limit["rho"]
+            sign, remaining, limit = "ρ", left.rho, statement.terms.limit["rho"]
         share = 1 - remaining / limit
         bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
         yield (
@@ -106,7 +106,7 @@ def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
         for (sign, name), remaining in zip(sums.items(), (loss, left.delta), strict=True):
             yield (
                 f"{mark} {composition}, {sign}",
-                least_in_words(statement.limit[name]),
+                least_in_words(statement.terms.limit[name]),
                 least_in_words(statement.spent[name]),
                 most_in_words(remaining),
             )

@@ -35,7 +35,7 @@ from fim_private.counting.counter import (
     rank_order,
     ranks_of,
 )
-from fim_private.counting.portable import sorted_in_rows, spread
+from fim_private.counting.portable import ranked_entries, spread
 from fim_private.counting.source import (
     UNKNOWN,
     Catalogue,
@@ -235,9 +235,7 @@ def projected(
         size: Items per itemset. A basket with fewer has none.
         data: The purchases.
     """
-    ranks = rank_of[data.items]
-    row = np.repeat(np.arange(data.stored, dtype=np.int64), np.diff(data.offsets))[ranks >= 0]
-    row, ranks = sorted_in_rows(row, ranks[ranks >= 0])
+    row, ranks = ranked_entries(data, rank_of)
     starts = np.searchsorted(row, np.arange(data.stored))
     shard = np.searchsorted(bounds, ranks, side="right") - 1
     # A shard needs the entries of a row up to the last one of the shard.

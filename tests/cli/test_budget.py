@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import sqlite3
-import subprocess
-import sys
-import time
-from itertools import count, islice
 from pathlib import Path
 
 import pytest
@@ -208,44 +203,3 @@ def test_what_is_wrong_is_one_line_and_costs_nothing(
     assert says in refused(run(folder, *arguments))
     assert fim.Ledger(folder / "sales.ledger").entries == ()
     assert {file.name for file in folder.iterdir()} == {"baskets.dat", "pairs.csv", "sales.ledger"}
-
-
-def test_a_state_directory_that_cannot_be_written_is_said_and_stops_nothing(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
-    done = run(
-        folder,
-        "mine",
-        "baskets.dat",
-        *CHARGED,
-        XDG_STATE_HOME="/dev/null",
-        PYTHONWARNINGS="default",
-    )
-    assert "Charged to the budget of sales (entry 1)" in done.stdout
-    assert re.fullmatch(
-        r"Warning: .* will not be noticed, since '/dev/null/.*' cannot be written\n", done.stderr
-    )
-
-
-@pytest.mark.full
-def test_commands_that_are_killed_have_charged_what_they_released(folder: Path) -> None:
-    """Fifty at a time are started, and forty of them killed at random moments of their lives."""
-    ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=20, delta=0.1, dataset="sales")
-    asked = ["--epsilon", "0.1", "--delta", "1e-7", "--format", "json", "--output"]
-    command = [sys.executable, "-m", "fim_private", "mine", "baskets.dat", *CHARGED, *asked]
-    rng, killed, started = random.Random(16), 0, count()
-    while killed < 60:
-        outputs = [f"release{number}.json" for number in islice(started, 50)]
-        running = [
-            subprocess.Popen([*command, output], cwd=folder, stderr=subprocess.DEVNULL)
-            for output in outputs
-        ]
-        time.sleep(2)
-        for process in rng.sample(running, 40):
-            time.sleep(rng.uniform(0, 0.3))
-            killed += process.poll() is None
-            process.kill()
-        for process in running:
-            process.wait()
-        assert len(list(folder.glob("release*.json"))) <= len(ledger.entries) <= 200
-        assert ledger.left.epsilon >= 0
-    assert list(folder.glob("release*.json"))

@@ -1,33 +1,28 @@
 """Every counter has the right spectrum, lazily, and can name every itemset of a level.
 
 Every counter that is built is tested, the compiled one with 1, 2 and 8 threads.
-Oracles: brute force on small baskets, mlxtend on real files.
+The oracle is brute force on small baskets.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, takewhile
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from oracles import (
     brute_force_supports,
     brute_force_user_supports,
-    chi_square_pvalue,
-    detects,
     spectrum_of,
 )
-from real_data import CORNER_SHOP, real_data
+from real_data import CORNER_SHOP
 
 from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum, portable
 from fim_private.dp.noise import Randomness
@@ -173,23 +168,6 @@ def test_a_size_or_a_level_that_there_is_not_is_refused(count: CountItemsets) ->
             spectrum.sample_itemsets([level], Randomness())
 
 
-@every_counter
-@pytest.mark.full
-def test_ties_are_named_uniformly(count: CountItemsets) -> None:
-    # Six pairs tie at 2 and one at 5. A favourite twice too likely would be seen.
-    baskets = [[1, 2, 3, 4]] * 2 + [["x", "y"]] * 5
-    spectrum = count(read_transactions(baskets), 2)
-    assert list(spectrum.levels()) == [(5, 1), (2, 6)]
-    draws = 500
-    randomness = Randomness.seeded(20)
-    counts = Counter(spectrum.sample_itemsets([2], randomness)[0] for _ in range(draws))
-    tied: list[tuple[Item, ...]] = list(combinations([1, 2, 3, 4], 2))
-    uniform = dict.fromkeys(tied, 1 / 6)
-    assert chi_square_pvalue(counts, uniform, draws) > 1e-6
-    biased = dict(zip(uniform, [2 / 6, *[(1 - 2 / 6) / 5] * 5], strict=True))
-    assert detects(uniform, biased, draws) > 0.99
-
-
 def over_catalogue(baskets: Baskets, catalogue: Sequence[Item], size: int) -> SupportSpectrum:
     data = read_transactions(baskets).restricted_to(read_catalogue(catalogue))
     return catalogue_spectrum(data, size)
@@ -227,31 +205,6 @@ def test_a_catalogue_may_hold_10_to_the_60_candidates() -> None:
     assert set(name) <= set(range(1_000_000))
 
 
-def mlxtend_supports(baskets: Baskets, size: int, floor: int) -> Itemsets:
-    """The itemsets of a size with at least that support, by mlxtend."""
-    # Items below the floor are in no frequent itemset; without them the frame fits in memory.
-    supports = Counter(item for basket in baskets for item in set(basket))
-    frequent = [[item for item in basket if supports[item] >= floor] for basket in baskets]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import mlxtend.frequent_patterns as patterns
-        import pandas as pd
-        from mlxtend.preprocessing import TransactionEncoder
-
-        encoder = TransactionEncoder()
-        frame = pd.DataFrame(encoder.fit_transform(frequent), columns=encoder.columns_)
-        # Half a basket below the floor: no frequency is lost to rounding.
-        least = (floor - 0.5) / len(baskets)
-        found = patterns.fpgrowth(frame, min_support=least, use_colnames=True, max_len=size)
-    return Counter(
-        {
-            tuple(sorted(itemset)): round(frequency * len(baskets))
-            for itemset, frequency in zip(found["itemsets"], found["support"], strict=True)
-            if len(itemset) == size
-        }
-    )
-
-
 @every_counter
 @pytest.mark.parametrize(("user", "support"), [(None, 8_692), ("customer", 5_197)])
 def test_the_top_pair_of_the_corner_shop(
@@ -260,24 +213,6 @@ def test_the_top_pair_of_the_corner_shop(
     spectrum = count(read_transactions(CORNER_SHOP, user=user), 2)
     assert next(spectrum.levels()) == (support, 1)
     assert spectrum.sample_itemsets([support], Randomness())[0] == ("semi-skimmed milk", "tea bags")
-
-
-# The floors leave tens to thousands of itemsets, and keep mlxtend to about a second.
-@pytest.mark.parametrize("size", [1, 2, 3])
-@pytest.mark.parametrize(
-    ("name", "floor"),
-    [("groceries.parquet", 20), ("retail.parquet", 500), ("mushroom.parquet", 1600)],
-)
-@pytest.mark.full
-def test_spectrum_equals_mlxtend_on_real_files(name: str, size: int, floor: int) -> None:
-    path = real_data(name)
-    baskets = pq.read_table(path, columns=["items"])["items"].to_pylist()
-    expected = mlxtend_supports(baskets, size, floor)
-    assert len(expected) > 30
-    for counter in COUNTERS:
-        levels = itemset_spectrum(read_transactions(path), size, counter=counter).levels()
-        found = [*takewhile(lambda level: level[0] >= floor, levels)]
-        assert found == spectrum_of(expected)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.counting import source as module
-from fim_private.counting.source import candidates_of, unsupported_itemsets
+from fim_private.counting.source import CatalogueItemsets, LocalItems, counter_for
 from fim_private.dp.noise import Randomness
 from fim_private.reading.purchases import read_catalogue, read_transactions
+from fim_private.reading.transactions import Transactions
+
+
+def candidates_of(transactions: Transactions, size: int) -> CatalogueItemsets:
+    items = LocalItems(transactions)
+    count = len(transactions.vocabulary)
+    return CatalogueItemsets(items, count, size, counter_for(transactions, size, 1))
+
 
 baskets_of = st.lists(st.sets(st.integers(0, 7), max_size=8).map(sorted), max_size=6)
 
@@ -39,9 +47,8 @@ def test_they_are_different_and_in_no_basket(
     number = round(share * len(free))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_WORTH_DRAWING", 1 if listed else 1 << 30)
-        found = unsupported_itemsets(
-            candidates_of(transactions, size, None), len(free), number, Randomness.seeded(seed)
-        )
+        candidates = candidates_of(transactions, size)
+        found = candidates.unsupported(len(free), number, Randomness.seeded(seed))
     assert len(set(found)) == len(found) == number
     assert {*found} <= free
 
@@ -50,12 +57,12 @@ def test_they_are_different_and_in_no_basket(
 def test_each_is_as_likely(number: int) -> None:
     transactions = read_transactions([[0, 1, 2]]).restricted_to(read_catalogue(range(5)))
     assert comb(5, 2) - 3 == 7
-    candidates = candidates_of(transactions, 2, None)
+    candidates = candidates_of(transactions, 2)
     trials, drawn = 2_000, Counter[tuple[int, ...]]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_WORTH_DRAWING", 3)
         for seed in range(trials):
-            drawn.update(unsupported_itemsets(candidates, 7, number, Randomness.seeded(seed))[:1])
+            drawn.update(candidates.unsupported(7, number, Randomness.seeded(seed))[:1])
     expected = trials / 7
     # of 6 degrees of freedom: 1 in 1,000
     assert sum((drawn[each] - expected) ** 2 / expected for each in drawn) < 22.5

@@ -88,19 +88,24 @@ every_way = pytest.mark.parametrize("way", WAYS)
 RELATED = [way for way in WAYS if not way.startswith(("select", "interior_point"))]
 
 
+Create = Callable[..., fim.Ledger]
+
+
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def create(tmp_path: Path) -> Create:
+    """Make a ledger that holds two calls, unless it is to be another one."""
     ran.clear()
-    return tmp_path / "sales.ledger"
+    limits: dict[str, Any] = {"epsilon": 2, "delta": 1e-5, "composition": "basic"}
+    return partial(fim.Ledger.create, tmp_path / "sales.ledger", **limits)
 
 
 @pytest.mark.every_case
 @every_way
-def test_an_entry_says_what_was_asked_and_nothing_of_the_data(path: Path, way: str) -> None:
+def test_an_entry_says_what_was_asked_and_nothing_of_the_data(create: Create, way: str) -> None:
     call, asked = WAYS[way]
     epsilon, rho = COSTS.get(way, (half, Fraction(1, 8)))
     delta = Fraction(1, 10**6) if way in WITH_DELTA else 0
-    with fim.Ledger.create(path, epsilon=1, delta=1e-5, composition="basic") as ledger:
+    with create(epsilon=1) as ledger:
         call(ledger=ledger, dataset="sales")
         [entry] = ledger.entries
         assert (entry.command, entry.dataset) == (way.partition(" ")[0], "sales")
@@ -126,9 +131,9 @@ class Untouched:
 @pytest.mark.every_case
 @every_way
 def test_nothing_is_drawn_and_no_function_is_called_before_the_charge(
-    path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+    create: Create, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=0.25, delta=0)
+    call, ledger = WAYS[way][0], create(epsilon=0.25, delta=0)
     monkeypatch.setattr(Randomness, "of_seed", lambda seed: Untouched())
     with pytest.raises(LedgerError, match="this would overspend"):
         call(ledger=ledger, dataset="sales")
@@ -140,9 +145,9 @@ def test_nothing_is_drawn_and_no_function_is_called_before_the_charge(
 
 @every_way
 def test_what_goes_wrong_afterwards_has_been_charged(
-    path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+    create: Create, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = fim.Ledger.create(path, epsilon=1, delta=1e-5, composition="basic")
+    ledger = create()
     monkeypatch.setattr(Randomness, "of_seed", lambda seed: Untouched())
     with pytest.raises(AssertionError, match="before the charge"):
         WAYS[way][0](ledger=ledger, dataset="sales")
@@ -150,8 +155,8 @@ def test_what_goes_wrong_afterwards_has_been_charged(
 
 
 @every_way
-def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
-    call, ledger = WAYS[way][0], fim.Ledger.create(path, epsilon=1, delta=1e-5, composition="basic")
+def test_what_is_refused_costs_nothing(create: Create, way: str) -> None:
+    call, ledger = WAYS[way][0], create()
     both: dict[str, Any] = {"ledger": ledger, "dataset": "sales"}
     for given, message in (
         ({"dataset": "sales"}, "dataset goes with ledger"),
@@ -170,11 +175,8 @@ def test_what_is_refused_costs_nothing(path: Path, way: str) -> None:
 
 
 @every_way
-def test_a_unit_is_that_of_the_ledger_unless_another_is_said(path: Path, way: str) -> None:
-    call, ledger = (
-        WAYS[way][0],
-        fim.Ledger.create(path, epsilon=2, delta=1e-5, unit="user", composition="basic"),
-    )
+def test_a_unit_is_that_of_the_ledger_unless_another_is_said(create: Create, way: str) -> None:
+    call, ledger = WAYS[way][0], create(unit="user")
     call(ledger=ledger, dataset="sales")
     call(ledger=ledger, dataset="sales", unit="user")
     assert [entry.privacy_unit for entry in ledger.entries] == ["user"] * 2
@@ -183,8 +185,8 @@ def test_a_unit_is_that_of_the_ledger_unless_another_is_said(path: Path, way: st
         call(ledger=ledger, dataset="sales", unit="basket")
 
 
-def test_the_first_charge_decides_whom_the_ledger_protects(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
+def test_the_first_charge_decides_whom_the_ledger_protects(create: Create) -> None:
+    ledger = create(epsilon=3)
     fim.validate([1, 2], stability=1, epsilon=1, ledger=ledger, dataset="sales", unit="user")
     assert ledger.privacy_unit == "user"
     with pytest.raises(LedgerError, match="protects users"):
@@ -192,13 +194,8 @@ def test_the_first_charge_decides_whom_the_ledger_protects(path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", RELATED)
-def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
-    call, ledger = (
-        WAYS[way][0],
-        fim.Ledger.create(
-            path, epsilon=1, delta=1e-5, neighbors="replace-one", composition="basic"
-        ),
-    )
+def test_a_ledger_of_another_relation_refuses(create: Create, way: str) -> None:
+    call, ledger = WAYS[way][0], create(neighbors="replace-one")
     with pytest.raises(LedgerError, match="is for neighbors 'replace-one', and this release"):
         call(ledger=ledger, dataset="sales")
     assert ran == []
@@ -206,10 +203,8 @@ def test_a_ledger_of_another_relation_refuses(path: Path, way: str) -> None:
     assert [entry.neighbors for entry in ledger.entries] == ["replace-one"]
 
 
-def test_the_relation_of_a_mechanism_is_charged(path: Path) -> None:
-    ledger = fim.Ledger.create(
-        path, epsilon=2, delta=1e-5, neighbors="replace-one", composition="basic"
-    )
+def test_the_relation_of_a_mechanism_is_charged(create: Create) -> None:
+    ledger = create(neighbors="replace-one")
     with pytest.raises(LedgerError, match="this release is for 'add-remove'"):
         fim.select([7, 9], fim.Exponential(1), ledger=ledger, dataset="s")
     with pytest.raises(LedgerError, match="this release is for 'add-remove'"):
@@ -221,8 +216,8 @@ def test_the_relation_of_a_mechanism_is_charged(path: Path) -> None:
     assert [entry.command for entry in ledger.entries] == ["select", "interior_point"]
 
 
-def test_labels_alone_are_no_unit_of_a_ledger(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=1, delta=0)
+def test_labels_alone_are_no_unit_of_a_ledger(create: Create) -> None:
+    ledger = create()
     with pytest.raises(ParameterError, match=r"^private 'labels' and ledger contradict each other"):
         fim.learn_threshold(
             [1], [True], bits=8, epsilon=1, private="labels", ledger=ledger, dataset="sales"

@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from ledger_worker import CHARGE, LateLedger
 from patience import PATIENCE
-from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
@@ -75,41 +74,18 @@ def refused(path: Path) -> str:
     return str(raised.value)
 
 
-def test_charges_add_up_exactly_to_the_limit_and_no_further(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=1, delta=Fraction(3, 10**6), composition="basic")
-    for number in range(1, 11):  # ten times 0.1, which as floats is less than 1
-        assert ledger.charge(charge(0.1, 1e-7)).entry == number
-    assert ledger.left.epsilon == 0
-    assert ledger.left.delta == Fraction(2, 10**6)
-    with pytest.raises(fim.LedgerError, match="nothing is left"):
-        ledger.charge(charge(1e-9))
-    assert len(ledger.entries) == 10
-    other = fim.Ledger.create(path.with_name("other"), epsilon=3, delta=1e-5, composition="basic")
-    other.charge(charge(2.5, 1e-6))
+def test_a_charge_that_would_overspend_says_what_is_left(ledger: fim.Ledger) -> None:
+    ledger.charge(charge(2.5, 1e-6))
     with pytest.raises(fim.LedgerError) as raised:
-        other.charge(charge(1, 1e-6))
+        ledger.charge(charge(1, 1e-6))
     assert raised.value.spelled(lambda name: f"--{name}").endswith(
         "epsilon 0.5 and delta 9e-06 are left, and it takes epsilon 1 and delta 1e-06; ask with "
         "a smaller --epsilon"
     )
-    assert len(other.entries) == 1
-
-
-def test_what_zcdp_allows_follows_from_the_limit(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5)
-    limit = ledger.statement().limit
-    # The whole is δ/2-approximately ρ-zCDP, and so (ε, δ)-private: mixtures, and the conversion of
-    # what is left.
-    naming = limit["zcdp_delta"]
-    assert naming == Fraction(1, 200_000)
-    assert zcdp_epsilon(limit["rho"], (Fraction(1, 10**5) - naming) / (1 - naming)) <= 3
-    each = limit["rho"] / 4
-    for _ in range(4):
-        # ε adds up to 4: not what counts
-        ledger.charge(charge(1, 1e-6, rho=each, zcdp_delta=Fraction(1, 10**6)))
-    assert ledger.left.rho == 0
-    with pytest.raises(fim.LedgerError, match="nothing is left, and it takes rho"):
-        ledger.charge(charge(1, 0, rho=Fraction(1, 10**17)))
+    ledger.charge(charge(0.5))
+    with pytest.raises(fim.LedgerError, match="nothing is left, and it takes epsilon 1e-09"):
+        ledger.charge(charge(1e-9))
+    assert len(ledger.entries) == 2
 
 
 COSTS = st.tuples(
@@ -290,7 +266,7 @@ def test_terms_are_checked(path: Path) -> None:
     }.items():
         with pytest.raises(fim.FimPrivateError, match=says):
             fim.Ledger.create(path, **{**good, wrong[0]: wrong[1]})
-    with pytest.raises(fim.ParameterError, match="composition 'zcdp' needs a delta of at least"):
+    with pytest.raises(fim.ParameterError, match="composition 'zcdp', needs a delta of at least"):
         fim.Ledger.create(path, epsilon=1, delta=0, composition="zcdp")
     assert not path.exists()
 
@@ -433,7 +409,7 @@ def test_a_ledger_of_version_1_is_read_and_charged(path: Path) -> None:
     ledger = fim.Ledger(path)
     assert (ledger.left.epsilon, ledger.entries[0].unit_columns) == (Fraction(5, 2), None)
     assert ledger.charge(charge(0.5, privacy_unit="user", unit_columns=("customer",))).entry == 2
-    assert ledger.statement(verify=True).unit_columns == ("customer",)
+    assert ledger.statement(verify=True).seen.unit_columns == ("customer",)
     with sqlite3.connect(path) as connection:
         # an older program cannot read it any more
         assert connection.execute("PRAGMA user_version").fetchone() == (3,)
@@ -919,7 +895,7 @@ def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_
         assert told not in kept
 
 
-def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Path) -> None:
+def test_what_was_asked_of_rows_is_in_the_file_in_full(path: Path) -> None:
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
     shop = pd.DataFrame(
         {"visit": range(600), "drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"}
@@ -932,18 +908,6 @@ def test_what_was_asked_of_rows_is_in_the_file_in_full_as_the_page_says(path: Pa
     assert entry.parameters["where"] == where
     assert entry.span == Span("day", ("visit",), None, "2026-W46")
     assert entry.unit_columns == ("visit",)
-    said = (
-        (REPOSITORY / "docs" / "side-channels.md")
-        .read_text()
-        .partition("## Who should see a ledger")[2]
-    )
-    for told in (
-        "the text of `--where`",
-        "the period",
-        "the column of `--time`",
-        "a privacy officer",
-    ):
-        assert told in said
 
 
 def charges_first(monkeypatch: pytest.MonkeyPatch, ledger: fim.Ledger) -> bool:
@@ -1137,7 +1101,7 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
     for limit, says in (
         ({"delta": 1e-5}, "give epsilon or rho, one of them"),
         ({"epsilon": 3, "rho": 1, "delta": 1e-5}, "give epsilon or rho, one of them"),
-        ({"rho": 1, "delta": 0}, "rho needs a delta of at least 1e-299"),
+        ({"rho": 1, "delta": 0}, "rho, as composition 'zcdp', needs a delta of at least 1e-299"),
         (
             {"rho": 1, "delta": 1e-5, "composition": "basic"},
             "rho is of zCDP: leave out composition basic",

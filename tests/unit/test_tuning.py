@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from fim_private.learning import tuning
 from fim_private.learning.linear import train_linear
 from fim_private.learning.tuning import best_of, train_and_validate, validate
 from fim_private.mechanisms import PermuteAndFlip
-from fim_private.selecting import choose_index, scaled
+from fim_private.selecting import scaled
 
 LEVEL = 1e-6  # of each test: with fixed seeds, a failure is a defect
 
@@ -92,28 +93,6 @@ def test_one_step_a_stability_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> 
     assert law(near, Fraction(1), Fraction(1))[0] < 0.32
     monkeypatch.setattr(tuning, "STEPS", 1)
     assert law(near, Fraction(1), Fraction(1))[0] == pytest.approx(0.5)
-
-
-@pytest.mark.full
-def test_draws_follow_the_law() -> None:
-    """One leader, five stabilities ahead of 39."""
-    scores, beta, draws = [Fraction(5, 12), *[Fraction(0)] * 39], Fraction(1, 12), 350
-
-    def of_two(epsilon: Fraction) -> dict[bool, float]:
-        leader = law(scores, beta, epsilon)[0]
-        return {True: leader, False: 1 - leader}
-
-    exact, *wrong = (
-        of_two(Fraction(12, 10) * factor)
-        for factor in (Fraction(1), Fraction(7, 10), Fraction(13, 10))
-    )
-    mechanism, _, step = tuning._rounded_choice(beta, Fraction(12, 10))
-    randomness, steps = Randomness.seeded(22), scaled(scores, step)
-    drawn = [choose_index(steps, mechanism, randomness) for _ in range(draws)]
-    assert oracles.chi_square_pvalue(Counter(index == 0 for index in drawn), exact, draws) > LEVEL
-    assert min(oracles.detects(exact, other, draws) for other in wrong) > 0.999
-    assert len(set(drawn)) > 30
-    assert drawn[0] == validate(scores, stability=beta, epsilon=1.2, seed=22)
 
 
 FLIP = 0.02  # a model is the bit that it learned, or with this probability its opposite: a = ln 49
@@ -331,25 +310,6 @@ VALIDATE: dict[str, Any] = {"stability": Fraction(1, 10), "epsilon": 1, "seed": 
 BEST: dict[str, Any] = {"stop": Fraction(1, 10), "epsilon": 1, "seed": 1}
 
 
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"stability": 0.1}, "stability must be a whole number or a Fraction, not float"),
-        ({"stability": 0}, "stability must be above 0, not 0"),
-        ({"epsilon": 0}, "epsilon must be a number above 0"),
-        ({"epsilon": 1e-7}, "epsilon must be at least 1.1e-06 here, not 1e-07"),
-        ({"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
-    ],
-)
-def test_what_validate_refuses(changed: dict[str, Any], message: str) -> None:
-    options = {**VALIDATE, **changed}
-    with pytest.raises(ParameterError, match=f"^{message}"):
-        validate([Fraction(1, 2)], **options)
-    with pytest.raises(ParameterError, match=f"^{message}"):
-        train_and_validate(never, never, 2, **options)
-
-
 def test_no_error_tells_a_score() -> None:
     refused: list[Any] = [[0.123456], [1, 0.123456], ["0.123456"], [np.timedelta64(123456, "s")]]
     for scores in refused:
@@ -380,37 +340,33 @@ def test_no_error_tells_a_score() -> None:
         assert "123456" not in str(error.value)
 
 
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
-        ({"run": 3}, "run must be a function, not 3"),
-        ({"stop": 0}, "stop must be a number from 1e-9 to 1, not 0"),
-        ({"epsilon": -1}, "epsilon must be a number above 0, not -1"),
-        ({"neighbors": None}, "neighbors must be one of replace-one, add-remove, not None"),
-    ],
-)
-def test_what_best_of_refuses(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{message}"):
-        best_of(**{"run": never, "candidates": 2, **BEST, **changed})
+of_scores = partial(validate, [Fraction(1, 2)], **VALIDATE)
+of_models = partial(train_and_validate, train=never, score=never, candidates=2, **VALIDATE)
+of_runs = partial(best_of, run=never, candidates=2, **BEST)
+ALL = (of_scores, of_models, of_runs)
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("calls", "changed", "message"),
     [
-        ({"train": 3}, "train must be a function, not 3"),
-        ({"score": None}, "score must be a function, not None"),
-        ({"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
-        ({"training": "1"}, "training must be 0 or a number from 1e-9 to 1e9, not '1'"),
+        (ALL, {"epsilon": 0}, "epsilon must be a number above 0, not 0"),
+        (ALL, {"neighbors": "all"}, "neighbors must be one of replace-one, add-remove, not 'all'"),
+        (ALL[1:], {"candidates": 0}, "candidates must be a whole number of at least 1, not 0"),
+        (ALL[:2], {"stability": 0.1}, "stability must be a whole number or a Fraction, not float"),
+        (ALL[:2], {"stability": 0}, "stability must be above 0, not 0"),
+        (ALL[:2], {"epsilon": 1e-7}, "epsilon must be at least 1.1e-06 here, not 1e-07"),
+        ([of_models], {"train": 3}, "train must be a function, not 3"),
+        ([of_models], {"score": None}, "score must be a function, not None"),
+        ([of_models], {"training": "1"}, "training must be 0 or a number from 1e-9 to 1e9"),
+        ([of_runs], {"run": 3}, "run must be a function, not 3"),
+        ([of_runs], {"stop": 0}, "stop must be a number from 1e-9 to 1, not 0"),
     ],
 )
-def test_what_train_and_validate_refuses(changed: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=f"^{message}"):
-        train_and_validate(
-            **{"train": never, "score": never, "candidates": 2, **VALIDATE, **changed}
-        )
+def test_what_is_refused(calls: Any, changed: dict[str, Any], message: str) -> None:
+    for call in calls:
+        with pytest.raises(ParameterError, match=f"^{message}"):
+            call(**changed)
 
 
 TRAIN: dict[str, Any] = {"rows": [[1], [-1]], "labels": [1, -1], "regularization": 1, "steps": 1}

@@ -38,7 +38,7 @@ from fim_private.release.forms import (
     rows_of,
 )
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import Slice, UnitCount
+from fim_private.request.supports import NoiseKind, Slice, SupportNoise, UnitCount
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,20 +154,138 @@ def _possible(lowest: RuleCounts, highest: RuleCounts) -> tuple[RuleCounts, Rule
 
 
 # Each of the counts that a rule is made of (of both sides, of each side, and of all units where
-# that is noisy) has noise of its own, of a known distribution. With probability 1 - 0.05/m each of
-# m of them is within its interval, so with 95 % all of them are at once (Bonferroni), and then so
-# are all metrics of the rule within the bounds that follow. Where the supports follow the number of
-# units (two normals), this number is in one of several slices, and the bounds are those of all of
-# them together.
+# that is noisy) has noise of a known distribution. If the noise is normal, and the counts are large
+# against it, all of them together are jointly normal, and the interval of each metric follows from
+# that law (`joint_interval`). Elsewhere bounds hold. With probability 1 - 0.05/m each of m counts
+# is within its interval, so with 95 % all of them are at once (Bonferroni), and then so are all
+# metrics of the rule within the bounds that follow. Where the supports follow the number of units
+# (two normals), this number is in one of several slices, and the bounds are those of all of them
+# together.
 
 _CONFIDENCE = Fraction(95, 100)
+# A normal value is within so many σ with 95 % probability.
+_Z = 1.959963984540054
+# A count is large against its noise if it is this many σ.
+_LARGE = 4.0
+_HAVE_NORMAL_NOISE = {NoiseKind.NORMAL, NoiseKind.TWO_NORMALS, NoiseKind.GAUSSIAN}
+
+
+@dataclass(frozen=True)
+class JointNoise:
+    """The covariance of the noise of a rule's counts, in units squared.
+
+    Attributes:
+        own: The variance that each support has of its own.
+        shared: The variance that all supports share.
+        units: The variance of the number of units.
+        between: The covariance of a support and the number of units.
+    """
+
+    own: float
+    shared: float = 0.0
+    units: float = 0.0
+    between: float = 0.0
+
+    @classmethod
+    def of(cls, noise: SupportNoise, units: UnitCount) -> JointNoise | None:
+        """Return the joint noise of supports and of the number of units; None if not normal."""
+        if noise.of_units is not None:
+            shared = noise.shared_variance
+            return cls(noise.own_variance, shared, 4 * shared, 2 * shared)
+        kinds = {noise.kind}
+        of_units = 0.0
+        if units.noise is not None:
+            kinds.add(units.noise.kind)
+            of_units = units.noise.own_variance
+        if not kinds <= _HAVE_NORMAL_NOISE:
+            return None
+        return cls(noise.own_variance, units=of_units)
+
+    def deviation(self, slopes: RuleCounts) -> Numbers:
+        """Return the standard deviation of a function of the counts, given its slopes: (rules,)."""
+        sides = slopes.both + slopes.antecedent + slopes.consequent
+        squares = slopes.both**2 + slopes.antecedent**2 + slopes.consequent**2
+        variance = (
+            self.own * squares
+            + self.shared * sides**2
+            + self.units * slopes.units**2
+            + 2 * self.between * sides * slopes.units
+        )
+        return np.sqrt(np.maximum(variance, 0))
+
+    def is_large(self, counts: Numbers) -> NDArray[np.bool_]:
+        """Return whether counts are large against their noise: (rules,)."""
+        return np.asarray(counts >= _LARGE * math.sqrt(self.own + self.shared))
+
+
+def joint_interval(
+    name: str, counts: RuleCounts, noise: JointNoise
+) -> tuple[Ends, NDArray[np.bool_]]:
+    """Return a 95 % interval of a metric of each rule, and for which rules it holds.
+
+    It is that of a function of jointly normal counts: of the support and of leverage as they are,
+    of the other metrics of a logarithm, which is nearer to a line (the delta method). Confidence is
+    a ratio of two normal values, whose interval is exact (Fieller 1954).
+
+    Args:
+        name: "support", or a metric.
+        counts: The noisy counts.
+        noise: Their noise.
+    """
+    x, y, z, n = counts
+    zero = np.zeros(len(x))
+    holds = noise.is_large(x) & noise.is_large(y) & noise.is_large(z)
+    with np.errstate(all="ignore"):
+        if name == "confidence":
+            return _ratio_interval(counts, noise), holds
+        if name == "support":
+            width = _Z * noise.deviation(RuleCounts(1 / n, zero, zero, -x / n**2))
+            return (np.maximum(x / n - width, 0), np.minimum(x / n + width, 1)), holds
+        if name == "leverage":
+            slopes = RuleCounts(1 / n, -z / n**2, -y / n**2, -x / n**2 + 2 * y * z / n**3)
+            value, width = _leverage(counts), _Z * noise.deviation(slopes)
+            return (np.maximum(value - width, -0.25), np.minimum(value + width, 0.25)), holds
+        if name == "lift":
+            slopes = RuleCounts(1 / x, -1 / y, -1 / z, 1 / n)
+            factor = np.exp(_Z * noise.deviation(slopes))
+            return (_lift(counts) / factor, _lift(counts) * factor), holds
+        if name == "conviction":
+            holds &= noise.is_large(y - x) & noise.is_large(n - z)
+            without = 1 / (y - x)
+            slopes = RuleCounts(without, 1 / y - without, -1 / (n - z), 1 / (n - z) - 1 / n)
+            factor = np.exp(_Z * noise.deviation(slopes))
+            return (_conviction(counts) / factor, _conviction(counts) * factor), holds
+        # Zhang's metric falls with P(C | not A) / P(C | A), and depends on nothing else.
+        holds &= noise.is_large(z - x) & noise.is_large(n - y)
+        slopes = RuleCounts(-1 / (z - x) - 1 / x, 1 / (n - y) + 1 / y, 1 / (z - x), -1 / (n - y))
+        factor = np.exp(_Z * noise.deviation(slopes))
+        with_left, without_left = x / y, (z - x) / (n - y)
+        lower = _zhang(with_left, without_left * factor)
+        return (lower, _zhang(with_left, without_left / factor)), holds
+
+
+def _ratio_interval(counts: RuleCounts, noise: JointNoise) -> Ends:
+    """Return Fieller's interval of x / y, within 0 and 1: all of it where y may be 0.
+
+    It is all c with (x - c y)² <= z² Var(x - c y), where the variance is own (1 + c²) + shared
+    (1 - c)²: between the two roots of a quadratic.
+    """
+    x, y = counts.both, counts.antecedent
+    shared = _Z**2 * noise.shared
+    alone = _Z**2 * (noise.own + noise.shared)
+    leading, middle, last = y * y - alone, x * y - shared, x * x - alone
+    spread = np.sqrt(np.maximum(middle * middle - leading * last, 0))
+    is_bounded = leading > 0
+    lower = np.where(is_bounded, (middle - spread) / leading, 0.0)
+    upper = np.where(is_bounded, (middle + spread) / leading, 1.0)
+    return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
 
 
 @dataclass(frozen=True)
 class Rules:
     """Rules, the surest first.
 
-    All bounds of a rule hold together with 95 % probability.
+    Each interval holds with 95 % probability by itself.
 
     Attributes:
         antecedents: The items on the left side of each rule.
@@ -175,7 +293,7 @@ class Rules:
         columns: The numbers by the names that mlxtend has for them, then the ends of their
             intervals. Of the metrics there is confidence alone where lift 1 does not mean
             independence.
-        doubtful: Whether, within these bounds, the sides may be unrelated, or the rule may miss
+        doubtful: Whether, within these intervals, the sides may be unrelated, or the rule may miss
             a limit that was set. Without lifts only the latter counts.
     """
 
@@ -221,7 +339,7 @@ class Rules:
                 f"{MARK} marks {doubtful:,} of {rules:,}: their confidence may be less "
                 "than you asked for."
             )
-        note.append("All intervals of a rule hold together, with 95 % probability.")
+        note.append("Each interval holds by itself, with 95 % probability.")
         if not self.has_lifts:
             note.append(f"No lift is shown: {words.NOT_INDEPENDENCE}.")
         return " ".join(note)
@@ -274,7 +392,9 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
         for itemset in release.itemsets
         if itemset.items is not None and itemset.interval is not None
     ]
-    known = {frozenset(itemset.items or ()): itemset for itemset in (*itemsets, *release.parts)}
+    known = {
+        frozenset(itemset.items or ()): itemset.by_itself for itemset in (*itemsets, *release.parts)
+    }
     if release.with_parts and (noise is None or not units.number):
         itemsets = []  # it abstained, or there are no units
     elif noise is None or release.units is None or not _have_subsets(known):
@@ -289,7 +409,9 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     sides = _sides_of_rules([itemset.items for itemset in itemsets], supports)
     # With two normals, the supports follow the number of units.
     moving = noise is not None and noise.of_units is not None
-    columns = _columns(sides, supports, units, units.slices(confidence, moving=moving), lifts=lifts)
+    joint = None if noise is None else JointNoise.of(noise, units)
+    slices = units.slices(confidence, moving=moving)
+    columns = _columns(sides, supports, units, slices, joint, lifts=lifts)
     doubtful = columns["confidence_lower"] < min_confidence
     enough = columns["confidence"] >= min_confidence
     ranked_by = "confidence"
@@ -344,10 +466,20 @@ def _columns(
     supports: Mapping[frozenset[Item], tuple[float, float, float]],
     units: UnitCount,
     slices: Sequence[Slice],
+    joint: JointNoise | None,
     *,
     lifts: bool,
 ) -> dict[str, Numbers]:
-    """Return the numbers of rules, and their bounds whichever slice the number of units is in."""
+    """Return the numbers of rules, and their intervals.
+
+    Args:
+        sides: The two sides of each rule.
+        supports: Each support, with the ends of its interval.
+        units: The number of units.
+        slices: Between which numbers of units it may be: bounds hold whichever it is in.
+        joint: The noise if it is jointly normal; None where bounds alone hold.
+        lifts: Whether rules have lift.
+    """
     by_rule = [
         [supports[frozenset(items)] for items in (antecedent, consequent, antecedent + consequent)]
         for antecedent, consequent in sides
@@ -372,8 +504,13 @@ def _columns(
             )
             for portion in slices
         ]
-        columns[f"{name}_lower"] = np.minimum.reduce([low for low, _ in ends])
-        columns[f"{name}_upper"] = np.maximum.reduce([high for _, high in ends])
+        lower = np.minimum.reduce([low for low, _ in ends])
+        upper = np.maximum.reduce([high for _, high in ends])
+        if joint is not None:
+            (joint_lower, joint_upper), holds = joint_interval(name, counts, joint)
+            lower = np.where(holds, joint_lower, lower)
+            upper = np.where(holds, joint_upper, upper)
+        columns[f"{name}_lower"], columns[f"{name}_upper"] = lower, upper
     return columns
 
 
@@ -538,7 +675,7 @@ def _legend(rules: Rules, drawn: Sequence[Bar]) -> str:
     hollow = ""
     if any(bar.doubtful for bar in drawn):
         hollow = "; hollow, what is marked ?"
-    legend = f"Dots: rules{hollow}. Lines: 95 % intervals, all of a rule together."
+    legend = f"Dots: rules{hollow}. Lines: 95 % intervals."
     if rules.has_lifts:
         legend += " Dashed: lift 1, what chance alone gives."
     return legend

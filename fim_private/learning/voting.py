@@ -277,9 +277,10 @@ class Vote:
             "vote",
             self.cost,
             self.election.neighbors,
-            (self.privacy_unit, self.missing_user, None),
-            where=self.where is not None,
-            query=self.scope.query,
+            self.privacy_unit,
+            self.missing_user,
+            self.where,
+            self.scope,
         )
 
     def to_dict(self) -> JsonObject:

@@ -253,7 +253,40 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
 
     everything: with what only `save` writes.
     """
-    unordered = _common(release) | _request(release) | _result(release) | release.scope.to_dict()
+    sizes = release.sizes
+    unordered = _common(release) | release.scope.to_dict()
+    unordered |= {
+        "size": release.size,
+        "union": release.union or None,
+        "min_support": release.min_support,
+        "threshold": release.threshold,
+        "where": release.where,
+        "max_basket": release.max_basket,
+        "max_baskets": release.max_baskets,
+        "keep_all": release.keep_all or None,
+        "date": release.date and release.date.isoformat(),
+        "mechanism": release.mechanism,
+        "reason": release.reason,
+        "units": release.units,
+        "units_interval": release.units_interval and [*release.units_interval],
+        "units_noise": _noise(release.units_noise),
+        "itemsets": _itemsets(release, release.itemsets),
+        "noise": _noise(release.noise),
+    }
+    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
+        unordered["sizes"] = [*sizes]
+    if release.wanted > 1:
+        unordered["top"] = release.top
+    if release.min_support is not None:
+        unordered["capped"] = release.capped
+    if release.abstained:
+        unordered["message"] = release.nothing
+    if release.scope.known_from is not None:
+        unordered["known"] = _itemsets(release, release.known)
+    if release.with_parts:
+        unordered["parts"] = _itemsets(release, release.parts)
+    if len(release.shares) > 1:
+        unordered["shares"] = [share.to_dict() for share in release.shares]
     present = {name for name, value in unordered.items() if value is not None}
     if release.has_supports:
         present.add("noise")  # null if nothing was named
@@ -297,51 +330,6 @@ def _common(release: AnyRelease) -> JsonObject:
         "abstained": release.abstained,
         "ledger": release.charged and release.charged.to_dict(),
     }
-
-
-def _request(release: AnyRelease) -> JsonObject:
-    """Return what a Release says of the request, but for its scope."""
-    sizes = release.sizes
-    values = {
-        "size": release.size,
-        "union": release.union or None,
-        "min_support": release.min_support,
-        "threshold": release.threshold,
-        "where": release.where,
-        "max_basket": release.max_basket,
-        "max_baskets": release.max_baskets,
-        "keep_all": release.keep_all or None,
-    }
-    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
-        values["sizes"] = [*sizes]
-    if release.wanted > 1:
-        values["top"] = release.top
-    if release.min_support is not None:
-        values["capped"] = release.capped
-    return values
-
-
-def _result(release: AnyRelease) -> JsonObject:
-    """Return what a Release says of how it was made, and of what came out."""
-    values = {
-        "date": release.date and release.date.isoformat(),
-        "mechanism": release.mechanism,
-        "reason": release.reason,
-        "units": release.units,
-        "units_interval": release.units_interval and [*release.units_interval],
-        "units_noise": _noise(release.units_noise),
-        "itemsets": _itemsets(release, release.itemsets),
-        "noise": _noise(release.noise),
-    }
-    if release.abstained:
-        values["message"] = release.nothing
-    if release.scope.known_from is not None:
-        values["known"] = _itemsets(release, release.known)
-    if release.with_parts:
-        values["parts"] = _itemsets(release, release.parts)
-    if len(release.shares) > 1:
-        values["shares"] = [share.to_dict() for share in release.shares]
-    return values
 
 
 def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObject]:

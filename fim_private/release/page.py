@@ -57,7 +57,7 @@ def report(
         if release.with_parts:
             rules = rules_by_segment(release, min_confidence, min_lift)
         content = page(release, rules, title=title)
-    elif _are_releases(release):
+    elif isinstance(release, Sequence) and all(isinstance(period, Release) for period in release):
         content = trend_page(named(release), title=title)
     else:
         raise ParameterError(
@@ -65,10 +65,6 @@ def report(
         )
     with staged(Path(path).expanduser(), option="path") as write:
         write(content)
-
-
-def _are_releases(values: object) -> bool:
-    return isinstance(values, Sequence) and all(isinstance(value, Release) for value in values)
 
 
 def page(

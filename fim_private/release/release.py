@@ -340,14 +340,15 @@ class Release:
         """
         if not self.private:
             return words.SEEDED
-        chosen = {
-            "where": self.where is not None,
-            "query": self.scope.query,
-            "segments": self.scope.by is not None,
-        }
-        chosen["same_items"] = self.scope.items_are_public
-        of_whom = self.privacy_unit, self.missing_user, self.scope.per
-        sentence = words.guarantee(self.mechanism, self.cost, self.neighbors, of_whom, **chosen)
+        sentence = words.guarantee(
+            self.mechanism,
+            self.cost,
+            self.neighbors,
+            self.privacy_unit,
+            self.missing_user,
+            self.where,
+            self.scope,
+        )
         if self.zcdp is not None:
             approximately = (
                 f"{least_in_words(self.zcdp.delta)}-approximately " if self.zcdp.delta else ""

@@ -11,6 +11,7 @@ from fim_private.dp.cost import Exact, PrivacyCost, least_in_words, most_in_word
 from fim_private.dp.neighbors import Neighbors
 from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
+from fim_private.request.scope import Scope
 
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
@@ -132,34 +133,27 @@ def guarantee(
     mechanism: str,
     cost: PrivacyCost,
     neighbors: str,
-    of_whom: tuple[str, str | None, str | None],
-    *,
-    where: bool,
-    query: bool,
-    segments: bool = False,
-    same_items: bool = False,
+    unit: str,
+    missing_user: str | None,
+    where: str | None,
+    scope: Scope,
 ) -> str:
     """Return the guarantee in one sentence.
-
-    A condition, a query and segments choose units: under replace-one they treat both alike
-    (docs/privacy.md).
 
     Args:
         mechanism: The mechanism.
         cost: What was spent.
         neighbors: The neighbour relation.
-        of_whom: The privacy unit, missing_user and per.
-        where: Whether a condition chose rows.
-        query: Whether a query did.
-        segments: Whether the release is of one segment or several.
-        same_items: Whether neighbouring data have the same list of items.
+        unit: The privacy unit.
+        missing_user: The rule for rows without a user.
+        where: The condition that chose rows.
+        scope: What counted.
     """
-    whom = protected(*of_whom)
+    whom = protected(unit, missing_user, scope.per)
     change = f"adding or removing any one {whom}"
     if neighbors == Neighbors.REPLACE_ONE:
-        alike = _alike(where=where, query=query, segments=segments)
-        change = f"replacing any one {whom} by any other{alike}"
-    if same_items:
+        change = f"replacing any one {whom} by any other{_alike(where, scope)}"
+    if scope.items_are_public:
         change += f", {SAME_ITEMS},"
     epsilon, delta = least_in_words(cost.epsilon), least_in_words(cost.delta)
     factor = f"a factor e^{epsilon}"
@@ -175,16 +169,20 @@ def guarantee(
     )
 
 
-def _alike(*, where: bool, query: bool, segments: bool) -> str:
-    """Return in what a unit and the one that replaces it are alike, to end a clause with."""
+def _alike(where: str | None, scope: Scope) -> str:
+    """Return in what a unit and the one that replaces it are alike, to end a clause with.
+
+    A condition, a query and segments choose units: under replace-one they treat both alike
+    (docs/privacy.md).
+    """
     alike = []
-    if where and query:
+    if where is not None and scope.query:
         alike.append(" that the condition and the query keep as well")
-    elif where:
+    elif where is not None:
         alike.append(" that the condition keeps as well")
-    elif query:
+    elif scope.query:
         alike.append(" that the query keeps as well")
-    if segments:
+    if scope.by is not None:
         alike.append(" that counts in the same segments")
     return " and".join(alike)
 

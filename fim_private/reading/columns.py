@@ -131,22 +131,18 @@ def likely_roles(names: Sequence[str]) -> OptionValues:
 
     Without a basket's name a visit is named by its customer and its day.
     """
-    items, baskets, users, days = suggested(names)
+    items, _, _, days = suggested(names)
+    roles: OptionValues = {**likely_keys(names)}
     line_items = [name for name in items if name.casefold().startswith("lineitem ")]
     if "Name" in names and line_items:  # as Shopify exports orders
-        baskets, items = ["Name"], line_items
-    user = users[:1]
-    basket = [name for name in baskets if name not in user][:1]
-    if user and not basket:
-        basket = [*user, *days[:1]]
-    named_otherwise = {*user, *basket, *numbered(names)}
+        roles["basket"], items = "Name", line_items
+    named_otherwise = {*roles.values(), *numbered(names)}
     items = [name for name in items if name not in named_otherwise]
-    if not basket or not items:
+    if "basket" not in roles and "user" in roles:
+        visit = [roles["user"], *days[:1]]
+        roles["basket"] = visit[0] if len(visit) == 1 else visit
+    if "basket" not in roles or not items:
         return {}
-    roles: OptionValues = {}
-    if user:
-        roles["user"] = user[0]
-    roles["basket"] = basket[0] if len(basket) == 1 else basket
     roles["item"] = _best_item(items)
     return roles
 

@@ -420,9 +420,9 @@ _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 def _cancellations(data: Transactions, table: ArrowSource | None) -> Iterator[str]:
     """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
     read_as = data.read_as
-    if table is None or read_as is None:
+    if table is None or read_as is None or read_as.where is not None:
         return
-    if read_as.form != InputForm.LONG or read_as.where is not None:
+    if read_as.form != InputForm.LONG:
         return
     names = list(filter(columns.suggests_quantity, read_as.others))[:1]
     patterns = [_BELOW_ZERO] * len(names)
@@ -709,10 +709,4 @@ def _larger_baskets(read_as: ReadAs) -> str:
         return f"Name a basket by its customer and its day: {_named_together(users[0], days[0])}."
     if users:
         return f"Name the customer, for all that each ever bought: {_named_together(users[0])}."
-    remaining = ""
-    if unnamed:
-        remaining = f"; those left are {', '.join(map(repr, unnamed[:_EXAMPLES]))}"
-    return (
-        f"Name with {parameter('basket')} a column that is the same in all rows of a "
-        f"purchase{remaining}."
-    )
+    return f"Name with {parameter('basket')} a column that is the same in all rows of a purchase."

@@ -337,8 +337,7 @@ def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -
         lists = columns[0] if roles.split is None else split_cells(columns[0], roles.split)
         return _keyed(batch, roles, *labels.encode_lists(lists))
     if roles.form is InputForm.LONG:
-        items = columns[0] if len(columns) == 1 else joint_items(columns)
-        codes = labels.encode(items)
+        codes = labels.encode(joint_items(columns))
         return _keyed(batch, roles, np.ones(len(codes), dtype=np.int32), codes).merged()
     if roles.form is InputForm.WIDE:
         codes = np.column_stack([labels.encode(column) for column in columns])
@@ -359,8 +358,8 @@ def _keyed(
     users = None if roles.user is None else by_value(batch.column(roles.user))
     baskets = None
     if roles.basket:
-        ids = [batch.column(name) for name in roles.basket]  # none of them is missing
-        baskets = by_value(ids[0] if len(ids) == 1 else joint_items(ids))
+        # none of them is missing
+        baskets = by_value(joint_items([batch.column(name) for name in roles.basket]))
     names = batch.schema.names
     segments = batch.column(SEGMENT) if SEGMENT in names else None
     day = batch.column(DAY) if DAY in names else None
@@ -427,9 +426,11 @@ _NOTHING = r"^[| ]*$"  # what is left where all columns lack a value
 def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     """Return the texts of several columns' values with a bar between them: (rows,) Arrow strings.
 
-    A missing value is an empty text; where all are missing there is no item. Raises DataError for
-    what has no labels.
+    A missing value is an empty text; where all are missing there is no item. One column alone stays
+    as it is. Raises DataError for what has no labels.
     """
+    if len(columns) == 1:
+        return columns[0]
     texts = []
     for column in columns:
         text = as_printed(column)

@@ -662,7 +662,7 @@ def _bounds(kind: pa.DataType, statistics: pyarrow.parquet.Statistics) -> pa.Arr
     Days become times.
     """
     # A bound may be no value in Python.
-    with suppress(AttributeError, ImportError, OverflowError, TypeError, ValueError):
+    with suppress(Exception):
         bounds = [statistics.min, statistics.max]
         if is_time_type(kind):
             moments = [iso_moment(bound.isoformat()) for bound in bounds]
@@ -676,10 +676,7 @@ def _of_texts_between(sign: str, literal: Literal, low: str, high: str) -> MayBe
     """Return what a comparison may be of texts from low to high, perhaps between white space."""
     # White space comes before all other letters, or is no ASCII.
     is_by_letters = isinstance(literal, str) and not _is_time(literal)
-    if not is_by_letters or sign not in ("=", "<>") or low < "!" or high >= "\x7f":
+    if not is_by_letters or sign != "=" or low < "!" or high >= "\x7f":
         return _ANYTHING
     text = str(literal).strip()
-    may_be_equal = low <= text + "\U0010ffff" and text <= high
-    if sign == "=":
-        return MayBe(may_be_equal, false=True)
-    return MayBe(true=True, false=may_be_equal)
+    return MayBe(low <= text + "\U0010ffff" and text <= high, false=True)

@@ -257,7 +257,7 @@ def _coded(
     dry = {field.name: pa.array(range(_DRY_ITEMS)).cast(field.type) for field in schema}
     names = session.rows(distinct, dry)
     columns = [column.combine_chunks() for column in names.columns]
-    coded = labels.encode(joint_items(columns) if len(columns) > 1 else columns[0])
+    coded = labels.encode(joint_items(columns))
     vocabulary, code_of = labels.finish([coded])
     if excluded is not None:
         is_excluded = np.append(vocabulary.codes_in(excluded) >= 0, False)  # the last is for -1

@@ -32,6 +32,7 @@ from fim_private.counting.counter import (
 from fim_private.counting.portable import batches, repeated_items, unit_of_basket
 from fim_private.counting.work import Effort, itemset_occurrences
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.values import offsets_of
 from fim_private.spectrum import Level
 
 # Below this many entries a second thread costs more than it saves.
@@ -107,7 +108,7 @@ class _RankedRows:
             lengths += counts
         for begin, end in batches(lengths.sum(axis=0), entries) if copied else [(0, high - low)]:
             run = lengths[:, begin:end]
-            starts = np.concatenate([[0], np.cumsum(run.sum(axis=0))])
+            starts = offsets_of(run.sum(axis=0))
             out = np.empty(int(starts[-1]), dtype=np.int32)
             # Each block writes into a stretch of its own, so that a column ascends whoever was
             # first.

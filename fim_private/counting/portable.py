@@ -30,6 +30,7 @@ from fim_private.counting.counter import (
 from fim_private.counting.work import Effort, Meter, itemset_occurrences
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.values import offsets_of
 
 # Entries, hits or occurrences at a time: some 100 MB of working memory. One partial itemset or
 # basket is never split.
@@ -177,9 +178,7 @@ def _count(
         counts = np.bincount(key)
         distinct = np.flatnonzero(counts)
         return distinct, counts[distinct]
-    if units is None:
-        key = np.sort(key)
-    else:
+    if units is not None:
         # Units ascend inside a partial itemset, so a stable sort by key leaves a unit's repeats
         # adjacent.
         order = np.argsort(key, kind="stable")
@@ -187,8 +186,7 @@ def _count(
         fresh = np.ones(len(key), dtype=bool)
         fresh[1:] = (key[1:] != key[:-1]) | (units[1:] != units[:-1])
         key = key[fresh]
-    first, counts = _runs(key)
-    return key[first], counts
+    return np.unique(key, return_counts=True)
 
 
 # Scans have a falling floor, so that the top of the spectrum costs only the frequent items. Each
@@ -533,8 +531,8 @@ def spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.
     """Return the numbers starts[k], starts[k] + 1, ..., lengths[k] of them, for each k: (sum of
     lengths,).
     """
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+    offsets = offsets_of(lengths)
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
 
 
 def batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
@@ -542,9 +540,9 @@ def batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple
     one.
     """
     most = _BATCH if most is None else most
-    ends, first = np.cumsum(costs), 0
+    offsets, first = offsets_of(costs), 0
     while first < len(costs):
-        done = ends[first - 1] if first else 0
-        last = max(int(np.searchsorted(ends, done + most, side="right")), first + 1)
+        last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        last = max(last, first + 1)
         yield first, last
         first = last

@@ -30,8 +30,9 @@ from fim_private.counting.counter import (
     ranks_of,
 )
 from fim_private.counting.portable import batches, repeated_items, unit_of_basket
-from fim_private.counting.work import Effort, itemset_occurrences
+from fim_private.counting.work import Effort, Int32, Int64, itemset_occurrences
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.values import offsets_of
 from fim_private.spectrum import Level
 
 # Below this many entries a second thread costs more than it saves.
@@ -56,11 +57,11 @@ class _RankedRows:
     baskets of a unit together, in how many of them each item is.
     """
 
-    starts: NDArray[np.int64]
-    ranks: NDArray[np.int32]
-    units: NDArray[np.int32] | None = None
-    unit_starts: NDArray[np.int64] | None = None
-    repeats: NDArray[np.int32] | None = None
+    starts: Int64
+    ranks: Int32
+    units: Int32 | None = None
+    unit_starts: Int64 | None = None
+    repeats: Int32 | None = None
 
     @property
     def count(self) -> int:
@@ -107,7 +108,7 @@ class _RankedRows:
             lengths += counts
         for begin, end in batches(lengths.sum(axis=0), entries) if copied else [(0, high - low)]:
             run = lengths[:, begin:end]
-            starts = np.concatenate([[0], np.cumsum(run.sum(axis=0))])
+            starts = offsets_of(run.sum(axis=0))
             out = np.empty(int(starts[-1]), dtype=np.int32)
             # Each block writes into a stretch of its own, so that a column ascends whoever was
             # first.
@@ -130,7 +131,7 @@ class _RankedRows:
             yield _Columns(low + begin, starts, counts[:, begin:end].sum(axis=0), out, copied)
             del out  # before the next is made
 
-    def prefixes(self, codes: NDArray[np.int32], bound: int) -> _RankedRows:
+    def prefixes(self, codes: Int32, bound: int) -> _RankedRows:
         """Return what stands before the rank `bound` in the rows that have it: own, int32,
         ascending.
         """
@@ -155,9 +156,9 @@ class _Columns:
     """
 
     low: int
-    starts: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    entries: NDArray[np.int32]
+    starts: Int64
+    counts: Int64
+    entries: Int32
     copied: bool = False
 
     @property
@@ -173,7 +174,7 @@ class _Columns:
 
 
 def _blocks(
-    rows: int, entries: int, threads: int, unit_starts: NDArray[np.int64] | None = None
+    rows: int, entries: int, threads: int, unit_starts: Int64 | None = None
 ) -> list[tuple[int, int]]:
     """Cut rows 0..rows into ranges; with unit_starts only where a unit starts."""
     count = threads * _BLOCKS_PER_THREAD if entries >= SMALL else 1
@@ -185,7 +186,7 @@ def _blocks(
 
 def _item_tables(
     transactions: Transactions, add: Callable[..., object], effort: Effort, *arguments: object
-) -> NDArray[np.int64]:
+) -> Int64:
     """Return the sum of what a function of the kernel adds for all units to tables of the items:
     (vocabulary,).
     """
@@ -216,9 +217,7 @@ def _item_tables(
     return np.asarray(tables.sum(axis=0))
 
 
-def item_sums(
-    transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort
-) -> NDArray[np.int64]:
+def item_sums(transactions: Transactions, weights: Int64 | None, effort: Effort) -> Int64:
     """Return for each item the sum of weights[distinct items of the unit] over the units that have
     it: (vocabulary,).
 
@@ -228,16 +227,12 @@ def item_sums(
     return _item_tables(transactions, loops.add_items, effort, weights)
 
 
-def item_level_sums(
-    transactions: Transactions, scale: int, most: int, effort: Effort
-) -> NDArray[np.int64]:
+def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> Int64:
     """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,)."""
     return _item_tables(transactions, loops.add_purchases, effort, scale, most)
 
 
-def _ranked_rows(
-    transactions: Transactions, rank_of: NDArray[np.int32], effort: Effort
-) -> _RankedRows:
+def _ranked_rows(transactions: Transactions, rank_of: Int32, effort: Effort) -> _RankedRows:
     """Return the baskets in rank order. rank_of: (vocabulary,), -1 for a code to leave out."""
     blocks = _blocks(transactions.stored, len(transactions.items), effort.workers)
     starts = transactions.offsets
@@ -293,7 +288,7 @@ def _run(scan: loops.Pass, size: int, effort: Effort, fraction: Callable[[], flo
 class CompiledCounter(ShardCounter):
     """Counts itemsets of one size, 2 to LARGEST_SIZE, by the kernel; see `ShardCounter`."""
 
-    def _sum_items(self) -> NDArray[np.int64]:
+    def _sum_items(self) -> Int64:
         return item_sums(self._transactions, None, self._effort)
 
     @cached_property
@@ -348,7 +343,7 @@ class CompiledCounter(ShardCounter):
         matches = np.flatnonzero(supports == support)
         return [int(self._order[rank]) for rank in (*ranks, matches[index])]
 
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
         supports.
         """
@@ -536,7 +531,7 @@ class CandidateCounts:
     _effort: Effort
 
     @cached_property
-    def _rank(self) -> NDArray[np.int32]:
+    def _rank(self) -> Int32:
         """The rank of each item number: 0 for the most frequent, about: (m,)."""
         items = self._transactions.items
         sampled = items[:: max(len(items) // _SAMPLED_ENTRIES, 1)]
@@ -553,7 +548,7 @@ class CandidateCounts:
             return _RankedRows(starts, ranks, repeats=repeats)
         return _ranked_rows(self._transactions, rank_of, self._effort)
 
-    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+    def pair_level_sums(self, scale: int) -> Int64:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         high, low = np.tril_indices(len(self._rank), -1)
         cells = len(high)
@@ -566,20 +561,20 @@ class CandidateCounts:
         first, last = ranks.min(axis=0), ranks.max(axis=0)
         return np.asarray(sums[last * (last - 1) // 2 + first])
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+    def level_sums(self, sets: Int32, scale: int) -> Int64:
         """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
         sums = np.zeros(len(sets), dtype=np.int64)
         # Of a unit with one basket each candidate has c = 1.
         self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
         return sums
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
         sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
         self._look_for(candidates, weights, sums, None)
         return sums
 
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+    def units_with(self, candidates: Candidates) -> Int64:
         """Return how many units have 0, 1, … candidates; see `CandidateSource.units_with`."""
         histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
         self._look_for(candidates, None, None, histogram)
@@ -590,9 +585,9 @@ class CandidateCounts:
     def _look_for(
         self,
         candidates: Candidates,
-        weights: NDArray[np.int64] | None,
-        sums: NDArray[np.int64] | None,
-        histogram: NDArray[np.int64] | None,
+        weights: Int64 | None,
+        sums: Int64 | None,
+        histogram: Int64 | None,
         scale: int | None = None,
     ) -> None:
         rows = self._rows
@@ -616,9 +611,9 @@ class CandidateCounts:
         self,
         kind: type[_UnitScan],
         cells: int,
-        weights: NDArray[np.int64] | None,
-        sums: NDArray[np.int64] | None,
-        histogram: NDArray[np.int64] | None,
+        weights: Int64 | None,
+        sums: Int64 | None,
+        histogram: Int64 | None,
         scale: int | None,
     ) -> _UnitScan:
         """Return a scan of the rows. scale: of level sums; None for other weights."""

@@ -14,13 +14,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.work import Effort
+from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.arguments import positive_integer
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import Level
 
 
-def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.int64]:
+def rank_order(supports: Int64, min_support: int = 0) -> Int64:
     """Return the codes of at least that support, (ranks,) int64, by descending support, ties by
     code.
 
@@ -30,7 +30,7 @@ def rank_order(supports: NDArray[np.int64], min_support: int = 0) -> NDArray[np.
     return codes[np.argsort(-supports[codes], kind="stable")]
 
 
-def ranks_of(order: NDArray[np.integer], vocabulary: int) -> NDArray[np.int32]:
+def ranks_of(order: NDArray[np.integer], vocabulary: int) -> Int32:
     """Return the place of each code in an order of some codes, -1 for others: (vocabulary,)
     int32.
     """
@@ -39,12 +39,12 @@ def ranks_of(order: NDArray[np.integer], vocabulary: int) -> NDArray[np.int32]:
     return ranks
 
 
-def at_least(support: int, ranked: NDArray[np.int64]) -> int:
+def at_least(support: int, ranked: Int64) -> int:
     """Return how many of the supports, (ranks,) descending, are at least support."""
     return int(np.searchsorted(-ranked, -support, side="right"))
 
 
-def highest_support(ranked: NDArray[np.int64], size: int) -> int:
+def highest_support(ranked: Int64, size: int) -> int:
     """Return the most that an itemset can have, as its least frequent item: supports are (ranks,)
     descending.
     """
@@ -71,7 +71,7 @@ class Counter(Protocol):
     """
 
     @property
-    def item_supports(self) -> NDArray[np.int64]:
+    def item_supports(self) -> Int64:
         """How many units have each item: (vocabulary,)."""
 
     @property
@@ -94,13 +94,13 @@ class Counter(Protocol):
         were read from.
         """
 
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
         supports.
         """
 
 
-def levels_of(histogram: NDArray[np.int64], floor: int) -> list[Level]:
+def levels_of(histogram: Int64, floor: int) -> list[Level]:
     """Return the levels of a histogram, (supports,) from 0 on, from the top down to floor >= 1."""
     supports = np.flatnonzero(histogram[floor:])[::-1] + floor
     return list(zip(supports.tolist(), histogram[supports].tolist(), strict=True))
@@ -115,7 +115,7 @@ class ItemCounter(Counter):
     most_work = 0
 
     @property
-    def item_supports(self) -> NDArray[np.int64]:
+    def item_supports(self) -> Int64:
         """How many units have each item: (vocabulary,)."""
         return self._counter.item_supports
 
@@ -128,7 +128,7 @@ class ItemCounter(Counter):
         codes, _ = self.itemsets(support, support)
         return [int(codes[index, 0])]
 
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the items of supports lowest..highest: (m, 1) codes, ascending, and (m,)
         supports.
         """
@@ -152,7 +152,7 @@ class Shard:
     transactions: Transactions
     low: int
     high: int
-    supports: NDArray[np.int64]
+    supports: Int64
 
 
 @dataclass(eq=False)
@@ -171,18 +171,18 @@ class ShardCounter(Counter, ABC):
     _shard: Shard | None = None
 
     @cached_property
-    def item_supports(self) -> NDArray[np.int64]:
+    def item_supports(self) -> Int64:
         """How many units have each item: (vocabulary,) int64."""
         # The codes of a shard are ranks, so ranking them by these leaves them as they are.
         return self._sum_items() if self._shard is None else self._shard.supports
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Int64:
         """The code of each rank: of the items that have the minimum support, and so may count."""
         return rank_order(self.item_supports, self._min_support)
 
     @cached_property
-    def _supports(self) -> NDArray[np.int64]:
+    def _supports(self) -> Int64:
         """The support of each rank, descending."""
         return self.item_supports[self._order]
 
@@ -214,17 +214,17 @@ class ShardCounter(Counter, ABC):
         """
 
     @abstractmethod
-    def _sum_items(self) -> NDArray[np.int64]: ...
+    def _sum_items(self) -> Int64: ...
 
 
 # -------------------- candidates
 
 # Candidates of one size each: (n, r) int32 item numbers, r >= 1, ascending in a row; any number of
 # such arrays.
-Candidates = Sequence[NDArray[np.int32]]
+Candidates = Sequence[Int32]
 
 
-def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
+def clipped_weights(bound: int, largest: int, scale: int) -> Int64:
     """Return the weight of each of a unit's candidates where it holds m of them, m = 0..largest:
     (largest + 1,) int64.
 
@@ -246,7 +246,7 @@ def clipped_weights(bound: int, largest: int, scale: int) -> NDArray[np.int64]:
     return weights
 
 
-def floor_roots(quotients: NDArray[np.int64]) -> NDArray[np.int64]:
+def floor_roots(quotients: Int64) -> Int64:
     """Return floor(sqrt(q)) of each q, (n,), 0 to 2^62, exactly: the guess is off by 1 at most."""
     roots = np.sqrt(quotients).astype(np.int64)
     roots -= roots * roots > quotients
@@ -263,13 +263,13 @@ class CandidateSource(Protocol):
     WorkLimitError: it takes more steps than allowed.
     """
 
-    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+    def pair_level_sums(self, scale: int) -> Int64:
         """Return the level sum of each pair, see `level_sums`: (m(m - 1)/2,) int64.
 
         The pair a < b is at b(b - 1)/2 + a. scale: 1 to 2^16.
         """
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+    def level_sums(self, sets: Int32, scale: int) -> Int64:
         """Return for each candidate the sum of floor(scale · √(c / C)) over the units, exactly:
         (K,) int64.
 
@@ -279,7 +279,7 @@ class CandidateSource(Protocol):
         different candidates of one size r >= 1. scale: 1 to 2^16.
         """
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         """Return for each candidate the sum of weights[candidates of the unit] over the units that
         hold it: (K,) int64.
 
@@ -287,7 +287,7 @@ class CandidateSource(Protocol):
         >= 0; all 1 for plain supports.
         """
 
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+    def units_with(self, candidates: Candidates) -> Int64:
         """Return how many units hold exactly 0, 1, ... K of K different candidates: (K + 1,)
         int64.
         """
@@ -304,16 +304,16 @@ class CandidateTrie:
     """
 
     width: int
-    keys: NDArray[np.int64]
-    accepts: NDArray[np.int32]
+    keys: Int64
+    accepts: Int32
 
     @property
-    def items(self) -> NDArray[np.int32]:
+    def items(self) -> Int32:
         """The item of each node, -1 for the root: (nodes,)."""
         return np.concatenate([[-1], self.keys % self.width]).astype(np.int32)
 
     @property
-    def children(self) -> NDArray[np.int64]:
+    def children(self) -> Int64:
         """Node v has the children ``children[v]`` up to ``children[v + 1]``: (nodes + 1,)."""
         return np.searchsorted(self.keys, np.arange(len(self.accepts) + 1) * self.width) + 1
 

@@ -27,9 +27,10 @@ from fim_private.counting.counter import (
     rank_order,
     ranks_of,
 )
-from fim_private.counting.work import Effort, Meter, itemset_occurrences
+from fim_private.counting.work import Effort, Int32, Int64, Meter, itemset_occurrences
 from fim_private.errors import WorkLimitError, parameter
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.values import offsets_of
 
 # Entries, hits or occurrences at a time: some 100 MB of working memory. One partial itemset or
 # basket is never split.
@@ -44,9 +45,9 @@ class _FrequentRows(NamedTuple):
     unit: (e,) the unit of each entry; None where each row is a unit.
     """
 
-    rank: NDArray[np.int32]
-    start: NDArray[np.int64]
-    unit: NDArray[np.int64] | None
+    rank: Int32
+    start: Int64
+    unit: Int64 | None
 
 
 class _Frontier(NamedTuple):
@@ -56,9 +57,9 @@ class _Frontier(NamedTuple):
     (o,) that of the last chosen item, ascending inside a group.
     """
 
-    chosen: NDArray[np.int32]
-    group: NDArray[np.int64]
-    entry: NDArray[np.int64]
+    chosen: Int32
+    group: Int64
+    entry: Int64
 
 
 class _Found(NamedTuple):
@@ -66,14 +67,14 @@ class _Found(NamedTuple):
     (m,) supports.
     """
 
-    chosen: NDArray[np.int32]
-    group: NDArray[np.int64]
-    last: NDArray[np.int64]
-    support: NDArray[np.int64]
+    chosen: Int32
+    group: Int64
+    last: Int64
+    support: Int64
 
 
 def _frequent_rows(
-    transactions: Transactions, supports: NDArray[np.int64], size: int, floor: int
+    transactions: Transactions, supports: Int64, size: int, floor: int
 ) -> _FrequentRows:
     """Cut the baskets to items of support >= floor, and to baskets that still have size of them."""
     row, rank = ranked_entries(transactions, ranks_of(rank_order(supports, floor), len(supports)))
@@ -86,15 +87,13 @@ def _frequent_rows(
     return _FrequentRows(rank, start, unit)
 
 
-def _runs(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _runs(numbers: Int64) -> tuple[Int64, Int64]:
     """Return where each run of one number begins, of numbers >= 0, and how long it is."""
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
     return first, np.diff(first, append=len(numbers))
 
 
-def ranked_entries(
-    transactions: Transactions, rank_of: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def ranked_entries(transactions: Transactions, rank_of: Int32) -> tuple[Int64, Int32]:
     """Return the entries by row and, in each, by rank: (entries,) rows, and (entries,) ranks.
 
     rank_of: (vocabulary,), -1 for a code to leave out.
@@ -106,7 +105,7 @@ def ranked_entries(
     return key >> 32, (key & 0xFFFFFFFF).astype(np.int32)
 
 
-def _stable_order(values: NDArray[np.integer]) -> NDArray[np.int64]:
+def _stable_order(values: NDArray[np.integer]) -> Int64:
     """Stable argsort of nonnegative integers below 2^32: numpy's is a radix sort for 16 bits, so by
     halves.
     """
@@ -139,7 +138,7 @@ def _extend(
 def _extend_batch(
     rows: _FrequentRows,
     frontier: _Frontier,
-    room: NDArray[np.int64],
+    room: Int64,
     last_item: bool,
     floor: int,
     meter: Meter,
@@ -169,17 +168,13 @@ def _extend_batch(
     return _Frontier(longer, index[order], candidate[order])
 
 
-def _count(
-    key: NDArray[np.int64], units: NDArray[np.int64] | None, bound: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _count(key: Int64, units: Int64 | None, bound: int) -> tuple[Int64, Int64]:
     """Return the distinct keys, ascending, and how many units have each; keys are below bound."""
     if units is None and bound <= 4 * len(key) + (1 << 16):
         counts = np.bincount(key)
         distinct = np.flatnonzero(counts)
         return distinct, counts[distinct]
-    if units is None:
-        key = np.sort(key)
-    else:
+    if units is not None:
         # Units ascend inside a partial itemset, so a stable sort by key leaves a unit's repeats
         # adjacent.
         order = np.argsort(key, kind="stable")
@@ -187,8 +182,7 @@ def _count(
         fresh = np.ones(len(key), dtype=bool)
         fresh[1:] = (key[1:] != key[:-1]) | (units[1:] != units[:-1])
         key = key[fresh]
-    first, counts = _runs(key)
-    return key[first], counts
+    return np.unique(key, return_counts=True)
 
 
 # Scans have a falling floor, so that the top of the spectrum costs only the frequent items. Each
@@ -216,7 +210,7 @@ class PortableCounter(ShardCounter):
             )
         return occurrences
 
-    def _sum_items(self) -> NDArray[np.int64]:
+    def _sum_items(self) -> Int64:
         return item_sums(self._transactions, None, self._effort)
 
     def descend(self, ceiling: int, floor: int, limit: int | None) -> Top:
@@ -265,7 +259,7 @@ class PortableCounter(ShardCounter):
             index -= len(codes)
         raise LookupError("no such itemset")
 
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
         supports.
         """
@@ -273,9 +267,7 @@ class PortableCounter(ShardCounter):
         codes, supports = zip(empty, *self._between(lowest, highest), strict=True)
         return np.concatenate(codes), np.concatenate(supports)
 
-    def _between(
-        self, lowest: int, highest: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def _between(self, lowest: int, highest: int) -> Iterator[tuple[Int64, Int64]]:
         order = rank_order(self.item_supports)
         for batch in self._found(lowest, Meter(self._effort, self._size, self.most_work)):
             places = np.flatnonzero(batch.support <= highest)
@@ -288,7 +280,7 @@ class PortableCounter(ShardCounter):
 # In more of its baskets than this no unit has a cell.
 _MOST_TIMES = (1 << 31) - 1
 # The unit of each hit, ascending from batch to batch, and its cell: (n,) int64 each.
-_Hits = tuple[NDArray[np.int64], NDArray[np.int64]]
+_Hits = tuple[Int64, Int64]
 
 
 @dataclass(frozen=True)
@@ -300,13 +292,13 @@ class _Rows:
     is; else None.
     """
 
-    starts: NDArray[np.int64]
-    items: NDArray[np.int64]
-    units: NDArray[np.int64]
-    repeats: NDArray[np.int32] | None = None
+    starts: Int64
+    items: Int64
+    units: Int64
+    repeats: Int32 | None = None
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Int64:
         """How many items each row has: (rows,)."""
         return np.diff(self.starts)
 
@@ -332,13 +324,13 @@ class CandidateCounts:
         starts = np.searchsorted(row, np.arange(self._transactions.stored + 1))
         return _Rows(starts, items.astype(np.int64), unit_of_basket(self._transactions))
 
-    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+    def pair_level_sums(self, scale: int) -> Int64:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
         # in the order of their cells
         high, low = np.tril_indices(len(self._codes), -1)
         return self.level_sums(np.column_stack([low, high]).astype(np.int32), scale)
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+    def level_sums(self, sets: Int32, scale: int) -> Int64:
         """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
         rows, cells, width = self._rows, len(sets), max(len(self._codes), 1)
         sums = np.zeros(cells, dtype=np.int64)
@@ -351,11 +343,11 @@ class CandidateCounts:
             np.add.at(sums, cell, _roots(unit, times, scale))
         return sums
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
         return _weighted(self._hits(candidates), weights, sum(map(len, candidates)))
 
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+    def units_with(self, candidates: Candidates) -> Int64:
         """Return how many units have 0, 1, … candidates; see `CandidateSource.units_with`."""
         width = sum(map(len, candidates))
         histogram = np.zeros(width + 1, dtype=np.int64)
@@ -378,9 +370,7 @@ class CandidateCounts:
             yield _candidates_of_rows(self._rows, first, last, trie, meter)
 
 
-def item_sums(
-    transactions: Transactions, weights: NDArray[np.int64] | None, effort: Effort
-) -> NDArray[np.int64]:
+def item_sums(transactions: Transactions, weights: Int64 | None, effort: Effort) -> Int64:
     """Return the sum of weights[distinct items of the unit] of each item, as compiled.item_sums;
     effort is not used.
     """
@@ -392,9 +382,7 @@ def item_sums(
     return _weighted(_item_hits(transactions), weights, items)
 
 
-def item_level_sums(
-    transactions: Transactions, scale: int, most: int, effort: Effort
-) -> NDArray[np.int64]:
+def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> Int64:
     """Return the level sum of each item; see `ItemSource.level_sums`: (vocabulary,). effort is not
     used.
     """
@@ -410,9 +398,7 @@ def item_level_sums(
     return sums
 
 
-def repeated_items(
-    transactions: Transactions, number_of: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+def repeated_items(transactions: Transactions, number_of: Int32) -> tuple[Int64, Int32, Int32]:
     """Return all baskets of each unit as one row, and in how many of them each item is: starts,
     items, repeats.
 
@@ -442,7 +428,7 @@ def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
         yield np.repeat(units[first:last], lengths[first:last]), items.astype(np.int64)
 
 
-def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> NDArray[np.int64]:
+def _roots(units: Int64, times: Int64, scale: int) -> Int64:
     """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit:
     (n,).
 
@@ -455,7 +441,7 @@ def _roots(units: NDArray[np.int64], times: NDArray[np.int64], scale: int) -> ND
     return floor_roots(scale * scale * times // totals)
 
 
-def unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
+def unit_of_basket(transactions: Transactions) -> Int64:
     """Return the number of the unit of each stored basket: (stored,)."""
     if transactions.unit_offsets is None:
         return np.arange(transactions.stored)
@@ -464,7 +450,7 @@ def unit_of_basket(transactions: Transactions) -> NDArray[np.int64]:
     )
 
 
-def _weighted(hits: Iterable[_Hits], weights: NDArray[np.int64], cells: int) -> NDArray[np.int64]:
+def _weighted(hits: Iterable[_Hits], weights: Int64, cells: int) -> Int64:
     """Return for each cell the sum of the weights of the units that hit it."""
     sums = np.zeros(cells, dtype=np.int64)
     for keys, _ in _distinct(hits, cells):
@@ -473,9 +459,7 @@ def _weighted(hits: Iterable[_Hits], weights: NDArray[np.int64], cells: int) -> 
     return sums
 
 
-def _distinct(
-    hits: Iterable[_Hits], width: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[Int64, Int64]]:
     """Yield unit * width + cell for all hits, each once and how often it is hit; ascending, and no
     array is empty.
 
@@ -529,22 +513,22 @@ def _candidates_of_rows(
     return units, cells
 
 
-def spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def spread(starts: Int64, lengths: Int64) -> Int64:
     """Return the numbers starts[k], starts[k] + 1, ..., lengths[k] of them, for each k: (sum of
     lengths,).
     """
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+    offsets = offsets_of(lengths)
+    return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
 
 
-def batches(costs: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
+def batches(costs: Int64, most: int | None = None) -> Iterator[tuple[int, int]]:
     """Cut costs, (n,) >= 0, into ranges first..last of at most that much (_BATCH) together, or of
     one.
     """
     most = _BATCH if most is None else most
-    ends, first = np.cumsum(costs), 0
+    offsets, first = offsets_of(costs), 0
     while first < len(costs):
-        done = ends[first - 1] if first else 0
-        last = max(int(np.searchsorted(ends, done + most, side="right")), first + 1)
+        last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        last = max(last, first + 1)
         yield first, last
         first = last

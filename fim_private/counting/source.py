@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fim_private.counting import portable
 from fim_private.counting.counter import CandidateSource, Counter, ItemCounter, Shard, ShardCounter
 from fim_private.counting.portable import PortableCounter
-from fim_private.counting.work import Effort
+from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.arguments import positive_integer
 from fim_private.dp.noise import Randomness, distinct_integers
 from fim_private.errors import ParameterError, WorkLimitError, parameter, shown
@@ -101,7 +101,7 @@ class ItemSource(Protocol):
     A unit is a basket, or a user with the distinct items of all their baskets.
     """
 
-    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, weights: Int64) -> Int64:
         """Return the weighted sum of each item: (items,) int64.
 
         It is the sum of weights[distinct items of the unit] over the units that have the item. Each
@@ -112,7 +112,7 @@ class ItemSource(Protocol):
         weights: (most + 1,) int64, >= 0, most >= 1.
         """
 
-    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+    def level_sums(self, scale: int, most: int) -> Int64:
         """Return the level sum of each item, exactly: (items,) int64.
 
         It is the sum of floor(scale · √(c / C)) over the units. c: how many of the unit's baskets
@@ -146,12 +146,12 @@ class LocalItems:
     counter: str | None = None
     label: Callable[[int], Item] | None = None
 
-    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, weights: Int64) -> Int64:
         """Return the weighted sum of each item; see `ItemSource.sums`."""
         cut = self.transactions.cut_to(len(weights) - 1)
         return np.asarray(self._counting.item_sums(cut, weights, self.effort))
 
-    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+    def level_sums(self, scale: int, most: int) -> Int64:
         """Return the level sum of each item; see `ItemSource.level_sums`."""
         return np.asarray(
             self._counting.item_level_sums(self.transactions, scale, most, self.effort)
@@ -544,14 +544,14 @@ class ListedFirst(NamedTuple):
     """
 
     listed: Vocabulary
-    codes: NDArray[np.int32]
+    codes: Int32
     others: NDArray[np.intp]
 
     @classmethod
     def of(
         cls,
         universe: Catalogue | KnownItemsets,
-        codes_in: Callable[[Vocabulary], NDArray[np.int32]],
+        codes_in: Callable[[Vocabulary], Int32],
     ) -> ListedFirst:
         """Return the codes for a catalogue, or for known itemsets.
 

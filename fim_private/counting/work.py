@@ -19,6 +19,8 @@ from fim_private.options import MAX_WORK
 # How often a waiting thread wakes, and a count shows progress.
 _WAIT_SECONDS = _PROGRESS_SECONDS = 0.05
 
+Int32 = NDArray[np.int32]
+Int64 = NDArray[np.int64]
 # Called with the fraction done of the present pass, 0 to 1.
 Progress = Callable[[float], object]
 
@@ -165,7 +167,7 @@ class Meter:
             self._effort.progress(min(self.done / self._most, 1.0))
 
 
-def itemset_occurrences(lengths: NDArray[np.int64], size: int) -> int:
+def itemset_occurrences(lengths: Int64, size: int) -> int:
     """Return how often an itemset of that size is in a basket: the sum of C(length, size), for
     lengths (baskets,).
     """

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private import options
+from fim_private.counting.portable import spread
 from fim_private.counting.source import LocalSource, counter_for
 from fim_private.display import JsonObject, printable
 from fim_private.dp.accountant import Choices, Step, StepComposition
@@ -33,6 +34,7 @@ from fim_private.options.requests import VoteOptions
 from fim_private.reading.labels import Item
 from fim_private.reading.memory import limit_memory
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.values import offsets_of
 from fim_private.release import words
 from fim_private.release.forms import SCHEMA
 from fim_private.release.words import NOT_INDEPENDENCE, braces
@@ -416,32 +418,23 @@ def blocks_of(data: Transactions, count: int, randomness: Randomness) -> Iterato
     basket_key = _keys(data.stored, randomness) if data.by_user else None
     for begin, end, blank_units in zip([0, *ends], ends, blank.tolist(), strict=False):
         members = units[begin:end]
-        baskets, unit_offsets = _ranges(first[members], number[members])
+        baskets = spread(first[members], number[members])
         if basket_key is not None:
             unit = np.repeat(np.arange(len(members)), number[members])
             baskets = baskets[np.lexsort((basket_key[baskets], unit))]
         starts = data.offsets[baskets]
-        entries, offsets = _ranges(starts, data.offsets[baskets + 1] - starts)
+        lengths = data.offsets[baskets + 1] - starts
+        unit_offsets = offsets_of(number[members]) if data.by_user else None
         yield Transactions(
-            offsets,
-            data.items[entries],
+            offsets_of(lengths),
+            data.items[spread(starts, lengths)],
             data.vocabulary,
-            unit_offsets if data.by_user else None,
+            unit_offsets,
             data.missing_user,
             blank_units,
             where=data.where,
             query=data.query,
         ).of_occurring_items()
-
-
-def _ranges(
-    first: NDArray[np.int64], number: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the members of ranges, one range after the other, and where each range begins among
-    them, and the end.
-    """
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(number)])
-    return np.repeat(first - offsets[:-1], number) + np.arange(offsets[-1]), offsets
 
 
 def _keys(count: int, randomness: Randomness) -> NDArray[np.unsignedinteger]:

@@ -70,19 +70,3 @@ def test_json_of_users_charged_to_a_ledger(folder: Path) -> None:
         "entry": 1,
         "left": {"epsilon": 0.0, "delta": 9e-06},
     }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["baskets.dat", "--question", "highest-lift"], "--question highest-lift needs"),
-        (["baskets.dat", *LIFT, "--blocks", "0"], "--blocks must be a whole number of at least 1"),
-        (["baskets.dat"], "Missing option '--question'"),
-    ],
-)
-@pytest.mark.one_in(7)
-def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], message: str) -> None:
-    done = run(folder, *arguments)
-    assert (done.stdout, done.returncode) == ("", 2)
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1

@@ -13,7 +13,7 @@ import pytest
 
 import fim_private as fim
 from fim_private.dp.noise import Randomness
-from fim_private.errors import LedgerError, ParameterError
+from fim_private.errors import LedgerError, ParameterError, PrivacyWarning
 
 ROWS = fim.unit_rows([[77.0], [-77.0]] * 20, center=0, scale=100)
 SIGNS, TRUTHS = [1, -1] * 20, [True, False] * 20
@@ -201,6 +201,16 @@ def test_a_ledger_of_another_relation_refuses(create: Create, way: str) -> None:
     assert ran == []
     call(ledger=ledger, dataset="sales", neighbors="replace-one")
     assert [entry.neighbors for entry in ledger.entries] == ["replace-one"]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("way", RELATED)
+def test_a_large_epsilon_is_said_where_it_is_private(way: str) -> None:
+    call = WAYS[way][0]
+    with pytest.warns(PrivacyWarning, match=r"epsilon 11\S* promises next to nothing") as said:
+        call(epsilon=11)
+    assert said[0].filename == __file__
+    call(epsilon=11, seed=1)  # warnings are errors
 
 
 def test_the_relation_of_a_mechanism_is_charged(create: Create) -> None:

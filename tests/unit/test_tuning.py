@@ -17,9 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fim_private.dp.noise import Randomness
-from fim_private.errors import ParameterError, PrivacyWarning
+from fim_private.errors import ParameterError
 from fim_private.learning import tuning
-from fim_private.learning.linear import train_linear
 from fim_private.learning.tuning import best_of, train_and_validate, validate
 from fim_private.mechanisms import PermuteAndFlip
 from fim_private.selecting import scaled
@@ -367,23 +366,3 @@ def test_what_is_refused(calls: Any, changed: dict[str, Any], message: str) -> N
     for call in calls:
         with pytest.raises(ParameterError, match=f"^{message}"):
             call(**changed)
-
-
-TRAIN: dict[str, Any] = {"rows": [[1], [-1]], "labels": [1, -1], "regularization": 1, "steps": 1}
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda **options: validate([1, 2], stability=1, **options),
-        lambda **options: train_and_validate(lambda c: c, lambda m: m, 2, stability=1, **options),
-        lambda **options: best_of(lambda c: (c, c), 2, stop=1, **options),
-        lambda **options: train_linear(**TRAIN, **options),
-    ],
-)
-def test_a_large_epsilon_is_said_where_it_is_private(call: Any) -> None:
-    with pytest.warns(PrivacyWarning, match="epsilon 11 promises next to nothing") as said:
-        call(epsilon=11)
-    assert said[0].filename == __file__
-    call(epsilon=11, seed=1)  # warnings are errors

@@ -34,6 +34,8 @@ from fim_private.options.outputs import (
     ChangeOptions,
     DryRunOption,
     EmptyOption,
+    Intervals,
+    IntervalsOption,
     PageOption,
     PageOutput,
     PlanFigure,
@@ -293,7 +295,7 @@ def inspect(data: Purchases, **typed: Any) -> None:
         SegmentOptions,
     ),
     *(TimeOptions, PeriodsOption),
-    *(EngineOptions, ReleaseOutput, PageOption, LedgerOptions),
+    *(EngineOptions, ReleaseOutput, IntervalsOption, PageOption, LedgerOptions),
     *(OtherUnitOption, DryRunOption, EmptyOption),
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 "
     "--format json\n\n"
@@ -326,7 +328,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     output, report, title, dry_run = (
         typed.pop(name) for name in ("output", "report", "title", "dry_run")
     )
-    fail_if_empty = typed.pop("fail_if_empty")
+    fail_if_empty, intervals = typed.pop("fail_if_empty"), typed.pop("intervals")
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
     form = writing.form_of(typed.pop("format"), output)
@@ -350,6 +352,8 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     with writing.destination(output, inputs=inputs) as write, page as write_page:
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
+        if intervals is Intervals.EXACT:
+            release = release.with_exact_intervals()
         made = None if limits is None else rules_by_segment(release, *limits)
         writing.write_release(
             write, release, form, output, rules=made, spelled=partial(retyped, context)
@@ -536,7 +540,7 @@ _ReleaseFile = Annotated[
 
 @command(
     app,
-    *(RulesOption, RuleLimits, ReleaseOutput),
+    *(RulesOption, RuleLimits, ReleaseOutput, IntervalsOption),
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5",
 )
@@ -551,6 +555,8 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
     limits, output = rule_limits(typed), typed["output"]
     form = writing.form_of(typed["format"], output)
     release = load(release_file)
+    if typed["intervals"] is Intervals.EXACT:
+        release = release.with_exact_intervals()
     made = None if limits is None else rules_by_segment(release, *limits)
     with writing.destination(output, inputs=[release_file]) as write:
         writing.write_release(write, release, form, output, rules=made)

@@ -10,6 +10,7 @@ ReleaseFormat = StrEnum(
     "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
 )
 TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
+Intervals = StrEnum("Intervals", ["POOLED", "EXACT"])
 
 
 class ReleaseOutput(TypedDict, total=False):
@@ -32,6 +33,20 @@ class ReleaseOutput(TypedDict, total=False):
             WRITTEN,
             "Write to this file instead of the screen. It ends in .txt, .json, .csv, .xlsx, .md, "
             ".parquet, .pq or .svg.",
+        ),
+    ]
+
+
+class IntervalsOption(TypedDict, total=False):
+    """Which supports and intervals are shown."""
+
+    intervals: Annotated[
+        Intervals,
+        Option(
+            WRITTEN,
+            "Of 20 itemsets or more, supports draw on each other (pooled), and 95 % of their "
+            "intervals hold. exact: each support by itself, with a wider interval.",
+            default=Intervals.POOLED,
         ),
     ]
 

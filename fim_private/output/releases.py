@@ -214,10 +214,17 @@ def _remarks(release: Release) -> Iterator[str]:
     unit = release.privacy_unit
     if release.noise is not None:
         near, kind = release.noise.half_width, NOISE.get(release.noise.kind, "rounded normal")
-        yield (
-            f"Each support is within {near:,} {unit}s of the truth with 95 % probability "
-            f"({kind} noise)."
-        )
+        if release.is_pooled:
+            yield (
+                f"Supports draw on each other, and 95 % of these intervals hold the true number. "
+                f"--intervals exact shows each support by itself, which is within {near:,} {unit}s "
+                f"of the truth with 95 % probability ({kind} noise)."
+            )
+        else:
+            yield (
+                f"Each support is within {near:,} {unit}s of the truth with 95 % probability "
+                f"({kind} noise)."
+            )
         if release.units is not None and release.units_interval is not None:
             low, high = release.units_interval
             yield (

@@ -540,7 +540,7 @@ def _plain(value: object) -> str:
 def counted(release: Release, sizes: Collection[int]) -> dict[frozenset[Item], Itemset]:
     """Return the itemsets of these sizes, and the parts of itemsets, that have a share."""
     return {
-        frozenset(itemset.items): itemset
+        frozenset(itemset.items): itemset.by_itself
         for itemset in (*release.itemsets, *release.parts, *release.known)
         if itemset.items is not None
         and len(itemset.items) in sizes
@@ -566,7 +566,7 @@ def _most_elsewhere(release: Release, size: int) -> float | None:
     for itemset in release.itemsets:
         # With one ranking of all sizes, an itemset competed with the last one of any size.
         if release.union or len(itemset.items or ()) == size:
-            interval = release.share_interval_of(itemset)
+            interval = release.share_interval_of(itemset.by_itself)
             if interval is not None:
                 highest.append(interval[1])
     return min(highest, default=None)

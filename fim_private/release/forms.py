@@ -341,6 +341,9 @@ def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObje
         interval = release.share_interval_of(itemset)
         if interval is not None:
             values["share_interval"] = [*interval]
+        if interval is not None and itemset.exact_interval is not None:
+            exact = release.share_interval_of(itemset.by_itself)
+            values["exact_share_interval"] = [*exact]
         objects.append(values)
     return objects
 

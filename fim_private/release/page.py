@@ -278,8 +278,9 @@ class _Segment:
         sure = []
         for itemset in self.itemsets:
             is_sure = not itemset.doubtful
-            if itemset.interval is not None:
-                is_sure = itemset.interval[0] > 0
+            interval = itemset.by_itself.interval
+            if interval is not None:
+                is_sure = interval[0] > 0
             if itemset.items and is_sure:
                 sure.append(itemset)
         return max(sure, key=lambda itemset: len(itemset.items or ()) > 1, default=None)

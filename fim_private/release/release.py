@@ -6,7 +6,7 @@ import datetime
 import math
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Never, overload
 
@@ -38,6 +38,7 @@ from fim_private.release.rules import (
     rules_table,
 )
 from fim_private.request.itemsets import Itemset
+from fim_private.request.pooling import LEAST_ITEMSETS
 from fim_private.request.request import Request
 from fim_private.request.scope import Scope
 from fim_private.request.supports import SupportNoise
@@ -201,6 +202,30 @@ class Release:
     def has_supports(self) -> bool:
         """Whether supports were asked for, whatever came out."""
         return any(share.purpose == "supports" for share in self.shares)
+
+    @property
+    def has_exact(self) -> bool:
+        """Whether supports draw on each other if enough came out, and exact ones stand beside."""
+        return self.has_supports and self.counted and self.wanted >= LEAST_ITEMSETS
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether supports draw on each other."""
+        return any(itemset.exact_interval is not None for itemset in self.itemsets)
+
+    @property
+    def held(self) -> str:
+        """How the 95 % of its intervals are meant, in words."""
+        return "of which so many hold the true number" if self.is_pooled else "each by itself"
+
+    def with_exact_intervals(self) -> Release:
+        """Return the same release with supports and intervals that each hold by themselves.
+
+        They are wider than those which draw on other itemsets, of which 95 % hold.
+        """
+        itemsets = (itemset.by_itself for itemset in self.itemsets)
+        ordered = sorted(itemsets, key=lambda itemset: -(itemset.support or 0))
+        return replace(self, itemsets=tuple(ordered))
 
     @property
     def has_shares(self) -> bool:
@@ -567,6 +592,12 @@ class Release:
             for place, name in enumerate(("lower", "upper")):
                 intervals = [itemset.interval for itemset in itemsets]
                 columns[name] = [interval and interval[place] for interval in intervals]
+        if self.has_exact:
+            alone = [itemset.by_itself for itemset in itemsets]
+            columns["exact_support"] = [itemset.support for itemset in alone]
+            for place, name in enumerate(("exact_lower", "exact_upper")):
+                intervals = [itemset.interval for itemset in alone]
+                columns[name] = [interval and interval[place] for interval in intervals]
         if self.has_shares:
             columns["share"] = [self.share_of(itemset) for itemset in itemsets]
         if self.has_doubts:
@@ -598,9 +629,10 @@ class Release:
         the items' type).
 
         If supports were asked for, it has lower and upper too (int64), and share (float64) if the
-        number of units is known. Where that can be known, doubtful (bool) says which itemsets may
-        not be among those asked for. Items of both kinds come out as strings, because an Arrow list
-        has one type.
+        number of units is known. If supports draw on each other, exact_support, exact_lower and
+        exact_upper (int64) are those by themselves. Where that can be known, doubtful (bool) says
+        which itemsets may not be among those asked for. Items of both kinds come out as strings,
+        because an Arrow list has one type.
         """
         return forms.arrow_table(
             [itemset.items for itemset in self.itemsets], self.columns_of(self.itemsets)
@@ -634,7 +666,11 @@ class Release:
         ParameterError if supports were asked for but the number of units is not known (add-remove
         with Laplace noise, without count). Rules made of counts would be wrong.
         """
-        named = [itemset for itemset in (*self.itemsets, *self.parts) if itemset.items is not None]
+        release = self
+        if self.with_parts:  # rules compare itemsets with their parts, whose supports are exact
+            release = self.with_exact_intervals()
+        together = (*release.itemsets, *release.parts)
+        named = [itemset for itemset in together if itemset.items is not None]
         if downward_closed:
             named = forms.downward_closed(named)
         columns, dtypes = self.columns_of(named), {"doubtful": "boolean"}
@@ -734,7 +770,7 @@ class Release:
         who = words.customers(self.privacy_unit)
         return (
             f"Dots: {who} with all of the items, as noisy numbers{hollow}. Lines: 95 % "
-            f"intervals, each by itself."
+            f"intervals, {self.held}."
         )
 
     @property
@@ -768,13 +804,13 @@ class Release:
 
     def _is_most_frequent(self, leader: Itemset) -> bool:
         """Return whether a picture may say that the leader is bought most."""
-        items, interval = leader.items or (), leader.interval or (0, 0)
+        items, interval = leader.items or (), leader.by_itself.interval or (0, 0)
         if len(items) > 2 or leader.doubtful or self.mechanism == GIVEN:
             return False
         # What was left out may have more than was counted.
         if self.scope.exclude or self.max_basket is not None:
             return False
-        rivals = [itemset for itemset in self.itemsets if itemset is not leader]
+        rivals = [itemset.by_itself for itemset in self.itemsets if itemset is not leader]
         if len(items) > 1:
             rivals = [itemset for itemset in rivals if len(itemset.items or ()) > 1]
         return bool(rivals) and all(

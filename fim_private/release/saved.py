@@ -183,7 +183,8 @@ def _release(raw: JsonObject, at: str) -> Release:
     for name in ("itemsets", "parts", "known"):
         if "units_interval" not in values:  # the intervals of shares follow from those of supports
             values[name] = tuple(
-                replace(itemset, share_interval=None) for itemset in values.get(name, ())
+                replace(itemset, share_interval=None, exact_share_interval=None)
+                for itemset in values.get(name, ())
             )
     values["with_parts"] = "parts" in raw
     values["cost"], values["zcdp"] = _spent(values)
@@ -280,6 +281,11 @@ def _check_supports(itemset: Itemset, values: JsonObject, field: str) -> None:
         raise _FieldError(f"{field}.interval", "is missing")
     if "units_interval" in values and itemset.share_interval is None:
         raise _FieldError(f"{field}.share_interval", "is missing")
+    exact: list[object] = [itemset.exact_support, itemset.exact_interval]
+    if "units_interval" in values:
+        exact.append(itemset.exact_share_interval)
+    if any(value is None for value in exact) and any(value is not None for value in exact):
+        raise _FieldError(f"{field}.exact_support", "needs exact_interval, and for shares its own")
 
 
 # -------------------- one field by itself

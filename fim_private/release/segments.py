@@ -82,6 +82,11 @@ class SegmentedRelease(Mapping[str, Release]):
         """Whether it protects anybody: not where a seed was given."""
         return all(release.private for release in self.releases)
 
+    def with_exact_intervals(self) -> SegmentedRelease:
+        """Return the same releases with supports and intervals that each hold by themselves."""
+        releases = tuple(release.with_exact_intervals() for release in self.releases)
+        return replace(self, releases=releases)
+
     @property
     def abstained(self) -> bool:
         """Whether nothing came out."""

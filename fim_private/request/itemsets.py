@@ -28,7 +28,7 @@ class Itemset:
         with a least support, whether it may have less itself. None where unknown.
     share_interval: of its share of a noisy number of units; None elsewhere.
     exact_support, exact_interval, exact_share_interval: the same without what other itemsets say,
-        where support and interval draw on these (`run.pooling`); None elsewhere.
+        where support and interval draw on these (`request.pooling`); None elsewhere.
     """
 
     items: tuple[Item, ...] | None

@@ -14,9 +14,11 @@ from fim_private.dp.noise import Randomness
 from fim_private.levelwise.levelwise import Levelwise, LevelwiseThreshold
 from fim_private.mechanisms.top_k import TopK
 from fim_private.reading.labels import Item
+from fim_private.request import pooling
 from fim_private.request import supports as noisy_supports
 from fim_private.request.itemsets import Itemset, subsets_of
 from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
+from fim_private.request.pooling import PooledSupports
 from fim_private.request.supports import (
     CONFIDENCE,
     SUPPORT_CONFIDENCE,
@@ -24,8 +26,6 @@ from fim_private.request.supports import (
     SupportNoise,
     UnitCount,
 )
-from fim_private.run import pooling
-from fim_private.run.pooling import PooledSupports
 
 Items = tuple[Item, ...]
 
@@ -391,7 +391,7 @@ def _clear_ones(plan: ReleasePlan, candidates: Sequence[Itemset]) -> list[Itemse
 def _pooled(
     measurement: Measurement, itemsets: list[Itemset], selected: Sequence[SelectedItemset]
 ) -> list[Itemset]:
-    """Return itemsets whose supports draw on the estimates of earlier counts (`run.pooling`).
+    """Return itemsets whose supports draw on the estimates of earlier counts (`request.pooling`).
 
     They are returned as they are if there are too few of them, or no earlier estimates.
 

@@ -271,6 +271,11 @@ class _Segment:
         return min(sure, key=lambda rule: len(rule.antecedent + rule.consequent) > 2, default=None)
 
     @property
+    def is_pooled(self) -> bool:
+        """Whether supports draw on each other."""
+        return self.release.is_pooled
+
+    @property
     def told(self) -> Itemset | None:
         """The itemset to tell first, if one is sure by its support, or else by its rank: one of
         several items, if there is one.

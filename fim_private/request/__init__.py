@@ -7,5 +7,6 @@ request     The request, checked before any data is read.
 plan        The plan: its steps and selections, and what it costs.
 allocation  How the budget of a request is split into the steps of a plan.
 supports    Noise on supports, the number of units, and a least support.
+pooling     Supports that draw on each other, and intervals of which 95 % hold.
 itemsets    Itemsets that are released, and itemsets that are public before they are counted.
 """

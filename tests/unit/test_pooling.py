@@ -1,0 +1,129 @@
+"""Supports that draw on each other: the critical value, the estimates, and what a release shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fim_private as fim
+from fim_private.request.pooling import LEAST_ITEMSETS, critical_value, pooled
+from fim_private.request.pooling import _miss as miss
+
+
+@given(st.floats(0, 50))
+def test_no_two_biases_of_this_mean_square_make_more_than_5_percent_miss(
+    mean_square: float,
+) -> None:
+    # The worst distribution of the squared bias has two points (Armstrong and others, 2022).
+    chi = critical_value(mean_square)
+    low = np.linspace(0, mean_square, 12)
+    high = mean_square + np.linspace(0, (chi + 6) ** 2, 60)
+
+    def most_missed(sigmas: float) -> float:
+        missed = [miss(mean_square, sigmas)]
+        for first in low:
+            for second in high[1:]:
+                share = (mean_square - first) / (second - first)
+                missed.append((1 - share) * miss(first, sigmas) + share * miss(second, sigmas))
+        return max(missed)
+
+    assert most_missed(chi) <= 0.05 + 1e-9
+    assert most_missed(0.97 * chi) > 0.05
+
+
+def test_without_a_bias_it_is_that_of_a_normal_value() -> None:
+    assert critical_value(0) == pytest.approx(1.96, abs=1e-3)
+    assert critical_value(4) == pytest.approx(7.22, abs=0.02)
+
+
+@given(st.integers(20, 130), st.integers(0, 1000))
+def test_what_an_itemset_gets_does_not_depend_on_the_order(count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    supports = 5_000 / np.arange(1, count + 1)
+    noisy, earlier = supports + rng.normal(0, 50, count), supports + rng.normal(0, 20, count)
+    result = pooled(noisy, earlier, 50.0**2)
+    widths = result.half_widths(0.0)
+    # Never wider than four times what a support has by itself, and never nothing.
+    assert (widths > 0).all()
+    assert (widths < 4 * 1.96 * 50).all()
+    order = rng.permutation(count)
+    again = pooled(noisy[order], earlier[order], 50.0**2)
+    assert again.estimates == pytest.approx(result.estimates[order])
+    assert again.half_widths(0.0) == pytest.approx(widths[order])
+
+
+BASKETS = [
+    [first, second]
+    for place, first in enumerate("abcdefgh")
+    for second in "abcdefgh"[place + 1 :]
+    for _ in range(900 - 25 * place - 3 * ord(second))
+]
+REQUEST: dict[str, Any] = {"size": 2, "epsilon": 2, "delta": 1e-6, "mechanism": "levelwise", "seed": 5}
+
+
+def test_exact_numbers_stand_beside_those_that_draw_on_each_other(tmp_path: Path) -> None:
+    release = fim.mine(BASKETS, **REQUEST, top=24)
+    assert release.is_pooled
+    plain = release.with_exact_intervals()
+    assert not plain.is_pooled
+    assert plain.itemsets != release.itemsets
+    assert {itemset.items for itemset in plain} == {itemset.items for itemset in release}
+    for itemset in release:
+        assert itemset.exact_interval is not None
+        assert itemset.interval is not None
+        narrow, wide = (high - low for low, high in (itemset.interval, itemset.exact_interval))
+        assert narrow < wide
+        assert itemset.by_itself == plain[itemset.items]
+        assert release.share_interval_of(itemset) != release.share_interval_of(itemset.by_itself)
+    values = release.to_dict()["itemsets"][0]
+    assert {"exact_support", "exact_interval", "exact_share_interval"} <= values.keys()
+    for name in ("release.json", "release.parquet"):
+        release.save(tmp_path / name)
+        assert fim.load(tmp_path / name).itemsets == release.itemsets
+    columns = ["exact_support", "exact_lower", "exact_upper"]
+    assert set(columns) <= {*release.to_arrow().column_names}
+    assert release.to_csv().startswith("item_1,item_2,support,lower,upper,exact_support")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"top": LEAST_ITEMSETS - 1},
+        {"top": 24, "min_support": 20},
+        {"top": 24, "mechanism": "limited-domain", "supports": True},
+    ],
+)
+def test_few_itemsets_and_those_of_a_least_support_have_one_number(
+    options: dict[str, Any],
+) -> None:
+    release = fim.mine(BASKETS, **{**REQUEST, **options})
+    assert len(release) > 5
+    assert not release.is_pooled
+    assert "exact_support" not in release.to_dict()["itemsets"][0]
+
+
+def test_what_asks_about_one_itemset_alone_takes_the_exact_number() -> None:
+    with_rules = fim.mine(BASKETS, **REQUEST, top=24, rules=True)
+    assert with_rules.is_pooled
+    plain = with_rules.with_exact_intervals()
+    assert with_rules.rules().equals(plain.rules())
+    assert with_rules.to_pandas().equals(plain.to_pandas())
+    later = fim.mine(BASKETS[:5_000], **REQUEST, top=24)
+    changes = fim.changes(with_rules, later, keep_all=True)
+    exact = fim.changes(plain, later.with_exact_intervals(), keep_all=True)
+    assert changes.to_dict() == exact.to_dict()
+
+
+def test_a_file_with_only_some_of_the_exact_numbers_is_refused(tmp_path: Path) -> None:
+    release = fim.mine(BASKETS, **REQUEST, top=24)
+    first = replace(release.itemsets[0], exact_support=None)
+    file = tmp_path / "release.json"
+    replace(release, itemsets=(first, *release.itemsets[1:])).save(file)
+    with pytest.raises(fim.DataError, match="exact_support"):
+        fim.load(file)

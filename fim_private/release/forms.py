@@ -253,8 +253,7 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
 
     everything: with what only `save` writes.
     """
-    sizes = release.sizes
-    unordered = _common(release) | release.scope.to_dict()
+    unordered = _common(release) | release.scope.to_dict() | _sometimes(release)
     unordered |= {
         "size": release.size,
         "union": release.union or None,
@@ -273,20 +272,6 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
         "itemsets": _itemsets(release, release.itemsets),
         "noise": _noise(release.noise),
     }
-    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
-        unordered["sizes"] = [*sizes]
-    if release.wanted > 1:
-        unordered["top"] = release.top
-    if release.min_support is not None:
-        unordered["capped"] = release.capped
-    if release.abstained:
-        unordered["message"] = release.nothing
-    if release.scope.known_from is not None:
-        unordered["known"] = _itemsets(release, release.known)
-    if release.with_parts:
-        unordered["parts"] = _itemsets(release, release.parts)
-    if len(release.shares) > 1:
-        unordered["shares"] = [share.to_dict() for share in release.shares]
     present = {name for name, value in unordered.items() if value is not None}
     if release.has_supports:
         present.add("noise")  # null if nothing was named
@@ -330,6 +315,27 @@ def _common(release: AnyRelease) -> JsonObject:
         "abstained": release.abstained,
         "ledger": release.charged and release.charged.to_dict(),
     }
+
+
+def _sometimes(release: AnyRelease) -> JsonObject:
+    """Return what only some releases have."""
+    values: JsonObject = {}
+    sizes = release.sizes
+    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
+        values["sizes"] = [*sizes]
+    if release.wanted > 1:
+        values["top"] = release.top
+    if release.min_support is not None:
+        values["capped"] = release.capped
+    if release.abstained:
+        values["message"] = release.nothing
+    if release.scope.known_from is not None:
+        values["known"] = _itemsets(release, release.known)
+    if release.with_parts:
+        values["parts"] = _itemsets(release, release.parts)
+    if len(release.shares) > 1:
+        values["shares"] = [share.to_dict() for share in release.shares]
+    return values
 
 
 def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObject]:

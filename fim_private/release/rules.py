@@ -38,7 +38,7 @@ from fim_private.release.forms import (
     rows_of,
 )
 from fim_private.request.itemsets import Itemset
-from fim_private.request.supports import Slice, UnitCount
+from fim_private.request.supports import Slice, SupportNoise, UnitCount
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -269,12 +269,8 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     lifts = release.scope.has_lifts(release.privacy_unit)
     min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
     noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
-    itemsets = [
-        itemset
-        for itemset in release.itemsets
-        if itemset.items is not None and itemset.interval is not None
-    ]
-    known = {frozenset(itemset.items or ()): itemset for itemset in (*itemsets, *release.parts)}
+    itemsets = [itemset for itemset in release.itemsets if itemset.items and itemset.interval]
+    known = {frozenset(itemset.items): itemset for itemset in (*itemsets, *release.parts)}
     if release.with_parts and (noise is None or not units.number):
         itemsets = []  # it abstained, or there are no units
     elif noise is None or release.units is None or not _have_subsets(known):
@@ -284,16 +280,25 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
         )
     noisy_counts = 3 if units.noise is None else 4
     confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
-    wider = 0 if noise is None else noise.wider(confidence)
-    supports = _supports_and_ends(known, wider)
+    supports = _supports_and_ends(known, noise, confidence)
     sides = _sides_of_rules([itemset.items for itemset in itemsets], supports)
     # With two normals, the supports follow the number of units.
     moving = noise is not None and noise.of_units is not None
     columns = _columns(sides, supports, units, units.slices(confidence, moving=moving), lifts=lifts)
+    return _ranked(sides, columns, min_confidence, min_lift)
+
+
+def _ranked(
+    sides: Sequence[tuple[Items, Items]],
+    columns: Mapping[str, Numbers],
+    min_confidence: float,
+    min_lift: float,
+) -> Rules:
+    """Return the rules that reach the least confidence and lift, the surest first."""
     doubtful = columns["confidence_lower"] < min_confidence
     enough = columns["confidence"] >= min_confidence
     ranked_by = "confidence"
-    if lifts:
+    if "lift" in columns:
         doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
         doubtful |= columns["lift_lower"] < min_lift
         enough &= columns["lift"] >= min_lift
@@ -310,9 +315,10 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
 
 
 def _supports_and_ends(
-    known: Mapping[frozenset[Item], Itemset], wider: float
+    known: Mapping[frozenset[Item], Itemset], noise: SupportNoise | None, confidence: Fraction
 ) -> dict[frozenset[Item], tuple[float, float, float]]:
-    """Return the support of each itemset, and the ends of its interval, made wider by so much."""
+    """Return the support of each itemset, and the ends of its interval of that confidence."""
+    wider = 0 if noise is None else noise.wider(confidence)
     supports: dict[frozenset[Item], tuple[float, float, float]] = {}
     for items, itemset in known.items():
         if itemset.interval is None:

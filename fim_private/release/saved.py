@@ -313,6 +313,11 @@ def _value(name: str, value: Any, kind: str, field: str) -> object:
             Period.of(value)
         except ParameterError as error:
             raise _FieldError(field, str(error).removeprefix("period ")) from None
+    return _converted(name, value, field)
+
+
+def _converted(name: str, value: Any, field: str) -> object:
+    """Return a value of the right kind as a release has it."""
     table = forms.OBJECTS.get(name)
     if table is not None and isinstance(value, list):
         return tuple(

@@ -273,7 +273,7 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     known = {frozenset(itemset.items): itemset for itemset in (*itemsets, *release.parts)}
     if release.with_parts and (noise is None or not units.number):
         itemsets = []  # it abstained, or there are no units
-    elif noise is None or release.units is None or not _have_subsets(known):
+    elif noise is None or release.units is None or not have_subsets(known):
         raise ParameterError(
             f"this release lacks what rules need (supports of all subsets, and the number of "
             f"{release.privacy_unit}s): mine again with {parameter('rules')}"
@@ -389,7 +389,7 @@ def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
     return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
 
 
-def _have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
+def have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
     """Return whether every subset of these itemsets that has an item is among them."""
     return all(items - {item} in itemsets for items in itemsets if len(items) > 1 for item in items)
 

@@ -146,8 +146,7 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
             for number, start in enumerate(range(0, max(len(rows), 1), most_rows), 1):
                 sheet_name = name if number == 1 else f"{name} {number}"
                 sheet = book.add_worksheet(sheet_name)
-                for column, title in enumerate(header):
-                    sheet.write_string(0, column, str(title), bold)
+                sheet.write_row(0, 0, header, bold)
                 for place, row in enumerate(rows[start : start + most_rows], 1):
                     _write_row(sheet, place, row)
                 sheet.freeze_panes(1, 0)

@@ -240,7 +240,7 @@ _TABLES = tomllib.loads(Path(__file__).with_name("schema.toml").read_text(encodi
 KEYS: Keys = _TABLES["release"]
 SEGMENTED_KEYS: Keys = {name: texts or KEYS[name] for name, texts in _TABLES["segments"].items()}
 # The keys of objects inside, by what these are called, and which of them a key has.
-INSIDE: Mapping[str, Keys] = _TABLES["inside"]
+INSIDE: dict[str, Keys] = _TABLES["inside"]
 OBJECTS: Mapping[str, str] = _TABLES["objects"]
 # The texts that a key can have, if not every text will do; and the keys that it needs.
 CHOICES: Mapping[str, Sequence[str]] = _TABLES["choices"]

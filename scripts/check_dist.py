@@ -36,7 +36,7 @@ STUBS = ["fim_private/__init__.pyi", *(f"{kernel}.pyi" for kernel in KERNELS)]
 # What a page of a release is made of.
 PAGE = [
     path.relative_to(ROOT).as_posix()
-    for kind in ("css", "jinja", "js")
+    for kind in ("css", "jinja", "js", "toml")
     for path in sorted((ROOT / "fim_private" / "release").glob(f"*.{kind}"))
 ]
 IN_BOTH = ["fim_private/py.typed", *STUBS, *PAGE, "fim_private/cli/__init__.py"]

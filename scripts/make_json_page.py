@@ -1,7 +1,7 @@
 """Write docs/json.md: what a release's JSON, Parquet and CSV have. Run by `make reference`.
 
-The keys of a release are those that `fim_private/release/schema.toml` has. What stands inside of them,
-and what is no release, stands here.
+The keys of a release are those that `fim_private/release/schema.toml` has. What stands inside of
+them, and what is no release, stands here.
 """
 
 from __future__ import annotations

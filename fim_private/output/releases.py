@@ -60,8 +60,11 @@ def render_table(
         by_segment = {"": rules}
     elif rules is not None:
         by_segment = rules
-    releases: Mapping[str, Release] = {"": release} if isinstance(release, Release) else release
-    whole = release if isinstance(release, Release) else release.whole
+    releases: Mapping[str, Release]
+    if isinstance(release, Release):
+        releases, whole = {"": release}, release
+    else:
+        releases, whole = release, release.whole
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
@@ -76,14 +79,20 @@ def render_table(
     if "" not in releases:
         blocks.append(Rule())
     if advise:
-        # A request is for all segments: it must not ask for less where some came out.
-        every = [*releases.values()]
-        nonempty = [segment for segment in every if segment.itemsets]
-        blocks += _advice(min(nonempty or every, key=len), spelled)
-        blocks += map(Text, _advice_on_rules(every[0], [*by_segment.values()]))
-        blocks += map(Text, _list_gain(every))
+        blocks += _all_advice([*releases.values()], spelled, [*by_segment.values()])
     sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
     return screen.render([*blocks, *map(Text, sentences)])
+
+
+def _all_advice(
+    releases: Sequence[Release], spelled: Spelled, rules: Sequence[Rules]
+) -> Iterator[Text]:
+    """Yield what to ask instead of the request of releases, and for what else."""
+    # A request is for all segments: it must not ask for less where some came out.
+    nonempty = [release for release in releases if release.itemsets]
+    yield from _advice(min(nonempty or releases, key=len), spelled)
+    yield from map(Text, _advice_on_rules(releases[0], rules))
+    yield from map(Text, _list_gain(releases))
 
 
 def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:

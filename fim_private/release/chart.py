@@ -594,11 +594,10 @@ def _draw_rules(plane: _Plane, ax: Axes) -> None:
     ax.axvline(1, color=ink, linestyle="--", linewidth=1)
     bars = plane.chart.bars
     lifts, confidences = [bar.lift[0] for bar in bars], [bar.length or 0 for bar in bars]
-    lows, highs = [bar.low for bar in bars], [bar.high for bar in bars]
-    ax.vlines(lifts, lows, highs, color=ink, alpha=0.3)
-    lows = [max(bar.lift[1], lowest) for bar in bars]
-    highs = [min(bar.lift[2], highest) for bar in bars]
-    ax.hlines(confidences, lows, highs, color=ink, alpha=0.3)
+    ax.vlines(lifts, [bar.low for bar in bars], [bar.high for bar in bars], color=ink, alpha=0.3)
+    left = [max(bar.lift[1], lowest) for bar in bars]
+    right = [min(bar.lift[2], highest) for bar in bars]
+    ax.hlines(confidences, left, right, color=ink, alpha=0.3)
     _draw_dots(bars, lifts, confidences, ax)
     for label in plane.labels:
         if label is not None:

@@ -146,8 +146,7 @@ def workbook(tables: Mapping[str, Rows]) -> bytes:
             for number, start in enumerate(range(0, max(len(rows), 1), most_rows), 1):
                 sheet_name = name if number == 1 else f"{name} {number}"
                 sheet = book.add_worksheet(sheet_name)
-                for column, title in enumerate(header):
-                    sheet.write_string(0, column, str(title), bold)
+                sheet.write_row(0, 0, header, bold)
                 for place, row in enumerate(rows[start : start + most_rows], 1):
                     _write_row(sheet, place, row)
                 sheet.freeze_panes(1, 0)
@@ -241,7 +240,7 @@ _TABLES = tomllib.loads(Path(__file__).with_name("schema.toml").read_text(encodi
 KEYS: Keys = _TABLES["release"]
 SEGMENTED_KEYS: Keys = {name: texts or KEYS[name] for name, texts in _TABLES["segments"].items()}
 # The keys of objects inside, by what these are called, and which of them a key has.
-INSIDE: Mapping[str, Keys] = _TABLES["inside"]
+INSIDE: dict[str, Keys] = _TABLES["inside"]
 OBJECTS: Mapping[str, str] = _TABLES["objects"]
 # The texts that a key can have, if not every text will do; and the keys that it needs.
 CHOICES: Mapping[str, Sequence[str]] = _TABLES["choices"]
@@ -253,8 +252,7 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
 
     everything: with what only `save` writes.
     """
-    sizes = release.sizes
-    unordered = _common(release) | release.scope.to_dict()
+    unordered = _common(release) | release.scope.to_dict() | _sometimes(release)
     unordered |= {
         "size": release.size,
         "union": release.union or None,
@@ -273,20 +271,6 @@ def plain_values(release: AnyRelease, *, everything: bool = False) -> JsonObject
         "itemsets": _itemsets(release, release.itemsets),
         "noise": _noise(release.noise),
     }
-    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
-        unordered["sizes"] = [*sizes]
-    if release.wanted > 1:
-        unordered["top"] = release.top
-    if release.min_support is not None:
-        unordered["capped"] = release.capped
-    if release.abstained:
-        unordered["message"] = release.nothing
-    if release.scope.known_from is not None:
-        unordered["known"] = _itemsets(release, release.known)
-    if release.with_parts:
-        unordered["parts"] = _itemsets(release, release.parts)
-    if len(release.shares) > 1:
-        unordered["shares"] = [share.to_dict() for share in release.shares]
     present = {name for name, value in unordered.items() if value is not None}
     if release.has_supports:
         present.add("noise")  # null if nothing was named
@@ -330,6 +314,27 @@ def _common(release: AnyRelease) -> JsonObject:
         "abstained": release.abstained,
         "ledger": release.charged and release.charged.to_dict(),
     }
+
+
+def _sometimes(release: AnyRelease) -> JsonObject:
+    """Return what only some releases have."""
+    values: JsonObject = {}
+    sizes = release.sizes
+    if sizes != tuple(range(sizes[0], sizes[-1] + 1)):
+        values["sizes"] = [*sizes]
+    if release.wanted > 1:
+        values["top"] = release.top
+    if release.min_support is not None:
+        values["capped"] = release.capped
+    if release.abstained:
+        values["message"] = release.nothing
+    if release.scope.known_from is not None:
+        values["known"] = _itemsets(release, release.known)
+    if release.with_parts:
+        values["parts"] = _itemsets(release, release.parts)
+    if len(release.shares) > 1:
+        values["shares"] = [share.to_dict() for share in release.shares]
+    return values
 
 
 def _itemsets(release: AnyRelease, itemsets: Sequence[Itemset]) -> list[JsonObject]:

@@ -387,35 +387,38 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
     lifts = release.scope.has_lifts(release.privacy_unit)
     min_confidence, min_lift = least_asked(min_confidence, min_lift, lifts=lifts)
     noise, units = release.noise, UnitCount(release.units or 0, release.units_noise)
-    itemsets = [
-        itemset
-        for itemset in release.itemsets
-        if itemset.items is not None and itemset.interval is not None
-    ]
-    known = {
-        frozenset(itemset.items or ()): itemset.by_itself for itemset in (*itemsets, *release.parts)
-    }
+    itemsets = [itemset for itemset in release.itemsets if itemset.items and itemset.interval]
+    known = {frozenset(itemset.items): itemset.by_itself for itemset in (*itemsets, *release.parts)}
     if release.with_parts and (noise is None or not units.number):
         itemsets = []  # it abstained, or there are no units
-    elif noise is None or release.units is None or not _have_subsets(known):
+    elif noise is None or release.units is None or not have_subsets(known):
         raise ParameterError(
             f"this release lacks what rules need (supports of all subsets, and the number of "
             f"{release.privacy_unit}s): mine again with {parameter('rules')}"
         )
     noisy_counts = 3 if units.noise is None else 4
     confidence = 1 - (1 - _CONFIDENCE) / noisy_counts
-    wider = 0 if noise is None else noise.wider(confidence)
-    supports = _supports_and_ends(known, wider)
+    supports = _supports_and_ends(known, noise, confidence)
     sides = _sides_of_rules([itemset.items for itemset in itemsets], supports)
     # With two normals, the supports follow the number of units.
     moving = noise is not None and noise.of_units is not None
     joint = None if noise is None else JointNoise.of(noise, units)
     slices = units.slices(confidence, moving=moving)
     columns = _columns(sides, supports, units, slices, joint, lifts=lifts)
+    return _ranked(sides, columns, min_confidence, min_lift)
+
+
+def _ranked(
+    sides: Sequence[tuple[Items, Items]],
+    columns: Mapping[str, Numbers],
+    min_confidence: float,
+    min_lift: float,
+) -> Rules:
+    """Return the rules that reach the least confidence and lift, the surest first."""
     doubtful = columns["confidence_lower"] < min_confidence
     enough = columns["confidence"] >= min_confidence
     ranked_by = "confidence"
-    if lifts:
+    if "lift" in columns:
         doubtful |= (columns["lift_lower"] <= 1) & (columns["lift_upper"] >= 1)
         doubtful |= columns["lift_lower"] < min_lift
         enough &= columns["lift"] >= min_lift
@@ -432,9 +435,10 @@ def rules_of(release: Any, min_confidence: float = 0.0, min_lift: float = 0.0) -
 
 
 def _supports_and_ends(
-    known: Mapping[frozenset[Item], Itemset], wider: float
+    known: Mapping[frozenset[Item], Itemset], noise: SupportNoise | None, confidence: Fraction
 ) -> dict[frozenset[Item], tuple[float, float, float]]:
-    """Return the support of each itemset, and the ends of its interval, made wider by so much."""
+    """Return the support of each itemset, and the ends of its interval of that confidence."""
+    wider = 0 if noise is None else noise.wider(confidence)
     supports: dict[frozenset[Item], tuple[float, float, float]] = {}
     for items, itemset in known.items():
         if itemset.interval is None:
@@ -520,7 +524,7 @@ def _rule_counts(supports: Numbers, units: float) -> RuleCounts:
     return RuleCounts(both, antecedent, consequent, np.full(len(both), float(units)))
 
 
-def _have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
+def have_subsets(itemsets: Collection[frozenset[Item]]) -> bool:
     """Return whether every subset of these itemsets that has an item is among them."""
     return all(items - {item} in itemsets for items in itemsets if len(items) > 1 for item in items)
 

@@ -26,8 +26,9 @@ from fim_private.reading.labels import Item
 from fim_private.release import forms
 from fim_private.release.forms import KEYS, SCHEMA, Keys
 from fim_private.release.release import Release
+from fim_private.release.rules import have_subsets
 from fim_private.release.segments import SegmentedRelease
-from fim_private.request.itemsets import Itemset, KnownFrom, Listed, subsets_of
+from fim_private.request.itemsets import Itemset, KnownFrom, Listed
 from fim_private.request.scope import Scope
 from fim_private.request.supports import NoiseKind, SupportNoise
 
@@ -237,9 +238,10 @@ def _sizes(values: JsonObject, at: str) -> Sequence[int]:
 def _check_itemsets(values: JsonObject, at: str) -> None:
     """Check that no itemset comes twice or is empty, and that all have supports, or none has."""
     itemsets = _check_list("itemsets", values, at, set())
-    known = _check_list("known", values, at, itemsets)
+    _check_list("known", values, at, itemsets)
     subsets = _check_list("parts", values, at, itemsets)
-    if "parts" in values and not _has_all_parts(itemsets, itemsets | known | subsets):
+    named = {items for items in itemsets | subsets if items is not None}
+    if "parts" in values and not have_subsets(named):
         raise _FieldError(
             _joined(at, "parts"), "must have every subset of the itemsets that is not among them"
         )
@@ -260,14 +262,6 @@ def _check_list(name: str, values: JsonObject, at: str, earlier: _Keys) -> _Keys
         if items is not None:
             _check_supports(itemset, values, field)
     return keys
-
-
-def _has_all_parts(itemsets: _Keys, everything: _Keys) -> bool:
-    named = [tuple(items) for items in itemsets if items is not None]
-    # An itemset with more subsets than there are itemsets lacks some: there may be too many to try.
-    if any(2 ** len(items) - 1 > len(everything) for items in named):
-        return False
-    return all(frozenset(subset) in everything for subset in subsets_of(named))
 
 
 def _check_supports(itemset: Itemset, values: JsonObject, field: str) -> None:
@@ -319,6 +313,11 @@ def _value(name: str, value: Any, kind: str, field: str) -> object:
             Period.of(value)
         except ParameterError as error:
             raise _FieldError(field, str(error).removeprefix("period ")) from None
+    return _converted(name, value, field)
+
+
+def _converted(name: str, value: Any, field: str) -> object:
+    """Return a value of the right kind as a release has it."""
     table = forms.OBJECTS.get(name)
     if table is not None and isinstance(value, list):
         return tuple(

@@ -39,12 +39,10 @@ def test_a_release_is_shown_again(name: str, tmp_path: Path) -> None:
     assert "{semi-skimmed milk, tea bags}" in shown.stdout
     as_json = run("show", str(path), "--format", "json")
     assert len(json.loads(as_json.stdout)["itemsets"]) == 4
-    assert run("show", str(path), "--format", "csv").stdout.startswith(
-        "item_1,item_2,support,lower,upper,share,doubtful\n"
-    )
-    assert run("show", str(path), "--format", "markdown").stdout.startswith(
-        "**The 4 most frequent pairs, by noisy support**"
-    )
+    as_csv = run("show", path, "--format", "csv").stdout
+    assert as_csv.startswith("item_1,item_2,support,lower,upper,share,doubtful\n")
+    as_markdown = run("show", path, "--format", "markdown").stdout
+    assert as_markdown.startswith("**The 4 most frequent pairs, by noisy support**")
     again = tmp_path / "again.parquet"
     assert run("show", str(path), "--output", str(again)).returncode == 0
     assert run("show", str(again), "--format", "json").stdout == as_json.stdout
@@ -84,23 +82,19 @@ RELEASED = (
     "this command writes files that end in .txt, .json, .csv, .xlsx, .md, .parquet, .pq "
     "or .svg; choose another"
 )
+LEDGER = ["--ledger", "a.ledger", "--dataset", "d"]
 ASKED = {
-    "mine": ["baskets.dat", "--ledger", "a.ledger", "--dataset", "d"],
-    "count": [
-        "baskets.dat", "--itemsets", "pairs.csv", "--ledger", "a.ledger", "--dataset", "d",
-        "--delta", "0",
-    ],
+    "mine": ["baskets.dat", *LEDGER],
+    "count": ["baskets.dat", "--itemsets", "pairs.csv", "--delta", "0", *LEDGER],
     "show": ["r.json"],
-    "vote": [
-        "baskets.dat", "--question", "most-frequent", "--ledger", "a.ledger", "--dataset", "d",
-    ],
+    "vote": ["baskets.dat", "--question", "most-frequent", *LEDGER],
     "changes": ["r.json", "r.json"],
     "inspect": ["baskets.dat"],
     "plan": [],
     "audit": ["--trials", "0"],
     "budget show": ["a.ledger"],
     "report": ["r.json"],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -182,10 +176,8 @@ def test_a_file_without_itemsets_says_so_on_standard_error(shop: Path) -> None:
         assert done.stderr == f"{EMPTY}--output {name}\nwrote {name}\n"
     assert run_in(shop, "mine", "few.dat", "--output", "e.csv", "--quiet").stderr == ""
     assert run_in(shop, "mine", "few.dat", "--format", "json").stderr == ""
-    assert (
-        "Nothing"
-        not in run_in(shop, "mine", "baskets.dat", "--epsilon", "9", "--output", "e.csv").stderr
-    )
+    done = run_in(shop, "mine", "baskets.dat", "--epsilon", "9", "--output", "e.csv")
+    assert "Nothing" not in done.stderr
     done = run_in(shop, "mine", "few.dat", "--min-support", "0.9", "--output", "e.csv")
     assert done.stderr.startswith("Nothing came out. Try a smaller minimum support, a larger")
 
@@ -213,13 +205,10 @@ def test_a_page_is_made_at_once_or_later(tmp_path: Path) -> None:
     first = (tmp_path / "first.html").read_text()
     assert first.startswith("<!DOCTYPE html>")
     assert "Bought together more often than chance" in first
-    done = run("report", str(kept), "--output", str(tmp_path / "later.html"))
-    assert (done.returncode, done.stdout, done.stderr) == (
-        0,
-        "",
-        f"wrote {tmp_path / 'later.html'}\n",
-    )
-    assert (tmp_path / "later.html").read_text() == first
+    later = tmp_path / "later.html"
+    done = run("report", kept, "--output", later)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {later}\n")
+    assert later.read_text() == first
     done = run("report", str(kept), "--min-lift", "99")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"wrote {tmp_path / 'r.html'}\n")
     assert "No rule of these itemsets has as much" in (tmp_path / "r.html").read_text()

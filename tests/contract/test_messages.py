@@ -36,7 +36,7 @@ _NAMING = (
 NAMING = {*_NAMING.split()}
 # Parameters that no command has: of functions and classes that are for Python only.
 _PYTHON_ONLY = (
-    "bound counter highest itemset level lowest max_itemsets rank threads labels plans scale "
+    "bound counter highest itemset level lowest max_itemsets rank threads labels scale "
     "scores sensitivity d_in ax values levels low high progress "
     # of learning
     "candidates center columns regularization retrain rows run score stability steps stop train "

@@ -212,16 +212,13 @@ def test_lists_wide_and_one_hot_tables_have_segments(folder: Path) -> None:
         ("s", None, None, "by needs segments too"),
         ("s", "", None, "must name one segment or more"),
         ("s", {"A", "B"}, None, "must be a list of names"),
-        *(
-            ("s", names, None, "must be names of valid text")
-            for names in (["\udc80"], "A" * 200_000, [10**5000])
-        ),
+        ("s", ["\udc80"], None, "must be names of valid text"),
+        ("s", "A" * 200_000, None, "must be names of valid text"),
+        ("s", [10**5000], None, "must be names of valid text"),
         ("s", "A,B,A", None, "names a segment twice"),
         ("s", ["A", " A"], None, "names a segment twice"),
-        *(
-            ("s", names, None, "must be names, texts or whole numbers")
-            for names in ([1.5], ["NULL"])
-        ),
+        ("s", [1.5], None, "must be names, texts or whole numbers"),
+        ("s", ["NULL"], None, "must be names, texts or whole numbers"),
         ("s", 3, None, "must be a list of names"),
         *(("s", "A,B", most, "from 1 to that of the segments, 2") for most in (3, 0, True)),
         (3, "A,B", None, "by must be the name of a column"),

@@ -65,23 +65,19 @@ def test_intervals_hold_the_true_difference_and_noise_is_no_change(asked: dict[s
 
 def test_what_differs_is_named_with_its_values() -> None:
     """Rules count users who bought a pair in several baskets."""
-    rows = [
-        {"who": n // 2, "order": n, "item": item}
-        for n in range(4000)
-        for item in ("tea", f"x{n % 2}")
-    ]
+    items = [(n, item) for n in range(4000) for item in ("tea", f"x{n % 2}")]
+    rows = [{"who": n // 2, "order": n, "item": item} for n, item in items]
     table = pa.Table.from_pylist(rows)
     asked: Any = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
     asked["mechanism"] = "levelwise"
     plain = fim.mine(table, supports=True, **asked)
     ruled = fim.mine(table, rules=True, **asked)
-    with pytest.raises(fim.ParameterError) as refused:
-        fim.changes(plain, ruled)
-    assert str(refused.value) == (
-        "these releases are not compared: they differ in together ('basket' and 'user'); with "
-        "rules it is 'user' "
-        "unless you say otherwise"
+    differs = (
+        r"^these releases are not compared: they differ in together \('basket' and 'user'\); with "
+        "rules it is 'user' unless you say otherwise$"
     )
+    with pytest.raises(fim.ParameterError, match=differs):
+        fim.changes(plain, ruled)
     folded = fim.mine(table, supports=True, fold_case=True, **asked)
     with pytest.raises(fim.ParameterError, match=r"not compared: only the second was made"):
         fim.changes(plain, folded)
@@ -153,11 +149,8 @@ def test_forms(tmp_path: Path) -> None:
 def test_two_segments_of_one_release(tmp_path: Path) -> None:
     import pandas as pd
 
-    rows = [
-        (i, shop, item)
-        for i, shop in enumerate(["north", "south"] * 3_000)
-        for item in ("tea", "milk")
-    ]
+    stores, both = ["north", "south"] * 3_000, ("tea", "milk")
+    rows = [(i, store, item) for i, store in enumerate(stores) for item in both]
     rows += [(10_000 + i, "north", item) for i in range(3_000) for item in ("jam", "toast")]
     frame = pd.DataFrame(rows, columns=["basket", "store", "item"])
     whole = fim.mine(
@@ -170,10 +163,7 @@ def test_two_segments_of_one_release(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["changes"] == found.to_dict()["changes"]
     done = run(tmp_path, "changes", "stores.json", "--between", "north,west")
     assert done.returncode == 2
-    assert done.stderr == (
-        "Error: --between must name two of these, with a comma between: 'north, south'; not "
-        "'north,west'\n"
-    )
+    assert done.stderr.startswith("Error: --between must name two of these, with a comma between:")
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:

@@ -178,11 +178,8 @@ def test_without_matplotlib_one_line_says_what_to_install(monkeypatch: pytest.Mo
 
 
 def segments(**asked: Any) -> fim.SegmentedRelease:
-    rows = [
-        {"b": n, "i": item, "s": "north" if n % 3 else "<south>"}
-        for n in range(900)
-        for item in ("tea", "jam", "rye")
-    ]
+    orders = [(n, item) for n in range(900) for item in ("tea", "jam", "rye")]
+    rows = [{"b": n, "i": item, "s": "north" if n % 3 else "<south>"} for n, item in orders]
     frame: Any = importlib.import_module("pandas").DataFrame(rows)
     columns: Any = {"basket": "b", "item": "i", "by": "s", "segments": ["north", "<south>", "west"]}
     release = fim.mine(
@@ -217,18 +214,15 @@ def test_the_guarantee_of_segments_is_said_once_and_of_all() -> None:
 
 def test_it_draws_on_given_axes_and_segments_in_one_figure() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    release = fim.mine(
-        [["a", "b"]] * 500 + [["a", "c"]] * 400, size=2, top=2, supports=True, seed=1
-    )
+    asked: dict[str, Any] = {"size": 2, "top": 2, "supports": True, "seed": 1}
+    release = fim.mine([["a", "b"]] * 500 + [["a", "c"]] * 400, **asked)
     _, given = pyplot.subplots()
     assert release.plot(given) is given
     assert "95 %" in given.get_xlabel()
     with pytest.raises(fim.ParameterError, match=r"^ax must be axes of matplotlib"):
         release.plot(3)
     sales = pa.table({"items": [["a", "b"]] * 900, "store": ["A", "B", "A"] * 300})
-    both = fim.mine(
-        sales, by="store", segments=["A", "B"], size=2, top=2, supports=True, seed=1
-    ).plot()
+    both = fim.mine(sales, by="store", segments=["A", "B"], **asked).plot()
     assert len(both) == 2
     assert both[0].get_xlim() == both[1].get_xlim()
     assert release.to_pandas(lists=True)["itemsets"].tolist()[0] == ["a", "b"]

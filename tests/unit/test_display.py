@@ -108,9 +108,8 @@ SLICED = ("bread, sliced", "milk")
 
 def sliced(rules: bool = True) -> Release:
     baskets = [SLICED] * 700 + [("milk", "tea")] * 400 + [("a {b}", "tea")] * 300
-    return fim.mine(
-        baskets, top=2, rules=rules, epsilon=5, catalogue=["milk", "tea", *SLICED], seed=1
-    )
+    listed = ["milk", "tea", *SLICED]
+    return fim.mine(baskets, top=2, rules=rules, epsilon=5, catalogue=listed, seed=1)
 
 
 @pytest.mark.parametrize(

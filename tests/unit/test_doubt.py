@@ -37,20 +37,15 @@ SHOP = (
     + [["jam", "rye"]] * 370
 )
 LISTED = ["milk", "tea", "bread", "jam", "rye"]
+BY_LIST: dict[str, Any] = {"size": 2, "mechanism": "exponential", "catalogue": LISTED}
 ASKED: list[dict[str, Any]] = [
     {"size": 2, "top": 3, "epsilon": 0.5},
     {"size": 2, "top": 3, "rules": True, "epsilon": 0.5},
     {"size": "1-2", "min_support": 0.2},
-    {
-        "size": 2, "top": 3, "supports": True, "mechanism": "exponential", "catalogue": LISTED,
-        "epsilon": 0.5,
-    },
-    {
-        "size": 2, "top": 3, "supports": False, "mechanism": "exponential", "catalogue": LISTED,
-        "epsilon": 0.5,
-    },
-    {"size": 2, "supports": True, "mechanism": "exponential", "catalogue": LISTED},
-]  # fmt: skip
+    {"top": 3, "supports": True, "epsilon": 0.5, **BY_LIST},
+    {"top": 3, "supports": False, "epsilon": 0.5, **BY_LIST},
+    {"supports": True, **BY_LIST},
+]
 
 
 @pytest.mark.parametrize("number", range(len(ASKED)))
@@ -148,13 +143,8 @@ ALIKE = [
 ]
 OF_CUSTOMERS = pa.Table.from_pylist(
     [
-        {
-            "who": f"u{n}",
-            "order": n,
-            "shop": f"shop {n % 2}",
-            "day": f"2026-0{1 + n % 2}-03",
-            "item": item,
-        }
+        {"who": f"u{n}", "order": n, "shop": f"shop {n % 2}", "day": f"2026-0{1 + n % 2}-03"}
+        | {"item": item}
         for n, basket in enumerate(ALIKE)
         for item in basket
     ]
@@ -189,11 +179,10 @@ def test_a_row_whose_interval_reaches_0_does_not_come_out(name: str) -> None:
         assert len(release) < 50
         assert all(itemset.interval is not None and itemset.interval[0] > 0 for itemset in release)
         assert len(json.loads(release.to_json())["itemsets"]) == len(release)
-        assert not release.itemsets or release.title == (
-            f"{len(release)} candidates: none is sure to be among the 50 most frequent"
-            if len(release) > 1
-            else "1 candidate: it is not sure to be among the 50 most frequent"
-        )
+        told = f"{len(release)} candidates: none is"
+        if len(release) == 1:
+            told = "1 candidate: it is not"
+        assert not release or release.title == f"{told} sure to be among the 50 most frequent"
 
 
 def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> None:
@@ -208,23 +197,18 @@ def test_what_was_asked_for_by_name_stays_though_its_interval_reaches_0() -> Non
     assert [itemset.items for itemset in known.known] == [("item 0", "nothing")]
 
 
+AMONG = "sure to be among the 50 most frequent"
+
+
 @pytest.mark.parametrize(
     ("marks", "changes", "title"),
     [
-        ([True] * 46, {}, "46 candidates: none is sure to be among the 50 most frequent"),
-        (
-            [False] * 12 + [True] * 34,
-            {},
-            "46 candidates: 12 are sure to be among the 50 most frequent",
-        ),
-        ([False, True], {}, "2 candidates: 1 is sure to be among the 50 most frequent"),
-        ([True], {}, "1 candidate: it is not sure to be among the 50 most frequent"),
+        ([True] * 46, {}, f"46 candidates: none is {AMONG}"),
+        ([False] * 12 + [True] * 34, {}, f"46 candidates: 12 are {AMONG}"),
+        ([False, True], {}, f"2 candidates: 1 is {AMONG}"),
+        ([True], {}, f"1 candidate: it is not {AMONG}"),
         ([True], {"top": 1}, "1 candidate: it is not sure to be the most frequent"),
-        (
-            [True] * 3,
-            {"sizes": (1, 2)},
-            "3 candidates: none is sure to be among the 50 most frequent of its size",
-        ),
+        ([True] * 3, {"sizes": (1, 2)}, f"3 candidates: none is {AMONG} of its size"),
         ([False] * 46, {}, "46 of the 50 most frequent pairs, by noisy count"),
         ([False] * 50, {}, "The 50 most frequent pairs, by noisy count"),
     ],
@@ -237,26 +221,24 @@ def test_a_title_claims_no_more_than_is_sure(
     assert release_of(*itemsets, **{"mechanism": "levelwise", "top": 50, **changes}).title == title
 
 
+AT_RANDOM = "Chosen at random: the more support an itemset has, the likelier it is chosen."
+
+
 def test_picks_say_that_chance_decides_and_how_far() -> None:
     # 2 (ln 10,000 + ln 20)
     assert fim.mine(CORNER_SHOP, neighbors="replace-one", seed=1).shortfall == 25
     one = fim.mine(CORNER_SHOP, seed=1)
     assert one.shortfall == 13  # half as much: every support moves the same way
     assert one.certainty == (
-        "Chosen at random: the more support an itemset has, the likelier it is chosen. With 95 % "
-        "probability, nothing "
-        "that was left out leads one of these by more than 13 baskets.",
+        f"{AT_RANDOM} With 95 % probability, nothing that was left out leads one of these by more "
+        "than 13 baskets.",
     )
     assert fim.mine(CORNER_SHOP, mechanism="distance").certainty == (
         "Nothing that was left out has more support.",
     )
     chosen = fim.mine(CORNER_SHOP, mechanism="choosing", max_basket=9)
     assert chosen.shortfall is None
-    assert chosen.certainty == (
-        "Chosen at random: the more support an itemset has, the likelier it is chosen. So chance "
-        "decides between near "
-        "ties.",
-    )
+    assert chosen.certainty == (f"{AT_RANDOM} So chance decides between near ties.",)
     assert fim.count(CORNER_SHOP, [["bananas"]]).certainty == ()
     assert fim.mine([["a", "b"]]).certainty == ()
 

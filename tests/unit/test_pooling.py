@@ -64,7 +64,13 @@ BASKETS = [
     for second in "abcdefgh"[place + 1 :]
     for _ in range(900 - 25 * place - 3 * ord(second))
 ]
-REQUEST: dict[str, Any] = {"size": 2, "epsilon": 2, "delta": 1e-6, "mechanism": "levelwise", "seed": 5}
+REQUEST: dict[str, Any] = {
+    "size": 2,
+    "epsilon": 2,
+    "delta": 1e-6,
+    "mechanism": "levelwise",
+    "seed": 5,
+}
 
 
 def test_exact_numbers_stand_beside_those_that_draw_on_each_other(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from fim_private.release.release import Itemset, Release
 from fim_private.request.supports import SupportNoise
 
 NUMBERS = release_of(Itemset((39, 48)))
+NUMBERED = release_of(Itemset((39, 48), 9), Itemset((39, 41), 7))
 NOISE = SupportNoise.for_budget(Fraction(1), None, 2)
 # The budget of a release with supports.
 SPLIT = (Step("selection", (2,), Fraction(1, 2)), Step("supports", (2,), Fraction(1, 2)))
@@ -35,12 +36,7 @@ SPLIT = (Step("selection", (2,), Fraction(1, 2)), Step("supports", (2,), Fractio
         (NUMBERS, "39,48,\n", pa.int64(), [[39, 48]]),
         (release_of(Itemset(("rye", "tea"))), "rye,tea,\n", pa.string(), [["rye", "tea"]]),
         (release_of(Itemset((39, "tea"))), "39,tea,\n", pa.string(), [["39", "tea"]]),
-        (
-            release_of(Itemset((39, 48), 9), Itemset((39, 41), 7)),
-            "39,48,9\n39,41,7\n",
-            pa.int64(),
-            [[39, 48], [39, 41]],
-        ),
+        (NUMBERED, "39,48,9\n39,41,7\n", pa.int64(), [[39, 48], [39, 41]]),
         (release_of(Itemset(None), mechanism="exponential"), ",,\n", pa.string(), [None]),
         (release_of(), "", pa.string(), []),
     ],
@@ -291,7 +287,7 @@ def test_people_read_three_digits_and_what_they_gave() -> None:
 
 
 PAIR = Itemset((39, 48))
-BY = "as picked by large-margin"
+BY, RANGE = "as picked by large-margin", "most frequent itemsets of {} to {} items"
 
 
 @pytest.mark.parametrize(
@@ -302,13 +298,9 @@ BY = "as picked by large-margin"
         (
             {"sizes": (2, 3), "top": 5},
             1,
-            f"1 of the 10 most frequent itemsets of 2 to 3 items (5 of each size), {BY}",
+            f"1 of the 10 {RANGE.format(2, 3)} (5 of each size), {BY}",
         ),
-        (
-            {"sizes": (1, 2), "top": 5, "union": True},
-            5,
-            f"The 5 most frequent itemsets of 1 to 2 items, {BY}",
-        ),
+        ({"sizes": (1, 2), "top": 5, "union": True}, 5, f"The 5 {RANGE.format(1, 2)}, {BY}"),
         ({"top": 9, "noise": NOISE}, 2, "2 of the 9 most frequent pairs, by noisy support"),
         (
             {"mechanism": "count", "top": 2, "noise": NOISE},

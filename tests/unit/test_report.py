@@ -82,9 +82,8 @@ def test_a_private_release_says_what_it_promises_in_words_and_exactly() -> None:
 
 def test_a_promise_says_whom_it_is_about() -> None:
     some: dict[str, Any] = {"basket": "b", "item": "i", "user": "u"}
-    rows = [
-        {"u": f"u{n}", "b": n, "i": item, "x": n % 2} for n in range(900) for item in ("tea", "jam")
-    ]
+    items = [(n, item) for n in range(900) for item in ("tea", "jam")]
+    rows = [{"u": f"u{n}", "b": n, "i": item, "x": n % 2} for n, item in items]
     table = pa.Table.from_pylist(rows)
     with pytest.warns(fim.PrivacyWarning, match="does not hide which users"):
         found = read(fim.mine(table, **some, where="x = 1", neighbors="replace-one")).text
@@ -111,9 +110,8 @@ def test_a_page_where_nothing_came_out_says_so_and_asks_for_nothing() -> None:
 
 
 def test_a_page_of_segments_says_where_nothing_came_out() -> None:
-    rows = [
-        {"land": "France", "order": n, "item": item} for n in range(900) for item in ("tea", "jam")
-    ]
+    items = [(n, item) for n in range(900) for item in ("tea", "jam")]
+    rows = [{"land": "France", "order": n, "item": item} for n, item in items]
     rows += [{"land": "Germany & Co", "order": -n, "item": "tea"} for n in range(1, 9)]
     lands: dict[str, Any] = {"by": "land", "segments": ["France", "Germany & Co"]}
     lands |= {"basket": "order", "item": "item"}
@@ -173,11 +171,11 @@ def test_the_first_paragraph_claims_what_is_sure() -> None:
 def rows_of_alike(shops: int = 1) -> pa.Table:
     """Customers of a few shops who each buy 4 of 40 items."""
     chance = np.random.default_rng(5)
-    baskets = chance.integers(0, 40, size=(6000, 4)).tolist()
+    bought = [*enumerate(chance.integers(0, 40, size=(6000, 4)).tolist())]
     return pa.Table.from_pylist(
         [
             {"who": f"u{n}", "order": n, "shop": f"s{n % shops}", "item": f"i{item}"}
-            for n, basket in enumerate(baskets)
+            for n, basket in bought
             for item in basket
         ]
     )
@@ -250,14 +248,11 @@ def hostile() -> list[str]:
         date=datetime.date(2026, 2, 3),
         scope=replace(week.scope, period=name, item=(name,), basket=(name,), exclude=(name,)),
     )
-    lands = pa.Table.from_pylist(
-        [
-            {"<i>": land, "order": f"{land}{n}", "item": item}
-            for land in (name, "B")
-            for n in range(300)
-            for item in EVIL
-        ]
-    )
+    items = [(n, item) for n in range(300) for item in EVIL]
+    rows = [
+        {"<i>": land, "order": f"{land}{n}"} | {"item": i} for land in (name, "B") for n, i in items
+    ]
+    lands = pa.Table.from_pylist(rows)
     asked: dict[str, Any] = {"basket": "order", "item": "item", "size": 1, "top": 20, "seed": 1}
     by_land = fim.mine(lands, by="<i>", segments=[name, "B"], epsilon=50, **asked)
     by_name = {f"{name} {number}": week for number in range(3)}

@@ -337,15 +337,13 @@ def test_it_is_said_for_how_many_more_often_than_chance_is_sure() -> None:
     assert 0 < sure < len(rules)
     note = f"More often than chance is sure for {sure} of {len(rules)} rules."
     assert json.loads(release.to_json(rules))["rules_note"].startswith(note)
-    handed_on = (
-        render_table(release, Screen(), rules=rules, advise=False),
-        release.to_markdown(rules),
-    )
-    assert all(note in shown and "would be sure" not in shown for shown in handed_on)
+    shared = render_table(release, Screen(), rules=rules, advise=False)
+    for shown in (shared, release.to_markdown(rules)):
+        assert note in shown
+        assert "would be sure" not in shown
     more = (
         "More often than chance would be sure for more rules with a higher --supports-share (it "
-        "was 0.33), a smaller "
-        "--top, or more "
+        "was 0.33), a smaller --top, or more "
     )
     assert more in render_table(release, Screen(), rules=rules)
 
@@ -362,22 +360,15 @@ def test_more_often_than_chance_is_not_said_of_rules_that_are_less_often() -> No
 def test_it_is_said_that_rules_count_what_users_bought_in_any_basket(
     in_one_basket: fim.Release,
 ) -> None:
-    rows = [
-        {"who": n // 2, "order": n, "item": item}
-        for n in range(4000)
-        for item in ("tea", f"x{n % 2}")
-    ]
+    items = [(n, item) for n in range(4000) for item in ("tea", f"x{n % 2}")]
+    rows = [{"who": n // 2, "order": n, "item": item} for n, item in items]
     asked: Any = {"user": "who", "basket": "order", "item": "item", "size": 2, "top": 2, "seed": 1}
     told = "counts all {} who ever bought all of it, in one basket or in several."
     ruled = fim.mine(pa.Table.from_pylist(rows), rules=True, **asked)
     assert {"x0", "x1"} in ruled
     rules = rules_of(ruled)
-    shown = [
-        render_table(ruled, Screen(), rules=rules),
-        str(ruled),
-        ruled.to_markdown(rules),
-        ruled.to_svg(rules),
-    ]
+    table = render_table(ruled, Screen(), rules=rules)
+    shown = [table, str(ruled), ruled.to_markdown(rules), ruled.to_svg(rules)]
     assert all(told.format("users") in " ".join(re.sub("<.*?>", " ", one).split()) for one in shown)
     assert told.format("customers") in page(ruled, rules)
     plain = fim.mine(pa.Table.from_pylist(rows), supports=True, **asked)
@@ -405,8 +396,7 @@ def test_forms_of_rules() -> None:
 
 
 def test_mlxtend_makes_the_same_rules_of_the_frame() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         from mlxtend import frequent_patterns
     for size in (2, "2-3"):
         release = fim.mine(SHOP, **{**MINED, "size": size})

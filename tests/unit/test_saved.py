@@ -35,13 +35,8 @@ ASKED: list[dict[str, Any]] = [
     {"rho": 0.5, "supports": True},
     {"mechanism": "limited-domain", "max_basket": 2, "top": 4},
     {"mechanism": "exponential", "universe_size": 1000},
-    {
-        "mechanism": "exponential",
-        "catalogue": ["bread", "tea", "=1"],
-        "delta": 0,
-        "supports": True,
-        "top": 2,
-    },
+    {"mechanism": "exponential", "catalogue": ["bread", "tea", "=1"], "top": 2}
+    | {"delta": 0, "supports": True},
     {"epsilon": 0.001},
 ]
 
@@ -50,15 +45,8 @@ def everything(release: fim.Release) -> tuple[Any, ...]:
     rules = rules_json(rules_of(release)) if release.with_parts else None
     table = render_table(release, Screen())
     told = [line for line in table.splitlines() if "fim.mine(" not in line]
-    return (
-        release.to_dict(),
-        str(release),
-        told[0],
-        told[-1],
-        release.to_csv(),
-        release.to_markdown(),
-        rules,
-    )
+    forms = (release.to_dict(), str(release), release.to_csv(), release.to_markdown())
+    return (*forms, told[0], told[-1], rules)
 
 
 @pytest.mark.parametrize("suffix", [".json", ".parquet", ".PARQUET"])

@@ -27,11 +27,8 @@ Place = tuple[str | int, ...]
 
 def releases() -> dict[str, Any]:
     """Return releases that have every field of the schema between them."""
-    rows = [
-        (n, n % 700, item, f"2026-11-{16 + n % 14:02}")
-        for n in range(1400)
-        for item in ("tea", "milk")
-    ]
+    items = [(n, item) for n in range(1400) for item in ("tea", "milk")]
+    rows = [(n, n % 700, item, f"2026-11-{16 + n % 14:02}") for n, item in items]
     sales = pd.DataFrame(rows, columns=["order", "customer", "item", "day"])
     known = fim.mine(SHOP, size=2, top=1, epsilon=5, seed=3)
     by_user: Any = {"basket": "order", "item": "item", "user": "customer", "missing_user": "drop"}
@@ -41,12 +38,8 @@ def releases() -> dict[str, Any]:
         "a least support": fim.mine(
             SHOP, size=2, min_support=0.05, rho=0.5, exclude=["jam"], seed=1
         ),
-        "an exact number": fim.mine(
-            SHOP, size=2, top=2, neighbors="replace-one", supports=True, seed=1
-        ),
-        "one": fim.mine(
-            SHOP, size=2, mechanism="exponential", catalogue=["bread", "butter"], delta=0, seed=1
-        ),
+        "an exact number": fim.mine(SHOP, top=2, neighbors="replace-one", supports=True, seed=1),
+        "one": fim.mine(SHOP, catalogue=["bread", "butter"], delta=0, seed=1),
         "counted": fim.count(SHOP, [["bread"], ["bread", "tea"]], epsilon=2, seed=1),
         "nothing": fim.mine(SHOP, size=2, epsilon=0.001, seed=1),
         "users": fim.mine(sales, size=2, epsilon=2, per="month", time="day", seed=1, **by_user),
@@ -175,10 +168,7 @@ def test_every_reader_of_a_release_says_the_same(tmp_path: Path) -> None:
     values = RELEASE.to_dict(whole=True) | {"privacy_unit": "people"}
     (tmp_path / "r.json").write_text(json.dumps(values))
     (tmp_path / "shop.dat").write_text("bread butter\n" * 50)
-    line = (
-        "Error: r.json: field \"privacy_unit\" must be one of basket, user, not 'people'; load "
-        "the file as it was saved"
-    )
+    line = "Error: r.json: field \"privacy_unit\" must be one of basket, user, not 'people'"
     asked = [
         ("show", "r.json"),
         ("report", "r.json", "--output", "page.html"),
@@ -192,21 +182,15 @@ def test_every_reader_of_a_release_says_the_same(tmp_path: Path) -> None:
     for arguments in asked:
         done = run(tmp_path, *arguments)
         assert done.returncode == 2, arguments
-        assert done.stderr.splitlines()[-1].startswith(line.partition(";")[0]), (
-            arguments,
-            done.stderr,
-        )
+        assert done.stderr.splitlines()[-1].startswith(line), (arguments, done.stderr)
     assert not (tmp_path / "page.html").exists()
 
 
 def test_segments_whose_releases_contradict_each_other(tmp_path: Path) -> None:
-    sales = pd.DataFrame(
-        [(n, item, "AB"[n % 2]) for n in range(1400) for item in ("tea", "milk")],
-        columns=["order", "item", "store"],
-    )
-    both = fim.mine(
-        sales, basket="order", item="item", by="store", segments=["A", "B"], supports=True, seed=1
-    )
+    rows = [(n, item, "AB"[n % 2]) for n in range(1400) for item in ("tea", "milk")]
+    sales = pd.DataFrame(rows, columns=["order", "item", "store"])
+    asked: Any = {"basket": "order", "item": "item", "by": "store", "segments": ["A", "B"]}
+    both = fim.mine(sales, supports=True, seed=1, **asked)
     values = both.to_dict(whole=True)
     assert outcome(tmp_path / "a.json", values) == ""
     changes: list[tuple[Place, Any, str]] = [

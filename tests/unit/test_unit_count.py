@@ -31,6 +31,9 @@ CHOSEN: dict[str, Any] = {"where": "customer >= 0", "neighbors": "replace-one"}
 # What comes with supports otherwise.
 BARE = {"supports": False}
 
+PICKED, OF_LIST = {"mechanism": "limited-domain"}, {"catalogue": CATALOGUE, "top": 2}
+OF_USERS = {"top": 3, "user": "customer", "mechanism": "levelwise"}
+
 # Every composition there is (basic, zCDP, GDP; ρ; δ = 0) in which a number of units is bought.
 COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
     "one": (DATA, {"mechanism": "limited-domain"}, NoiseKind.LAPLACE),
@@ -40,22 +43,10 @@ COMPOSED: dict[str, tuple[Any, dict[str, Any], NoiseKind]] = {
     "levelwise": (DATA, {"top": 3, **BARE}, NoiseKind.NORMAL),
     "users": (VISITS, {"top": 3, "size": "1-2", "user": "customer", **BARE}, NoiseKind.NORMAL),
     "chosen": (VISITS, {"top": 3, "supports": True, **CHOSEN}, NoiseKind.NORMAL),
-    "rho": (
-        VISITS,
-        {"mechanism": "limited-domain", "rho": 0.1, "supports": True, **CHOSEN},
-        NoiseKind.GAUSSIAN,
-    ),
+    "rho": (VISITS, {**PICKED, "rho": 0.1, "supports": True, **CHOSEN}, NoiseKind.GAUSSIAN),
     "rho of levelwise": (DATA, {"top": 3, "rho": 0.1, **BARE}, NoiseKind.NORMAL),
-    "rho of users": (
-        VISITS,
-        {"top": 3, "rho": 0.1, "user": "customer", "mechanism": "levelwise", **BARE},
-        NoiseKind.NORMAL,
-    ),
-    "pure": (
-        DATA,
-        {"delta": 0, "catalogue": CATALOGUE, "top": 2, "supports": True},
-        NoiseKind.LAPLACE,
-    ),
+    "rho of users": (VISITS, {**OF_USERS, "rho": 0.1, **BARE}, NoiseKind.NORMAL),
+    "pure": (DATA, {**OF_LIST, "delta": 0, "supports": True}, NoiseKind.LAPLACE),
 }
 # Those in which it comes with supports.
 TOGETHER: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -111,11 +102,8 @@ def test_a_twentieth_of_the_budget_buys_it(
     assert (without.units, without.units_interval) == (None, None)
     assert "count" not in {one.purpose for one in without.shares}
     for name in ("epsilon", "rho", "mu_squared"):
-        whole, before = (
-            sum((getattr(one, name) or 0 for one in r.shares), Fraction(0))
-            for r in (release, without)
-        )
-        assert whole == before
+        both = [[getattr(one, name) or 0 for one in r.shares] for r in (release, without)]
+        assert sum(both[0]) == sum(both[1])
     assert release.units is not None
     assert release.units_interval is not None
     width = noise_bought(release, kind).half_width
@@ -141,15 +129,13 @@ def test_it_comes_with_supports_for_nothing(data: Any, asked: dict[str, Any]) ->
         assert release.noise.kind is NoiseKind.TWO_NORMALS
         assert release.units_noise == release.noise.number
         if mu_squared:
-            assert release.noise == SupportNoise.with_units(
-                Fraction(mu_squared), release.noise.count
-            )
+            count = release.noise.count
+            assert release.noise == SupportNoise.with_units(Fraction(mu_squared), count)
     else:  # all of it for the number of units
         assert mu_squared is not None
         assert release.units_noise == SupportNoise.for_mu_squared(Fraction(mu_squared), 1)
-    assert abs(release.units - true_units(data, asked)) < 5 * math.sqrt(
-        release.units_noise.parameter
-    )
+    deviation = math.sqrt(release.units_noise.parameter)
+    assert abs(release.units - true_units(data, asked)) < 5 * deviation
 
 
 @pytest.mark.full
@@ -202,14 +188,12 @@ def test_counts_have_it_too() -> None:
     assert many.cost == PrivacyCost(1, 1e-6)
     assert len(many.shares) == 1
     assert many == fim.count(DATA, given, seed=1)
-    assert many.noise == SupportNoise.with_units(
-        Fraction(share_for(many, "supports").mu_squared or 0), 200
-    )
+    spent = share_for(many, "supports").mu_squared or 0
+    assert many.noise == SupportNoise.with_units(Fraction(spent), 200)
     bought = fim.count(VISITS, given, count=True, seed=1, **CHOSEN)
-    assert share_for(bought, "count").mu_squared == share_for(bought, "supports").mu_squared / 19  # type: ignore[operator]
-    assert bought.noise == SupportNoise.for_mu_squared(
-        Fraction(share_for(bought, "supports").mu_squared or 0), 200
-    )
+    spent = share_for(bought, "supports").mu_squared or 0
+    assert share_for(bought, "count").mu_squared == spent / 19
+    assert bought.noise == SupportNoise.for_mu_squared(Fraction(spent), 200)
     exact = fim.count(DATA, [["bread"]], neighbors="replace-one", count=True)
     assert (exact.units, len(exact.shares)) == (2000, 1)
 

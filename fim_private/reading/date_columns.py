@@ -141,12 +141,10 @@ def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> DateColumn
         time_format: tuple(time_format.moment(text) for text in values) for time_format in likely
     }
     fewest = min(read.count(None) for read in moments.values())
-    first_of_reading: dict[tuple[int | None, ...], TimeFormat] = {}
-    for time_format, read in moments.items():
-        if read.count(None) == fewest:
-            first_of_reading.setdefault(read, time_format)
-    formats = tuple(first_of_reading.values())
-    return DateColumn(name, formats, fewest == 0, _month_of(texts, formats[0]))
+    formats = [time_format for time_format in likely if moments[time_format].count(None) == fewest]
+    if len({moments[time_format] for time_format in formats}) == 1:
+        formats = formats[:1]  # they read all values alike
+    return DateColumn(name, tuple(formats), fewest == 0, _month_of(texts, formats[0]))
 
 
 def _fitting(texts: Iterable[str], time_format: TimeFormat | None) -> int:

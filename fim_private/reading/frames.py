@@ -326,9 +326,9 @@ def _of_sparse(matrix: SparseMatrix, items: pa.Array | list[str], labels: Labels
     by_row, codes, size = matrix.tocsr(), labels.encode(items), memory.LIST_ROWS
 
     def rows(first: int) -> KeyedRows:
-        some = by_row[first : first + size]
-        codes_of_rows = np.where(some.data != 0, codes[some.indices], np.int32(-1))
-        return KeyedRows(np.diff(some.indptr).astype(np.int64), codes_of_rows)
+        block = by_row[first : first + size]
+        codes_of_rows = np.where(block.data != 0, codes[block.indices], np.int32(-1))
+        return KeyedRows(np.diff(block.indptr).astype(np.int64), codes_of_rows)
 
     return assemble(map(rows, range(0, max(1, by_row.shape[0]), size)), labels)
 

@@ -605,8 +605,8 @@ def may_pass(
         compared=may_be,
         is_null=lambda name: _ANYTHING,
         negate=lambda may: MayBe(may.false, may.true),
-        both=lambda may, also: MayBe(may.true and also.true, may.false or also.false),
-        either=lambda may, also: MayBe(may.true or also.true, may.false and also.false),
+        both=lambda left, right: MayBe(left.true and right.true, left.false or right.false),
+        either=lambda left, right: MayBe(left.true or right.true, left.false and right.false),
     )
     is_possible: bool = truth(condition, logic).true
     return is_possible

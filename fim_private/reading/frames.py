@@ -249,9 +249,10 @@ def _texts(values: Sequence[object]) -> pa.Array:
 
 
 def _text_or_none(value: object) -> str | None:
-    """Return the text of a Python object. Equal objects have equal texts.
+    """Return the text of a Python object; None if it stands for no value.
 
-    Raises TypeError for an object of another type, of which nobody knows that.
+    Ids and items are one if they print alike. So it raises TypeError for objects of other types,
+    which may print alike though they differ, or each time in another way.
     """
     if is_missing(value):
         return None

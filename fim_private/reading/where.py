@@ -44,7 +44,7 @@ Literal = str | bool | int | Decimal
 _EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
 _WORDS = frozenset(("and", "or", "not", "in", "between", "like", "is", "null", "true", "false"))
 _NAME = re.compile(r"[^\W\d]\w*")
-_LONGEST, _DEEPEST = 100_000, 100  # nobody types more, and the parser calls itself
+_DEEPEST = 100  # nobody types more, and the parser calls itself
 
 
 def column_text(name: str) -> str:
@@ -158,8 +158,6 @@ def where_of(where: object) -> Condition | None:
         return where
     if not isinstance(where, str):
         raise ParameterError(f"{parameter('where')} must be text, {_EXAMPLE}, not {shown(where)}")
-    if len(where) > _LONGEST:
-        raise ParameterError(f"{parameter('where')} must have at most {_LONGEST:,} characters")
     return _Parser(where).condition
 
 

@@ -36,6 +36,7 @@ from sources import SOURCES, STRINGS_ONLY, units_of
 
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
 from fim_private.counting.portable import item_level_sums, repeated_items
+from fim_private.errors import DataError
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import transactions
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
@@ -314,6 +315,13 @@ def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[objec
     for others in range(30):
         ids: list[object] = [other + 0.5 for other in range(others)]
         assert users([*ids, *pair]) == users([*pair, *ids]) == alone + others
+
+
+@pytest.mark.parametrize("thing", [object(), frozenset("ab"), np.datetime64("2026-01-01")])
+def test_objects_that_may_print_in_several_ways_are_no_ids(thing: object) -> None:
+    frame = pd.DataFrame({"u": pd.Series([thing], dtype=object), "b": 1, "i": 1})
+    with pytest.raises(DataError, match="column 'u' of the frame holds something else than texts"):
+        read_transactions(frame, user="u", basket="b", item="i")
 
 
 @pytest.mark.parametrize("name", [name for name in SOURCES if "long" not in name])

@@ -415,13 +415,9 @@ def _of_long(columns: Sequence[Column], options: Reading, source: str) -> tuple[
         )
     for name in options.item:
         column = _column(columns, name, source)
-        if column.is_list:
-            raise DataError(
-                f"column {name!r} of {source} holds lists: name it with {parameter('items')} "
-                f"instead of {parameter('item')}"
-            )
         if column.is_nested:
-            _wrong_type(column, source, "an item")
+            hint = f"; name lists with {parameter('items')} instead of {parameter('item')}"
+            _wrong_type(column, source, "an item", hint)
     return tuple(options.item)
 
 

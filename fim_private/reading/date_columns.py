@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from fim_private.errors import DataError, parameter
 from fim_private.periods import period_at
@@ -125,28 +126,26 @@ def _of_texts(table: ArrowSource, name: str, texts: Sequence[str]) -> DateColumn
     if all(text.isdigit() for text in texts) and not suggests_date(name):
         return None
     with_digits = [text for text in texts if any(map(str.isdigit, text))]
-    fits = {
-        time_format: _fitting(texts, time_format)
-        for text in with_digits[:_LISTED]
-        for time_format in usual_formats_of(text)
-    }
-    most = max(fits.values(), default=0)
-    if most < enough:
+    usual = [usual_formats_of(text) for text in with_digits[:_LISTED]]
+    likely = _best(chain.from_iterable(usual), texts)
+    if not likely or _fitting(texts, likely[0]) < enough:
         return None
-    likely = [time_format for time_format in fits if fits[time_format] == most]
     values = texts
     if len(likely) > 1:
         values = list(dict.fromkeys(_all_values(table, name)))
-    moments = {
-        time_format: tuple(time_format.moment(text) for text in values) for time_format in likely
-    }
-    fewest = min(read.count(None) for read in moments.values())
-    first_of_reading: dict[tuple[int | None, ...], TimeFormat] = {}
-    for time_format, read in moments.items():
-        if read.count(None) == fewest:
-            first_of_reading.setdefault(read, time_format)
-    formats = tuple(first_of_reading.values())
-    return DateColumn(name, formats, fewest == 0, _month_of(texts, formats[0]))
+        likely = _best(likely, values)
+        readings = {tuple(map(time_format.moment, values)) for time_format in likely}
+        if len(readings) == 1:
+            likely = likely[:1]
+    fits_all = _fitting(values, likely[0]) == len(values)
+    return DateColumn(name, tuple(likely), fits_all, _month_of(texts, likely[0]))
+
+
+def _best(formats: Iterable[TimeFormat], texts: Sequence[str]) -> list[TimeFormat]:
+    """Return the formats that fit the most of some texts."""
+    fits = {time_format: _fitting(texts, time_format) for time_format in formats}
+    most = max(fits.values(), default=0)
+    return [time_format for time_format in fits if fits[time_format] == most]
 
 
 def _fitting(texts: Iterable[str], time_format: TimeFormat | None) -> int:

@@ -249,9 +249,10 @@ def _texts(values: Sequence[object]) -> pa.Array:
 
 
 def _text_or_none(value: object) -> str | None:
-    """Return the text of a Python object. Equal objects have equal texts.
+    """Return the text of a Python object; None if it stands for no value.
 
-    Raises TypeError for an object of another type, of which nobody knows that.
+    Ids and items are one if they print alike. So it raises TypeError for objects of other types,
+    which may print alike though they differ, or each time in another way.
     """
     if is_missing(value):
         return None
@@ -326,9 +327,9 @@ def _of_sparse(matrix: SparseMatrix, items: pa.Array | list[str], labels: Labels
     by_row, codes, size = matrix.tocsr(), labels.encode(items), memory.LIST_ROWS
 
     def rows(first: int) -> KeyedRows:
-        some = by_row[first : first + size]
-        codes_of_rows = np.where(some.data != 0, codes[some.indices], np.int32(-1))
-        return KeyedRows(np.diff(some.indptr).astype(np.int64), codes_of_rows)
+        block = by_row[first : first + size]
+        codes_of_rows = np.where(block.data != 0, codes[block.indices], np.int32(-1))
+        return KeyedRows(np.diff(block.indptr).astype(np.int64), codes_of_rows)
 
     return assemble(map(rows, range(0, max(1, by_row.shape[0]), size)), labels)
 

@@ -417,12 +417,9 @@ _NUMBERED = r"^\s*[0-9]+\s*$"
 _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 
 
-def _cancellations(data: Transactions, table: ArrowSource | None) -> Iterator[str]:
+def _cancellations(table: ArrowSource, read_as: ReadAs) -> Iterator[str]:
     """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
-    read_as = data.read_as
-    if table is None or read_as is None or read_as.where is not None:
-        return
-    if read_as.form != InputForm.LONG:
+    if read_as.form != InputForm.LONG or read_as.where is not None:
         return
     names = list(filter(columns.suggests_quantity, read_as.others))[:1]
     patterns = [_BELOW_ZERO] * len(names)
@@ -479,11 +476,17 @@ def _inspection(
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
     most_frequent = np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()
     time = options.get("time")
-    times = [str(column) for column in _times_in(table) if column.name != time][:_EXAMPLES]
+    inspected: tuple[InspectedColumn, ...] = ()
+    of_table: list[str] = []
+    if table is not None:
+        inspected = _columns(table, read_as, time)
+        of_table += _numbered_rows(table, data, read_as)
+        dates = [str(column) for column in _times_in(table) if column.name != time]
+        of_table += [*dates[:_EXAMPLES], *notes, *_cancellations(table, read_as)]
     return Inspection(
         source=source.shown,
         read_as=read_as,
-        columns=_columns(table, read_as, time),
+        columns=inspected,
         rows=rows,
         baskets=data.baskets,
         users=users,
@@ -495,13 +498,7 @@ def _inspection(
         last_rows=_last_rows(data, table, read_as),
         options=options,
         guessed=names_guessed,
-        marked_notes=(
-            *_notes(data, read_as, names_guessed),
-            *_numbered_rows(table, data),
-            *times,
-            *notes,
-            *_cancellations(data, table),
-        ),
+        marked_notes=(*_notes(data, read_as, names_guessed), *of_table),
         in_memory=isinstance(source, InMemory),
         items_per_user=_items_per_user(data),
     )
@@ -564,11 +561,9 @@ def _items_per_user(data: Transactions) -> float | None:
     return round(len(all_baskets.items) / data.units, 2)
 
 
-def _columns(
-    table: ArrowSource | None, read_as: ReadAs, time: str | None
-) -> tuple[InspectedColumn, ...]:
+def _columns(table: ArrowSource, read_as: ReadAs, time: str | None) -> tuple[InspectedColumn, ...]:
     """Return the first columns of a table, with their roles and a few of their values."""
-    if table is None or read_as.form in _NO_TABLE:
+    if read_as.form in _NO_TABLE:
         return ()
     roles = _roles(table, read_as, time)
     listed = table.columns()[:_LISTED_COLUMNS]
@@ -605,11 +600,9 @@ def _roles(table: ArrowSource, read_as: ReadAs, time: str | None) -> dict[str, s
     return roles | dict.fromkeys(read_as.items, role)
 
 
-def _numbered_rows(table: ArrowSource | None, data: Transactions) -> Iterator[str]:
+def _numbered_rows(table: ArrowSource, data: Transactions, read_as: ReadAs) -> Iterator[str]:
     """Yield a note on each column of a 0/1 table that is never 0, and whose cells all differ."""
-    if table is None or data.read_as is None or data.read_as.form != InputForm.ONE_HOT:
-        return
-    if data.baskets < _FEW_ROWS:
+    if read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
         return
     counts = np.bincount(data.items, minlength=len(data.vocabulary))
     codes = np.flatnonzero(counts == data.baskets).tolist()

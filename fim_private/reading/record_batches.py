@@ -355,15 +355,12 @@ def _keyed(
     batch: pa.RecordBatch, roles: Roles, lengths: NDArray[np.integer], codes: Codes
 ) -> KeyedRows:
     """Return the rows of a batch with their users, baskets, segments and days."""
-    users = None if roles.user is None else by_value(batch.column(roles.user))
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    users = None if roles.user is None else by_value(columns[roles.user])
     baskets = None
-    if roles.basket:
-        # none of them is missing
-        baskets = by_value(joint_items([batch.column(name) for name in roles.basket]))
-    names = batch.schema.names
-    segments = batch.column(SEGMENT) if SEGMENT in names else None
-    day = batch.column(DAY) if DAY in names else None
-    return KeyedRows(lengths, codes, baskets, users, segments, day)
+    if roles.basket:  # none of its columns lacks a value
+        baskets = by_value(joint_items([columns[name] for name in roles.basket]))
+    return KeyedRows(lengths, codes, baskets, users, columns.get(SEGMENT), columns.get(DAY))
 
 
 def _by_rule(batch: pa.RecordBatch, roles: Roles, source: str) -> pa.RecordBatch:

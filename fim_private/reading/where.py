@@ -44,7 +44,7 @@ Literal = str | bool | int | Decimal
 _EXAMPLE = "such as \"country = 'France' and date >= '2011-01-01'\""
 _WORDS = frozenset(("and", "or", "not", "in", "between", "like", "is", "null", "true", "false"))
 _NAME = re.compile(r"[^\W\d]\w*")
-_LONGEST, _DEEPEST = 100_000, 100  # nobody types more, and the parser calls itself
+_DEEPEST = 100  # nobody types more, and the parser calls itself
 
 
 def column_text(name: str) -> str:
@@ -158,8 +158,6 @@ def where_of(where: object) -> Condition | None:
         return where
     if not isinstance(where, str):
         raise ParameterError(f"{parameter('where')} must be text, {_EXAMPLE}, not {shown(where)}")
-    if len(where) > _LONGEST:
-        raise ParameterError(f"{parameter('where')} must have at most {_LONGEST:,} characters")
     return _Parser(where).condition
 
 
@@ -605,8 +603,8 @@ def may_pass(
         compared=may_be,
         is_null=lambda name: _ANYTHING,
         negate=lambda may: MayBe(may.false, may.true),
-        both=lambda may, also: MayBe(may.true and also.true, may.false or also.false),
-        either=lambda may, also: MayBe(may.true or also.true, may.false and also.false),
+        both=lambda left, right: MayBe(left.true and right.true, left.false or right.false),
+        either=lambda left, right: MayBe(left.true or right.true, left.false and right.false),
     )
     is_possible: bool = truth(condition, logic).true
     return is_possible

@@ -27,12 +27,8 @@ def test_the_command_it_names_runs(tmp_path: Path) -> None:
     done = run(tmp_path, "inspect", str(SALES), "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
     seen = json.loads(done.stdout)
-    assert (seen["form"], seen["delimiter"], seen["rows"], seen["users"]) == (
-        "long",
-        ";",
-        50840,
-        6560,
-    )
+    names = ("form", "delimiter", "rows", "users")
+    assert [seen[name] for name in names] == ["long", ";", 50840, 6560]
     words = shlex.split(seen["command"])
     assert words[:3] == ["fim-private", "mine", str(SALES)]
     mined = run(tmp_path, *words[1:], "--format", "json")
@@ -53,11 +49,8 @@ def test_it_says_that_it_shows_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert told(monkeypatch, capsys, "inspect", str(SALES), "--output", "seen.txt") == (
-        0,
-        "",
-        "wrote seen.txt\n",
-    )
+    done = told(monkeypatch, capsys, "inspect", str(SALES), "--output", "seen.txt")
+    assert done == (0, "", "wrote seen.txt\n")
     shown = (tmp_path / "seen.txt").read_text()
     assert shown.startswith("For your eyes only: this shows data and exact counts.")
     assert "6,560 users" in shown
@@ -90,12 +83,8 @@ def test_on_a_terminal_it_says_what_it_read() -> None:
     seen = on_terminal(words, stdout=False, env=os.environ)
     assert seen.returncode == 0
     lines = [line for line in seen.screen.splitlines() if line.startswith("Read as ")]
-    assert lines == [
-        (
-            "Read as text, one item per row: basket 'order_id', item 'product'; "
-            "separated by semicolons."
-        )
-    ]
+    said = "Read as text, one item per row: basket 'order_id', item 'product'; separated by"
+    assert lines == [f"{said} semicolons."]
     assert "column 'customer_id' looks like customers" in " ".join(seen.screen.split())
     assert "50" not in lines[0]
     plain = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)

@@ -27,21 +27,14 @@ def sales(tmp_path: Path) -> Path:
 
 
 def test_each_segment_has_its_table(sales: Path) -> None:
-    done = run(
-        sales, "mine", "sales.csv", *READ, *SEGMENTS, "--exclude", "left.txt", "--supports",
-        "--seed", "1",
-    )  # fmt: skip
+    words = ("mine", "sales.csv", *READ, *SEGMENTS, "--exclude", "left.txt")
+    done = run(sales, *words, "--supports", "--seed", "1")
     assert done.returncode == 0
     heads = [line.split(" ──")[0] for line in done.stdout.splitlines() if line.startswith("store ")]
     assert heads == ["store A", "store B"]
     assert done.stdout.count("By a public list, 1 item is left out: bag.") == 1
-    assert (
-        done.stdout.count(
-            "A basket counts in one segment: of those that its rows name, the first in the list."
-        )
-        == 1
-    )
-    assert done.stdout.count("NOT PRIVATE") == 1
+    one_segment = "A basket counts in one segment: of those that its rows name, the first"
+    assert [done.stdout.count(said) for said in (one_segment, "NOT PRIVATE")] == [1, 1]
     assert "{jam, milk}" in done.stdout
     assert "bag}" not in done.stdout
 
@@ -57,9 +50,8 @@ def test_a_least_lift_that_there_is_not_is_refused_before_anything_is_spent(sale
     assert not (sales / "out.json").exists()
     budget = json.loads(run(sales, "budget", "show", "b.ledger", "--format", "json").stdout)
     assert budget["entries"] == []
-    fine = run(
-        sales, *words, "--min-confidence", "0.1", "--top", "3", "--epsilon", "9", "--seed", "1"
-    )
+    rules = ("--min-confidence", "0.1", "--top", "3", "--epsilon", "9", "--seed", "1")
+    fine = run(sales, *words, *rules)
     assert fine.returncode == 0
     assert "No lift is shown: " in fine.stdout
     assert "--together user gives them lifts." in fine.stdout
@@ -78,17 +70,11 @@ def test_visits_split_cells_and_folded_letters(tmp_path: Path) -> None:
     done = run(tmp_path, "mine", "visits.csv", *options, *words)
     assert [found["items"] for found in json.loads(done.stdout)["itemsets"]] == [["milk", "tea"]]
     assert json.loads(done.stdout)["basket"] == ["customer", "date"]
-    seen = json.loads(
-        run(tmp_path, "inspect", "visits.csv", "--fold-case", "--format", "json").stdout
-    )
-    assert seen["command"] == (
-        "fim-private mine visits.csv --user customer --basket customer --basket date --item "
-        "items --split , --fold-case"
-    )
-    (tmp_path / "options.toml").write_text(
-        '[mine]\nbasket = ["customer", "date"]\nsplit = ","\nfold-case = true\n'
-    )
-    from_file = run(
-        tmp_path, "mine", "visits.csv", "--config", "options.toml", "--item", "items", "--seed", "1"
-    )
+    seen = run(tmp_path, "inspect", "visits.csv", "--fold-case", "--format", "json").stdout
+    command = f"fim-private mine visits.csv --user customer {' '.join(read)} --split , --fold-case"
+    assert json.loads(seen)["command"] == command
+    table = '[mine]\nbasket = ["customer", "date"]\nsplit = ","\nfold-case = true\n'
+    (tmp_path / "options.toml").write_text(table)
+    by_file = ("--config", "options.toml", "--item", "items", "--seed", "1")
+    from_file = run(tmp_path, "mine", "visits.csv", *by_file)
     assert "A basket is all rows with the same 'customer' and 'date'." in from_file.stdout

@@ -95,11 +95,8 @@ KEPT: dict[Call, str] = {
     **dict.fromkeys((by_query, by_query_before, by_lazy_frame), QUERIED),
     by_segments: "that counts in the same segments",
 }
-with_supports = pytest.mark.parametrize(
-    ("way", "call"),
-    [(by_condition, fim.mine), (by_query, counted), (by_segments, fim.mine)],
-    ids=["mine", "count", "by"],
-)
+BOUGHT: list[tuple[Call, Call]] = [(by_condition, fim.mine), (by_query, counted)]
+BOUGHT += [(by_segments, fim.mine)]
 every_call = pytest.mark.parametrize(
     ("way", "call"), CALLS, ids=[f"{call.__name__} {way.__name__}" for way, call in CALLS]
 )
@@ -159,7 +156,7 @@ def test_neighbours_with_different_numbers_of_units_say_none(
         assert not exact
 
 
-@with_supports
+@pytest.mark.parametrize(("way", "call"), BOUGHT, ids=["mine", "count", "by"])
 @pytest.mark.every_case
 def test_a_number_that_is_bought_is_noisy(way: Call, call: Call, tmp_path: Path) -> None:
     found = [chosen(way, call, tmp_path, epsilon=1, count=True) for _ in range(5)]

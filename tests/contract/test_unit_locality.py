@@ -36,6 +36,7 @@ from sources import SOURCES, STRINGS_ONLY, units_of
 
 from fim_private.counting import COUNTERS, Effort, LocalSource, itemset_spectrum
 from fim_private.counting.portable import item_level_sums, repeated_items
+from fim_private.errors import DataError
 from fim_private.reading import memory as chunk_sizes
 from fim_private.reading import transactions
 from fim_private.reading.contribution_bounds import LabelDigests, drawn_baskets, text_digest
@@ -128,10 +129,7 @@ class Reading:
             return read_transactions(self.form.write(file, Path(folder)), **options)
 
     def __repr__(self) -> str:
-        return (
-            f"{self.form}, by_user={self.by_user}, has_ids={self.has_ids}, "
-            f"missing_user={self.missing_user!r}"
-        )
+        return f"{self.form}, {self.by_user=}, {self.has_ids=}, {self.missing_user=}"
 
 
 def check_definition(reading: Reading, file: File) -> None:
@@ -221,12 +219,11 @@ def check_all_neighbours(reading: Reading, file: File, seed: int) -> None:
         rest = [row for number, row in enumerate(file.rows) if number not in theirs]
         replaced = order.choices(rest, k=3) if rest else []
         user, basket, _ = file.rows[theirs[0]]
-        if not reading.by_user or reference.bare(user) is None:  # the unit is one basket
-            replaced = [(user, basket, items) for _, _, items in replaced][
-                : None if reading.has_ids else 1
-            ]
-        else:
+        if reading.by_user and reference.bare(user) is not None:
             replaced = [(user, own, items) for _, own, items in replaced]
+        else:  # the unit is one basket
+            replaced = [(user, basket, items) for _, _, items in replaced]
+            replaced = replaced if reading.has_ids else replaced[:1]
         for rows in ([*rest], [*rest, *replaced]):
             order.shuffle(rows)
             check_neighbours(reading, file, file.of(rows))
@@ -269,14 +266,12 @@ def test_reading_looks_at_one_unit_at_a_time(
 
 
 NAN = float("nan")
+ZEROS_ASCENDING = ((-0.0, 0.0, (1,)), (0.0, -0.0, (2,)), (1.0, 0.0, (1,)))
+ZEROS_IN_ANY_ORDER = ((0.0, 0.0, (1,)), (1.0, 1.0, (1,)), (-0.0, -0.0, (2,)))
 # Files on which reading was once wrong, each in one form or another.
 FOUND = {
-    "one zero, ascending": File(
-        ((-0.0, 0.0, (1,)), (0.0, -0.0, (2,)), (1.0, 0.0, (1,))), "float64", "float32"
-    ),
-    "one zero, in any order": File(
-        ((0.0, 0.0, (1,)), (1.0, 1.0, (1,)), (-0.0, -0.0, (2,))), "float64", "float32"
-    ),
+    "one zero, ascending": File(ZEROS_ASCENDING, "float64", "float32"),
+    "one zero, in any order": File(ZEROS_IN_ANY_ORDER, "float64", "float32"),
     "one id, in two ways": File((("7", 1, (1,)), ("8", 1, (1,)), (" 7.0", 2, (2,))), "string"),
     "one user's order": File(
         ((5, 2, (0,)), (5, 1, (1,)), (5, 3, (2,)), (4, 9, (0, 1)), (6, 0, (3,)))
@@ -305,16 +300,10 @@ def test_what_was_once_wrong(name: str, form: Form) -> None:
         check_parts(reading, FOUND[name])
 
 
-@pytest.mark.parametrize(
-    "pair",
-    [
-        (0.1, np.float32(0.1)),
-        (float(2**53), np.int64(2**53 + 1)),
-        (1, True),
-        (1, Decimal(1)),
-        ("1", 1),
-    ],
-)
+PAIRS = [(0.1, np.float32(0.1)), (float(2**53), np.int64(2**53 + 1)), (1, True), (1, Decimal(1))]
+
+
+@pytest.mark.parametrize("pair", [*PAIRS, ("1", 1), (b"\xff", b"\xfe")])
 def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[object, object]) -> None:
     def users(ids: list[object]) -> int:
         frame = pd.DataFrame({"u": pd.Series(ids, dtype=object), "b": 1, "i": 1})
@@ -326,6 +315,13 @@ def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[objec
     for others in range(30):
         ids: list[object] = [other + 0.5 for other in range(others)]
         assert users([*ids, *pair]) == users([*pair, *ids]) == alone + others
+
+
+@pytest.mark.parametrize("thing", [object(), frozenset("ab"), np.datetime64("2026-01-01")])
+def test_objects_that_may_print_in_several_ways_are_no_ids(thing: object) -> None:
+    frame = pd.DataFrame({"u": pd.Series([thing], dtype=object), "b": 1, "i": 1})
+    with pytest.raises(DataError, match="column 'u' of the frame holds something else than texts"):
+        read_transactions(frame, user="u", basket="b", item="i")
 
 
 @pytest.mark.parametrize("name", [name for name in SOURCES if "long" not in name])

@@ -26,19 +26,17 @@ SALES = (
     "Member_number;Date;order_id;itemDescription;price\n"
     "ann;mon;1;milk;1\nann;mon;1;bread;2\nbob;tue;2;milk;1\nbob;tue;2;NULL;0\n;wed;3;tea;1\n"
 )
+LATIN = "milk|bread\nmilk|café\n".encode("cp1252")
+PLACES = "Order,Item 1,Item 2\n1,milk,bread\n2,milk\n"
+WITH_IDS = "order_id,milk,bread\n5,1,1\n6,1,0\n"
 
 
 def test_a_table_of_which_nothing_is_said(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES)
     seen = fim.inspect(path)
     assert (seen.read_as.form, seen.read_as.delimiter) == ("long", ";")
-    assert [column.name for column in seen.columns] == [
-        "Member_number",
-        "Date",
-        "order_id",
-        "itemDescription",
-        "price",
-    ]
+    names = ["Member_number", "Date", "order_id", "itemDescription", "price"]
+    assert [column.name for column in seen.columns] == names
     assert [column.role for column in seen.columns] == ["user", None, "basket", "item", None]
     assert seen.columns[3].examples == ("milk", "bread", "tea")
     assert (seen.rows, seen.baskets, seen.users, seen.items, seen.empty_baskets) == (5, 2, 2, 2, 0)
@@ -63,22 +61,10 @@ def test_what_is_said_is_not_guessed(tmp_path: Path) -> None:
     [
         ("lines.csv", "milk,bread\nmilk\n\n", {}),
         ("lines.csv", "milk|bread\nmilk\n\n", {"delimiter": "|"}),
-        (
-            "lines.csv",
-            "milk|bread\nmilk|café\n".encode("cp1252"),
-            {"delimiter": "|", "encoding": "cp1252"},
-        ),
-        (
-            "w.csv",
-            "Order,Item 1,Item 2\n1,milk,bread\n2,milk\n",
-            {"input_format": "wide", "basket": "Order"},
-        ),
+        ("lines.csv", LATIN, {"delimiter": "|", "encoding": "cp1252"}),
+        ("w.csv", PLACES, {"input_format": "wide", "basket": "Order"}),
         ("hot.csv", "milk;bread\n1;1\n1;0\n", {"input_format": "one-hot"}),
-        (
-            "hot.csv",
-            "order_id,milk,bread\n5,1,1\n6,1,0\n",
-            {"input_format": "one-hot", "basket": "order_id"},
-        ),
+        ("hot.csv", WITH_IDS, {"input_format": "one-hot", "basket": "order_id"}),
         ("s.txt", "1 3 -1 2 -1 -2\n4 -1 -2\n", {"input_format": "spmf"}),
         ("f.dat.gz", gzip.compress(b"1 2\n3\n", mtime=0), {}),
         ("sales", SALES, None),
@@ -96,10 +82,8 @@ def test_the_options_it_names_are_those_that_read_it(
     assert (data.baskets, len(data.vocabulary)) == (seen.baskets, seen.items)
     again = fim.inspect(path, **seen.options)
     assert again.guessed == ()
-    assert again.to_dict() | {"guessed": [], "notes": []} == seen.to_dict() | {
-        "guessed": [],
-        "notes": [],
-    }
+    unsaid: dict[str, Any] = {"guessed": [], "notes": []}
+    assert again.to_dict() | unsaid == seen.to_dict() | unsaid
 
 
 def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
@@ -108,13 +92,9 @@ def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
     shown = render_inspection(seen, Screen())
     assert shown.startswith("For your eyes only")
     assert "\x1b" not in shown
-    for part in (
-        "2 users",
-        "itemDescription",
-        "To mine it: fim-private mine",
-        "--missing-user 'drop' leaves them out",
-    ):
+    for part in ("2 users", "itemDescription", "To mine it: fim-private mine"):
         assert part in shown
+    assert "--missing-user 'drop' leaves them out" in shown
     found = json.loads(json.dumps(seen.to_dict()))
     assert found["private"] is False
     first = {"name": "Member_number", "type": "string", "role": "user", "examples": ["ann", "bob"]}
@@ -143,24 +123,19 @@ LIKE = {"customer_id": ["a", "a", "b"], "order_id": [1, 1, 2], "product": ["milk
 
 @pytest.mark.parametrize("of", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) -> None:
+    both = "basket='order_id' and item='product'"
     whom = ", and user='customer_id' to protect each customer, not only each basket"
     cases: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
-        (LIKE, {}, f"basket='order_id' and item='product'{whom}"),
-        (
-            LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]},
-            {},
-            f"basket='order_id' and item='product'{whom}",
-        ),
-        (LIKE | {"gift": [True, False, True]}, {}, f"basket='order_id' and item='product'{whom}"),
-        (LIKE, {"user": "customer_id"}, "basket='order_id' and item='product'"),
+        (LIKE, {}, f"{both}{whom}"),
+        (LIKE | {"customer_id": [1, 1, 2], "product": [7, 8, 7]}, {}, f"{both}{whom}"),
+        (LIKE | {"gift": [True, False, True]}, {}, f"{both}{whom}"),
+        (LIKE, {"user": "customer_id"}, both),
         (LIKE, {"basket": "order_id"}, f"item='product'{whom}"),
-        ({"order_id": [1], "product": ["tea"]}, {}, "basket='order_id' and item='product'"),
+        ({"order_id": [1], "product": ["tea"]}, {}, both),
         (
             {"date": ["mon"], "customer": [1], "sku": ["tea"]},
             {},
-            "basket 'customer' and 'date' together and item='sku', and user='customer' to "
-            "protect each customer, "
-            "not only each basket",
+            f"basket 'customer' and 'date' together and item='sku'{whom.replace('_id', '')}",
         ),
     )
     for columns, given, words in cases:
@@ -173,12 +148,8 @@ def test_a_frame_of_obvious_columns_says_which_to_give(of: Any, tmp_path: Path) 
         fim.mine(path)
     # Truth values, and items that are called so, are a table of items still.
     assert fim.read_transactions(of({"order": [True], "product": [False]})).baskets == 1
-    assert (
-        fim.read_transactions(
-            of({"order": [1, 0], "product": [0, 1]}), input_format="one-hot"
-        ).baskets
-        == 2
-    )
+    numbers = of({"order": [1, 0], "product": [0, 1]})
+    assert fim.read_transactions(numbers, input_format="one-hot").baskets == 2
 
 
 VISITS = "customer,date,product,price\n" + "".join(
@@ -192,6 +163,7 @@ LISTS = "order,items\n" + "".join(
 LINES = "line_id,customer,date,product\n" + "".join(
     f"{n},C{n % 50},2011-01-{n % 28 + 1:02d},i{n % 3}\n" for n in range(500)
 )
+BY_LINE = {"basket": "line_id", "item": "product"}
 PIECES = "tea,milk,jam\n" + "3,0,1\n0,2,2\n1.5,0,0\n" * 40
 
 
@@ -220,11 +192,9 @@ def refused_alike(source: Any, **options: Any) -> None:
 
 def _words(name: str, value: Any) -> list[str]:
     option = f"--{name.replace('_', '-')}"
-    return (
-        [option]
-        if value is True
-        else [w for each in np.atleast_1d(value).tolist() for w in (option, each)]
-    )
+    if value is True:
+        return [option]
+    return [word for each in np.atleast_1d(value).tolist() for word in (option, each)]
 
 
 def test_a_customer_and_a_day_are_a_visit(tmp_path: Path) -> None:
@@ -249,17 +219,9 @@ def test_twins_are_offered_to_be_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "advice"),
     [
-        (LINES, {"basket": "line_id", "item": "product"}, "basket 'customer' and basket 'date'"),
-        (
-            LINES.replace("date", "order"),
-            {"basket": "line_id", "item": "product"},
-            "basket 'order', it seems",
-        ),
-        (
-            LINES.replace("date", "x"),
-            {"basket": "line_id", "item": "product"},
-            "basket 'customer'.",
-        ),
+        (LINES, BY_LINE, "basket 'customer' and basket 'date'"),
+        (LINES.replace("date", "order"), BY_LINE, "basket 'order', it seems"),
+        (LINES.replace("date", "x"), BY_LINE, "basket 'customer'."),
         ("tea\nmilk\njam\n" * 9, {"input_format": "lines"}, "say what is between them"),
     ],
 )
@@ -276,8 +238,6 @@ def test_baskets_of_one_item_are_what_it_says_first(
 
 
 def test_the_command_for_lists_protects_customers_where_a_column_looks_like_them() -> None:
-    import pandas as pd
-
     lists = pd.DataFrame(
         {"customer_id": [1, 1, 2, None], "items": [["tea", "milk"], ["tea"], ["jam"], ["jam"]]}
     )
@@ -295,9 +255,8 @@ RETURNS = (
 
 
 def notes_on_returns(path: Path, **options: Any) -> list[str]:
-    return [
-        note for note in fim.inspect(path, **options).notes if "returns and cancellations" in note
-    ]
+    notes = fim.inspect(path, **options).notes
+    return [note for note in notes if "returns and cancellations" in note]
 
 
 def test_cancellations_are_seen_with_what_leaves_them_out(tmp_path: Path) -> None:
@@ -309,9 +268,8 @@ def test_cancellations_are_seen_with_what_leaves_them_out(tmp_path: Path) -> Non
     seen = fim.inspect(path, where="Quantity > 0")
     assert (seen.baskets, seen.rows) == (2, 3)
     assert notes_on_returns(path, where="Quantity > 0") == []
-    assert '--where "Quantity > 0"' in render_inspection(fim.inspect(path), Screen()).replace(
-        "\n", " "
-    )
+    shown = render_inspection(fim.inspect(path), Screen()).replace("\n", " ")
+    assert '--where "Quantity > 0"' in shown
 
 
 ORDERS = "Name,Email,Lineitem quantity,Lineitem name\n" + "".join(

@@ -195,11 +195,8 @@ class Statement:
 
     def _other_promise(self, charge: Entry) -> str | None:
         """Return in words what a release protects that the ledger does not; None for nothing."""
-        dataset, unit, neighbors = (
-            self.promise.dataset,
-            self.promise.privacy_unit,
-            self.promise.neighbors,
-        )
+        promise = self.promise
+        dataset, unit, neighbors = promise.dataset, promise.privacy_unit, promise.neighbors
         if dataset not in (None, charge.dataset):
             return (
                 f"is the budget of the data set {shown(dataset)}, not of "

@@ -208,9 +208,9 @@ def of_periods(
         ("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number"), (sought,)
     ):
         # A quotation mark of a text, such as a condition, is written with a backslash.
-        found = _PERIOD.search(record)
-        if found is not None and found[1] in periods:
-            yield found[1], record
+        match = _PERIOD.search(record)
+        if match is not None and match[1] in periods:
+            yield match[1], record
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:

@@ -285,9 +285,7 @@ def catalogue_spectrum(
     """
     counter = counter_for(transactions, size, 1, effort)
     items, count = LocalItems(transactions), len(transactions.vocabulary)
-    return CatalogueItemsets(items, count, size, counter).spectrum_with(
-        counted_spectrum(counter, items.named)
-    )
+    return spectrum_of_items(items, count, size, counter, listed=True)
 
 
 def list_itemsets(

@@ -18,6 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fim_private.counting.work import Int64
 from fim_private.dp.arguments import as_array, exact_number, positive_integer, short, whole_number
 from fim_private.dp.bounds import exp_bounds, power_bounds
 from fim_private.dp.cost import PrivacyCost
@@ -31,7 +32,7 @@ from fim_private.options import NEIGHBORS
 ONE = 1 << 20  # a length of 1 in steps of the whole numbers
 # with more the squares of a row, 2^40 each, could have a sum beyond 64-bit integers
 MOST_COLUMNS = 1 << 22
-Rows = NDArray[np.int64]
+Rows = Int64
 
 
 def unit_rows(rows: ArrayLike, *, center: ArrayLike, scale: ArrayLike) -> Rows:
@@ -112,7 +113,7 @@ def _checked_rows(rows: ArrayLike) -> Rows:
     return steps
 
 
-def _checked_labels(labels: ArrayLike, rows: int) -> NDArray[np.int64]:
+def _checked_labels(labels: ArrayLike, rows: int) -> Int64:
     """Return labels of -1 and 1, one for each row. Raises ParameterError for others."""
     numbers = as_array("labels", labels)
     if numbers.shape != (rows,):
@@ -325,7 +326,7 @@ def noisy(
     return LinearClassifier(tuple(Fraction(step, 1 << grid) for step in steps_of_grid))
 
 
-def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
+def slopes(margins: Int64, grid: int) -> Int64:
     """Return 1 / (1 + e^margin) in steps of 2^-30, to within 1 + 2^-18 steps, and never below.
 
     margins: int64 in steps of 2^-(20 + grid), at most 2^62 in size.
@@ -342,7 +343,7 @@ def slopes(margins: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
 
 
 @cache
-def _table() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _table() -> tuple[Int64, Int64]:
     """Return 2^30 / (1 + e^z) at the grid's points z = -16, …, 16, rounded, and how far each lies
     above the next.
     """

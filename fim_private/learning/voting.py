@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fim_private import options
 from fim_private.counting.portable import spread
 from fim_private.counting.source import LocalSource, counter_for
+from fim_private.counting.work import Int64
 from fim_private.display import JsonObject, printable
 from fim_private.dp.accountant import Choices, Step, StepComposition
 from fim_private.dp.arguments import check_function, whole_number
@@ -185,7 +186,7 @@ def named_question(
     return _OF_PAIRS[name](min_share)
 
 
-def _highest(above: NDArray[np.int64], below: NDArray[np.int64], count: int) -> list[int]:
+def _highest(above: Int64, below: Int64, count: int) -> list[int]:
     """Return the places of the highest ratios above / below, all >= 1, at most count, descending,
     exactly, stable.
     """

@@ -21,6 +21,7 @@ from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter
 
 SCHEMA = 1
+Sums = dict[str, Fraction]  # by the names of accountant.SUMS
 # What reading a record raises that was edited, or is damaged.
 NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -105,7 +106,7 @@ class Terms:
         return _canonical(record)
 
     @property
-    def limit(self) -> dict[str, Fraction]:
+    def limit(self) -> Sums:
         """What the sums may be; of each composition, if it were the one that was chosen."""
         return {name: vars(self)[name] for name in SUMS}
 

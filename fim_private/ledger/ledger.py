@@ -34,6 +34,7 @@ from fim_private.ledger.chain import (
     SCHEMA,
     Composition,
     Entry,
+    Sums,
     Terms,
     hashed,
     read,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 # So many entries, once verified, are not to be verified again, though nothing is charged.
 _MANY = 100
 _LONGEST_NAME = 200
+FilePath = str | os.PathLike[str]
 # Half of it is the least that ρ is converted with.
 _LEAST_DELTA = Fraction(10, 10**300)
 _NOTHING = Fraction(0)
@@ -93,7 +95,7 @@ class Statement:
         return replace(self, seen=seen, first=first)
 
     @cached_property
-    def spent(self) -> dict[str, Fraction]:
+    def spent(self) -> Sums:
         """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
         return most_spent(self.seen.spent)
 
@@ -114,7 +116,7 @@ class Statement:
         epsilon = root_below(2 * left["rho"]) if left["rho"] else _NOTHING
         return Left(epsilon, left["zcdp_delta"], left["rho"])
 
-    def _sums_left(self, at: Reach | None) -> dict[str, Fraction]:
+    def _sums_left(self, at: Reach | None) -> Sums:
         """Return what is left, as in left_under, by the names of SUMS."""
         if self.closed:
             return dict.fromkeys(SUMS, _NOTHING)
@@ -195,11 +197,8 @@ class Statement:
 
     def _other_promise(self, charge: Entry) -> str | None:
         """Return in words what a release protects that the ledger does not; None for nothing."""
-        dataset, unit, neighbors = (
-            self.promise.dataset,
-            self.promise.privacy_unit,
-            self.promise.neighbors,
-        )
+        promise = self.promise
+        dataset, unit, neighbors = promise.dataset, promise.privacy_unit, promise.neighbors
         if dataset not in (None, charge.dataset):
             return (
                 f"is the budget of the data set {shown(dataset)}, not of "
@@ -390,7 +389,7 @@ class Ledger:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, allow_other_unit: bool = False, again: bool = False
+        self, path: FilePath, *, allow_other_unit: bool = False, again: bool = False
     ) -> None:
         """Open a ledger that `create` made.
 
@@ -413,7 +412,7 @@ class Ledger:
     @classmethod
     def create(
         cls,
-        path: str | os.PathLike[str],
+        path: FilePath,
         *,
         epsilon: float | Fraction | None = None,
         delta: float | Fraction,
@@ -486,7 +485,7 @@ class Ledger:
         return ledger
 
     @classmethod
-    def _renew(cls, path: str | os.PathLike[str], place: Path, terms: Terms) -> None:
+    def _renew(cls, path: FilePath, place: Path, terms: Terms) -> None:
         """Begin a ledger anew, and keep it as it was, but closed, under another name."""
         with storage.opened(place, writes=True) as connection:
             before = cls(path).statement(verify=True)  # while nobody else can add to it
@@ -716,7 +715,7 @@ class Ledger:
         return self.statement()._repr_html_()
 
 
-def _place(path: str | os.PathLike[str]) -> tuple[str, Path]:
+def _place(path: FilePath) -> tuple[str, Path]:
     """Return a path as it was given, and where it leads; raise ParameterError if it is no path."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"a ledger is named by the path of its file, not by {shown(path)}")

@@ -16,8 +16,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from fim_private.dp.accountant import SUMS, Reach, Spent
 from fim_private.errors import FimPrivateError, LedgerError, OutputError, no_ledger, shown
@@ -71,19 +71,14 @@ def create(path: Path, terms: str) -> None:
         # The name is taken first, so that nobody else's file is ever replaced; then the whole
         # ledger takes its place.
         _claim(path)
-        new = path.with_name(f".fim-private.{uuid4().hex}.ledger")
         try:
-            _claim(new)
-            _write_new(new, terms)
-            put_in_place(new, path)
+            with TemporaryDirectory(prefix=".fim-private.", dir=path.parent) as beside:
+                new = Path(beside, path.name)
+                _claim(new)
+                _write_new(new, terms)
+                put_in_place(new, path)
         except BaseException:
-            for left in (
-                new,
-                *(new.with_name(f"{new.name}-{end}") for end in ("wal", "shm")),
-                path,
-            ):
-                with suppress(OSError):
-                    left.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             raise
 
 
@@ -208,9 +203,9 @@ def of_periods(
         ("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number"), (sought,)
     ):
         # A quotation mark of a text, such as a condition, is written with a backslash.
-        found = _PERIOD.search(record)
-        if found is not None and found[1] in periods:
-            yield found[1], record
+        match = _PERIOD.search(record)
+        if match is not None and match[1] in periods:
+            yield match[1], record
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:

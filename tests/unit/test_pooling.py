@@ -91,7 +91,9 @@ def test_exact_numbers_stand_beside_those_that_draw_on_each_other(tmp_path: Path
     assert {"exact_support", "exact_interval", "exact_share_interval"} <= values.keys()
     for name in ("release.json", "release.parquet"):
         release.save(tmp_path / name)
-        assert fim.load(tmp_path / name).itemsets == release.itemsets
+        loaded = fim.load(tmp_path / name)
+        assert isinstance(loaded, fim.Release)
+        assert loaded.itemsets == release.itemsets
     columns = ["exact_support", "exact_lower", "exact_upper"]
     assert set(columns) <= {*release.to_arrow().column_names}
     assert release.to_csv().startswith("item_1,item_2,support,lower,upper,exact_support")

@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -208,7 +208,8 @@ def read_text(file: File, options: Reading) -> Transactions:
         if form is InputForm.SPMF:
             rows = _sequences(text, labels)
         elif is_split:
-            rows = _split_lines(text, str(options.split), labels)
+            cut = partial(items_of_line, split=str(options.split))
+            rows = (_rows_of_lines(block, cut, labels) for block in text)
         else:
             # Who says fimi says that all but white space is an item, its quotes too.
             is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
@@ -222,7 +223,10 @@ def read_text(file: File, options: Reading) -> Transactions:
 
 def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
     """Read baskets from a text with columns. Raises DataError, ParameterError."""
-    if not _names_its_columns(options, form):
+    is_named = form is not InputForm.LONG or None not in (options.item, options.basket)
+    if options.items is not None:
+        is_named = options.split is not None
+    if not is_named:
         raise ParameterError(
             f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
             f"and no {parameter('items')}"
@@ -231,13 +235,6 @@ def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
         # The columns tell it; whether the form was named matters to what their cells may be.
         options = replace(options, dialect=replace(options.dialect, input_format=str(form)))
     return read_arrow(text_table(file, options, form), options)
-
-
-def _names_its_columns(options: Reading, form: InputForm) -> bool:
-    """Tell whether the columns that a form of a text needs were named."""
-    if options.items is not None:
-        return options.split is not None
-    return form is not InputForm.LONG or None not in (options.item, options.basket)
 
 
 def _refuse_columns_of_lines(
@@ -282,17 +279,14 @@ def _lists(
     for block in text:
         if is_quoted and b'"' in block:
             # Each line by itself: a quote left open must not reach into somebody else's basket.
-            lines = block.decode().split("\n")[:-1]
-            yield _rows_of_lists([fields_of(line, delimiter) for line in lines], labels)
+            yield _rows_of_lines(block, partial(fields_of, delimiter=delimiter), labels)
         else:
             yield _tokens(block, separators, labels)
 
 
-def _split_lines(text: Iterator[bytes], split: str, labels: Labels) -> Iterator[KeyedRows]:
-    """Yield the baskets of lines that are lists, perhaps in quotes or brackets."""
-    for block in text:
-        lines = block.decode().split("\n")[:-1]
-        yield _rows_of_lists([items_of_line(line, split) for line in lines], labels)
+def _rows_of_lines(block: bytes, cut: Callable[[str], list[str]], labels: Labels) -> KeyedRows:
+    """Return the baskets of lines, each cut into its items."""
+    return _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
 
 
 def _rows_of_lists(

@@ -534,8 +534,8 @@ class _Header(NamedTuple):
     named: bool
 
 
-def _opened(file: File, encoding: str | None) -> tuple[File, str]:
-    """Return a text that Arrow can read twice, in UTF-8, and its encoding.
+def _opened(file: File, encoding: str | None) -> tuple[File, str, bytes]:
+    """Return a text that Arrow can read twice, in UTF-8, its encoding, and its first whole lines.
 
     A pipe, or a text of another encoding, is read into memory.
     """
@@ -543,7 +543,7 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
         with file.open() as stream:
             encoding = _encoding_of(stream.read(_LONGEST_MARK), encoding)
         if encoding in _UTF8:
-            return file, encoding
+            return file, encoding, _first_block(file, encoding)
     limit, content = memory.current(), bytearray()
     with file.open() as stream:
         for piece in _utf8(stream, encoding, file.name):
@@ -552,7 +552,8 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
     if not content:
         raise empty(file.name)
     remote = partial(pa.BufferReader, pa.py_buffer(content))
-    return File(file.path, suffix=file.suffix, remote=remote, shown=file.name), encoding or "utf-8"
+    text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
+    return text, encoding or "utf-8", _first_block(text)
 
 
 def text_table(
@@ -574,9 +575,8 @@ def text_table(
         elsewhere: The columns that it is not expected to have.
         head: Whether the columns that were named may be missing.
     """
-    text, encoding = _opened(file, options.dialect.encoding)
+    text, encoding, block = _opened(file, options.dialect.encoding)
     named = [name for _, name in options.named() if name not in elsewhere]
-    block = _first_block(file, text, encoding)
     if not head:
         _check_utf8(block, file.name)
     start = block.decode("utf-8", "replace")
@@ -605,10 +605,9 @@ def text_table(
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
 
 
-def _first_block(file: File, text: File, encoding: str) -> bytes:
-    """Return the first whole lines, one at least, of what `_opened` returned for a file."""
-    known = encoding if text is file else None
-    with closing(blocks(text, known)) as lines:
+def _first_block(text: File, encoding: str | None = None) -> bytes:
+    """Return the first whole lines of a text, one at least."""
+    with closing(blocks(text, encoding)) as lines:
         return next(lines)
 
 
@@ -792,10 +791,9 @@ def damage_of(file: File, options: Reading, form: InputForm) -> str | None:
 
 def _damaged_row(file: File, options: Reading, form: InputForm) -> str | None:
     """Return which row of a table in a text has other fields than its first, or a stray quote."""
-    text, encoding = _opened(file, options.dialect.encoding)
-    start = _first_block(file, text, encoding).decode("utf-8", "replace")
+    text, _, block = _opened(file, options.dialect.encoding)
     named = {name for _, name in options.named()}
-    header = _header_of(start, file, options, named)
+    header = _header_of(block.decode("utf-8", "replace"), file, options, named)
     width = len(header.raw)
     items = [(place, name) for place, name in enumerate(header.raw) if name.strip() not in named]
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:

@@ -220,27 +220,14 @@ def members(data: Transactions, segments: Segments) -> list[Transactions]:
         unit = np.repeat(unit, np.diff(data.unit_offsets))
     pair = unit * len(segments.names) + data.segments
     pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
-    counts = _ranks(*np.divmod(pairs, len(segments.names)), baskets) < segments.most
-    counted = np.flatnonzero(counts[place])
+    units, numbers = np.divmod(pairs, len(segments.names))
+    order = np.lexsort((numbers, -baskets, units))
+    rank = np.empty_like(order)  # which segment is a unit's first, 0, second, 1, and so on
+    rank[order] = np.arange(len(units)) - np.searchsorted(units, units)
+    counted = np.flatnonzero(rank[place] < segments.most)
     counted = counted[np.argsort(data.segments[counted], kind="stable")]
     ends = np.searchsorted(data.segments[counted], np.arange(len(segments.names) + 1))
     return [_only(data, counted[start:end], unit) for start, end in pairwise(ends)]
-
-
-def _ranks(
-    units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return which segment is a unit's first, 0, second, 1, and so on: (pairs,).
-
-    Args:
-        units: The unit of each pair of a unit and a segment, ascending.
-        numbers: The segment of each pair.
-        baskets: How many baskets the unit has in the segment.
-    """
-    order = np.lexsort((numbers, -baskets, units))
-    ranks = np.empty(len(units), dtype=np.int64)
-    ranks[order] = np.arange(len(units)) - np.searchsorted(units, units)
-    return ranks
 
 
 def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64]) -> Transactions:

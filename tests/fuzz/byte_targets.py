@@ -81,7 +81,7 @@ class Target:
     seeds: Sequence[bytes]
 
 
-def _on_disk(content: bytes, suffix: str, ask: Callable[[Path], object]) -> object:
+def on_disk(content: bytes, suffix: str, ask: Callable[[Path], object]) -> object:
     """What asking gives of a file with this content, in a folder that goes afterwards."""
     in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=in_memory) as folder:
@@ -96,7 +96,7 @@ def _read(given: bytes, suffixes: Sequence[str], options: Sequence[dict[str, Any
     suffix = suffixes[(choice & 0x60) // 32 % len(suffixes)]
     named = options[(choice & 0x1F) % len(options)]
     ask = fim.inspect if choice & 0x80 else fim.read_transactions
-    found = _on_disk(content, suffix, lambda path: ask(path, **named))
+    found = on_disk(content, suffix, lambda path: ask(path, **named))
     if isinstance(found, Transactions):
         check_transactions(found)
     return found
@@ -237,7 +237,7 @@ def _show(release: Any) -> None:
 
 def _release(given: bytes) -> object:
     suffix = (".json", ".parquet")[given[0] & 1 if given else 0]
-    found = _on_disk(given[1:], suffix, fim.load)
+    found = on_disk(given[1:], suffix, fim.load)
     _show(found)
     return found
 
@@ -250,7 +250,7 @@ def _ledger(given: bytes) -> object:
             fim.count([["a"]] * 9, [["a"]], epsilon=0.5, delta=0, ledger=ledger, dataset="sales")
             return ledger.entries
 
-    return _on_disk(given, ".ledger", ask)
+    return on_disk(given, ".ledger", ask)
 
 
 def _sqlite(given: bytes) -> object:
@@ -262,14 +262,14 @@ def _sqlite(given: bytes) -> object:
             item="product",
         )
 
-    found = _on_disk(given, ".db", ask)
+    found = on_disk(given, ".db", ask)
     assert isinstance(found, Transactions)
     check_transactions(found)
     return found
 
 
 def _of_suffix(suffixes: Sequence[str], ask: Callable[[Path], object]) -> Callable[[bytes], object]:
-    return lambda given: _on_disk(
+    return lambda given: on_disk(
         given[1:], suffixes[(given[0] if given else 0) % len(suffixes)], ask
     )
 

@@ -188,11 +188,7 @@ def read_text(file: File, options: Reading) -> Transactions:
     dialect = options.dialect
     is_split = options.split is not None and dialect.form is None and form is not InputForm.SPMF
     _refuse_columns_of_lines(file, options, form, is_split=is_split)
-    # A space stands for any white space.
-    usual = " "
-    if form is InputForm.LINES:
-        usual = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
-    delimiter = dialect.delimiter or usual
+    delimiter = _delimiter_of_lines(file, options, form)
     lines_above = dialect.skipped
     if dialect.header:
         lines_above += 1
@@ -254,6 +250,15 @@ def _refuse_columns_of_lines(
     if is_split:  # then the lines themselves are split
         options = replace(options, split=None)
     options.refuse_columns(source)
+
+
+def _delimiter_of_lines(file: File, options: Reading, form: InputForm) -> str:
+    """Return the character at which lines are cut; a space stands for any white space."""
+    if options.dialect.delimiter is not None:
+        return options.dialect.delimiter
+    if form is InputForm.LINES:
+        return DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    return " "
 
 
 def _start_of(text: Iterator[bytes]) -> bytes:

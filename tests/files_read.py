@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from fim_private.errors import DataError
@@ -28,6 +32,20 @@ def written(folder: Path, name: str, content: str | bytes, encoding: str = "utf-
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode(encoding))
     return path
+
+
+def in_every_form(rows: Sequence[tuple[str, str, str]], folder: Path) -> Iterator[Any]:
+    """The same rows of user u, basket b and item i, all of them texts, in every form."""
+    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate("ubi")})
+    yield table
+    pyarrow.parquet.write_table(table, folder / "a.parquet")
+    yield folder / "a.parquet"
+    yield table.to_pandas()
+    yield table.to_pandas().astype(object)
+    yield table.to_pandas().astype("category")
+    yield pl.from_arrow(table)
+    lines = "".join(f'"{user}","{basket}","{item}"\n' for user, basket, item in rows)
+    yield written(folder, "a.csv", "u,b,i\n" + lines)
 
 
 def refused(source: Any, *parts: str, **options: Any) -> str:

@@ -333,8 +333,6 @@ def _plain_labels(labels: pa.Array, where: str, *, fold_case: bool) -> pa.Array:
         if least is None or (least > -LEAST_TEXT and most < LEAST_TEXT):
             return whole
         return whole.cast(pa.string())
-    if pa.types.is_null(kind):
-        return labels.cast(pa.string())
     texts = present(as_texts(labels, where))
     if fold_case:
         small = [text and folded(text) for text in texts.to_pylist()]

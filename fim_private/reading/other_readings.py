@@ -199,16 +199,14 @@ def _is_orange(sample: _Sample) -> bool:
         return True
     if len(sample.lines) < _SEVERAL or len(names) < _FEW:
         return False
-    types, flags = (_cells_at_tabs(line) for line in sample.lines[1:_SEVERAL])
+    types, flags = (
+        [cell.strip() for cell in line.casefold().split("\t")] for line in sample.lines[1:_SEVERAL]
+    )
     if len(types) != len(names) or not _ORANGE_TYPES.issuperset(types):
         return False
     # A line without flags is blank. Letters alone may be items.
     has_blank_flags = sample.numbers[2] > sample.numbers[1] + 1
     return has_blank_flags or _ORANGE_FLAGS.issuperset(flags) or max(map(len, types)) > 1
-
-
-def _cells_at_tabs(line: str) -> list[str]:
-    return [cell.strip().casefold() for cell in line.split("\t")]
 
 
 def _sequences(sample: _Sample) -> OtherReading | None:

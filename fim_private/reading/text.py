@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -208,7 +208,8 @@ def read_text(file: File, options: Reading) -> Transactions:
         if form is InputForm.SPMF:
             rows = _sequences(text, labels)
         elif is_split:
-            rows = _split_lines(text, str(options.split), labels)
+            cut = partial(items_of_line, split=str(options.split))
+            rows = (_rows_of_lines(block, cut, labels) for block in text)
         else:
             # Who says fimi says that all but white space is an item, its quotes too.
             is_quoted = dialect.form is not InputForm.FIMI or dialect.delimiter is not None
@@ -222,7 +223,10 @@ def read_text(file: File, options: Reading) -> Transactions:
 
 def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
     """Read baskets from a text with columns. Raises DataError, ParameterError."""
-    if not _names_its_columns(options, form):
+    is_named = form is not InputForm.LONG or None not in (options.item, options.basket)
+    if options.items is not None:
+        is_named = options.split is not None
+    if not is_named:
         raise ParameterError(
             f"one row per item in text takes both {parameter('basket')} and {parameter('item')}, "
             f"and no {parameter('items')}"
@@ -231,13 +235,6 @@ def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
         # The columns tell it; whether the form was named matters to what their cells may be.
         options = replace(options, dialect=replace(options.dialect, input_format=str(form)))
     return read_arrow(text_table(file, options, form), options)
-
-
-def _names_its_columns(options: Reading, form: InputForm) -> bool:
-    """Tell whether the columns that a form of a text needs were named."""
-    if options.items is not None:
-        return options.split is not None
-    return form is not InputForm.LONG or None not in (options.item, options.basket)
 
 
 def _refuse_columns_of_lines(
@@ -282,17 +279,14 @@ def _lists(
     for block in text:
         if is_quoted and b'"' in block:
             # Each line by itself: a quote left open must not reach into somebody else's basket.
-            lines = block.decode().split("\n")[:-1]
-            yield _rows_of_lists([fields_of(line, delimiter) for line in lines], labels)
+            yield _rows_of_lines(block, partial(fields_of, delimiter=delimiter), labels)
         else:
             yield _tokens(block, separators, labels)
 
 
-def _split_lines(text: Iterator[bytes], split: str, labels: Labels) -> Iterator[KeyedRows]:
-    """Yield the baskets of lines that are lists, perhaps in quotes or brackets."""
-    for block in text:
-        lines = block.decode().split("\n")[:-1]
-        yield _rows_of_lists([items_of_line(line, split) for line in lines], labels)
+def _rows_of_lines(block: bytes, cut: Callable[[str], list[str]], labels: Labels) -> KeyedRows:
+    """Return the baskets of lines, each cut into its items."""
+    return _rows_of_lists([cut(line) for line in block.decode().split("\n")[:-1]], labels)
 
 
 def _rows_of_lists(
@@ -540,8 +534,8 @@ class _Header(NamedTuple):
     named: bool
 
 
-def _opened(file: File, encoding: str | None) -> tuple[File, str]:
-    """Return a text that Arrow can read twice, in UTF-8, and its encoding.
+def _opened(file: File, encoding: str | None) -> tuple[File, str, bytes]:
+    """Return a text that Arrow can read twice, in UTF-8, its encoding, and its first whole lines.
 
     A pipe, or a text of another encoding, is read into memory.
     """
@@ -549,7 +543,7 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
         with file.open() as stream:
             encoding = _encoding_of(stream.read(_LONGEST_MARK), encoding)
         if encoding in _UTF8:
-            return file, encoding
+            return file, encoding, _first_block(file, encoding)
     limit, content = memory.current(), bytearray()
     with file.open() as stream:
         for piece in _utf8(stream, encoding, file.name):
@@ -558,7 +552,8 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str]:
     if not content:
         raise empty(file.name)
     remote = partial(pa.BufferReader, pa.py_buffer(content))
-    return File(file.path, suffix=file.suffix, remote=remote, shown=file.name), encoding or "utf-8"
+    text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
+    return text, encoding or "utf-8", _first_block(text)
 
 
 def text_table(
@@ -580,9 +575,8 @@ def text_table(
         elsewhere: The columns that it is not expected to have.
         head: Whether the columns that were named may be missing.
     """
-    text, encoding = _opened(file, options.dialect.encoding)
+    text, encoding, block = _opened(file, options.dialect.encoding)
     named = [name for _, name in options.named() if name not in elsewhere]
-    block = _first_block(file, text, encoding)
     if not head:
         _check_utf8(block, file.name)
     start = block.decode("utf-8", "replace")
@@ -611,10 +605,9 @@ def text_table(
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
 
 
-def _first_block(file: File, text: File, encoding: str) -> bytes:
-    """Return the first whole lines, one at least, of what `_opened` returned for a file."""
-    known = encoding if text is file else None
-    with closing(blocks(text, known)) as lines:
+def _first_block(text: File, encoding: str | None = None) -> bytes:
+    """Return the first whole lines of a text, one at least."""
+    with closing(blocks(text, encoding)) as lines:
         return next(lines)
 
 
@@ -798,10 +791,9 @@ def damage_of(file: File, options: Reading, form: InputForm) -> str | None:
 
 def _damaged_row(file: File, options: Reading, form: InputForm) -> str | None:
     """Return which row of a table in a text has other fields than its first, or a stray quote."""
-    text, encoding = _opened(file, options.dialect.encoding)
-    start = _first_block(file, text, encoding).decode("utf-8", "replace")
+    text, _, block = _opened(file, options.dialect.encoding)
     named = {name for _, name in options.named()}
-    header = _header_of(start, file, options, named)
+    header = _header_of(block.decode("utf-8", "replace"), file, options, named)
     width = len(header.raw)
     items = [(place, name) for place, name in enumerate(header.raw) if name.strip() not in named]
     with text.native() as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:

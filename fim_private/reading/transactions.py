@@ -220,27 +220,14 @@ def members(data: Transactions, segments: Segments) -> list[Transactions]:
         unit = np.repeat(unit, np.diff(data.unit_offsets))
     pair = unit * len(segments.names) + data.segments
     pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
-    counts = _ranks(*np.divmod(pairs, len(segments.names)), baskets) < segments.most
-    counted = np.flatnonzero(counts[place])
+    units, numbers = np.divmod(pairs, len(segments.names))
+    order = np.lexsort((numbers, -baskets, units))
+    rank = np.empty_like(order)  # which segment is a unit's first, 0, second, 1, and so on
+    rank[order] = np.arange(len(units)) - np.searchsorted(units, units)
+    counted = np.flatnonzero(rank[place] < segments.most)
     counted = counted[np.argsort(data.segments[counted], kind="stable")]
     ends = np.searchsorted(data.segments[counted], np.arange(len(segments.names) + 1))
     return [_only(data, counted[start:end], unit) for start, end in pairwise(ends)]
-
-
-def _ranks(
-    units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return which segment is a unit's first, 0, second, 1, and so on: (pairs,).
-
-    Args:
-        units: The unit of each pair of a unit and a segment, ascending.
-        numbers: The segment of each pair.
-        baskets: How many baskets the unit has in the segment.
-    """
-    order = np.lexsort((numbers, -baskets, units))
-    ranks = np.empty(len(units), dtype=np.int64)
-    ranks[order] = np.arange(len(units)) - np.searchsorted(units, units)
-    return ranks
 
 
 def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64]) -> Transactions:
@@ -288,28 +275,30 @@ class KeyedRows:
     days: pa.Array | None = None
 
     @property
-    def keys(self) -> list[pa.Array]:
-        """The keys that there are."""
-        keys = (self.baskets, self.users, self.segments, self.days)
-        return [key for key in keys if key is not None]
+    def keys(self) -> dict[str, pa.Array]:
+        """The keys that there are, by the names of their attributes."""
+        keys = {
+            "baskets": self.baskets,
+            "users": self.users,
+            "segments": self.segments,
+            "days": self.days,
+        }
+        return {name: key for name, key in keys.items() if key is not None}
 
     def merged(self) -> KeyedRows:
         """Return rows of one item each in which neighbours with equal keys are one."""
         if not self.keys:
             return self
-        starts = np.flatnonzero(_changes(self.keys))
+        starts = np.flatnonzero(_changes([*self.keys.values()]))
         places = arrow_of(starts)
-
-        def of_first_rows(key: pa.Array | None) -> pa.Array | None:
-            return None if key is None else key.take(places)
-
+        keys = {name: key.take(places) for name, key in self.keys.items()}
         return KeyedRows(
             np.diff(starts, append=len(self.codes)).astype(np.int32),
             self.codes,
-            of_first_rows(self.baskets),
-            of_first_rows(self.users),
-            of_first_rows(self.segments),
-            of_first_rows(self.days),
+            keys.get("baskets"),
+            keys.get("users"),
+            keys.get("segments"),
+            keys.get("days"),
         )
 
     def without_nulls(self) -> KeyedRows:
@@ -344,11 +333,13 @@ def assemble(
         rows.add(chunk.without_nulls(), labels)
     codes = rows.codes.array()
     sizes: NDArray[np.integer] = rows.lengths.array()
-    segment = _joined(rows.segments) if rows.segments else None
+    segment = _joined(rows.keys["segments"]) if "segments" in rows.keys else None
     basket, user = rows.baskets_and_users(len(sizes))
     days = None
     if times is not None and basket is not None and segment is not None:
-        stay, user, segment, day = _of_periods(times, basket, user, segment, _joined(rows.days))
+        stay, user, segment, day = _of_periods(
+            times, basket, user, segment, _joined(rows.keys["days"])
+        )
         codes, sizes, basket = codes[np.repeat(stay, sizes)], sizes[stay], _occurring(basket[stay])
         if len(day):
             days = int(day.min()), int(day.max())
@@ -383,15 +374,12 @@ class _Collected:
         codes: The codes of all items.
         lengths: How many items each row has.
         blank: How many rows were left out of lengths: they have neither items nor keys.
-        baskets, users, segments, days: The keys of each chunk.
+        keys: The keys of each chunk, by the names that they have in `KeyedRows`.
     """
 
     def __init__(self) -> None:
         self.codes, self.lengths = _Growing(), _Growing()
-        self.baskets: list[pa.Array] = []
-        self.users: list[pa.Array] = []
-        self.segments: list[pa.Array] = []
-        self.days: list[pa.Array] = []
+        self.keys: dict[str, list[pa.Array]] = {}
         self.blank = self._empty = self._key_bytes = 0
         self._limit = memory.current()
 
@@ -404,10 +392,11 @@ class _Collected:
             lengths = lengths[lengths > 0]
             self.blank += len(rows.lengths) - len(lengths)
         self.lengths.append(lengths)
-        self._add_key(self.baskets, rows.baskets)
-        self._add_key(self.users, rows.users)
-        self._add_key(self.segments, rows.segments)
-        self._add_key(self.days, rows.days)
+        for name, key in rows.keys.items():
+            self.keys.setdefault(name, []).append(key)
+            # Dictionaries are shared.
+            stored = key.indices if pa.types.is_dictionary(key.type) else key
+            self._key_bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
         self._limit.check(
             memory.ENTRY * self.codes.size
             + memory.ROW * self.lengths.size
@@ -417,23 +406,18 @@ class _Collected:
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
 
-    def _add_key(self, keys: list[pa.Array], key: pa.Array | None) -> None:
-        if key is None:
-            return
-        keys.append(key)
-        stored = key.indices if pa.types.is_dictionary(key.type) else key  # dictionaries are shared
-        self._key_bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
-
     def baskets_and_users(
         self, rows: int
     ) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
         """Return the number of each row's basket, and of its user; None where there is no key."""
-        if not self.baskets and not self.users and not self.days:
+        if {*self.keys} <= {"segments"}:
             return None, None
         basket = np.arange(rows, dtype=np.int32)
-        if self.baskets:
-            basket = _numbers(self.baskets)
-        return basket, _units(self.users, basket) if self.users else None
+        if "baskets" in self.keys:
+            basket = _numbers(self.keys["baskets"])
+        if "users" not in self.keys:
+            return basket, None
+        return basket, _units(self.keys["users"], basket)
 
 
 def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:

@@ -27,10 +27,8 @@ _PLAIN = (
 _TOKENS = st.sampled_from(
     [
         *_PLAIN.split(),
-        *(
-            *("", " ", "whole milk", "Item 1", "Item 2", '"', '""', '"q, r"', "'", "@ITEM=1=a"),
-            *("a" * 300, "9" * 30),
-        ),
+        *("", " ", "whole milk", "Item 1", "Item 2", '"', '""', '"q, r"', "'", "@ITEM=1=a"),
+        *("a" * 300, "9" * 30),
         *("\0", "\ufeff", "\x1b[2J", "=1+1", "sep=;", "\u3000", "\u2028"),
     ]
 )
@@ -86,9 +84,8 @@ def options(draw: st.DrawFn, *, odd: bool = True) -> dict[str, Any]:
     if draw(st.integers(0, 3)) == 0:
         drawn |= {"basket": "order_id", "item": "product"}
     if odd and draw(st.integers(0, 19)) == 0:
-        drawn[draw(st.sampled_from(sorted({*_OPTIONS} - {"missing_user", "input_format"})))] = draw(
-            _ODD
-        )
+        name = draw(st.sampled_from(sorted({*_OPTIONS} - {"missing_user", "input_format"})))
+        drawn[name] = draw(_ODD)
     return drawn
 
 
@@ -189,12 +186,8 @@ def frames(draw: st.DrawFn) -> Any:
         dtype = draw(st.sampled_from(["bool", "int8", "float64", "U1", "O", "complex64", "M8[s]"]))
         return np.full(shape, draw(st.sampled_from([0, 1, 2])), dtype="int8").astype(dtype)
     if kind == "matrix":
-        cells = np.array(
-            [
-                [draw(st.sampled_from([0, 0, 1, 2, -1])) for _ in range(3)]
-                for _ in range(length or 1)
-            ]
-        )
+        cell = st.sampled_from([0, 0, 1, 2, -1])
+        cells = np.array([[draw(cell) for _ in range(3)] for _ in range(length or 1)])
         return draw(st.sampled_from([scipy.sparse.csr_matrix, scipy.sparse.coo_array]))(cells)
     kinds: dict[str, tuple[Any, Any]] = {
         "numbers": (st.sampled_from([0, 1, 1, 0, 2, -1, np.nan]), "float64"),

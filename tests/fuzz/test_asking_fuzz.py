@@ -153,11 +153,8 @@ def test_command_line(command: str, words: list[str], content: bytes) -> None:
         here = Path.cwd()
         os.chdir(folder)
         try:
-            code, out, err = exit_code(
-                [command, "a.csv", "--max-work", "1000000", *words]
-                if command == "mine"
-                else [command, *words]
-            )
+            mined = ["a.csv", "--max-work", "1000000"] if command == "mine" else []
+            code, out, err = exit_code([command, *mined, *words])
         finally:
             os.chdir(here)
         left = {path.name for path in Path(folder).iterdir()} - before

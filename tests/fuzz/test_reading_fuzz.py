@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import fuzz_inputs as inputs
 import pytest
+from byte_targets import on_disk
 from fuzz_limits import check_transactions, outcome
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,13 +20,6 @@ from fim_private.reading.transactions import Transactions
 
 pytestmark = pytest.mark.full
 SUFFIXES = st.sampled_from(inputs.SUFFIXES)
-
-
-def on_disk(content: bytes, suffix: str, ask: Any) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"a{suffix}"
-        path.write_bytes(content)
-        return outcome(lambda: ask(path))
 
 
 def check(found: Any) -> None:
@@ -42,7 +35,8 @@ def test_inspect(content: bytes, suffix: str, options: dict[str, Any]) -> None:
         again = dict(seen.options) if isinstance(seen, Inspection) else options
         return seen, outcome(lambda: fim.read_transactions(path, **again))
 
-    found, read = on_disk(content, suffix, both)
+    outcomes: Any = on_disk(content, suffix, both)
+    found, read = outcomes
     if isinstance(found, Inspection):
         assert isinstance(read, Transactions), read
         assert (read.baskets, len(read.vocabulary)) == (found.baskets, found.items)

@@ -96,9 +96,8 @@ WHOLE: dict[str, tuple[str, bytes, dict[str, Any]]] = {
 @pytest.mark.one_in(4)
 def test_files_that_are_cut_off(form: str, tmp_path: Path) -> None:
     suffix, content, options = WHOLE[form]
-    read, refused = outcomes(
-        tmp_path / f"a{suffix}", content, options, 1 if len(content) < 200 else 37, [0]
-    )
+    step = 1 if len(content) < 200 else 37
+    read, refused = outcomes(tmp_path / f"a{suffix}", content, options, step, [0])
     assert refused
     assert form == "csv" or "stream" in form or not read
 
@@ -148,9 +147,8 @@ def test_a_parquet_file_whose_two_schemas_differ(tmp_path: Path) -> None:
     for place in (match.start() for match in re.finditer(rb"item", whole)):
         path.write_bytes(whole[:place] + b"xxxx" + whole[place + 4 :])
         try:
-            assert (
-                fim.read_transactions(path, basket="order", item="item").vocabulary.label(0) == "a"
-            )
+            data = fim.read_transactions(path, basket="order", item="item")
+            assert data.vocabulary.label(0) == "a"
         except DataError:
             refused += 1
     assert refused

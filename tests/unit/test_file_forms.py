@@ -46,11 +46,9 @@ def test_json_lines_are_read_whatever_they_are_called(name: str, tmp_path: Path)
 
 
 def test_one_object_an_item(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"who": "u", "order_id": 1, "product": "milk"},
         {"order_id": 1.0, "product": "bread", "who": "u"},
-    ]
-    rows += [
         {"order_id": 2, "product": "milk", "who": None, "more": {"deep": [[1]]}},
         {"order_id": 3, "product": None},
     ]
@@ -60,14 +58,8 @@ def test_one_object_an_item(tmp_path: Path) -> None:
     assert (baskets(data), data.units) == ([{"milk", "bread"}], 1)
     assert baskets(fim.read_transactions(path, where="order_id > 1", **LONG)) == [{"milk"}, set()]
     assert baskets(fim.read_transactions(str(tmp_path / "*.jsonl"), **LONG)) == [*TWO, set()]
-    assert (
-        len(
-            fim.read_catalogue(
-                written(tmp_path, "b.jsonl", '{"item": "milk", "price": 1}\n{"item": "bread"}\n')
-            )
-        )
-        == 2
-    )
+    listed = '{"item": "milk", "price": 1}\n{"item": "bread"}\n'
+    assert len(fim.read_catalogue(written(tmp_path, "b.jsonl", listed))) == 2
 
 
 def test_a_value_of_json_means_what_it_says_whatever_else_is_there(tmp_path: Path) -> None:
@@ -117,11 +109,8 @@ def test_a_workbook(tmp_path: Path) -> None:
     data = fim.read_transactions(path, **LONG)
     assert baskets(data) == [{"milk", 39}, {"007"}]
     assert str(data.read_as) == "Excel, one item per row: basket 'order_id', item 'product'"
-    for where, found in (
-        ("day > '2024-01-02'", {39}),
-        ("price = 2", {"007"}),
-        ("paid = true", {"milk"}),
-    ):
+    selected = {"day > '2024-01-02'": {39}, "price = 2": {"007"}, "paid = true": {"milk"}}
+    for where, found in selected.items():
         assert baskets(fim.read_transactions(path, where=where, **LONG)) == [found]
     days = fim.read_transactions(path, basket="order_id", item="day")
     assert baskets(days)[0] == {"2024-01-02", "2024-01-03 12:30:00"}
@@ -137,12 +126,8 @@ def test_sheets(tmp_path: Path) -> None:
     assert baskets(fim.read_transactions(path, **LONG)) == TWO
     hidden = written(tmp_path, "b.xlsx", workbook({1: ["a"]}, SHEET, hidden=[1]))
     assert baskets(fim.read_transactions(hidden, **LONG)) == TWO
-    refused(
-        written(tmp_path, "c.xlsx", workbook(SHEET, SHEET)),
-        "several sheets that are not empty",
-        "CSV",
-        **LONG,
-    )
+    several = written(tmp_path, "c.xlsx", workbook(SHEET, SHEET))
+    refused(several, "several sheets that are not empty", "CSV", **LONG)
     refused(written(tmp_path, "d.xlsx", workbook({})), "is empty", **LONG)
     refused(path, "has no column 'product name'", basket="order_id", item="product name")
     with pytest.raises(fim.ParameterError, match="delimiter"):
@@ -151,26 +136,15 @@ def test_sheets(tmp_path: Path) -> None:
 
 def test_a_few_kilobytes_of_workbook_may_ask_for_all_memory(tmp_path: Path) -> None:
     """The reader would end the process: 2 kB that ask for 550 GB, and a long text in many cells."""
-    corner = (
-        '<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c '
-        'r="XFD1048576"><v>1</v></c></row>'
-    )
-    loose = (
-        "<row>"
-        + "<c><v>1</v></c>" * 1000
-        + "</row>"
-        + "<row/>" * 100_000
-        + "<row><c><v>1</v></c></row>"
-    )
-    repeated = "<row>" + '<c t="s"><v>0</v></c>' * 10_000 + "</row>"
-    for number, content in enumerate(
-        [
-            workbook(corner),
-            workbook(loose),
-            workbook(repeated, strings=["x" * 30_000]),
-            workbook(" " * 30_000_000),
-        ]
-    ):
+    row, last_row = '<row r="1"><c r="A1"><v>1</v></c></row>', '<c r="XFD1048576"><v>1</v></c>'
+    cell, text = "<c><v>1</v></c>", '<c t="s"><v>0</v></c>'
+    contents = [
+        workbook(f'{row}<row r="1048576">{last_row}</row>'),
+        workbook(f"<row>{cell * 1000}</row>{'<row/>' * 100_000}<row>{cell}</row>"),
+        workbook(f"<row>{text * 10_000}</row>", strings=["x" * 30_000]),
+        workbook(" " * 30_000_000),
+    ]
+    for number, content in enumerate(contents):
         path = written(tmp_path, f"{number}.xlsx", content)
         assert len(content) < 200_000
         for ask in (fim.read_transactions, fim.inspect, fim.mine):
@@ -212,14 +186,8 @@ def test_bzip2_is_read_as_gzip_is(name: str, tmp_path: Path) -> None:
     packed = bz2.compress(ROWS[:20].encode()) + bz2.compress(ROWS[20:].encode())
     path = written(tmp_path, name, packed)
     assert baskets(fim.read_transactions(path, **LONG)) == TWO
-    assert (
-        baskets(
-            fim.read_transactions(
-                written(tmp_path, "a.dat.bz2", bz2.compress(b"milk bread\nmilk\n"))
-            )
-        )
-        == TWO
-    )
+    lines = written(tmp_path, "a.dat.bz2", bz2.compress(b"milk bread\nmilk\n"))
+    assert baskets(fim.read_transactions(lines)) == TWO
     refused(written(tmp_path, "b.dat.bz2", packed[:-20]), "is truncated, damaged")
     refused(written(tmp_path, "c.dat.bz2", "milk\n"), "is truncated, damaged")
     assert fim.inspect(path).baskets == 2
@@ -229,15 +197,7 @@ TITLES: dict[str, str | bytes] = {
     "a.csv": "Sales of 2024\n\norder_id,product\n1,milk\n1,bread\n2,milk\n",
     "b.csv": 'Sales,,\n"of 2024",,\norder_id,day,product\n1,x,milk\n1,x,bread\n2,x,milk\n',
     "d.tsv": "Sales\nof 2024\norder_id\tproduct\n1\tmilk\n1\tbread\n2\tmilk\n",
-    "f.xlsx": workbook(
-        {
-            1: ["Sales of 2024"],
-            3: ["order_id", "product"],
-            4: [1, "milk"],
-            5: [1, "bread"],
-            6: [2, "milk"],
-        }
-    ),
+    "f.xlsx": workbook({1: ["Sales of 2024"], **{2 + place: SHEET[place] for place in SHEET}}),
 }
 
 

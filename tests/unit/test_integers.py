@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from files_read import in_every_form
 from sources import labels_of, units_of
 
 import fim_private as fim
@@ -53,19 +53,9 @@ def test_arrow_as_python(value: object, printed: Item) -> None:
 def forms(texts: list[str], folder: Path) -> Iterator[Any]:
     """A row per item of user, basket and item."""
     table = pa.table(dict.fromkeys("ubi", texts))
-    yield table
+    yield from in_every_form([(text, text, text) for text in texts], folder)
     yield pa.table({name: pa.array(texts).dictionary_encode() for name in "ubi"})
     yield pa.table({name: pa.array(texts, pa.binary()) for name in "ubi"})
-    pyarrow.parquet.write_table(table, folder / "a.parquet")
-    yield folder / "a.parquet"
-    yield table.to_pandas()
-    yield table.to_pandas().astype(object)
-    yield table.to_pandas().astype("category")
-    yield pl.from_arrow(table)
-    (folder / "a.csv").write_text(
-        "u,b,i\n" + "".join(f'"{text}","{text}","{text}"\n' for text in texts)
-    )
-    yield folder / "a.csv"
     (folder / "a.jsonl").write_text(
         "".join(f'{{"u": "{t}", "b": "{t}", "i": "{t}"}}\n' for t in texts)
     )
@@ -142,11 +132,8 @@ def test_no_two_items_print_alike() -> None:
 # -------------------- tables of 0 and 1
 
 ROW_NUMBERS = (
-    *(
-        "Unnamed: 0", "index", "X", "rownames", "Row ID", "S.No", "#", "__index_level_0__",
-        "level_0", "row_number",
-    ),
-    *("Sr. No.", "rowid", "id", "No."),
+    "Unnamed: 0", "index", "X", "rownames", "Row ID", "S.No", "#", "__index_level_0__", "level_0",
+    "row_number", "Sr. No.", "rowid", "id", "No.",
 )  # fmt: skip
 
 
@@ -155,12 +142,8 @@ def test_row_numbers_are_no_item(name: str, tmp_path: Path) -> None:
     lines = [f'"{name}",tea,milk', *(f"{row},{row % 2},1" for row in range(1, 9))]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     frame = pd.read_csv(tmp_path / "a.csv")
-    for source in (
-        tmp_path / "a.csv",
-        frame,
-        frame.astype(object),
-        pa.table(frame.to_dict("list")),
-    ):
+    table = pa.table(frame.to_dict("list"))
+    for source in (tmp_path / "a.csv", frame, frame.astype(object), table):
         with pytest.raises(fim.DataError, match="called like an id") as error:
             read_transactions(source, input_format="one-hot")
         assert repr(name) in str(error.value)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
+from files_read import in_every_form
 from sources import units_of
 
 from fim_private.reading.labels import Item
@@ -28,19 +27,10 @@ def units(data: Transactions) -> Counter[frozenset[frozenset[Item]]]:
 
 
 def forms(rows: list[tuple[str, str, str]], folder: Path) -> Iterator[Any]:
-    """The same rows of user, basket, item, all of them texts, in every form."""
+    yield from in_every_form(rows, folder)
     table = pa.table({name: [row[place] for row in rows] for place, name in enumerate("ubi")})
-    yield table
-    pyarrow.parquet.write_table(table, folder / "a.parquet")
-    yield folder / "a.parquet"
-    yield table.to_pandas().astype(object)
-    yield table.to_pandas().astype("category")
-    yield pl.from_arrow(table)
-    (folder / "a.csv").write_text("u,b,i\n" + "".join(f'"{u}","{b}","{i}"\n' for u, b, i in rows))
-    yield folder / "a.csv"
-    lists = table.append_column(
-        "l", pa.array([[item] for item in table["i"].to_pylist()])
-    ).drop_columns(["i"])
+    items = pa.array([[item] for item in table["i"].to_pylist()])
+    lists = table.append_column("l", items).drop_columns(["i"])
     yield lists
     yield lists.to_pandas()
 
@@ -55,19 +45,14 @@ def test_one_rule_in_every_form(blank: str, tmp_path: Path) -> None:
         ("bob", "2", " tea"),
         ("bob", "2", "7"),
     ]
-    seven = {"7"}
     for source in forms(rows, tmp_path):
         columns = LONG
         if "l" in getattr(source, "columns", ()) or "l" in getattr(source, "column_names", ()):
-            columns = {name: column for name, column in LONG.items() if name != "item"} | {
-                "items": "l"
-            }
+            columns = {"items": "l", **{name: LONG[name] for name in LONG if name != "item"}}
         data = read_transactions(source, **columns)
         found = {frozenset(frozenset(map(str, basket)) for basket in unit) for unit in units(data)}
-        assert found == {
-            frozenset({frozenset({"tea"})}),
-            frozenset({frozenset({"tea"} | seven)}),
-        }, type(source)
+        expected = [{frozenset({"tea"})}, {frozenset({"tea", "7"})}]
+        assert found == {*map(frozenset, expected)}, type(source)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "NULL", "NA", " nan"])

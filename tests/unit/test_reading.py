@@ -16,6 +16,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 import scipy.sparse
+from files_read import written
 from sources import SOURCES, Item, feather, labels_of, stream, writers
 from sources import baskets_of as baskets
 
@@ -27,12 +28,6 @@ SECRET = "wine"  # stands for what no message may say
 
 NUMBERS = [[39, 48], [], [48, 0, 7, 48], [39], [1000000, 7], [39, 48], []]
 NAMES = [["pain", "vin"], ["vin"], [], ["lait", "œufs", "lait"], ["a.b", "x-1"], ["vin", "pain"]]
-
-
-def file(folder: Path, name: str, content: bytes | str) -> Path:
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def message(error: type[FimPrivateError], source: Any, *parts: str, **options: Any) -> str:
@@ -52,10 +47,10 @@ def message(error: type[FimPrivateError], source: Any, *parts: str, **options: A
 
 
 def check_same(
-    written: dict[str, Callable[..., Any]], given: list[list[Item]], folder: Path
+    writers_of: dict[str, Callable[..., Any]], given: list[list[Item]], folder: Path
 ) -> None:
     expected = [set(basket) for basket in given]
-    for name, writer in written.items():
+    for name, writer in writers_of.items():
         source, options = writer(given, folder)
         result = read_transactions(source, **options)
         assert Counter(map(frozenset, baskets(result))) == Counter(map(frozenset, expected)), name
@@ -171,12 +166,7 @@ def test_lines_of_other_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     message(DataError, path, "lines with more or fewer fields", basket="order", item="product")
 
 
-# Baskets and users
-
 LONG: dict[str, Any] = {"basket": "b", "item": "i"}
-
-
-# Text
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,17 +182,17 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     message(DataError, tmp_path / "none.dat", "none.dat", "does not exist")
     message(DataError, tmp_path, "folder")
-    message(DataError, file(tmp_path, "a.xyz", SECRET), "a.xyz", ".parquet", ".csv", ".dat")
-    message(DataError, file(tmp_path, "a.dat", ""), "a.dat", "is empty")
-    message(DataError, file(tmp_path, "a.csv", "\ufeff"), "is empty")
-    message(DataError, file(tmp_path, "b.dat.gz", gzip.compress(b"")), "b.dat.gz", "is empty")
-    message(DataError, file(tmp_path, "a.parquet", SECRET), "a.parquet", "not a Parquet file")
-    message(DataError, file(tmp_path, "a.arrow", SECRET), "not an Arrow IPC file")
+    message(DataError, written(tmp_path, "a.xyz", SECRET), "a.xyz", ".parquet", ".csv", ".dat")
+    message(DataError, written(tmp_path, "a.dat", ""), "a.dat", "is empty")
+    message(DataError, written(tmp_path, "a.csv", "\ufeff"), "is empty")
+    message(DataError, written(tmp_path, "b.dat.gz", gzip.compress(b"")), "b.dat.gz", "is empty")
+    message(DataError, written(tmp_path, "a.parquet", SECRET), "a.parquet", "not a Parquet file")
+    message(DataError, written(tmp_path, "a.arrow", SECRET), "not an Arrow IPC file")
 
     def refuse(*_: object) -> None:
         raise PermissionError(SECRET)
 
-    path = file(tmp_path, "p.dat", SECRET)
+    path = written(tmp_path, "p.dat", SECRET)
     monkeypatch.setattr(Path, "open", refuse)
     message(DataError, path, "p.dat", "permissions")
 
@@ -221,30 +211,24 @@ def test_damaged_files(form: str, tmp_path: Path) -> None:
     whole = path.read_bytes()
     assert read_transactions(path).baskets == 5000
     for size in (len(whole) // 2, len(whole) - 3, 20):
-        message(DataError, file(tmp_path, f"cut.{form}", whole[:size]), f"cut.{form}", "damaged")
+        message(DataError, written(tmp_path, f"cut.{form}", whole[:size]), f"cut.{form}", "damaged")
     if form == "parquet":
         garbled = whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :]
-        message(DataError, file(tmp_path, "garbled.parquet", garbled), "garbled.parquet")
+        message(DataError, written(tmp_path, "garbled.parquet", garbled), "garbled.parquet")
 
 
 def test_lines_taken_for_a_long_file(tmp_path: Path) -> None:
     # The first line is somebody's basket: the message must not repeat it as a list of columns.
-    path = file(tmp_path, "a.csv", f"{SECRET},bread\n")
+    path = written(tmp_path, "a.csv", f"{SECRET},bread\n")
     assert "bread" not in message(DataError, path, "a.csv", "'b'", **LONG)
-    message(DataError, file(tmp_path, "b.csv", "b,i,i\n1,2,3\n"), "more than one", "'i'", **LONG)
+    message(DataError, written(tmp_path, "b.csv", "b,i,i\n1,2,3\n"), "more than one", "'i'", **LONG)
 
 
 def test_columns_that_are_missing_or_several() -> None:
     table = pa.table({"b": [1], "i": [SECRET], "l": [[SECRET]], "m": [[2]], "s": [{"x": SECRET}]})
     message(DataError, table, "several list columns", "'l' (list", "with items, or basket and item")
-    message(
-        DataError,
-        table.select(["b", "i"]),
-        "no list column",
-        "'b' (int64)",
-        "'i' (string)",
-        "with items",
-    )
+    without_lists = table.select(["b", "i"])
+    message(DataError, without_lists, "no list column", "'b' (int64)", "'i' (string)", "with items")
     message(DataError, table, "no column 'x'", "'b'", "'m'", items="x")
     message(DataError, table, "'i'", "string", "lists", items="i")
     message(DataError, table, "'l'", "with items instead of item", basket="b", item="l")
@@ -272,18 +256,14 @@ def test_columns_that_are_missing_or_several() -> None:
     ],
 )
 def test_options_that_contradict_each_other(options: dict[str, str]) -> None:
-    message(
-        ParameterError,
-        pa.table({"b": [1]}),
-        *(["item"] if "item" in options else options),
-        **options,
-    )
+    named = ["item"] if "item" in options else options
+    message(ParameterError, pa.table({"b": [1]}), *named, **options)
 
 
 def test_options_for_sources_without_columns(tmp_path: Path) -> None:
     truth = pd.DataFrame({SECRET: [True]})
-    lines = file(tmp_path, "a.csv", f"{SECRET}\n")
-    fimi = file(tmp_path, "a.dat", f"{SECRET}\n")
+    lines = written(tmp_path, "a.csv", f"{SECRET}\n")
+    fimi = written(tmp_path, "a.dat", f"{SECRET}\n")
     in_memory = [
         [[SECRET]],
         truth,
@@ -337,26 +317,20 @@ def test_objects_that_are_no_baskets(source: Any, part: str) -> None:
 # The catalogue
 
 
-def test_catalogues_in_text(tmp_path: Path) -> None:
-    assert labels_of(read_catalogue(file(tmp_path, "a.txt", "olive oil\r\n39\n\n007\n39\n"))) == [
-        39,
-        "007",
-        "olive oil",
-    ]
-    assert labels_of(read_catalogue(file(tmp_path, "a.csv", 'Item,price\n"a, b",1\nc,2\n'))) == [
-        "a, b",
-        "c",
-    ]
-    assert labels_of(read_catalogue(str(file(tmp_path, "b.csv", "label;price\nx,y;2\n")))) == [
-        "x,y"
-    ]
-    assert labels_of(read_catalogue(file(tmp_path, "a.tsv", "\ufeffproduct\tprice\nc\t2\n"))) == [
-        "c"
-    ]
-    assert labels_of(read_catalogue(file(tmp_path, "a.csv.gz", gzip.compress(b"c\nd\n")))) == [
-        "c",
-        "d",
-    ]
+@pytest.mark.parametrize(
+    ("name", "content", "labels"),
+    [
+        ("a.txt", "olive oil\r\n39\n\n007\n39\n", [39, "007", "olive oil"]),
+        ("a.csv", 'Item,price\n"a, b",1\nc,2\n', ["a, b", "c"]),
+        ("b.csv", "label;price\nx,y;2\n", ["x,y"]),
+        ("a.tsv", "\ufeffproduct\tprice\nc\t2\n", ["c"]),
+        ("a.csv.gz", gzip.compress(b"c\nd\n"), ["c", "d"]),
+    ],
+)
+def test_catalogues_in_text(
+    name: str, content: str | bytes, labels: list[Item], tmp_path: Path
+) -> None:
+    assert labels_of(read_catalogue(str(written(tmp_path, name, content)))) == labels
 
 
 @pytest.mark.parametrize(
@@ -381,15 +355,7 @@ def test_things_that_are_no_catalogue(source: Any, part: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_empty_catalogue_files(tmp_path: Path) -> None:
-    for name, content in (
-        ("a.txt", ""),
-        ("b.txt", "\n \n"),
-        ("c.csv", "item\n"),
-        ("d.csv", "\ufeff"),
-    ):
-        with pytest.raises(DataError, match=name):
-            read_catalogue(file(tmp_path, name, content))
-
-
-# Real data
+@pytest.mark.parametrize("content", ["", "\n \n", "item\n", "\ufeff"])
+def test_empty_catalogue_files(content: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"a\.csv"):
+        read_catalogue(written(tmp_path, "a.csv", content))

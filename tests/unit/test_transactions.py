@@ -49,7 +49,5 @@ def test_canonical_baskets_have_no_nulls_and_no_repetitions(
     assert [result.offsets.dtype, result.items.dtype] == ["int64", "int32"]
     with pytest.MonkeyPatch.context() as patch:  # a few entries at a time, each where another was
         patch.setattr(memory, "ENTRIES", entries)
-        assert (
-            baskets_of(read_transactions([[c for c in codes if c >= 0] for codes in lists]))
-            == expected
-        )
+        items = [[code for code in codes if code >= 0] for codes in lists]
+        assert baskets_of(read_transactions(items)) == expected

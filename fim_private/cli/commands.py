@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from enum import Enum
 from fractions import Fraction
 from functools import cache, partial
@@ -256,7 +256,8 @@ def rule_limits(typed: OptionValues, *, lifts: bool = True) -> tuple[float, floa
 
 @command(
     app,
-    *(InspectOptions, TextOutput),
+    InspectOptions,
+    TextOutput,
     epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
 )
 def inspect(data: Purchases, **typed: Any) -> None:
@@ -278,23 +279,26 @@ def inspect(data: Purchases, **typed: Any) -> None:
 
 @command(
     app,
-    *(
-        AskedOptions,
-        RulesOption,
-        RuleLimits,
-        BudgetOptions,
-        RhoOptions,
-    ),
-    *(CapOptions, MechanismOptions),
-    *(
-        ReadingOptions,
-        ExcludeOptions,
-        BasketOptions,
-        SegmentOptions,
-    ),
-    *(TimeOptions, PeriodsOption),
-    *(EngineOptions, ReleaseOutput, PageOption, LedgerOptions),
-    *(OtherUnitOption, DryRunOption, EmptyOption),
+    AskedOptions,
+    RulesOption,
+    RuleLimits,
+    BudgetOptions,
+    RhoOptions,
+    CapOptions,
+    MechanismOptions,
+    ReadingOptions,
+    ExcludeOptions,
+    BasketOptions,
+    SegmentOptions,
+    TimeOptions,
+    PeriodsOption,
+    EngineOptions,
+    ReleaseOutput,
+    PageOption,
+    LedgerOptions,
+    OtherUnitOption,
+    DryRunOption,
+    EmptyOption,
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 "
     "--format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user "
@@ -342,12 +346,8 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
     _check_report(report, title, output)
-    page = (
-        nullcontext()
-        if report is None
-        else writing.destination(report, inputs=inputs, given=parameter("report"))
-    )
-    with writing.destination(output, inputs=inputs) as write, page as write_page:
+    page_file = writing.page_beside(report, inputs=inputs)
+    with writing.destination(output, inputs=inputs) as write, page_file as write_page:
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
         made = None if limits is None else rules_by_segment(release, *limits)
@@ -357,7 +357,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
         if write_page is not None:
             from fim_private.release.page import page as page_of
 
-            write_page.send(page_of(release, made, title=title).encode(errors="backslashreplace"))
+            write_page.page(page_of(release, made, title=title))
     if release.abstained:
         from fim_private.output.releases import nothing_came_out
 
@@ -412,12 +412,10 @@ def _check_report(report: Path | None, title: str | None, output: Path | None) -
 
 @command(
     app,
-    *(
-        GivenOptions,
-        CountOptions,
-        ReleaseOutput,
-        OtherUnitOption,
-    ),
+    GivenOptions,
+    CountOptions,
+    ReleaseOutput,
+    OtherUnitOption,
     epilog="Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
     "where pairs.csv has one itemset a line, its items separated by commas: bread,butter",
 )
@@ -442,12 +440,10 @@ def count(data: Purchases, **typed: Any) -> None:
 
 @command(
     app,
-    *(
-        QuestionOptions,
-        VoteOptions,
-        TextOutput,
-        OtherUnitOption,
-    ),
+    QuestionOptions,
+    VoteOptions,
+    TextOutput,
+    OtherUnitOption,
     epilog="Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 "
     "--blocks 50\n\n"
     "In Python any function of purchases can be asked (fim.vote).",
@@ -536,7 +532,9 @@ _ReleaseFile = Annotated[
 
 @command(
     app,
-    *(RulesOption, RuleLimits, ReleaseOutput),
+    RulesOption,
+    RuleLimits,
+    ReleaseOutput,
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5",
 )
@@ -604,12 +602,14 @@ def report(
         made = trend_page(named(single), title=typed["title"])
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
-        write.send(made.encode(errors="backslashreplace"))
+        write.page(made)
 
 
 @command(
     app,
-    *(ChangeOptions, TextOutput, PageOption),
+    ChangeOptions,
+    TextOutput,
+    PageOption,
     epilog="Example: fim-private changes week45.parquet week46.parquet\n\n"
     "Between two segments of one release: fim-private changes stores.parquet --between north,south",
 )
@@ -641,12 +641,8 @@ def changes(
         )
     inputs = [before, after]
     writing.check_page(report, "report")
-    page = (
-        nullcontext()
-        if report is None
-        else writing.destination(report, inputs=inputs, given=parameter("report"))
-    )
-    with writing.table_or_json(typed, inputs=inputs) as show_it, page as write_page:
+    page_file = writing.page_beside(report, inputs=inputs)
+    with writing.table_or_json(typed, inputs=inputs) as show_it, page_file as write_page:
         if pair is not None:
             differences = changes(*between(before, pair), keep_all=keep_all)
         else:
@@ -656,9 +652,7 @@ def changes(
         if write_page is not None:
             from fim_private.release.trend import changes_page
 
-            write_page.send(
-                changes_page(differences, title=title).encode(errors="backslashreplace")
-            )
+            write_page.page(changes_page(differences, title=title))
 
 
 _LedgerFile = Annotated[
@@ -707,7 +701,10 @@ def budget_show(path: _LedgerFile, **typed: Any) -> None:
 
 @command(
     app,
-    *(PlannedUsers, PlanOptions, PlanFigure, TextOutput),
+    PlannedUsers,
+    PlanOptions,
+    PlanFigure,
+    TextOutput,
     epilog="Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
     "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 "
     "--supports\n\n"

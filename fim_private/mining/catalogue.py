@@ -134,9 +134,7 @@ def _items_of_release(
             f"earlier release, whose items are the list"
         )
     source = file_name(run.values["catalogue"])
-    releases = [release] if isinstance(release, Release) else release.releases
-    itemsets = [itemset for segment in releases for itemset in itemsets_of(segment)]
-    items = dict.fromkeys(item for itemset in itemsets for item in itemset)
+    items = dict.fromkeys(item for itemset in itemsets_of(release) for item in itemset)
     if not items:
         name = parameter("catalogue") if source is None else f"the catalogue {source!r}"
         raise DataError(
@@ -209,10 +207,12 @@ def earlier_release(catalogue: object) -> Release | SegmentedRelease | None:
     return None
 
 
-def itemsets_of(release: Release) -> list[tuple[Item, ...]]:
+def itemsets_of(release: Release | SegmentedRelease) -> list[tuple[Item, ...]]:
     """Return the itemsets with a name of a release, under the names that their items have in the
     data.
     """
+    if isinstance(release, SegmentedRelease):
+        return [itemset for segment in release.releases for itemset in itemsets_of(segment)]
     listed = release.scope.catalogue
     named = [itemset.items for itemset in release.itemsets if itemset.items is not None]
     return named if listed is None else [*map(listed.coded, named)]

@@ -241,10 +241,7 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     release = earlier_release(itemsets)
     if release is not None:
         warn_of_seed(run, release, "known", stacklevel=5)
-        releases = [release] if isinstance(release, Release) else release.releases
-        itemsets = list(
-            dict.fromkeys(itemset for segment in releases for itemset in itemsets_of(segment))
-        )
+        itemsets = list(dict.fromkeys(itemsets_of(release)))
     source = file_name(run.values["known"])
     if release is not None and not itemsets:
         return None, KnownFrom(0, source)

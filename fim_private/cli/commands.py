@@ -101,11 +101,9 @@ def run() -> int:
     state: dict[str, object] = {}
 
     def where(name: str | None) -> str:
-        origin = (
-            None
-            if name is None or parsing.CONTEXT not in state
-            else parsing.origin(state[parsing.CONTEXT], name)
-        )
+        if name is None or parsing.CONTEXT not in state:
+            return ""
+        origin = parsing.origin(state[parsing.CONTEXT], name)
         return "" if origin is None else f" ({origin})"
 
     def spell(name: str) -> str:
@@ -120,14 +118,10 @@ def run() -> int:
             prog_name="fim-private", standalone_mode=False, obj=state
         )
     except FimPrivateError as error:
-        message = "; ".join(
-            [error.spelled(spell), *(f"the charge stands: {each}" for each in writing.left())]
-        )
-        code = (
-            LEDGER_REFUSES
-            if isinstance(error, LedgerError) and not error.no_ledger
-            else parsing.USAGE_ERROR
-        )
+        charges = [f"the charge stands: {left}" for left in writing.left()]
+        message = "; ".join([error.spelled(spell), *charges])
+        if isinstance(error, LedgerError) and not error.no_ledger:
+            code = LEDGER_REFUSES
     except BrokenPipeError:
         writing.discard_stdout()  # nobody reads on
         return 1

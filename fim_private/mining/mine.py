@@ -11,14 +11,14 @@ from fim_private.dp.accountant import cost_of_segments
 from fim_private.dp.arguments import flag
 from fim_private.dp.cost import ZcdpCost
 from fim_private.errors import ParameterError, PrivacyWarning, parameter
-from fim_private.mining.catalogue import (
+from fim_private.mining.given import (
     earlier_release,
     file_name,
+    given_itemsets,
     itemsets_of,
     public_items,
     warn_of_seed,
 )
-from fim_private.mining.given import given_itemsets
 from fim_private.options.declaration import filled, takes
 from fim_private.options.purchases import PeriodsOption, SegmentOptions
 from fim_private.options.requests import MineOptions

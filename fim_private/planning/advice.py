@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count, product
@@ -237,12 +237,21 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
             # The least budget that would probably do: with a larger one an itemset needs no more.
             least = bisect_left(attempts, True, hi=len(attempts) - 1, key=is_likely)
             attempted = attempt(attempts[least])
-            assert attempted is not None  # it is likely
-            if best is None or price(attempted.changes) < price(best.changes):
-                best = attempted
+            best = _cheaper(best, attempted, price)
         if attempted is not None and (nearest is None or attempted.need < nearest.need):
             nearest = attempted
     return _best_of(best, nearest, units, came_out)
+
+
+def _cheaper(
+    best: Advice | None, attempted: Advice | None, price: Callable[[Changes], float]
+) -> Advice | None:
+    """Return the cheaper of two, if the second one is likely to do."""
+    if attempted is None or not attempted.likely:
+        return best
+    if best is None or price(attempted.changes) < price(best.changes):
+        return attempted
+    return best
 
 
 def _best_of(

@@ -12,6 +12,18 @@ from unittest.mock import patch
 
 from fim_private.cli import commands, writing
 
+# What a terminal, a locale or somebody who runs tests may set: variables that begin so.
+_UNWANTED = (
+    "FIM_PRIVATE_", "FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "COLUMNS", "TERM",
+    "LC_", "LANG", "PYTHONUTF8", "PYTHONIOENCODING",
+)  # fmt: skip
+
+
+def plain_environment(**changes: str) -> dict[str, str]:
+    """Return the variables of this process, without those that change what commands print."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_UNWANTED)}
+    return {**kept, **changes}
+
 
 @dataclass(frozen=True)
 class Done:
@@ -29,21 +41,11 @@ def run(folder: Path, *words: object, stdin: str | bytes = "", **variables: str)
     streams = [
         io.TextIOWrapper(io.BytesIO(content), encoding=encoding) for content in (given, b"", b"")
     ]
-    unwanted = (
-        "FIM_PRIVATE_",
-        "FORCE_COLOR",
-        "NO_COLOR",
-        "PY_COLORS",
-        "GITHUB_ACTIONS",
-        "COLUMNS",
-        "TERM",
-    )
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     here = Path.cwd()
     os.chdir(folder)
     try:
         with (
-            patch.dict(os.environ, {**kept, **variables}, clear=True),
+            patch.dict(os.environ, plain_environment(**variables), clear=True),
             patch.multiple(
                 sys, argv=["fim-private", *map(str, words)], stdin=streams[0], stdout=streams[1]
             ),

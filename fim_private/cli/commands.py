@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from enum import Enum
 from fractions import Fraction
 from functools import cache, partial
@@ -103,11 +103,9 @@ def run() -> int:
     state: dict[str, object] = {}
 
     def where(name: str | None) -> str:
-        origin = (
-            None
-            if name is None or parsing.CONTEXT not in state
-            else parsing.origin(state[parsing.CONTEXT], name)
-        )
+        if name is None or parsing.CONTEXT not in state:
+            return ""
+        origin = parsing.origin(state[parsing.CONTEXT], name)
         return "" if origin is None else f" ({origin})"
 
     def spell(name: str) -> str:
@@ -122,14 +120,10 @@ def run() -> int:
             prog_name="fim-private", standalone_mode=False, obj=state
         )
     except FimPrivateError as error:
-        message = "; ".join(
-            [error.spelled(spell), *(f"the charge stands: {each}" for each in writing.left())]
-        )
-        code = (
-            LEDGER_REFUSES
-            if isinstance(error, LedgerError) and not error.no_ledger
-            else parsing.USAGE_ERROR
-        )
+        charges = [f"the charge stands: {left}" for left in writing.left()]
+        message = "; ".join([error.spelled(spell), *charges])
+        if isinstance(error, LedgerError) and not error.no_ledger:
+            code = LEDGER_REFUSES
     except BrokenPipeError:
         writing.discard_stdout()  # nobody reads on
         return 1
@@ -258,7 +252,8 @@ def rule_limits(typed: OptionValues, *, lifts: bool = True) -> tuple[float, floa
 
 @command(
     app,
-    *(InspectOptions, TextOutput),
+    InspectOptions,
+    TextOutput,
     epilog="Example: fim-private inspect sales.csv --user customer_id --delimiter ';'",
 )
 def inspect(data: Purchases, **typed: Any) -> None:
@@ -280,23 +275,27 @@ def inspect(data: Purchases, **typed: Any) -> None:
 
 @command(
     app,
-    *(
-        AskedOptions,
-        RulesOption,
-        RuleLimits,
-        BudgetOptions,
-        RhoOptions,
-    ),
-    *(CapOptions, MechanismOptions),
-    *(
-        ReadingOptions,
-        ExcludeOptions,
-        BasketOptions,
-        SegmentOptions,
-    ),
-    *(TimeOptions, PeriodsOption),
-    *(EngineOptions, ReleaseOutput, IntervalsOption, PageOption, LedgerOptions),
-    *(OtherUnitOption, DryRunOption, EmptyOption),
+    AskedOptions,
+    RulesOption,
+    RuleLimits,
+    BudgetOptions,
+    RhoOptions,
+    CapOptions,
+    MechanismOptions,
+    ReadingOptions,
+    ExcludeOptions,
+    BasketOptions,
+    SegmentOptions,
+    TimeOptions,
+    PeriodsOption,
+    EngineOptions,
+    ReleaseOutput,
+    IntervalsOption,
+    PageOption,
+    LedgerOptions,
+    OtherUnitOption,
+    DryRunOption,
+    EmptyOption,
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 "
     "--format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user "
@@ -344,12 +343,8 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
     _check_report(report, title, output)
-    page = (
-        nullcontext()
-        if report is None
-        else writing.destination(report, inputs=inputs, given=parameter("report"))
-    )
-    with writing.destination(output, inputs=inputs) as write, page as write_page:
+    page_file = writing.page_beside(report, inputs=inputs)
+    with writing.destination(output, inputs=inputs) as write, page_file as write_page:
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
         if intervals is Intervals.EXACT:
@@ -361,7 +356,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
         if write_page is not None:
             from fim_private.release.page import page as page_of
 
-            write_page.send(page_of(release, made, title=title).encode(errors="backslashreplace"))
+            write_page.page(page_of(release, made, title=title))
     if release.abstained:
         from fim_private.output.releases import nothing_came_out
 
@@ -416,12 +411,10 @@ def _check_report(report: Path | None, title: str | None, output: Path | None) -
 
 @command(
     app,
-    *(
-        GivenOptions,
-        CountOptions,
-        ReleaseOutput,
-        OtherUnitOption,
-    ),
+    GivenOptions,
+    CountOptions,
+    ReleaseOutput,
+    OtherUnitOption,
     epilog="Example: fim-private count baskets.parquet --itemsets pairs.csv\n\n"
     "where pairs.csv has one itemset a line, its items separated by commas: bread,butter",
 )
@@ -446,12 +439,10 @@ def count(data: Purchases, **typed: Any) -> None:
 
 @command(
     app,
-    *(
-        QuestionOptions,
-        VoteOptions,
-        TextOutput,
-        OtherUnitOption,
-    ),
+    QuestionOptions,
+    VoteOptions,
+    TextOutput,
+    OtherUnitOption,
     epilog="Example: fim-private vote baskets.parquet --question highest-lift --min-share 0.04 "
     "--blocks 50\n\n"
     "In Python any function of purchases can be asked (fim.vote).",
@@ -540,7 +531,10 @@ _ReleaseFile = Annotated[
 
 @command(
     app,
-    *(RulesOption, RuleLimits, ReleaseOutput, IntervalsOption),
+    RulesOption,
+    RuleLimits,
+    ReleaseOutput,
+    IntervalsOption,
     epilog="Example: fim-private mine sales.parquet --top 20 --rules --output release.parquet\n\n"
     "then: fim-private show release.parquet --rules --min-lift 1.5",
 )
@@ -610,12 +604,14 @@ def report(
         made = trend_page(named(single), title=typed["title"])
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
-        write.send(made.encode(errors="backslashreplace"))
+        write.page(made)
 
 
 @command(
     app,
-    *(ChangeOptions, TextOutput, PageOption),
+    ChangeOptions,
+    TextOutput,
+    PageOption,
     epilog="Example: fim-private changes week45.parquet week46.parquet\n\n"
     "Between two segments of one release: fim-private changes stores.parquet --between north,south",
 )
@@ -647,12 +643,8 @@ def changes(
         )
     inputs = [before, after]
     writing.check_page(report, "report")
-    page = (
-        nullcontext()
-        if report is None
-        else writing.destination(report, inputs=inputs, given=parameter("report"))
-    )
-    with writing.table_or_json(typed, inputs=inputs) as show_it, page as write_page:
+    page_file = writing.page_beside(report, inputs=inputs)
+    with writing.table_or_json(typed, inputs=inputs) as show_it, page_file as write_page:
         if pair is not None:
             differences = changes(*between(before, pair), keep_all=keep_all)
         else:
@@ -662,9 +654,7 @@ def changes(
         if write_page is not None:
             from fim_private.release.page import changes_page
 
-            write_page.send(
-                changes_page(differences, title=title).encode(errors="backslashreplace")
-            )
+            write_page.page(changes_page(differences, title=title))
 
 
 _LedgerFile = Annotated[
@@ -713,7 +703,10 @@ def budget_show(path: _LedgerFile, **typed: Any) -> None:
 
 @command(
     app,
-    *(PlannedUsers, PlanOptions, PlanFigure, TextOutput),
+    PlannedUsers,
+    PlanOptions,
+    PlanFigure,
+    TextOutput,
     epilog="Example: fim-private plan --units 100000 --size 2 --epsilon 1 --delta 1e-6\n\n"
     "For many itemsets: fim-private plan --units 100000 --typical-basket 10 --top 10,50,100 "
     "--supports\n\n"

@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,6 +64,10 @@ class Write:
     def markdown(self, text: str) -> None:
         """Write Markdown."""
         self.send(self._shown(text))
+
+    def page(self, html: str) -> None:
+        """Write a page of HTML, in UTF-8 whatever the screen."""
+        self.send(html.encode(errors="backslashreplace"))
 
     def _shown(self, text: str) -> str:
         """Return text that has no escapes of its own, such as CSV; with some for a terminal, which
@@ -136,6 +140,15 @@ def destination(
     with staged(output, option=given) as write:
         yield Write(write, terminal=_is_terminal(output))
     _written[str(output)] = True
+
+
+def page_beside(
+    report: Path | None, *, inputs: Sequence[str | None]
+) -> AbstractContextManager[Write | None]:
+    """Return a context that opens a page beside the output, and gives None if none is named."""
+    if report is None:
+        return nullcontext()
+    return destination(report, inputs=inputs, given=parameter("report"))
 
 
 @contextmanager

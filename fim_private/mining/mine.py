@@ -11,14 +11,14 @@ from fim_private.dp.accountant import cost_of_segments
 from fim_private.dp.arguments import flag
 from fim_private.dp.cost import ZcdpCost
 from fim_private.errors import ParameterError, PrivacyWarning, parameter
-from fim_private.mining.catalogue import (
+from fim_private.mining.given import (
     earlier_release,
     file_name,
+    given_itemsets,
     itemsets_of,
     public_items,
     warn_of_seed,
 )
-from fim_private.mining.given import given_itemsets
 from fim_private.options.declaration import filled, takes
 from fim_private.options.purchases import PeriodsOption, SegmentOptions
 from fim_private.options.requests import MineOptions
@@ -241,10 +241,7 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     release = earlier_release(itemsets)
     if release is not None:
         warn_of_seed(run, release, "known", stacklevel=5)
-        releases = [release] if isinstance(release, Release) else release.releases
-        itemsets = list(
-            dict.fromkeys(itemset for segment in releases for itemset in itemsets_of(segment))
-        )
+        itemsets = list(dict.fromkeys(itemsets_of(release)))
     source = file_name(run.values["known"])
     if release is not None and not itemsets:
         return None, KnownFrom(0, source)

@@ -364,9 +364,6 @@ class Plan:
         epsilon = exact_epsilon(self.epsilon)
         delta = exact_delta_or_zero(self.delta)
         top = selections[0].top
-        if top == len(selections) == 1 and not self.supports and not spec.composed:
-            # A single selection has all of the budget.
-            return TopK(registry.build(spec, epsilon, delta, selections[0]), 1), None
         request = Request(
             Target(self.sizes, top, self.union),
             PublicFacts(

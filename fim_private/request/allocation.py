@@ -212,16 +212,37 @@ def _by_basic_composition(request: Request, selections: Sequence[PublicParameter
     for step in other_steps:
         delta_spent = supports_delta if step.purpose == "supports" else _NOTHING
         spent.append(replace(step, delta=Exact(delta_spent)))
+    chosen = _selections_of(request, selections, runs)
+    return _plan_with(request, spent, StepComposition.BASIC, chosen, joint_noise=joint_noise)
+
+
+def _plan_with(
+    request: Request,
+    steps: Sequence[Step],
+    composition: StepComposition,
+    selections: tuple[Selection, ...],
+    *,
+    joint_noise: bool,
+    names_delta: Fraction = _NOTHING,
+) -> ReleasePlan:
+    """Return the plan of a request that takes these steps."""
+    target = request.target
+    left_out = LeftOut.UNCLEAR
+    if request.mechanism.composed and target.min_support is None:
+        left_out = LeftOut.UNCLEAR_IF_NONE_IS_SURE
+    if target.keep_all:
+        left_out = LeftOut.NONE
     return ReleasePlan(
-        tuple(spent),
+        tuple(steps),
         request.budget,
-        StepComposition.BASIC,
-        _selections_of(request, selections, runs),
+        composition,
+        selections,
+        names_delta=names_delta,
         joint_noise=joint_noise,
-        left_out=LeftOut.NONE if request.target.keep_all else LeftOut.UNCLEAR,
-        min_support=request.target.min_support,
-        most=request.target.top,
-        most_supports=request.target.most_supports,
+        left_out=left_out,
+        min_support=target.min_support,
+        most=target.top,
+        most_supports=target.most_supports,
     )
 
 
@@ -265,17 +286,13 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
     chosen = [
         replace(step, choices=run.choices) for step, run in zip(selection_steps, runs, strict=True)
     ]
-    return ReleasePlan(
-        (*chosen, *other_steps),
-        budget,
+    return _plan_with(
+        request,
+        [*chosen, *other_steps],
         StepComposition.ZCDP,
         _selections_of(request, selections, runs),
-        names_delta=names_delta,
         joint_noise=joint_noise,
-        left_out=LeftOut.NONE if request.target.keep_all else LeftOut.UNCLEAR,
-        min_support=request.target.min_support,
-        most=request.target.top,
-        most_supports=request.target.most_supports,
+        names_delta=names_delta,
     )
 
 
@@ -326,20 +343,11 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
         known=target.known,
     )
     uses = [(purpose, sizes, run_share * share) for purpose, sizes, share in run.steps]
-    left_out = LeftOut.UNCLEAR_IF_NONE_IS_SURE
-    if target.min_support is not None:
-        left_out = LeftOut.UNCLEAR
-    if target.keep_all:
-        left_out = LeftOut.NONE
-    return ReleasePlan(
+    return _plan_with(
+        request,
         _steps_by_mu_squared([*uses, *_uses_of(request)], run.budget.mu_squared),
-        request.budget,
         StepComposition.GAUSSIAN,
         (Selection(run, target.sizes, universe),),
-        names_delta=run.items_delta or _NOTHING,
         joint_noise=joint_noise,
-        left_out=left_out,
-        min_support=target.min_support,
-        most=target.top,
-        most_supports=target.most_supports,
+        names_delta=run.items_delta or _NOTHING,
     )

@@ -30,7 +30,12 @@ class Scope:
     Each unit alone decides which of its items, baskets and rows count.
 
     Attributes:
+        basket: The columns that name a basket together; empty if one column or none does.
         item: The columns that name an item together; empty if one column or none does.
+        split: The text at which each cell of items was cut.
+        fold_case: Whether capital and small letters are the same.
+        catalogue: The public list of items.
+        known_from: Where the known itemsets come from.
         exclude: The items that are left out.
         min_basket: Baskets of fewer different items (without those left out) count as empty.
         together: "user" if it is enough that a user had all of an itemset in several baskets.
@@ -38,11 +43,6 @@ class Scope:
         segment: The segment that this is of.
         max_segments: In how many segments or periods a unit counts at most.
         query: Whether a query chose the rows.
-        basket: The columns that name a basket together; empty if one column or none does.
-        split: The text at which each cell of items was cut.
-        fold_case: Whether capital and small letters are the same.
-        catalogue: The public list of items.
-        known_from: Where the known itemsets come from.
         time: The column of times, by which a basket is of a period.
         time_format: How times are written, in the column and in the condition.
         period: The period that this is of.
@@ -50,7 +50,12 @@ class Scope:
         missing_time: The rule for rows without a time.
     """
 
+    basket: tuple[str, ...] = ()
     item: tuple[str, ...] = ()
+    split: str | None = None
+    fold_case: bool = False
+    catalogue: Listed | None = None
+    known_from: KnownFrom | None = None
     exclude: tuple[Item, ...] = ()
     min_basket: int | None = None
     together: str = BASKET
@@ -58,11 +63,6 @@ class Scope:
     segment: str | None = None
     max_segments: int = 1
     query: bool = False
-    basket: tuple[str, ...] = ()
-    split: str | None = None
-    fold_case: bool = False
-    catalogue: Listed | None = None
-    known_from: KnownFrom | None = None
     time: str | None = None
     time_format: str | None = None
     period: str | None = None
@@ -143,35 +143,16 @@ class Scope:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values; what was not asked for has no key."""
-        catalogue, known_from, max_segments, together = None, None, None, None
+        columns = {"basket": [*self.basket], "item": [*self.item]}
+        values: dict[str, object] = vars(self) | columns | {"exclude": [*self.exclude]}
         if self.catalogue is not None:
-            catalogue = self.catalogue.to_dict()
+            values["catalogue"] = self.catalogue.to_dict()
         if self.known_from is not None:
-            known_from = self.known_from.to_dict()
-        if self.segment is not None or self.max_segments > 1:
-            max_segments = self.max_segments
-        if self.unites:
-            together = self.together
-        values = {
-            "basket": [*self.basket],
-            "item": [*self.item],
-            "split": self.split,
-            "fold_case": self.fold_case,
-            "catalogue": catalogue,
-            "known_from": known_from,
-            "exclude": [*self.exclude],
-            "min_basket": self.min_basket,
-            "together": together,
-            "by": self.by,
-            "segment": self.segment,
-            "max_segments": max_segments,
-            "query": self.query,
-            "time": self.time,
-            "time_format": self.time_format,
-            "period": self.period,
-            "per": self.per,
-            "missing_time": self.missing_time,
-        }
+            values["known_from"] = self.known_from.to_dict()
+        if self.segment is None and self.max_segments == 1:
+            values["max_segments"] = None
+        if not self.unites:
+            values["together"] = None
         return {name: value for name, value in values.items() if value or value == ""}
 
     @property

@@ -61,21 +61,15 @@ def select(
     """
     selected: list[SelectedItemset] = []
     for selection in plan.selections:
-        selected += _selected_by(selection, source, randomness, threshold)
+        match selection.run:
+            case LevelwiseThreshold() as run:
+                assert threshold is not None
+                selected += run.find(source, selection.universe, threshold, randomness)
+            case Levelwise() as run:
+                selected += run.find(source, selection.universe, randomness)
+            case TopK() as run:
+                selected += _selected_one_by_one(run, selection, source, randomness)
     return selected
-
-
-def _selected_by(
-    selection: Selection, source: SupportSource, randomness: Randomness, threshold: int | None
-) -> list[SelectedItemset]:
-    match selection.run:
-        case LevelwiseThreshold() as run:
-            assert threshold is not None
-            return run.find(source, selection.universe, threshold, randomness)
-        case Levelwise() as run:
-            return run.find(source, selection.universe, randomness)
-        case TopK() as run:
-            return _selected_one_by_one(run, selection, source, randomness)
 
 
 def _selected_one_by_one(

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import typer
-from commands import run
+from commands import plain_environment, run
 from patience import PATIENCE
 
 import fim_private as fim
@@ -84,19 +85,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def environment(**changes: str) -> dict[str, str]:
-    unwanted = {
-        "FORCE_COLOR",
-        "NO_COLOR",
-        "PY_COLORS",
-        "GITHUB_ACTIONS",
-        "PYTHONIOENCODING",
-        "COLUMNS",
-        "TERM",
-    }
-    kept = {name: value for name, value in os.environ.items() if name not in unwanted}
-    # A warning would be an error here, and show as a traceback.
-    return {**kept, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error", **changes}
+# A warning would be an error here, and show as a traceback.
+environment = partial(plain_environment, PYTHONUTF8="1", PYTHONWARNINGS="error")
 
 
 def process(

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import plain_environment
 from patience import PATIENCE
 from terminals import on_terminal
 
@@ -23,13 +25,7 @@ RUN = [sys.executable, "-m", "fim_private"]
 LABELS = ["café", "日本 😀", "=cmd()|'x'!A1", "plain"]
 
 
-def environment(**changes: str) -> dict[str, str]:
-    unwanted = (
-        "LC_", "LANG", "PYTHONUTF8", "PYTHONIOENCODING", "COLUMNS", "TERM", "FORCE_COLOR",
-        "NO_COLOR",
-    )  # fmt: skip
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
-    return {**kept, "PYTHONWARNINGS": "error", **changes}
+environment = partial(plain_environment, PYTHONWARNINGS="error")
 
 
 def run(

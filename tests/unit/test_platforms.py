@@ -66,6 +66,7 @@ for words in COMMANDS:
     except SystemExit as end:
         print("exit", end.code, words, flush=True)
 """
+CHARGED = "--ledger sales.ledger --dataset sales"
 COMMANDS = [
     "--help",
     "mine --help",
@@ -73,14 +74,7 @@ COMMANDS = [
     "audit --mechanism distance --trials 0",
     "inspect shop.parquet",
     "budget create sales.ledger --epsilon 5 --delta 1e-5",
-    *[
-        (
-            "mine shop.parquet --top 5 --rules --ledger sales.ledger --dataset sales --output "
-            "a.json "
-            "--report a.html"
-        )
-    ]
-    * 2,
+    *[f"mine shop.parquet --top 5 --rules {CHARGED} --output a.json --report a.html"] * 2,
     "budget show sales.ledger --verify",
     "show a.json --rules",
     "mine shop.parquet --top 5 --count",
@@ -99,13 +93,8 @@ def test_nothing_of_linux_is_needed(tmp_path: Path, encoding: str) -> None:
         (tmp_path / name).write_bytes(b"left by a killed process, or not yet written")
     os.utime(tmp_path / names[0], (0, 0))
     code = f"{WINDOWS}\nCOMMANDS = {COMMANDS!r}\n{RUN}"
-    env = {
-        **os.environ,
-        "PYTHONIOENCODING": encoding,
-        "PYTHONUTF8": "0",
-        "HOME": str(tmp_path),
-        "COLUMNS": "100",
-    }
+    settings = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "COLUMNS": "100"}
+    env = {**os.environ, **settings, "HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,

@@ -130,11 +130,6 @@ def _wrong(name: str, expected: str, value: object) -> ParameterError:
     return ParameterError(f"{parameter(name)} must be {expected}, not {shown(value)}")
 
 
-def _lacking(name: str, needed: str, meaning: str) -> ParameterError:
-    """Return the error for a parameter that was given without another, which means this."""
-    return ParameterError(f"{parameter(name)} needs {parameter(needed)} too: {meaning}")
-
-
 def _one_character(name: str, delimiter: object) -> str | None:
     """Return the character that a parameter gives, perhaps by its name, such as tab."""
     if delimiter is None:
@@ -196,11 +191,10 @@ def segments_of(by: object, segments: object, max_segments: object) -> Segments 
     if not isinstance(by, str):
         raise _wrong("by", "the name of a column, as text", by)
     if segments is None:
-        meaning = (
-            "a public list of their names, such as A,B,C (a list taken from the data would not be "
-            "private)"
+        raise ParameterError(
+            f"{parameter('by')} needs {parameter('segments')} too: a public list of their names, "
+            f"such as A,B,C (a list taken from the data would not be private)"
         )
-        raise _lacking("by", "segments", meaning)
     names = _segment_names(segments)
     if max_segments is None:
         return Segments(by, names)
@@ -327,7 +321,10 @@ def times_of(
     if time is None:
         for name in _OF_TIMES:
             if options.get(name) is not None:
-                raise _lacking(name, "time", "the column of the time of a row")
+                raise ParameterError(
+                    f"{parameter(name)} needs {parameter('time')} too: the column of the time of "
+                    f"a row"
+                )
         return None
     if not isinstance(time, str):
         raise _wrong("time", "the name of a column, as text", time)
@@ -351,7 +348,9 @@ def _check_per(per: object, by_user: bool) -> None:
     if per not in KINDS:
         raise _wrong("per", f"one of {', '.join(KINDS)}", per)
     if not by_user:
-        raise _lacking("per", "user", "the column that names the customer")
+        raise ParameterError(
+            f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
+        )
 
 
 @dataclass(frozen=True)
@@ -399,16 +398,21 @@ class Reading:
 
     def _check_together(self) -> None:
         """Raise ParameterError if an option lacks one that it needs, or excludes another."""
-        item, items = parameter("item"), parameter("items")
+        item, items, basket = parameter("item"), parameter("items"), parameter("basket")
         if self.missing_user is not None and self.user is None:
-            raise _lacking("missing_user", "user", "the column that names the user of each row")
+            raise ParameterError(
+                f"{parameter('missing_user')} needs {parameter('user')} too: the column that "
+                f"names the user of each row"
+            )
         if self.item is not None and self.items is not None:
             raise ParameterError(
                 f"{item} and {items} exclude each other: {item} for one row per item, "
                 f"{items} for a list column"
             )
         if self.item is not None and self.basket is None:
-            raise _lacking("item", "basket", "one row per item takes both column names")
+            raise ParameterError(
+                f"{item} needs {basket} too: one row per item takes both column names"
+            )
         if self.split is not None and len(self.item or ()) > 1:
             raise ParameterError(
                 f"{parameter('split')} is for one column whose cells are lists of items, "

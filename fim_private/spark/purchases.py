@@ -27,7 +27,7 @@ from fim_private.reading.notations import FirstTexts
 from fim_private.reading.other_readings import SAMPLE, FirstCells
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
-from fim_private.reading.values import is_string_type, value_type
+from fim_private.reading.values import is_string_type, offsets_of, value_type
 from fim_private.spark.dataframes import RowReader, Table
 from fim_private.spark.retries import (
     CELLS,
@@ -45,8 +45,9 @@ from fim_private.spark.tasks import (
     SparkFrame,
     collected,
     persisted,
-    rows_of,
+    row_of,
     run,
+    single_rows,
     spark_call,
 )
 
@@ -65,8 +66,8 @@ FIELDS = (
 )
 
 
-def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator[pa.RecordBatch]:
-    """Yield purchases as rows, with columns of these numbers before the others; nothing of none."""
+def pieces(data: Transactions, key: str, number: int) -> Batches:
+    """Yield purchases as rows, with a column of a number before the others; nothing of none."""
     units = data.units - data.blank
     starts = data.offsets if data.unit_offsets is None else data.offsets[data.unit_offsets]
     # An entry for each basket and unit, too: these take as much.
@@ -88,18 +89,19 @@ def pieces(data: Transactions, keys: Sequence[tuple[str, int]] = ()) -> Iterator
         if data.unit_offsets is not None:
             baskets = np.diff(data.unit_offsets[first : last + 1]).astype(np.int32).tobytes()
         items = data.items[start:end].tobytes()
-        yield _row(keys, (last - first + blank, blank, baskets, lengths.tobytes(), items, None))
+        units_here = last - first + blank
+        yield _row(key, number, units_here, blank, baskets, lengths.tobytes(), items, None)
         blank = 0
 
 
-def mark(cells: Cells, keys: Sequence[tuple[str, int]]) -> pa.RecordBatch:
-    """Return a row that carries nothing but check cells."""
-    return _row(keys, (0, 0, b"", b"", b"", cells.tobytes()))
+def mark(cells: Cells, key: str, number: int) -> pa.RecordBatch:
+    """Return a row that carries nothing but check cells, and a number."""
+    return _row(key, number, 0, 0, b"", b"", b"", cells.tobytes())
 
 
-def _row(keys: Sequence[tuple[str, int]], values: Sequence[int | bytes | None]) -> pa.RecordBatch:
-    schema = pa.schema([*(pa.field(name, pa.int64()) for name, _ in keys), *FIELDS])
-    return rows_of(schema, [(*(number for _, number in keys), *values)])
+def _row(key: str, number: int, *values: int | bytes | None) -> pa.RecordBatch:
+    schema = pa.schema([pa.field(key, pa.int64()), *FIELDS])
+    return row_of(schema, number, *values)
 
 
 One = TypeVar("One")
@@ -122,9 +124,8 @@ def grouped(some: Iterable[One], entries: Callable[[One], int]) -> Iterator[list
 
 def grouped_pieces(batches: Batches) -> Iterator[list[pa.RecordBatch]]:
     """Yield pieces together, each as a batch of one row."""
-    rows = (batch.slice(row, 1) for batch in batches for row in range(len(batch)))
     return grouped(
-        rows,
+        single_rows(batches),
         lambda row: sum(len(row.column(name)[0].as_buffer()) for name in ("lengths", "items")) // 4,
     )
 
@@ -143,10 +144,7 @@ def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> T
                 np.frombuffer(value.as_buffer(), dtype=np.int32) for value in batch.column(name)
             ]
     items, *sizes = map(np.concatenate, found.values())
-    ends = [
-        np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(own, dtype=np.int64)])
-        for own in sizes
-    ]
+    ends = [offsets_of(lengths) for lengths in sizes]
     unit_offsets = ends[1] if by_user else None
     return Transactions(ends[0], items, numbers(count), unit_offsets, blank=blank)
 
@@ -340,11 +338,14 @@ def stored_purchases(
     reader = table.reader
     reader.check(table.schema)
     kind = value_type(table.schema.field(reader.roles.values[0]).type)
+    looks = []
     if reader.roles.may_hold_lists and is_string_type(kind):
-        # A task looks at the first cells, where there are some: no cell comes to the driver.
-        collected(run(table.frame, partial(_look_at_cells, reader), _LOOKED, ours=False).limit(1))
+        looks.append(_look_at_cells)
     if FirstTexts.of(reader.roles, reader.name).columns:
-        collected(run(table.frame, partial(_look_at_texts, reader), _LOOKED, ours=False).limit(1))
+        looks.append(_look_at_texts)
+    for look in looks:
+        # A task looks at the first cells, where there are some: no cell comes to the driver.
+        collected(run(table.frame, partial(look, reader), _LOOKED, ours=False).limit(1))
     checksum = Checksum(Randomness().bits(64))
     with numbered(table.frame, reader, checksum) as items:
         if excluded is not None:
@@ -363,10 +364,9 @@ def stored_purchases(
                 """
                 found = np.zeros((segments, CELLS), dtype=np.int64)
                 read: list[bytes | None] = []
-                for batch in batches:
-                    read += batch[CHECK].to_pylist()
-                    for row, segment in enumerate(batch[SEGMENT].to_pylist()):
-                        found[segment] += checksum.of_pieces([batch.slice(row, 1)])
+                for row in single_rows(batches):
+                    read += row[CHECK].to_pylist()
+                    found[row[SEGMENT][0].as_py()] += checksum.of_pieces([row])
                 return found.ravel(), total(read)
 
             cells = summed(frame, check_cells, segments * CELLS, items.read)
@@ -430,7 +430,7 @@ def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
             break
     first.done()
     if left < SAMPLE:
-        yield rows_of(_LOOKED, [(SAMPLE - left,)])
+        yield row_of(_LOOKED, SAMPLE - left)
 
 
 def _look_at_texts(reader: RowReader, batches: Batches) -> Batches:
@@ -445,7 +445,7 @@ def _look_at_texts(reader: RowReader, batches: Batches) -> Batches:
             break
     first.done()
     if rows:
-        yield rows_of(_LOOKED, [(rows,)])
+        yield row_of(_LOOKED, rows)
 
 
 def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
@@ -453,9 +453,7 @@ def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
         keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments, _DAY: rows.days}
         columns = {name: values for name, values in keys.items() if values is not None}
         codes = rows.codes.astype(np.int32)
-        ends = np.concatenate(
-            [np.zeros(1, dtype=np.int64), np.cumsum(rows.lengths, dtype=np.int64)]
-        )
+        ends = offsets_of(rows.lengths)
         columns["codes"] = pa.LargeBinaryArray.from_buffers(
             pa.large_binary(),
             len(rows.lengths),
@@ -495,7 +493,7 @@ class _Assembly:
             roles.times,
             segmented=roles.parts is not None,
         )
-        yield mark(cells, [(SEGMENT, 0)])
+        yield mark(cells, SEGMENT, 0)
         by_user, by = roles.user is not None, roles.parts
         if by_user and not found.by_user:  # of a partition without rows nobody knows
             found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
@@ -511,7 +509,7 @@ class _Assembly:
             # With the codes of before: the labels are codes, which they were.
             codes = counting.vocabulary.integers[counting.items].astype(np.int32)
             coded = replace(counting, items=codes, vocabulary=numbers(len(self.digests)))
-            yield from pieces(coded, [(SEGMENT, place)])
+            yield from pieces(coded, SEGMENT, place)
 
     def _checked(self, rows: Iterator[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
         items = self.checksum.of_items(self.digests.digests)

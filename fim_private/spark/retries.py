@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError
 from fim_private.reading.transactions import KeyedRows
 from fim_private.reading.values import null_mask, numpy_of
-from fim_private.spark.tasks import Batches, SparkFrame, collected, rows_of, run
+from fim_private.spark.tasks import Batches, SparkFrame, collected, row_of, run
 
 Cells = NDArray[np.int64]  # (3,): units, entries, checksum. They are added modulo 2^64.
 CELLS = 3
@@ -192,7 +192,7 @@ def summed(frame: SparkFrame, vector: VectorOf, cells: int, stored: Cells) -> ND
             if not values.any():
                 values = values[:0]
             whole = np.concatenate([check, values]).astype(np.int64)
-            yield rows_of(_BLOCKS, [(block, whole.tobytes())])
+            yield row_of(_BLOCKS, block, whole.tobytes())
 
     blocks = run(frame, in_blocks, _BLOCKS)
     found, checks = (
@@ -223,4 +223,4 @@ def _added(batches: Batches) -> Batches:
             totals[block] = longer.copy()
             totals[block][: len(shorter)] += shorter
     for block, own in totals.items():
-        yield rows_of(_BLOCKS, [(block, own.tobytes())])
+        yield row_of(_BLOCKS, block, own.tobytes())

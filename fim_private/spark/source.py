@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from itertools import groupby
-from operator import itemgetter, methodcaller
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,7 @@ from fim_private.counting.work import Effort
 from fim_private.reading.contribution_bounds import text_digest
 from fim_private.reading.labels import Item, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
+from fim_private.reading.values import offsets_of
 from fim_private.spark.purchases import (
     FIELDS,
     SEGMENT,
@@ -61,7 +62,15 @@ from fim_private.spark.purchases import (
     tasks_for,
 )
 from fim_private.spark.retries import CHECK, Cells, Checksum, changed, summed, total, verify
-from fim_private.spark.tasks import Batches, collected, persisted, rows_of, run, spark_call
+from fim_private.spark.tasks import (
+    Batches,
+    collected,
+    persisted,
+    row_of,
+    run,
+    single_rows,
+    spark_call,
+)
 from fim_private.spectrum import Level, SupportSpectrum
 
 if TYPE_CHECKING:
@@ -247,14 +256,19 @@ def projected(
     last = last[np.argsort(shard[last], kind="stable")]
     for ends in np.split(last, np.flatnonzero(np.diff(shard[last])) + 1):
         begins = starts[row[ends]]
-        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(ends - begins + 1)])
+        offsets = offsets_of(ends - begins + 1)
         unit_offsets = None
         if data.unit_offsets is not None:
             unit = np.searchsorted(data.unit_offsets, row[ends], side="right")
             unit_offsets = np.flatnonzero(np.diff(unit, prepend=-1, append=-1))
         entries = ranks[spread(begins, np.diff(offsets))]
         needed = Transactions(offsets, entries, numbers(int(bounds[-1])), unit_offsets)
-        yield from pieces(needed, [(_SHARD, int(shard[ends[0]]))])
+        yield from pieces(needed, _SHARD, int(shard[ends[0]]))
+
+
+def _shard_of(row: pa.RecordBatch) -> int:
+    shard: int = row[_SHARD][0].as_py()
+    return shard
 
 
 def _shard_bounds(supports: NDArray[np.int64], shards: int) -> NDArray[np.int64]:
@@ -446,7 +460,7 @@ class SparkCounter:
         rank_of = ranks_of(self._order[:high], len(self.item_supports))
 
         def marks(cells: Cells) -> Batches:
-            return (mark(cells, [(_SHARD, shard)]) for shard in range(count))
+            return (mark(cells, _SHARD, shard) for shard in range(count))
 
         frame = view.run(partial(projected, rank_of, bounds, self._size), marks, _PROJECTED)
         with spark_call():
@@ -480,15 +494,10 @@ class SparkCounter:
         """
 
         def answered(batches: Batches) -> Batches:
-            rows = (
-                (shard, batch.slice(place, 1))
-                for batch in batches
-                for place, shard in enumerate(batch[_SHARD].to_pylist())
-            )
             # The pieces of a shard are neighbours.
-            for number, group in groupby(rows, key=itemgetter(0)):
-                answer = question(number, counter_of(number, [row for _, row in group]))
-                yield rows_of(_ANSWERS, [(number, json.dumps(answer))])
+            for number, rows in groupby(single_rows(batches), key=_shard_of):
+                answer = question(number, counter_of(number, [*rows]))
+                yield row_of(_ANSWERS, number, json.dumps(answer))
 
         if some is not None:
             shards, frame = some, frame.where(frame[_SHARD].isin(some))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -146,11 +146,15 @@ def _without_failures(rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBa
     return rows.drop_columns([FAILURE])
 
 
-def rows_of(schema: pa.Schema, rows: Sequence[Sequence[object]]) -> pa.RecordBatch:
-    """Return rows as a batch."""
-    return pa.RecordBatch.from_pylist(
-        [dict(zip(schema.names, row, strict=True)) for row in rows], schema=schema
-    )
+def row_of(schema: pa.Schema, *values: object) -> pa.RecordBatch:
+    """Return a batch of one row."""
+    row = dict(zip(schema.names, values, strict=True))
+    return pa.RecordBatch.from_pylist([row], schema=schema)
+
+
+def single_rows(batches: Batches) -> Batches:
+    """Yield each row as a batch."""
+    return (batch.slice(row, 1) for batch in batches for row in range(len(batch)))
 
 
 @dataclass(frozen=True)

@@ -232,16 +232,18 @@ def _notation(session: Session, column: Column, time_format: TimeFormat | None) 
     texts = present(column).name("x").as_table().filter(_.x.notnull()).limit(SAMPLE)
     texts = texts.mutate(fits=moment(texts.x, time_format).notnull())
     is_other = ~_.fits & _.x.re_search("[0-9]") & ~_.x.re_search(_AS_ISO)
-    counts = [_.count(), _.fits.ifelse(1, 0).sum(), is_other.ifelse(1, 0).sum()]
-    names = ["n", "fit", "other"]
     counted = texts.aggregate(
-        [
-            count.cast("int64").fill_null(0).name(name)
-            for name, count in zip(names, counts, strict=True)
-        ]
+        n=_whole(_.count()),
+        fit=_whole(_.fits.ifelse(1, 0).sum()),
+        other=_whole(is_other.ifelse(1, 0).sum()),
     )
-    numbers = session.numbers(counted, {name: [0] for name in names})
-    return Notation(*(int(numbers[name][0]) for name in names))
+    numbers = session.numbers(counted, {"n": [0], "fit": [0], "other": [0]})
+    return Notation(*(int(counts[0]) for counts in numbers.values()))
+
+
+def _whole(count: Value) -> Value:
+    """Return a count as a whole number, 0 where there are no rows to count."""
+    return count.cast("int64").fill_null(0)
 
 
 def _coded(

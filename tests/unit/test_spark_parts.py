@@ -120,7 +120,7 @@ def test_pieces_are_put_together_again(
         data = Transactions(data.offsets, data.items, data.vocabulary, blank=blank)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pieces_module, "_ENTRIES", entries)
-        rows = list(pieces(data, [("shard", 4)]))
+        rows = list(pieces(data, "shard", 4))
     assert all(row.column("shard").to_pylist() == [4] for row in rows)
     assert sum(row.column("units")[0].as_py() for row in rows) == data.units
     found = joined(rows, 10, by_user=data.by_user)
@@ -204,17 +204,19 @@ def test_check_cells_are_those_of_the_units_in_any_order(
 ) -> None:
     data = users_of(*given_)
     checksum = Checksum(key)
-    found = checksum.of_pieces(pieces(data))
+    found = checksum.of_pieces(pieces(data, "shard", 0))
     assert found[:2].tolist() == [data.units, len(data.items)]
     units = order.sample(range(data.units), data.units)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pieces_module, "_ENTRIES", entries)
-        other = [row for unit in units for row in pieces(_units(data, [unit]))] + [mark(found, [])]
+        other = [row for unit in units for row in pieces(_units(data, [unit]), "shard", 0)]
+    other.append(mark(found, "shard", 0))
     assert checksum.of_pieces(other).tolist() == found.tolist()
     if len(data.items):
         changed = data.items.copy()
         changed[order.randrange(len(changed))] += 1
-        assert checksum.of_pieces(pieces(replace(data, items=changed)))[2] != found[2]
+        others = pieces(replace(data, items=changed), "shard", 0)
+        assert checksum.of_pieces(others)[2] != found[2]
 
 
 def test_a_text_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:

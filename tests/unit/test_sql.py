@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sales import COLUMNS, QUERY, as_csv, as_sqlite, sales
+from sources import labels_of, units_of
 
 import fim_private as fim
 from fim_private.reading import databases
@@ -45,14 +45,16 @@ def test_what_may_not_be_asked(source: Any, query: Any, message: str) -> None:
         with pytest.raises(fim.ParameterError) as caught:
             call(source, query=query)
         assert str(caught.value).startswith(message)
-    comments = (
-        "select 1",
-        " SELECT 1;",
-        "-- all of it\nselect 1",
-        "/* all */ select 1",
-        "(select 1)",
-    )
-    for select in (*comments, "with t as (select 1) select * from t", "values (1)", "table sales"):
+
+
+SELECTS = [
+    *("select 1", " SELECT 1;", "-- all of it\nselect 1", "/* all */ select 1", "(select 1)"),
+    *("with t as (select 1) select * from t", "values (1)", "table sales"),
+]
+
+
+def test_what_may_be_asked() -> None:
+    for select in SELECTS:
         check_query(source_of("sqlite:///shop.db"), select)
 
 
@@ -74,14 +76,10 @@ def test_the_driver_that_is_missing_is_named(
             fim.mine(address, query=QUERY, **ASKED)
 
 
-def units_of(read: Any) -> list[Any]:
-    """The baskets of each user, in no order: nothing may depend on it."""
-    label = read.vocabulary.label
-    baskets = [
-        sorted(str(label(code)) for code in read.items[start:end].tolist())
-        for start, end in pairwise(read.offsets)
-    ]
-    return sorted(sorted(baskets[start:end]) for start, end in pairwise(read.unit_offsets))
+def in_no_order(read: Any) -> list[Any]:
+    """The baskets of each user: nothing may depend on their order."""
+    units = ([sorted(map(str, basket)) for basket in unit] for unit in units_of(read))
+    return sorted(map(sorted, units))
 
 
 def test_a_file_gives_what_other_sources_give(
@@ -89,16 +87,13 @@ def test_a_file_gives_what_other_sources_give(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert read_transactions("sqlite:///shop.db", query=QUERY, **ASKED).baskets
-    for query in (
-        QUERY,
-        f"{QUERY} -- all of it",
-        "select price, product, order_id, customer_id from sales; ",
-    ):
+    in_memory = read_transactions(SALES, **ASKED)
+    of_text = read_transactions(as_csv(SALES, tmp_path / "sales.csv"), **ASKED)
+    columns = "select price, product, order_id, customer_id from sales; "
+    for query in (QUERY, f"{QUERY} -- all of it", columns):
         read = read_transactions(shop, query=query, **ASKED)
-        assert units_of(read) == units_of(read_transactions(SALES, **ASKED))
-        assert labels_of(read) == labels_of(
-            read_transactions(as_csv(SALES, tmp_path / "sales.csv"), **ASKED)
-        )
+        assert in_no_order(read) == in_no_order(in_memory)
+        assert labels_of(read.vocabulary) == labels_of(of_text.vocabulary)
 
 
 def table_of(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> str:
@@ -107,10 +102,6 @@ def table_of(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> str:
         connection.executemany(f"insert into sales values ({', '.join('?' * len(rows[0]))})", rows)
         connection.commit()
     return f"sqlite:///{path}"
-
-
-def labels_of(read: Any) -> list[Any]:
-    return [read.vocabulary.label(code) for code in range(len(read.vocabulary))]
 
 
 def test_what_a_value_is_does_not_follow_from_the_first_rows(tmp_path: Path) -> None:
@@ -123,7 +114,7 @@ def test_what_a_value_is_does_not_follow_from_the_first_rows(tmp_path: Path) -> 
     ]  # fmt: skip
     address = table_of(tmp_path / "a.db", "order_id, product", rows)
     read = read_transactions(address, query=QUERY, basket="order_id", item="product")
-    assert labels_of(read) == [2, 39, "0.5", "FF00", "tea"]
+    assert labels_of(read.vocabulary) == [2, 39, "0.5", "FF00", "tea"]
     assert read.baskets == 8
 
 

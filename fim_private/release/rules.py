@@ -223,9 +223,9 @@ def joint_interval(
 ) -> tuple[Ends, NDArray[np.bool_]]:
     """Return a 95 % interval of a metric of each rule, and for which rules it holds.
 
-    It is that of a function of jointly normal counts (the delta method): of the support and of
-    leverage as they are, of the other metrics of a logarithm, which is nearer to a line. Confidence
-    is a ratio of two normal values, whose interval is exact (Fieller 1954).
+    It is that of a function of jointly normal counts (the delta method). Support and leverage are
+    taken as they are, lift, conviction and Zhang's metric by a logarithm, which is nearer to a
+    line. Confidence is a ratio of two normal values, whose interval is exact (Fieller 1954).
 
     Args:
         name: "support", or a metric.

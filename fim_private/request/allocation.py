@@ -1,10 +1,31 @@
-"""How the budget of a request is split into the steps of a plan.
+"""How a budget becomes noise: the budget of a request is split into the steps of a plan.
 
-The steps follow basic composition, or composition in zero-concentrated differential privacy (zCDP)
-if all of them allow it. Whichever plan needs less is taken: the margin of a selection and the half
-width of a support are added for that (docs/privacy.md, Theorem 8). Levelwise has normal noise only,
-which is composed without loss (Theorem 13). A budget that is given as ρ is composed in zCDP, or as
-μ² = 2ρ (Theorem 16).
+1. The caller gives (ε, δ), or (ρ, δ). It is parsed once, into a `PrivacyBudget`.
+2. `plan_of` decides how the steps add up, and so what they share:
+
+   - Those of levelwise share μ² of Gaussian privacy (docs/privacy.md, Theorem 13).
+   - Those of any other mechanism share ρ of zCDP if ρ was given (Theorem 16).
+   - Otherwise they share ε by basic composition, or ρ: whichever needs less support (Theorem 8).
+
+   (ε, δ) is first converted: into the largest ρ or μ² that implies it. Without a list of items a
+   part of δ, δ₀, is set aside before: it bounds the chance that a name leaves which only one unit
+   has.
+3. Each step gets a share. supports_share and count_share are for the supports and the number of
+   units; the rest is for finding itemsets, in equal parts for several selections. A plan that
+   counts given itemsets has no selection.
+4. What a step spends decides its noise, and nothing else does:
+
+       k supports or numbers of units   discrete Laplace of scale k/ε, discrete Gaussian of
+                                        σ² = k/(2ρ), or rounded normal of σ² = k/μ²
+                                        (`plan.noise_of`, `supports.SupportNoise`). Under
+                                        add-remove two normals give the number of units as well.
+       k choices, one after the other   each with ε/k, or of ρ with √(8ρ/k) (`mechanisms.top_k`);
+                                        a mechanism weighs itemsets by it.
+       a count of levelwise             rounded normal of σ² = Δ²/μ², where Δ² is how far a unit
+                                        can move all of its weights (`GaussianBudget.variance`).
+
+Nothing is drawn here. `run.outcome` draws, by the functions of `dp.noise`, from the operating
+system's generator, after the ledger was charged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,24 @@
-"""Noise on supports, the number of units, and a least support."""
+"""Noise on supports and on the number of units, the intervals that follow, and a least support.
+
+How a pair gets its interval:
+
+1. When the itemsets to release are known, `plan.noise_of` chooses a `SupportNoise` for all k of
+   them, by public parameters alone. Its `half_width` w is such that one noise value is within it,
+   on either side, with probability 95 % or more.
+2. `release` (or `release_with_units`) adds noise of its own to each true support. After that
+   nothing looks at the data.
+3. `consistent` makes of the noisy supports an estimate and an interval each. Without other
+   itemsets that is the noisy support ± w, cut at 0. If one itemset contains another, D is
+   the least noisy support among it and its subsets, and U the greatest among it and its supersets.
+   The interval is then from D - w to U + w. It holds the true support with 95 % probability.
+4. Of 20 itemsets or more that levelwise found, `pooling` draws the estimates towards what earlier
+   counts predict, and makes narrower intervals, of which 95 % hold. Those of step 3 are kept beside
+   them, as `exact_interval`.
+5. Shares divide by the number of units, and have an interval of their own if that number is noisy
+   (`share_interval`).
+
+`run.outcome` calls these in this order.
+"""
 
 from __future__ import annotations
 

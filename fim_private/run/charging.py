@@ -1,6 +1,22 @@
-"""Charging a release to a ledger: what it spends is known before purchases are read.
+"""What a ledger is charged, and when.
 
-It is charged when they have been read, before supports are counted and noise is drawn.
+What a release spends follows from its plan, before purchases are read: the accountant adds up the
+steps, in (ε, δ) and in zCDP. A ledger has one entry for a release, or one for each period if it is
+of several. An entry holds both sums, so that a ledger can add up either way. It also holds the
+request, the unit, the neighbour relation, and the columns that name the unit, but no item. For
+segments it is the cost of all segments in which one unit may count.
+
+When (`Run.charged` holds the order):
+
+1. `pending_charge` checks that the budget is enough, before purchases are opened. If it is not, or
+   the release contradicts what the ledger promises, LedgerError is raised, and nothing is read.
+2. Purchases are read. That tells whether the unit is a user or a basket. If reading fails, nothing
+   is charged.
+3. The function that `pending_charge` returned charges the ledger on the disk, with that unit. It
+   checks again, for others may have charged it meanwhile.
+4. Only then are supports counted, and noise is drawn. If that fails, the charge stays.
+
+Without a ledger in the request nothing is charged. A ledger and a seed are refused together.
 """
 
 from __future__ import annotations

@@ -220,14 +220,27 @@ def members(data: Transactions, segments: Segments) -> list[Transactions]:
         unit = np.repeat(unit, np.diff(data.unit_offsets))
     pair = unit * len(segments.names) + data.segments
     pairs, place, baskets = np.unique(pair, return_inverse=True, return_counts=True)
-    units, numbers = np.divmod(pairs, len(segments.names))
-    order = np.lexsort((numbers, -baskets, units))
-    rank = np.empty_like(order)  # which segment is a unit's first, 0, second, 1, and so on
-    rank[order] = np.arange(len(units)) - np.searchsorted(units, units)
+    rank = _ranks(*np.divmod(pairs, len(segments.names)), baskets)
     counted = np.flatnonzero(rank[place] < segments.most)
     counted = counted[np.argsort(data.segments[counted], kind="stable")]
     ends = np.searchsorted(data.segments[counted], np.arange(len(segments.names) + 1))
     return [_only(data, counted[start:end], unit) for start, end in pairwise(ends)]
+
+
+def _ranks(
+    units: NDArray[np.int64], numbers: NDArray[np.int64], baskets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return which segment is a unit's first, 0, second, 1, and so on: (pairs,).
+
+    Args:
+        units: The unit of each pair of a unit and a segment, ascending.
+        numbers: The segment of each pair.
+        baskets: How many baskets the unit has in the segment.
+    """
+    order = np.lexsort((numbers, -baskets, units))
+    ranks = np.empty(len(units), dtype=np.int64)
+    ranks[order] = np.arange(len(units)) - np.searchsorted(units, units)
+    return ranks
 
 
 def _only(data: Transactions, baskets: NDArray[np.int64], unit: NDArray[np.int64]) -> Transactions:
@@ -414,7 +427,7 @@ class _Collected:
             return None, None
         basket = np.arange(rows, dtype=np.int32)
         if "baskets" in self.keys:
-            basket = _numbers(self.keys["baskets"])
+            basket = _numbered(self.keys["baskets"])
         if "users" not in self.keys:
             return basket, None
         return basket, _units(self.keys["users"], basket)
@@ -559,16 +572,16 @@ def _units(users: list[pa.Array], basket: NDArray[np.integer]) -> NDArray[np.int
     """Number the unit of each row: users first, then the baskets of rows without one."""
     nobody = np.concatenate([null_mask(chunk) for chunk in users])
     if not nobody.any():
-        return _numbers(users)
+        return _numbered(users)
     unit = np.empty(len(nobody), dtype=np.int32)
-    named = _numbers([chunk.drop_null() for chunk in users])
+    named = _numbered([chunk.drop_null() for chunk in users])
     users.clear()
     unit[~nobody] = named
-    unit[nobody] = named.max(initial=-1) + 1 + _numbers([arrow_of(basket[nobody])])
+    unit[nobody] = named.max(initial=-1) + 1 + _numbered([arrow_of(basket[nobody])])
     return unit
 
 
-def _numbers(chunks: list[pa.Array]) -> NDArray[np.int32]:
+def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
     """Number distinct keys, no nulls: whole numbers that lie close by value, others by appearance.
 
     Which numbers are equal follows from the values of the keys alone. Their order does not, and

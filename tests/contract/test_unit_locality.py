@@ -389,7 +389,7 @@ def mutant(*places: str) -> Callable[[Any], Any]:
     return noted
 
 
-numbers_by_appearance, numbers_of = transactions._numbers_by_appearance, transactions._numbers
+numbers_by_appearance, numbers_of = transactions._numbers_by_appearance, transactions._numbered
 units_of_rows, vocabulary_of = transactions._units, canonical_vocabulary
 cut_to, capped_to = Transactions.cut_to, Transactions.capped
 COUNTED_BY = [
@@ -408,7 +408,7 @@ def two_zeros(ids: Any) -> Any:
     return ids
 
 
-@mutant("reading.transactions._numbers")
+@mutant("reading.transactions._numbered")
 def number_each_batch_by_itself(parts: list[Any]) -> Any:
     numbers, above = [], 0
     for part in parts:

@@ -22,7 +22,7 @@ from benchmarks.paper import worked_examples as examples
 from benchmarks.paper.claim_verdicts import claims
 from benchmarks.spark import scale, warehouse
 from benchmarks.utility import compare as utility
-from benchmarks.utility import customers, growth, periods, privbasis_grid
+from benchmarks.utility import customers, growth, intervals, periods, privbasis_grid
 
 STUDIES: tuple[Study, ...] = (
     examples.STUDY,
@@ -32,6 +32,7 @@ STUDIES: tuple[Study, ...] = (
     customers.STUDY,
     periods.STUDY,
     growth.STUDY,
+    intervals.STUDY,
     privbasis_grid.STUDY,
     validation.STUDY,
     scale.STUDY,

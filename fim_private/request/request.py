@@ -32,14 +32,8 @@ from fim_private.options.declaration import OptionValues, filled
 from fim_private.options.requests import RequestOptions
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.reading.purchases import read_catalogue
-from fim_private.request.groups import (
-    AUTO,
-    Choice,
-    Promise,
-    PublicFacts,
-    Target,
-    automatic_choice,
-)
+from fim_private.request.choice import AUTO, Choice, automatic_choice
+from fim_private.request.groups import Promise, PublicFacts, Target
 from fim_private.request.itemsets import GivenItemsets
 from fim_private.request.scope import BASKET, USER, Scope
 from fim_private.request.supports import MinSupport

@@ -589,15 +589,11 @@ class Release:
         """Return the columns of a frame besides the itemsets, by name: a value for each itemset."""
         columns: forms.Columns = {"support": [itemset.support for itemset in itemsets]}
         if self.has_supports:
-            for place, name in enumerate(("lower", "upper")):
-                intervals = [itemset.interval for itemset in itemsets]
-                columns[name] = [interval and interval[place] for interval in intervals]
+            columns |= _ends(itemsets, ("lower", "upper"))
         if self.has_exact:
             alone = [itemset.by_itself for itemset in itemsets]
             columns["exact_support"] = [itemset.support for itemset in alone]
-            for place, name in enumerate(("exact_lower", "exact_upper")):
-                intervals = [itemset.interval for itemset in alone]
-                columns[name] = [interval and interval[place] for interval in intervals]
+            columns |= _ends(alone, ("exact_lower", "exact_upper"))
         if self.has_shares:
             columns["share"] = [self.share_of(itemset) for itemset in itemsets]
         if self.has_doubts:
@@ -869,3 +865,9 @@ class Release:
 
 def promise_of(guarantee: str, charged: Charged | None) -> str:
     return "\n\n".join(map(markdown, (guarantee, *words.charged(charged)))) + "\n"
+
+
+def _ends(itemsets: Sequence[Itemset], names: tuple[str, str]) -> forms.Columns:
+    """Return the lowest and the highest of each interval, as columns of these names."""
+    intervals = [itemset.interval or (None, None) for itemset in itemsets]
+    return {name: [interval[place] for interval in intervals] for place, name in enumerate(names)}

@@ -221,8 +221,9 @@ def publish(
     support only those come whose noisy support reaches it. They are doubtful if the noise alone may
     have lifted them there.
 
-    Each interval covers the true support with 95 % probability by itself. That says nothing about
-    the itemsets which come out because these same noisy supports were high.
+    Each exact interval covers the true support with 95 % probability by itself. That says nothing
+    about the itemsets which come out because these same noisy supports were high. Of pooled
+    intervals 95 % cover it (`request.pooling`).
 
     Args:
         plan: The plan.
@@ -250,21 +251,16 @@ def publish(
     noise = noise_of(step, len(supports), joint=plan.joint_noise)
     measurement = measured(itemsets, supports, noise, randomness, units, true_units)
     if plan.min_support is not None:
-        measurement, reaching = _reaching(
+        estimates, reaching = _reaching(
             plan.min_support, measurement, len(named), with_subsets=with_subsets
         )
-        estimates = measurement.estimates()
-        sure = measurement.are_sure(estimates, plan.min_support)
-        candidates = [
-            replace(estimates[place], doubtful=not sure[place]) for place in range(reaching)
-        ]
+        clear = _clear_ones(plan, reaching)
     else:
         estimates = measurement.estimates()
-        candidates = _ranked(plan, named, estimates, noise)
-    clear = _clear_ones(plan, candidates)
-    # Noise that decided which itemsets are left out must not move those that stay.
-    if plan.min_support is None and len(clear) == len(named):
-        clear = _pooled(measurement, clear, named)
+        clear = _clear_ones(plan, _ranked(plan, named, estimates, noise))
+        # Noise that decided which itemsets are left out must not move those that stay.
+        if len(clear) == len(named):
+            clear = _pooled(measurement, clear, named)
     clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
     unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
     return _with_others(
@@ -351,11 +347,12 @@ def _interval(itemset: Itemset) -> tuple[int, int]:
 
 def _reaching(
     least: MinSupport, measurement: Measurement, selected: int, *, with_subsets: bool
-) -> tuple[Measurement, int]:
-    """Return the noisy supports that a least support needs, and how many itemsets reach it.
+) -> tuple[list[Itemset], list[Itemset]]:
+    """Return the itemsets that a least support needs, and those of them that reach it.
 
-    The itemsets that reach it come first. The noisy supports decide as they were drawn, before
-    inclusion changes them. The others follow if subsets are needed.
+    The noisy supports decide which these are as they were drawn, before inclusion changes them.
+    The others are needed for subsets alone. An itemset that reaches it is doubtful if the noise may
+    have lifted it there.
 
     Args:
         least: The least support.
@@ -369,7 +366,14 @@ def _reaching(
     places = list(reaching)
     if with_subsets:
         places += sorted({*range(len(noisy))}.difference(reaching))
-    return measurement.at(places), len(reaching)
+    measurement = measurement.at(places)
+    estimates = measurement.estimates()
+    sure = measurement.are_sure(estimates, least)
+    marked = [
+        replace(estimate, doubtful=not is_sure)
+        for estimate, is_sure in zip(estimates, sure, strict=True)
+    ]
+    return estimates, marked[: len(reaching)]
 
 
 def _clear_ones(plan: ReleasePlan, candidates: Sequence[Itemset]) -> list[Itemset]:

@@ -246,12 +246,12 @@ def sections(results: Results) -> Iterator[Section]:
     yield Section(
         "Intervals of rules",
         f"{how} How many intervals of each metric hold the true value, in the mean of all data "
-        f"sets, and of lift in the data set where the fewest do; and how many rules are clear of "
-        f"the noise, where there is lift.",
+        f"sets; least: how many of lift do where the fewest do. Clear: how many rules are not "
+        f"doubtful, where there is lift.",
         None,
         (
             Table(
-                ("neighbours", "k", "data sets", *METRICS, "least (lift)", "clear"),
+                ("neighbours", "k", "data sets", *METRICS, "least", "clear"),
                 tuple(
                     (
                         neighbors,

@@ -72,8 +72,8 @@ class _OfPairs:
     def __call__(self, block: Transactions, count: int = 1) -> list[Answer]:
         least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
         counter = counter_for(block, 2, least)
-        levels = counter.top(None, None).levels
-        if sum(multiplicity for _, multiplicity in levels) > _MOST_LISTED:
+        top = counter.top(None, _MOST_LISTED)
+        if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
             raise ValueError("more pairs than are compared: such a block has no vote")
         codes, supports = counter.itemsets(least, block.units)
         codes = np.sort(codes, axis=1)
@@ -197,7 +197,8 @@ def _highest(above: Int64, below: Int64, count: int) -> list[int]:
     pairs, pair_of_place = np.unique(pairs, axis=0, return_inverse=True)
     exact = [Fraction(*pair) for pair in pairs.tolist()]
     rank_of_pair = np.searchsorted(np.array(sorted(exact)), np.array(exact))
-    order = np.argsort(-rank_of_pair[pair_of_place], kind="stable")
+    # Of two dimensions in NumPy 2.0.
+    order = np.argsort(-rank_of_pair[pair_of_place.reshape(-1)], kind="stable")
     return [int(place) for place in near[order[:count]]]
 
 

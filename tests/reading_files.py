@@ -143,10 +143,18 @@ def long_table(file: File) -> pa.Table:
     kinds = [TYPES[file.users][0], TYPES[file.baskets][0], ITEM_TYPES[file.items][0]]
     return pa.table(
         {
-            name: pa.array(column, kind)
+            name: arrow_array(column, kind)
             for name, column, kind in zip("ubi", columns, kinds, strict=True)
         }
     )
+
+
+def arrow_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """An Arrow array of plain values; pyarrow before 19 takes floats of 16 bits of NumPy alone."""
+    if not pa.types.is_float16(kind):
+        return pa.array(column, kind)
+    values = np.array([0 if value is None else value for value in column], dtype=np.float16)
+    return pa.array(values, kind, mask=np.array([value is None for value in column], dtype=bool))
 
 
 def list_table(file: File) -> pa.Table:
@@ -155,8 +163,8 @@ def list_table(file: File) -> pa.Table:
     kind = pa.list_(ITEM_TYPES[file.items][0])
     return pa.table(
         {
-            "u": pa.array(users, TYPES[file.users][0]),
-            "b": pa.array(baskets, TYPES[file.baskets][0]),
+            "u": arrow_array(users, TYPES[file.users][0]),
+            "b": arrow_array(baskets, TYPES[file.baskets][0]),
             "i": pa.array([[*held] or None for held in items], kind),
         }
     )

@@ -221,8 +221,8 @@ def is_missing(value: object) -> bool:
 def present(values: pa.Array) -> pa.Array:
     """Return values with null for each that stands for none, and without white space around texts.
 
-    The result has the same type, or that of a dictionary's values; bytes of one length become bytes
-    of any. Raises ArrowException for text that is not UTF-8. values: (n,) Arrow array of any type
+    The result has the same type, or that of a dictionary's values. But bytes of one length become
+    bytes of any, and floats of 16 bits become floats of 32. Raises ArrowException for text that is not UTF-8. values: (n,) Arrow array of any type
     that is no view.
     """
     kind = values.type
@@ -231,6 +231,8 @@ def present(values: pa.Array) -> pa.Array:
         if distinct.equals(values.dictionary) and not distinct.null_count:
             return values
         return distinct.take(values.indices)
+    if pa.types.is_float16(kind):  # pyarrow before 19 does not compute with these
+        return present(values.cast(pa.float32()))
     if pa.types.is_floating(kind):
         return null_where(pc.is_nan(values), values)
     if pa.types.is_fixed_size_binary(kind):

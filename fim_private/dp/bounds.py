@@ -1,4 +1,7 @@
-"""Certified bounds of the few transcendental numbers that decide a release."""
+"""Certified bounds of the few transcendental numbers that decide a release.
+
+How an itemset gets its interval stands in `request.supports`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Exact random numbers: uniform, Laplace, Gaussian, rounded normal, and choices by weight."""
+"""Exact random numbers: uniform, Laplace, Gaussian, rounded normal, and choices by weight.
+
+How a budget becomes the scale of noise stands in `request.allocation`.
+"""
 
 from __future__ import annotations
 

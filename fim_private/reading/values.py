@@ -222,8 +222,8 @@ def present(values: pa.Array) -> pa.Array:
     """Return values with null for each that stands for none, and without white space around texts.
 
     The result has the same type, or that of a dictionary's values. But bytes of one length become
-    bytes of any, and floats of 16 bits become floats of 32. Raises ArrowException for text that is not UTF-8. values: (n,) Arrow array of any type
-    that is no view.
+    bytes of any, and floats of 16 bits become floats of 32. Raises ArrowException for text that is
+    not UTF-8. values: (n,) Arrow array of any type that is no view.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):

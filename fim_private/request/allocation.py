@@ -5,7 +5,9 @@
 
    - Those of levelwise share μ² of Gaussian privacy (docs/privacy.md, Theorem 13).
    - Those of any other mechanism share ρ of zCDP if ρ was given (Theorem 16).
-   - Otherwise they share ε by basic composition, or ρ: whichever needs less support (Theorem 8).
+   - Otherwise they share ε by basic composition. If there is a δ, and only the range of a choice's
+     odds is bounded, they may share ρ instead: whichever needs less support (Theorem 8).
+   - Given itemsets have no choices. They share ε, or μ² if intervals are narrower with it.
 
    (ε, δ) is first converted: into the largest ρ or μ² that implies it. Without a list of items a
    part of δ, δ₀, is set aside before: it bounds the chance that a name leaves which only one unit
@@ -19,8 +21,9 @@
                                         σ² = k/(2ρ), or rounded normal of σ² = k/μ²
                                         (`plan.noise_of`, `supports.SupportNoise`). Under
                                         add-remove two normals give the number of units as well.
-       k choices, one after the other   each with ε/k, or of ρ with √(8ρ/k) (`mechanisms.top_k`);
-                                        a mechanism weighs itemsets by it.
+       k choices, one after the other   each with ε/k; of ρ with √(8ρ/k) if their odds have a
+                                        bounded range, else √(2ρ/k) (`mechanisms.top_k`). A
+                                        mechanism weighs itemsets by it.
        a count of levelwise             rounded normal of σ² = Δ²/μ², where Δ² is how far a unit
                                         can move all of its weights (`GaussianBudget.variance`).
 

@@ -8,12 +8,13 @@ How a pair gets its interval:
 2. `release` (or `release_with_units`) adds noise of its own to each true support. After that
    nothing looks at the data.
 3. `consistent` makes of the noisy supports an estimate and an interval each. Without other
-   itemsets that is the noisy support ± w, cut at 0. If one itemset contains another, D is
+   itemsets that is the noisy support ± w, cut at 0. (Two normals are on a grid of halves, where
+   `reach` is w in steps.) If one itemset contains another, D is
    the least noisy support among it and its subsets, and U the greatest among it and its supersets.
    The interval is then from D - w to U + w. It holds the true support with 95 % probability.
-4. Of 20 itemsets or more that levelwise found, `pooling` draws the estimates towards what earlier
-   counts predict, and makes narrower intervals, of which 95 % hold. Those of step 3 are kept beside
-   them, as `exact_interval`.
+4. Of 20 itemsets or more that levelwise found, without a least support, `pooling` draws the
+   estimates towards what earlier counts predict. It makes narrower intervals, of which 95 % hold.
+   Those of step 3 are kept beside them, as `exact_interval`.
 5. Shares divide by the number of units, and have an interval of their own if that number is noisy
    (`share_interval`).
 

@@ -3,13 +3,15 @@
 What a release spends follows from its plan, before purchases are read: the accountant adds up the
 steps, in (ε, δ) and in zCDP. A ledger has one entry for a release, or one for each period if it is
 of several. An entry holds both sums, so that a ledger can add up either way. It also holds the
-request, the unit, the neighbour relation, and the columns that name the unit, but no item. For
-segments it is the cost of all segments in which one unit may count.
+request, the unit, the neighbour relation, and the columns that name the unit. It names no file,
+segment or item of the data; a condition is kept as it was written. For segments it is the cost of
+all segments in which one unit may count.
 
 When (`Run.charged` holds the order):
 
 1. `pending_charge` checks that the budget is enough, before purchases are opened. If it is not, or
-   the release contradicts what the ledger promises, LedgerError is raised, and nothing is read.
+   the release contradicts what the ledger promises, LedgerError is raised, and no release is made.
+   Only items_are_public reads before that: all items, which are public then, to plan with.
 2. Purchases are read. That tells whether the unit is a user or a basket. If reading fails, nothing
    is charged.
 3. The function that `pending_charge` returned charges the ledger on the disk, with that unit. It

@@ -309,10 +309,8 @@ class _Search:
         It is the first refusal if the guesses did not help.
         """
         first, refusal = refusals[0], refusals[-1]
-        if not isinstance(refusal, DataError):
+        if not isinstance(refusal, DataError) or self._is_beside(refusal, first, guessed):
             return first
-        if isinstance(first, ParameterError) and not refusal.is_of_a_line:
-            return first  # options that were named do not fit
         more = ""
         if refusal.is_of_a_line:
             more = self._of_line(guessed)
@@ -321,6 +319,19 @@ class _Search:
         if not more:
             return refusal
         return DataError(f"{refusal.marked}{more}")
+
+    def _is_beside(self, refusal: DataError, first: FimPrivateError, guessed: Guessed) -> bool:
+        """Return whether the last refusal only says that the guesses were wrong."""
+        if "encoding" in guessed and "encoding" in (refusal.options or {}):
+            return True  # the encoding that was guessed does not fit either
+        if refusal.is_of_a_line:
+            return False
+        if isinstance(first, ParameterError):
+            return True  # options that were named do not fit
+        # Whoever named columns that are not there, in a text of another encoding, hears of that
+        # first.
+        names_columns = not _COLUMNS.isdisjoint(self.named)
+        return guessed.keys() == {"encoding"} and names_columns
 
     def _of_line(self, guessed: Guessed) -> str:
         """Return what an error says of the damaged line of a text with columns."""

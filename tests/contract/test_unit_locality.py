@@ -320,7 +320,9 @@ def test_other_users_do_not_decide_whether_two_objects_are_one(pair: tuple[objec
 @pytest.mark.parametrize("thing", [object(), frozenset("ab"), np.datetime64("2026-01-01")])
 def test_objects_that_may_print_in_several_ways_are_no_ids(thing: object) -> None:
     frame = pd.DataFrame({"u": pd.Series([thing], dtype=object), "b": 1, "i": 1})
-    with pytest.raises(DataError, match="column 'u' of the frame holds something else than texts"):
+    # Versions of Arrow differ in what they take for a list.
+    refused = "column 'u' of the frame (holds something else than texts|has type list)"
+    with pytest.raises(DataError, match=refused):
         read_transactions(frame, user="u", basket="b", item="i")
 
 

@@ -530,12 +530,14 @@ class Levelwise:
 
         known: how many of the items, which come first, are public and go on in any case.
         """
-        recipe, weights = self.recipe, found.weights
+        recipe, weights = self.recipe, np.maximum(found.weights, 0)
         fewest, most = recipe.fewest_paired + known, recipe.most_paired + known
         if len(weights) <= fewest or not recipe.levels:
             return min(len(weights), most)
         noise = sqrt(self.budget.variance(recipe.levels[0], 1))
-        by_chance = weights.max() * weights / np.cumsum(np.maximum(weights, 0))
+        # Known items come first, however little they weigh.
+        total = np.maximum(np.cumsum(weights), found.deviation)
+        by_chance = weights.max() * weights / total
         number = int((by_chance >= _LEAST_BY_CHANCE * noise).sum())
         return min(max(number, fewest), most)
 
@@ -786,7 +788,7 @@ class LevelNeeds:
         for size, share in enumerate(recipe.levels, start=2):
             candidates = recipe.most_closed
             if size == 2:
-                candidates = math.comb(min(_FOUND_ITEMS, recipe.most_items), 2)
+                candidates = math.comb(min(_FOUND_ITEMS, recipe.most_paired), 2)
             go_on = recipe.pool[sizes.index(size)] if size in sizes else recipe.survivors
             noise = sqrt(budget.variance(share, 1) * choose(frequent, size))
             steps[f"candidates of size {size}"] = (_quantile(go_on / candidates) + sigmas) * noise

@@ -21,11 +21,12 @@ from scipy.optimize import minimize
 from scipy.special import ndtr
 
 import fim_private as fim
+from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise import discovery
 from fim_private.levelwise import levelwise as levelwise_run
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import shrunken
+from fim_private.levelwise.discovery import WeightedItemsets, shrunken
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
@@ -97,6 +98,32 @@ def test_the_parts_of_a_recipe_are_the_whole(
         assert recipe.most_paired <= 300
         # Itemsets of one item that are sought need not be in any pair.
         assert sizes[0] > 1 or recipe.most_items >= recipe.pool[0]
+
+
+@given(
+    st.lists(st.floats(-1e3, 1e6), min_size=1, max_size=400),
+    st.integers(0, 20),
+    st.sampled_from([10, 50, 200]),
+)
+@example([-5.0] * 200, 3, 50)
+@example([-5.0] * 3 + [900.0] * 300, 3, 200)
+def test_items_that_are_paired_are_a_number_between_two_public_ones(
+    weights: list[float], known: int, count: int
+) -> None:
+    run = levelwise_run.levelwise(
+        (2,),
+        count,
+        budget=PrivacyBudget.of(1, 1e-6, None, otherwise=1),
+        neighbors="add-remove",
+        listed=False,
+        by_user=True,
+    )
+    assert isinstance(run, levelwise_run.Levelwise)
+    numbers = np.arange(len(weights), dtype=np.int32)[:, None]
+    found = WeightedItemsets(numbers, np.array(weights), 6.0)
+    paired = run._items_to_pair(found, known)
+    least = min(len(weights), run.recipe.fewest_paired + known)
+    assert least <= paired <= run.recipe.most_paired + known
 
 
 # -------------------- candidates

@@ -58,6 +58,14 @@ def test_what_an_itemset_gets_does_not_depend_on_the_order(count: int, seed: int
     assert again.half_widths(0.0) == pytest.approx(widths[order])
 
 
+@given(st.lists(st.tuples(st.floats(-1e6, 1e12), st.floats(-1e6, 1e12)), min_size=20, max_size=120))
+def test_whatever_the_numbers_are_there_is_an_answer(numbers: list[tuple[float, float]]) -> None:
+    noisy, earlier = np.array(numbers).T
+    result = pooled(noisy, earlier, 25.0)
+    assert np.isfinite(result.estimates).all()
+    assert np.isfinite(result.half_widths(4.0)).all()
+
+
 BASKETS = [
     [first, second]
     for place, first in enumerate("abcdefgh")

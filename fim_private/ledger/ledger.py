@@ -117,7 +117,10 @@ class Statement:
         return Left(epsilon, left["zcdp_delta"], left["rho"])
 
     def _sums_left(self, at: Reach | None) -> Sums:
-        """Return what is left, as in left_under, by the names of SUMS."""
+        """Return how much of each sum is left: epsilon, delta, rho and zcdp_delta.
+
+        at: what is left of the units that this reaches; None for those with the most spent.
+        """
         if self.closed:
             return dict.fromkeys(SUMS, _NOTHING)
         spent = self.spent if at is None else most_spent(self.seen.spent, at)
@@ -700,10 +703,14 @@ class Ledger:
         assert self._known is not None
         if not storage.remember(self._known.terms.id, self._known.seen) and not self._warned:
             self._warned = True
+            folder = storage.folder()
+            reason = f"{shown(str(folder))} cannot be written"
+            if folder.is_relative_to(storage.NO_HOME / "fim-private"):
+                reason = "you have no home directory"
             warn(
                 [
-                    "if an older copy of the ledger is put back, that will not be noticed, since "
-                    f"{shown(str(storage.folder()))} cannot be written"
+                    f"if an older copy of the ledger is put back, that will not be noticed, since "
+                    f"{reason}"
                 ],
                 stacklevel=4,
             )

@@ -353,16 +353,17 @@ class LastSeen:
     spent: Spent
 
 
-def folder() -> Path:
-    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state.
+# Where no file can be: the home directory of a user who has none.
+NO_HOME = Path(os.devnull)
 
-    Without a home directory it is where no file can be, as in a folder that cannot be written.
-    """
+
+def folder() -> Path:
+    """Return where these records are: in $XDG_STATE_HOME, or ~/.local/state."""
     base = os.environ.get("XDG_STATE_HOME", "")
     try:
         state = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state"
     except RuntimeError:
-        state = Path(os.devnull)
+        state = NO_HOME
     return state / "fim-private" / "ledgers"
 
 

@@ -16,11 +16,16 @@ import python_calamine as calamine
 from released import SHOP
 
 import fim_private as fim
+from fim_private.dp.charge import UNITS
+from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import DataError, OutputError, ParameterError
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
+from fim_private.periods import PERIODS_A_YEAR
+from fim_private.reading.options import MissingUser
 from fim_private.release import forms
 from fim_private.release.rules import rules_json, rules_of
+from fim_private.request.supports import NoiseKind
 
 USERS = pa.table({"customer": [*range(600)] * 2, "items": [["bread", "butter"], [1, 2]][:1] * 1200})
 ASKED: list[dict[str, Any]] = [
@@ -191,3 +196,15 @@ def test_a_file_of_an_earlier_version_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "bomb.json").write_text(json.dumps(OLD).replace("625/4", "1e999999999"))
     with pytest.raises(DataError, match=r'field "noise\.parameter" must be of the type "fraction"'):
         fim.load(tmp_path / "bomb.json")
+
+
+def test_the_schema_allows_what_the_package_writes_and_nothing_else() -> None:
+    allowed = {
+        "neighbors": Neighbors,
+        "privacy_unit": UNITS,
+        "per": PERIODS_A_YEAR,
+        "missing_user": MissingUser,
+        "kind": NoiseKind,
+    }
+    for name, texts in allowed.items():
+        assert {*forms.CHOICES[name]} == {*map(str, texts)}, name

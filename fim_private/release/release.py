@@ -647,8 +647,8 @@ class Release:
         itemsets, frozensets.
 
         `mlxtend.frequent_patterns.association_rules` takes it if it was mined with rules=True:
-        `parts` then follow the itemsets. An outcome without a name (Itemset.items is None) has no
-        row.
+        `parts` then follow the itemsets, and the supports of all are exact. An outcome without a
+        name (Itemset.items is None) has no row.
         support: float64, 0 to 1. If supports were asked for, count (Int64) is the same in units.
             lower and upper (float64) are the ends of the 95 % interval, as shares. Otherwise
             support is missing throughout (Float64): association_rules then raises a TypeError,
@@ -662,11 +662,9 @@ class Release:
         ParameterError if supports were asked for but the number of units is not known (add-remove
         with Laplace noise, without count). Rules made of counts would be wrong.
         """
-        release = self
-        if self.with_parts:  # rules compare itemsets with their parts, whose supports are exact
-            release = self.with_exact_intervals()
-        together = (*release.itemsets, *release.parts)
-        named = [itemset for itemset in together if itemset.items is not None]
+        # Rules compare itemsets with their parts, whose supports are exact.
+        itemsets = self.with_exact_intervals().itemsets if self.with_parts else self.itemsets
+        named = [itemset for itemset in (*itemsets, *self.parts) if itemset.items is not None]
         if downward_closed:
             named = forms.downward_closed(named)
         columns, dtypes = self.columns_of(named), {"doubtful": "boolean"}
@@ -674,26 +672,13 @@ class Release:
         doubts = {"doubtful": columns.pop("doubtful")} if self.has_doubts else {}
         if relative and self.has_supports:
             if self.units is None:
-                chosen = self.scope.chooses_units(self.where)
-                public = (
-                    ""
-                    if chosen
-                    else (f", or with {parameter('neighbors')}='replace-one', where it is public")
-                )
-                raise ParameterError(
-                    f"association_rules needs shares of all {self.privacy_unit}s, but their "
-                    f"number is private. Mine "
-                    f"again with {parameter('count')}=True for a noisy number{public}; or take "
-                    f"the supports in "
-                    f"{self.privacy_unit}s: to_pandas(relative=False)"
-                )
+                raise self._needs_shares()
             ends = [self.share_interval_of(itemset) or (None, None) for itemset in named]
-            lower, upper = ([end[place] for end in ends] for place in (0, 1))
             columns = {
                 "support": share,
                 "count": columns["support"],
-                "lower": lower,
-                "upper": upper,
+                "lower": [lowest for lowest, _ in ends],
+                "upper": [highest for _, highest in ends],
             }
             # Of no units there are no shares: missing then, whatever came out.
             dtype = "float64" if self.units else "Float64"
@@ -702,6 +687,17 @@ class Release:
             dtypes["support"] = "Float64"
         return forms.pandas_frame(
             [itemset.items or () for itemset in named], columns | doubts, dtypes, lists=lists
+        )
+
+    def _needs_shares(self) -> ParameterError:
+        """Return the error that a frame has no shares, as the number of units is private."""
+        public = ""
+        if not self.scope.chooses_units(self.where):
+            public = f", or with {parameter('neighbors')}='replace-one', where it is public"
+        return ParameterError(
+            f"association_rules needs shares of all {self.privacy_unit}s, but their number is "
+            f"private. Mine again with {parameter('count')}=True for a noisy number{public}; or "
+            f"take the supports in {self.privacy_unit}s: to_pandas(relative=False)"
         )
 
     def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:

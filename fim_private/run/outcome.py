@@ -242,11 +242,10 @@ def publish(
         return _without_supports(plan, step, selected, randomness, units, true_units)
     itemsets = [itemset.items or () for itemset in named]
     supports = [itemset.support for itemset in named]
-    if count_supports is not None:
-        more = _counted_besides(itemsets, known, with_subsets=with_subsets)
-        itemsets += more
-        if more:
-            supports += count_supports(more)
+    besides = _counted_besides(itemsets, known, with_subsets=with_subsets)
+    if besides and count_supports is not None:
+        itemsets += besides
+        supports += count_supports(besides)
     # It is public by now how many itemsets came out, so the noise is for these alone.
     noise = noise_of(step, len(supports), joint=plan.joint_noise)
     measurement = measured(itemsets, supports, noise, randomness, units, true_units)

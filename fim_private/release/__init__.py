@@ -9,5 +9,5 @@ changes    What changed between two releases by more than the noise of both.
 words      What a release says of itself, in words.
 chart      Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
 templates  Pages of HTML and drawings from Jinja's templates, which stand beside it (*.jinja).
-page       Pages: of one release, of what changed between two, and of how shares moved over more.
+page       Pages that show one release, what changed between two, or how shares moved over several.
 """

@@ -286,7 +286,7 @@ def _check_supports(itemset: Itemset, values: JsonObject, field: str) -> None:
 
 
 def _checked(fields: object, keys: Keys, at: str) -> JsonObject:
-    """Return the fields of an object as a release has them, but for fields not known."""
+    """Return the fields of an object that the schema has, each as a release has it."""
     if not isinstance(fields, Mapping):
         raise _FieldError(at, f"must be an object, not {shown(fields)}")
     values = {}

@@ -9,9 +9,9 @@
      odds is bounded, they may share ρ instead: whichever needs less support (Theorem 8).
    - Given itemsets have no choices. They share ε, or μ² if intervals are narrower with it.
 
-   (ε, δ) is first converted: into the largest ρ or μ² that implies it. Without a list of items a
-   part of δ, δ₀, is set aside before: it bounds the chance that a name leaves which only one unit
-   has.
+   To share ρ or μ², (ε, δ) is first converted into the largest one that implies it. Without a list
+   of items a part of δ, δ₀, is set aside before that: it bounds the chance that a name is released
+   which only one unit has.
 3. Each step gets a share. supports_share and count_share are for the supports and the number of
    units; the rest is for finding itemsets, in equal parts for several selections. A plan that
    counts given itemsets has no selection.

@@ -55,15 +55,16 @@ from fim_private.errors import ParameterError, parameter, shown
 # - normal, rounded to whole numbers, of σ² = k/μ²: μ-GDP (`dp.composition`), and (ε, δ)-private
 #   with μ = gdp_mu(ε, δ).
 #
-# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024): a unit that is
-# added raises the number n of units by 1, and x - n/2 by 1/2 or -1/2, not by 1 or 0. So n leaves
-# with normal noise of variance a², and each 2x - n, a whole number, with normal noise of variance
-# 4b²:
+# Under add-remove half the noise is enough (Theorem 28 there; after Lebeda 2024). A unit that is
+# added raises the number n of units by 1, and each x - n/2 by 1/2 or -1/2, which is less than the
+# 1 by which it may raise x. So n is released with normal noise of variance a², and each 2x - n, a
+# whole number, with normal noise of variance 4b². Half their sum is x with noise of variance
+# b² + a²/4. Together they are μ-GDP if
 #
-#     1/a² + k/(4b²) = μ²    with    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),    (T)
+#     1/a² + k/(4b²) = μ²,    so    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),     (T)
 #
-# and half their sum is x with noise of variance b² + a²/4 = ((√k + 1)/(2μ))². After the noise all
-# is post-processing.
+# which makes b² + a²/4 = ((√k + 1)/(2μ))² as small as can be. After the noise all is
+# post-processing.
 
 _Number = TypeVar("_Number", int, float)
 CONFIDENCE = Fraction(95, 100)

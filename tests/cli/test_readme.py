@@ -299,7 +299,10 @@ def same(shown: str, printed: str) -> bool:
 def _without_noise(output: str) -> str:
     """What is printed, without the itemsets in its table and the widths that follow from them."""
     rows = re.sub(r"^│ \{.*$", "│ {}", output, flags=re.MULTILINE)
-    # How certain they are: now and then one is doubtful.
+    # How certain they are, which the title and a line below say: now and then one is doubtful.
+    rows = re.sub(
+        r"^(?:The \d+ most frequent|\d+ candidates: ).*$", "…title", rows, flags=re.MULTILINE
+    )
     rows = re.sub(
         r"^(?:\? may not be among|The rank is sure for all) .*$",
         "…certain",

@@ -179,6 +179,15 @@ class MechanismOptions(TypedDict, total=False):
             must_be_typed=True,
         ),
     ]
+    units: Annotated[
+        int | None,
+        Option(
+            PUBLIC,
+            "About how many baskets (or users) there are, if that is public. For a few itemsets "
+            "of users it decides which mechanism finds more. If it is wrong you find less, and "
+            "everybody stays protected.",
+        ),
+    ]
     known: Annotated[
         object,
         Option(

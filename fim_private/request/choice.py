@@ -2,7 +2,8 @@
 
 For many itemsets it is levelwise, whose noise does not grow with their number. For one, it is the
 mechanism that needs the smallest margin (docs/privacy.md, "What each mechanism needs"). For a few
-itemsets of users, or with δ = 0 or caps, it is one that selects itemsets one by one.
+itemsets of users, with δ = 0 or with caps it is one that selects itemsets one by one. How many
+"a few" are depends on the number of users, if that is stated.
 """
 
 from __future__ import annotations
@@ -17,9 +18,15 @@ from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.request.groups import Promise, PublicFacts, Target
 
 AUTO = "auto"
-# Up to so many itemsets of users are selected one by one, at ε = 1 under add-remove: without a list
-# of items, and with one. Of larger itemsets none are: levelwise finds more.
-_MOST_SELECTED = {"items": (30, 100), "together": (30, 20), "pairs": (5, 10)}
+# Where the number of users is not stated, up to so many of their itemsets are selected one by one.
+_FEW = {"items": 5, "together": 5, "pairs": 2}
+# Where it is, k itemsets are if users times ε reach this times k^1.25: without a list of items, and
+# with one, and at most 20. Selections miss nearly all below that, and a little less than
+# levelwise above it.
+# Source: measured with 500 to 10,000 users of five shops (docs/benchmarks.md).
+_USERS_NEEDED = {"items": (100, 400), "together": (100, 50), "pairs": (400, 400)}
+_GROWTH = 1.25
+_MOST_SELECTED = 20
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,8 @@ def automatic_choice(
         return _for_one_itemset(target, public, promise)
     if _are_few_of_users(target, public, promise):
         name = "exponential" if public.lists_items else "limited-domain"
-        reason = "it finds more than levelwise, for few itemsets of users"
+        users = "users" if public.units is None else f"about {public.units:,} users"
+        reason = f"it finds more than levelwise, for few itemsets of {users}"
         return Choice(name, reason, replaces_levelwise=True)
     if target.sizes[-1] > LARGEST_SIZE:
         return Choice(
@@ -100,4 +108,9 @@ def _are_few_of_users(target: Target, public: PublicFacts, promise: Promise) -> 
     sought = target.sought
     if promise.neighbors == Neighbors.REPLACE_ONE:
         sought *= 2
-    return sought <= _MOST_SELECTED[kind][public.lists_items] * promise.budget.loss
+    if sought <= _FEW[kind]:
+        return True
+    if public.units is None or sought > _MOST_SELECTED:
+        return False
+    needed = _USERS_NEEDED[kind][public.lists_items] * sought**_GROWTH
+    return bool(public.units * promise.budget.loss >= needed)

@@ -60,12 +60,14 @@ class PublicFacts:
         max_rank: How many ranks are looked at, at most.
         max_basket: How many items of a basket count, at most.
         max_baskets: How many baskets of a user count, at most.
+        units: About how many units there are.
     """
 
     universe: Universe = UNKNOWN
     max_rank: int | None = None
     max_basket: int | None = None
     max_baskets: int | None = None
+    units: int | None = None
 
     @property
     def lists_items(self) -> bool:

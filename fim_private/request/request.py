@@ -261,6 +261,7 @@ def request_from(
         _cap("max_rank", values["max_rank"]),
         _cap("max_basket", values["max_basket"]),
         _cap("max_baskets", values["max_baskets"]),
+        _cap("units", values["units"]),
     )
     spec, reason = _mechanism_of(
         values["mechanism"], target, public, promise, has_known=values["known"] is not None
@@ -565,6 +566,7 @@ def recorded_request(request: Request, scope: Scope) -> dict[str, object]:
         "max_rank": public.max_rank,
         "max_basket": public.max_basket,
         "max_baskets": public.max_baskets,
+        "units": public.units,
         "mechanism": request.mechanism.name,
         "supports_share": request.supports_share,
         "count_share": request.count_share,

@@ -355,7 +355,7 @@ def test_what_can_be_read_once_has_no_public_items() -> None:
 
 
 def test_one_line_says_what_a_list_would_bring_users() -> None:
-    asked = ASKED | {"user": "customer", "top": 10}
+    asked = ASKED | {"user": "customer", "top": 10, "units": 1000}
     release = fim.mine(SALES, **asked)
     (line,) = [
         line for line in render_table(release, Screen()).splitlines() if "product list" in line

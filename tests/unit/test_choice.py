@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.request.choice import AUTO
+from fim_private.request.request import request_of
 
 SHOP = [["milk", "tea"]] * 900 + [["bread", "milk"]] * 500 + [["jam", "rye"]] * 300
 ITEMS = ["milk", "tea", "bread", "jam", "rye", "salt"]
@@ -52,9 +55,12 @@ def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None
     """Those of a few itemsets of users; not where a cap or a δ of 0 asks for picks."""
     visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
     asked: list[tuple[dict[str, Any], str, Fraction]] = [
-        ({"top": 3}, "limited-domain", Fraction(1, 10)),
-        ({"top": 2, "neighbors": "replace-one"}, "limited-domain", Fraction(15, 100)),
-        ({"top": 3, "catalogue": ITEMS}, "exponential", Fraction(1, 10)),
+        ({"top": 2}, "limited-domain", Fraction(1, 10)),
+        ({"top": 3}, "levelwise", Fraction(1, 10)),
+        ({"top": 3, "units": 10_000}, "limited-domain", Fraction(1, 10)),
+        ({"top": 3, "units": 1_000}, "levelwise", Fraction(1, 10)),
+        ({"top": 2, "neighbors": "replace-one", "size": 1}, "limited-domain", Fraction(15, 100)),
+        ({"top": 3, "catalogue": ITEMS, "units": 10_000}, "exponential", Fraction(1, 10)),
         ({"top": 3, "catalogue": ITEMS, "delta": 0}, "permute-and-flip", Fraction(1, 3)),
         ({"top": 3, "max_rank": 50}, "limited-domain", Fraction(1, 3)),
         ({}, "limited-domain", Fraction(1, 3)),
@@ -64,6 +70,39 @@ def test_picks_that_stand_in_for_levelwise_spend_as_little_on_supports() -> None
         release = fim.mine(visits, user="user", supports=True, seed=1, **options)
         assert release.mechanism == mechanism
         assert [part.fraction for part in release.shares if part.purpose == "supports"] == [share]
+
+
+def test_a_stated_number_of_users_decides() -> None:
+    """More users, a larger ε or fewer itemsets make room for selecting them one by one."""
+
+    def chosen(users: int | None, top: int, epsilon: float, **options: Any) -> str:
+        asked = {"top": top, "epsilon": epsilon, "units": users, **options}
+        return request_of(by_user=True, **asked).mechanism.name
+
+    needed = math.ceil(400 * 10**1.25)
+    assert chosen(needed, 10, 1) == "limited-domain"
+    assert chosen(needed - 1, 10, 1) == "levelwise"
+    assert chosen(needed // 2 + 1, 10, 2) == "limited-domain"
+    assert chosen(needed, 10, 1, catalogue=ITEMS) == "exponential"
+    assert chosen(10**9, 20, 1) == "limited-domain"
+    assert chosen(10**9, 21, 1) == "levelwise"
+    assert chosen(10**9, 11, 1, neighbors="replace-one") == "levelwise"
+    for size in (1, "1-2"):  # items are more frequent than pairs
+        assert chosen(needed // 4 + 1, 10, 1, size=size, union=size != 1) == "limited-domain"
+    assert chosen(10**9, 3, 1, size=3) == "levelwise"
+    assert chosen(None, 3, 1) == "levelwise"
+    assert request_of(by_user=False, top=3, units=10**9).mechanism.name == "levelwise"
+
+
+def test_it_is_said_recorded_and_checked(tmp_path: Path) -> None:
+    visits = pa.table({"user": [*range(len(SHOP))], "items": SHOP})
+    ledger = fim.Ledger.create(tmp_path / "a.ledger", dataset="shop", epsilon=1, delta=1e-5)
+    release = fim.mine(visits, user="user", top=3, units=9_000, ledger=ledger, dataset="shop")
+    assert release.reason == "it finds more than levelwise, for few itemsets of about 9,000 users"
+    assert ledger.entries[0].parameters["units"] == 9_000
+    for wrong in (0, -5, 1.5, True):
+        with pytest.raises(fim.ParameterError, match="^units must be a whole number"):
+            fim.mine(visits, user="user", units=wrong)  # type: ignore[arg-type]
 
 
 def test_the_table_and_json_tell_the_reason() -> None:

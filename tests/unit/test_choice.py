@@ -101,7 +101,7 @@ def test_it_is_said_recorded_and_checked(tmp_path: Path) -> None:
     assert release.reason == "it finds more than levelwise, for few itemsets of about 9,000 users"
     assert ledger.entries[0].parameters["units"] == 9_000
     for wrong in (0, -5, 1.5, True):
-        with pytest.raises(fim.ParameterError, match="^units must be a whole number"):
+        with pytest.raises(fim.ParameterError, match=r"^units must be a whole number"):
             fim.mine(visits, user="user", units=wrong)  # type: ignore[arg-type]
 
 

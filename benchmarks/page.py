@@ -22,7 +22,14 @@ from benchmarks.paper import worked_examples as examples
 from benchmarks.paper.claim_verdicts import claims
 from benchmarks.spark import scale, warehouse
 from benchmarks.utility import compare as utility
-from benchmarks.utility import customers, growth, intervals, periods, privbasis_grid
+from benchmarks.utility import (
+    customers,
+    growth,
+    intervals,
+    periods,
+    privbasis_grid,
+    small_shops,
+)
 
 STUDIES: tuple[Study, ...] = (
     examples.STUDY,
@@ -33,6 +40,7 @@ STUDIES: tuple[Study, ...] = (
     periods.STUDY,
     growth.STUDY,
     intervals.STUDY,
+    small_shops.STUDY,
     privbasis_grid.STUDY,
     validation.STUDY,
     scale.STUDY,

@@ -85,7 +85,7 @@ def test_the_page(
     found["interior_point"] = interior_point
     others = (
         "examples", "pac_learning", "customers", "periods", "growth", "intervals", "privbasis",
-        "validation", "learners",
+        "small_shops", "validation", "learners",
     )  # fmt: skip
     found |= {name: run(name, tmp_path) for name in (*others, "warehouse")}
     assert "All release the same." in (tmp_path / "warehouse.md").read_text()

@@ -1,0 +1,203 @@
+"""Small shops: levelwise against selecting one by one, by the number of customers, and which of
+them the tool takes.
+
+Customers are drawn from each shop, a few times for each number of them. Every release has
+supports, and selections spend as little on these as levelwise does, as "auto" lets them.
+
+python -m benchmarks.utility.small_shops [--quick]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from benchmarks.frame.datasets import Source, corner_shop, shops
+from benchmarks.frame.output_files import ROOT
+from benchmarks.frame.study import NOTHING, Options, Results, Section, Study, Task, main
+from benchmarks.frame.support_spectra import transactions
+from benchmarks.frame.tables import Cell, Table
+from fim_private.counting import Effort, LocalSource
+from fim_private.mining.mine import mine
+from fim_private.reading.transactions import Transactions
+from fim_private.release.release import Release
+from fim_private.request.itemsets import GivenItemsets, supports_of
+from fim_private.request.request import request_of
+
+DELTA = 1e-6
+USERS, COUNTS, EPSILONS = [500, 1000, 2000, 4000, 10_000], [2, 5, 10, 20, 50], [0.5, 1.0, 2.0]
+SIZES = ["2", "1", "1-2"]
+SAMPLES = 3
+# Whether there is a list of all items, and what selects one by one then.
+PICKED = {False: "limited-domain", True: "exponential"}
+LEVELWISE, SELECTIONS, TOOL, STATED = "levelwise", "one by one", "fim-private", "with --units"
+ENTRIES = (LEVELWISE, SELECTIONS, TOOL, STATED)
+FAR = 0.03  # what misses so much more than the better of the two is counted
+
+
+def build(options: Options) -> tuple[list[Task], list[str]]:
+    """Return one task for each shop, number of customers, size and ε."""
+    if options.quick:
+        how = {"counts": [5], "samples": 1, "seed": options.seed}
+        return [*_tasks([corner_shop()], [1000], ["2"], [1.0], how)], []
+    found, missing = shops(options.data)
+    everywhere = [*found.values(), corner_shop(), _sales()]
+    taken = [source for source in everywhere if options.takes(source.name)]
+    how = {"counts": COUNTS, "samples": SAMPLES, "seed": options.seed}
+    return [*_tasks(taken, USERS, SIZES, EPSILONS, how)], missing
+
+
+def _sales() -> Source:
+    """Return the order lines of this project, by customer."""
+    columns = (("basket", "order_id"), ("item", "product"), ("user", "customer_id"))
+    path = ROOT / "datasets" / "sales.csv.gz"
+    return Source(
+        "sales_customers", "generated: order lines", path, (*columns, ("missing_user", "drop"))
+    )
+
+
+def _tasks(
+    data: Sequence[Source],
+    users: Sequence[int],
+    sizes: Sequence[str],
+    epsilons: Sequence[float],
+    how: dict[str, Any],
+) -> Iterator[Task]:
+    for source, number, size, epsilon in product(data, users, sizes, epsilons):
+        asked = {"source": source, "users": number, "size": size, "epsilon": epsilon}
+        yield Task(f"{source.name}|{number}|{size}|{epsilon:g}", missed, {**asked, **how})
+
+
+def missed(
+    source: Source,
+    users: int,
+    size: str,
+    epsilon: float,
+    counts: list[int],
+    samples: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Return for each k, without and with a list, the share of the top k that each entry misses."""
+    rows = []
+    union = "-" in size
+    samples_of_users = [_sample(source, users, [seed, sample]) for sample in range(samples)]
+    for count, listed in product(counts, PICKED):
+        asked: dict[str, Any] = {"size": size, "union": union, "epsilon": epsilon, "delta": DELTA}
+        asked |= {"top": count, "supports": True}
+        by_mechanism: dict[str, float] = {}
+        for mechanism in (LEVELWISE, PICKED[listed]):
+            shares = []
+            for place, data in enumerate(samples_of_users):
+                given = asked | {"mechanism": mechanism, "supports_share": 0.1}
+                if listed:
+                    given["catalogue"] = _items(data)
+                release = mine(data, seed=seed + place, **given)
+                shares.append(_missed(release, data, count))
+            by_mechanism[mechanism] = fmean(shares)
+        if listed:
+            asked["catalogue"] = _items(samples_of_users[0])
+        chosen = request_of(by_user=True, **asked).mechanism.name
+        stated = request_of(by_user=True, units=users, **asked).mechanism.name
+        figures = (by_mechanism[name] for name in (LEVELWISE, PICKED[listed], chosen, stated))
+        rows.append({"k": count, "listed": listed, **dict(zip(ENTRIES, figures, strict=True))})
+    return rows
+
+
+def _items(data: Transactions) -> list[Any]:
+    return [data.vocabulary.label(code) for code in range(len(data.vocabulary))]
+
+
+def _sample(source: Source, users: int, seed: list[int]) -> Transactions:
+    """Return so many users of a shop, drawn with replacement if it has fewer."""
+    whole, rng = transactions(source), np.random.default_rng(seed)
+    assert whole.unit_offsets is not None
+    drawn = rng.choice(whole.units, users, replace=users > whole.units)
+    firsts, ends = whole.unit_offsets[drawn], whole.unit_offsets[drawn + 1]
+    baskets = np.concatenate([np.arange(*span) for span in zip(firsts, ends, strict=True)])
+    starts, stops = whole.offsets[baskets], whole.offsets[baskets + 1]
+    items = np.concatenate(
+        [whole.items[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    )
+    return Transactions(
+        np.concatenate([[0], np.cumsum(stops - starts)]),
+        items,
+        whole.vocabulary,
+        np.concatenate([[0], np.cumsum(ends - firsts)]),
+    ).of_occurring_items()
+
+
+def _missed(release: Release, data: Transactions, count: int) -> float:
+    """Return the share of the top `count` that a release misses. Any as frequent will do."""
+    source = LocalSource(data, Effort(threads=1))
+    top: list[int] = []
+    for support, multiplicity in source.spectrum(release.sizes).levels():
+        top += [support] * multiplicity
+        if len(top) >= count:
+            break
+    named = [itemset.items for itemset in release if itemset.items is not None]
+    if not named:
+        return 1.0
+    supports = supports_of(GivenItemsets.of(named), source)
+    hits = sum(support >= top[:count][-1] for support in supports)
+    return 1 - hits / count
+
+
+def sections(results: Results) -> Iterator[Section]:
+    """Say what is missed by the number of customers, and how far the tool is from the better."""
+    answers = results["answers"]
+    if not answers:
+        yield NOTHING
+        return
+    found: dict[tuple[str, bool, int], list[Mapping[str, float]]] = {}
+    for key, rows in answers.items():
+        _, users, size, _ = key.split("|")
+        for row in rows:
+            found.setdefault((size, row["listed"], int(users)), []).append(row)
+    yield Section(
+        "Small shops: which mechanism, by the number of customers",
+        f"The share of the true top k that is missing, in the mean of all shops, "
+        f"k = {', '.join(map(str, COUNTS))} and ε = {', '.join(f'{e:g}' for e in EPSILONS)}. "
+        f"{TOOL}: what `--mechanism auto` takes; {STATED}: with the number of customers stated. "
+        f"Far: in how many settings that misses over {FAR:g} more than the better of {LEVELWISE} "
+        f"and selecting {SELECTIONS}. The k-th itemset of a shop counts as missed or not, so that "
+        f"small k are rough.",
+        None,
+        (_table(found),),
+    )
+
+
+def _table(found: Mapping[tuple[str, bool, int], Sequence[Mapping[str, float]]]) -> Table:
+    def place(setting: tuple[str, bool, int]) -> tuple[int, bool, int]:
+        size, listed, users = setting
+        return SIZES.index(size), listed, users
+
+    rows: list[tuple[Cell, ...]] = []
+    for size, listed, users in sorted(found, key=place):
+        told = found[size, listed, users]
+        means = [fmean(row[entry] for row in told) for entry in ENTRIES]
+        has_list = "yes" if listed else "no"
+        rows.append((size, has_list, users, *means, _far(told, TOOL), _far(told, STATED)))
+    columns = ("size", "list", "customers", *ENTRIES, "far", "far with --units")
+    return Table(columns, tuple(rows))
+
+
+def _far(told: Sequence[Mapping[str, float]], entry: str) -> str:
+    far = [row[entry] > min(row[LEVELWISE], row[SELECTIONS]) + FAR for row in told]
+    return f"{sum(far)} of {len(far)}"
+
+
+STUDY = Study(
+    "small_shops",
+    "benchmarks.utility.small_shops",
+    "Small shops: levelwise or selections, by the number of customers",
+    build,
+    sections,
+    {},
+)
+
+if __name__ == "__main__":
+    main(STUDY)

@@ -22,8 +22,7 @@ from fim_private.request.allocation import plan_of_given
 from fim_private.request.groups import Promise
 from fim_private.request.itemsets import supports_of
 from fim_private.run import outcome
-from fim_private.run.charging import Spending
-from fim_private.run.run import Run
+from fim_private.run.run import Run, Spending
 
 
 @takes(CountOptions)
@@ -62,7 +61,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
     run = Run(data, values)
     scope = run.scope()
     with limit_memory(run.reading.memory):
-        known_itemsets = given_itemsets(itemsets, fold_case=run.choices.fold_case)
+        known_itemsets = given_itemsets(itemsets, fold_case=run.all_rows.fold_case)
     budget = PrivacyBudget.of(values["epsilon"], values["delta"], values["rho"], otherwise=EPSILON)
     with_count = flag("count", values["count"])
     neighbors = exact_neighbors(values["neighbors"])

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from fim_private.dp.arguments import flag, is_whole
-from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, shown, warn
+from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, shown
 from fim_private.reading.columns import Roles, suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.labels import Item, Vocabulary, folded, item_of
@@ -480,7 +480,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             source_of(catalogue),
             ListColumns(item, label),
             query=named.get("catalogue_query"),
-            fold_case=run.choices.fold_case,
+            fold_case=run.all_rows.fold_case,
         )
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
@@ -554,7 +554,7 @@ def _items_of_release(
             f"{name} is a release without items; give one that has some, or a list of items"
         )
     warn_of_seed(run, release, "catalogue", stacklevel=6)
-    vocabulary = read_catalogue([*items], fold_case=run.choices.fold_case)
+    vocabulary = read_catalogue([*items], fold_case=run.all_rows.fold_case)
     return vocabulary, Listed(len(vocabulary), source, release=True)
 
 
@@ -562,9 +562,9 @@ def warn_of_seed(
     run: Run, release: Release | SegmentedRelease, name: str, *, stacklevel: int
 ) -> None:
     """Warn where what is to be public comes from a release that was not private."""
-    if run.randomness.private and not release.private:
+    if not release.private:
         seeded = f"{parameter(name)} is a release that was made with a seed, and so is not private"
-        warn([f"{seeded}: that does not make its items public"], stacklevel=stacklevel)
+        run.warn([f"{seeded}: that does not make its items public"], stacklevel + 1)
 
 
 def _is_same(data: object, catalogue: object) -> bool:

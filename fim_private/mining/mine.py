@@ -33,9 +33,8 @@ from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request, recorded_request, request_from
 from fim_private.request.scope import Scope
 from fim_private.run import outcome
-from fim_private.run.charging import Spending
 from fim_private.run.engines import SQL, DryRun, Opened
-from fim_private.run.run import Run
+from fim_private.run.run import Run, Spending
 
 
 @overload
@@ -159,8 +158,7 @@ def _prepared(
     values = filled("mine", MineOptions, options) | {"periods": periods}
     run = Run(data, values, segments)
     with limit_memory(run.reading.memory):
-        by = None if segments is None else segments.column
-        scope = run.scope(exclude=values["exclude"], rules=flag("rules", values["rules"]), by=by)
+        scope = run.scope(rules=flag("rules", values["rules"]))
         public = public_items(run)
         if public is not None:
             values["catalogue"], listed = public
@@ -245,7 +243,7 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     source = file_name(run.values["known"])
     if release is not None and not itemsets:
         return None, KnownFrom(0, source)
-    known = given_itemsets(itemsets, name="known", fold_case=run.choices.fold_case)
+    known = given_itemsets(itemsets, name="known", fold_case=run.all_rows.fold_case)
     return known, KnownFrom(len(known.itemsets), source)
 
 

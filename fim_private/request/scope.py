@@ -281,30 +281,18 @@ def excluded_items(exclude: object, *, fold_case: bool) -> tuple[Item, ...]:
     return tuple(map(vocabulary.label, range(len(vocabulary))))
 
 
-@dataclass(frozen=True)
-class ReadBy:
-    """The public choices by which rows were read, now or before.
+def rows_read(data: object, reading: Reading) -> tuple[str | None, Scope]:
+    """Return the condition by which rows are read, or were if they have been read already.
 
-    Attributes:
-        where: The condition that chose rows.
-        query: Whether a query chose them.
-        fold_case: Whether capital and small letters are the same.
-        time_format: How times are written.
+    The scope is that of all rows that it chooses: how an item and a time are read.
     """
-
-    where: str | None
-    query: bool
-    fold_case: bool
-    time_format: str | None
-
-
-def read_by(data: object, reading: Reading) -> ReadBy:
-    """Return the choices by which purchases are read, or were if they have been read already."""
     if isinstance(data, Transactions):
-        return ReadBy(data.where, data.query, data.fold_case, data.time_format)
+        scope = Scope(query=data.query, fold_case=data.fold_case, time_format=data.time_format)
+        return data.where, scope
     where = None if reading.where is None else str(reading.where)
     time_format = None if reading.time_format is None else str(reading.time_format)
-    return ReadBy(where, reading.from_query, reading.fold_case, time_format)
+    scope = Scope(query=reading.from_query, fold_case=reading.fold_case, time_format=time_format)
+    return where, scope
 
 
 def counts_users(data: object, values: OptionValues) -> bool:

@@ -101,10 +101,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         opened, plan, published, mechanism=GIVEN, sizes=known_itemsets.sizes, neighbors=neighbors
     )
     release = replace(release, top=number, union=True, charged=charged)
-    if release.noisy_units is not None:
-        run.warn_of_noisy_units(
-            plan.cost, [release.noisy_units], release.scope, release.privacy_unit
-        )
+    run.warn_of_noisy_units(plan.cost, [release])
     return release
 
 

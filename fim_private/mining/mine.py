@@ -113,12 +113,9 @@ def mine(
     with run.charged(prepared.spending, prepared.scope) as (opened, charged):
         releases = [_release(run, request, plan, segment) for segment in opened]
     cost = prepared.spending.cost
-    first = releases[0]
-    told = [release.noisy_units for release in releases]
-    noisy_units = [units for units in told if units is not None]
-    run.warn_of_noisy_units(cost, noisy_units, first.scope, first.privacy_unit)
+    run.warn_of_noisy_units(cost, releases)
     if run.reading.parts is None:
-        return replace(first, charged=charged)
+        return replace(releases[0], charged=charged)
     return SegmentedRelease(tuple(releases), cost, prepared.stated_zcdp, charged)
 
 
@@ -302,7 +299,6 @@ def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> R
         keep_all=target.keep_all,
         max_basket=public.max_basket,
         max_baskets=public.max_baskets,
-        abstained=not published.itemsets,
         shortfall=plan.shortfall,
         # Advice on one of several segments would speak of its part of the budget.
         request=request if scope.max_segments == 1 else None,

@@ -25,7 +25,7 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.options import CONFIDENCE
 from fim_private.planning.plan import run_needs
 from fim_private.request.allocation import plan_of
-from fim_private.request.choice import AUTO
+from fim_private.request.groups import AUTO
 from fim_private.request.plan import LeftOut, Selection
 from fim_private.request.request import Request, usual_top
 

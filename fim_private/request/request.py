@@ -32,10 +32,16 @@ from fim_private.options.declaration import OptionValues, filled
 from fim_private.options.requests import RequestOptions
 from fim_private.reading.labels import Item, Vocabulary, in_label_order
 from fim_private.reading.purchases import read_catalogue
-from fim_private.request.choice import AUTO, Choice, automatic_choice
-from fim_private.request.groups import Promise, PublicFacts, Target
+from fim_private.request.groups import (
+    AUTO,
+    Choice,
+    Promise,
+    PublicFacts,
+    Target,
+    automatic_choice,
+)
 from fim_private.request.itemsets import GivenItemsets
-from fim_private.request.scope import USER, Scope
+from fim_private.request.scope import BASKET, USER, Scope
 from fim_private.request.supports import MinSupport
 
 # The longest range of sizes: each size gets a share of the budget.
@@ -436,10 +442,15 @@ def _check_caps(spec: MechanismSpec, public: PublicFacts, scope: Scope, *, by_us
         )
     if public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
         raise _of_no_use("max_basket", lambda known: known.basket_cap is not BasketCap.NONE)
+    if public.max_baskets is not None and scope.unites:
+        raise ParameterError(
+            f"leave out {baskets_cap}: with {parameter('together')} {USER} all of a user's baskets "
+            f"are one; or give {parameter('together')} {BASKET}"
+        )
     if public.max_baskets is not None and (public.max_basket is None or not counts_baskets):
         raise ParameterError(
-            f"{baskets_cap} goes with {cap} and {parameter('user')}, and not with "
-            f"{parameter('together')} {USER}: how many baskets of a user count at most"
+            f"{baskets_cap} goes with {cap} and {parameter('user')}: how many baskets of a user "
+            f"count at most"
         )
     if public.max_basket is not None and counts_baskets and public.max_baskets is None:
         raise ParameterError(

@@ -242,7 +242,9 @@ def publish(
         return _without_supports(plan, step, selected, randomness, units, true_units)
     itemsets = [itemset.items or () for itemset in named]
     supports = [itemset.support for itemset in named]
-    besides = _counted_besides(itemsets, known, with_subsets=with_subsets)
+    besides = subsets_of(itemsets) if with_subsets else []
+    counted = {*itemsets, *besides}
+    besides += [items for items in known if items not in counted]
     if besides and count_supports is not None:
         itemsets += besides
         supports += count_supports(besides)
@@ -262,21 +264,16 @@ def publish(
             clear = _pooled(measurement, clear, named)
     clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
     unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
-    return _with_others(
-        Outcome((*clear, *unnamed), noise, measurement.units),
-        estimates,
-        known,
-        with_subsets=with_subsets,
+    released = [itemset.items or () for itemset in clear]
+    subsets = {*subsets_of(released)} if with_subsets else set()
+    only_known = {*known}.difference(released, subsets)
+    return Outcome(
+        (*clear, *unnamed),
+        noise,
+        measurement.units,
+        tuple(itemset for itemset in estimates if itemset.items in subsets),
+        tuple(itemset for itemset in estimates if itemset.items in only_known),
     )
-
-
-def _counted_besides(
-    itemsets: Sequence[Items], known: Sequence[Items], *, with_subsets: bool
-) -> list[Items]:
-    """Return the itemsets that are counted besides those selected: subsets and known ones."""
-    subsets = subsets_of(itemsets) if with_subsets else []
-    counted = {frozenset(items) for items in (*itemsets, *subsets)}
-    return [*subsets, *(items for items in known if frozenset(items) not in counted)]
 
 
 def _without_supports(
@@ -303,6 +300,8 @@ def _ranked(
 ) -> list[Itemset]:
     """Return the itemsets selected with their supports, and whether each is doubtful.
 
+    It is if an itemset that was left out may be more frequent.
+
     estimates: of the itemsets selected, and then of others.
     """
     itemsets = [
@@ -310,34 +309,21 @@ def _ranked(
         for estimate, itemset in zip(estimates, named, strict=False)
     ]
     for selection in plan.selections:
-        itemsets = _with_doubts(selection, itemsets, noise.common_reach)
+        run, most_left_out = selection.run, selection.shortfall()
+        if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
+            continue
+        places = [
+            place
+            for place, itemset in enumerate(itemsets)
+            if len(itemset.items or ()) in selection.sizes
+        ]
+        least_upper_end = min((_interval(itemsets[place])[1] for place in places), default=0)
+        # Noise that all supports share cancels where two of them are compared.
+        cut = most_left_out + least_upper_end - noise.common_reach
+        for place in places:
+            low, _ = _interval(itemsets[place])
+            itemsets[place] = replace(itemsets[place], doubtful=low == 0 or low <= cut)
     return itemsets
-
-
-def _with_doubts(selection: Selection, itemsets: list[Itemset], common: int) -> list[Itemset]:
-    """Return itemsets, those of a selection with whether they may not be the most frequent.
-
-    common: noise that all supports share, in units. It cancels where two of them are compared.
-    """
-    run, most_left_out = selection.run, selection.shortfall()
-    if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
-        return itemsets
-    of_selection = {
-        itemset
-        for itemset in itemsets
-        if itemset.items is not None and len(itemset.items) in selection.sizes
-    }
-    if not of_selection:
-        return itemsets
-    least_upper_end = min(_interval(itemset)[1] for itemset in of_selection)
-    cut = most_left_out + least_upper_end - common
-    marked = []
-    for itemset in itemsets:
-        if itemset in of_selection:
-            low, _ = _interval(itemset)
-            itemset = replace(itemset, doubtful=low == 0 or low <= cut)
-        marked.append(itemset)
-    return marked
 
 
 def _interval(itemset: Itemset) -> tuple[int, int]:
@@ -443,20 +429,3 @@ def _pooled_share_intervals(
         )
         for (low, high), variance, critical in zip(extremes, variances, sigmas, strict=True)
     ]
-
-
-def _with_others(
-    outcome: Outcome, estimates: Sequence[Itemset], known: Sequence[Items], *, with_subsets: bool
-) -> Outcome:
-    """Return an outcome with the subsets of its itemsets, and with the known itemsets."""
-    named = [itemset.items for itemset in outcome.itemsets if itemset.items is not None]
-    subsets = {*subsets_of(named)} if with_subsets else set()
-    shown = {frozenset(items) for items in (*named, *subsets)}
-    other_known = {frozenset(items) for items in known} - shown
-    return replace(
-        outcome,
-        subsets=tuple(itemset for itemset in estimates if itemset.items in subsets),
-        known=tuple(
-            itemset for itemset in estimates if frozenset(itemset.items or ()) in other_known
-        ),
-    )

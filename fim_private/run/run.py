@@ -225,7 +225,7 @@ class Run:
             where=self.where,
             scope=opened.scope,
             date=self.date,
-            abstained=False,
+            abstained=not published.itemsets,
             itemsets=published.itemsets,
             parts=published.subsets,
             known=published.known,
@@ -235,15 +235,16 @@ class Run:
             units_noise=None if units is None else units.noise,
         )
 
-    def warn_of_noisy_units(
-        self, cost: PrivacyCost, noisy_units: Sequence[int], scope: Scope, unit: str
-    ) -> None:
+    def warn_of_noisy_units(self, cost: PrivacyCost, releases: Sequence[Release]) -> None:
         """Warn if δ is not below 1 / (number of units), as far as what was released tells that.
 
-        cost: of all releases. noisy_units: about how many units each release says there are.
+        cost: of all releases.
         """
+        told = [release.noisy_units for release in releases]
+        noisy_units = [units for units in told if units is not None]
         if noisy_units:
-            units = least_units(noisy_units, scope.max_segments)
+            units = least_units(noisy_units, releases[0].scope.max_segments)
+            unit = releases[0].privacy_unit
             self.warn(cautions_of_units(cost, units, unit, noisy=True), stacklevel=3)
 
 

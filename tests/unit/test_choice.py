@@ -13,7 +13,7 @@ import fim_private as fim
 from fim_private.levelwise.recipe import LARGEST_SIZE
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
-from fim_private.request.choice import AUTO
+from fim_private.request.groups import AUTO
 
 SHOP = [["milk", "tea"]] * 900 + [["bread", "milk"]] * 500 + [["jam", "rye"]] * 300
 ITEMS = ["milk", "tea", "bread", "jam", "rye", "salt"]

@@ -79,8 +79,6 @@ class _Source:
             value = value.items
         if isinstance(value, pa.ListScalar | pa.LargeListScalar):
             value = value.as_py()
-        if isinstance(value, pa.Array | pa.ChunkedArray):
-            value = value.to_pylist()
         if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
             with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
                 return list(islice(value, MOST_ITEMS + 1))
@@ -89,6 +87,8 @@ class _Source:
         raise self.refuse(f"must be a collection of items, not {kind}{example}", place)
 
     def _item(self, value: object, place: int) -> Item:
+        if isinstance(value, pa.Scalar):
+            value = value.as_py()
         if isinstance(value, str):
             try:
                 value.encode()

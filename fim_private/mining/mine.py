@@ -233,13 +233,12 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     come from.
     """
     itemsets = run.values["known"]
-    release = earlier_release(itemsets)
+    release, source = earlier_release(itemsets), file_name(itemsets)
     if release is not None:
         warn_of_seed(run, release, "known", stacklevel=5)
         itemsets = list(dict.fromkeys(itemsets_of(release)))
-    source = file_name(run.values["known"])
-    if release is not None and not itemsets:
-        return None, KnownFrom(0, source)
+        if not itemsets:
+            return None, KnownFrom(0, source)
     known = given_itemsets(itemsets, name="known", fold_case=run.all_rows.fold_case)
     return known, KnownFrom(len(known.itemsets), source)
 

@@ -223,9 +223,8 @@ def _scopes_of_segments(reading: Reading, scope: Scope) -> list[Scope]:
     segments = reading.parts
     if segments is None:
         return [scope]
-    scope = replace(scope, max_segments=segments.most, by=None)
+    scope = replace(scope, max_segments=segments.most)
     if reading.by:
-        scope = replace(scope, by=segments.column)
         return [replace(scope, segment=name) for name in segments.names]
     return [replace(scope, period=name) for name in segments.names]
 

@@ -394,21 +394,20 @@ def _pooled(
     names = [itemset.items or () for itemset in itemsets]
     extremes = noisy_supports.extremes(names, pooled.estimates.tolist())
     shares = _pooled_share_intervals(noise, units, pooled, extremes)
-    result = []
-    for place, (itemset, (low, high)) in enumerate(zip(itemsets, extremes, strict=True)):
-        width = half_widths[place]
-        result.append(
-            replace(
-                itemset,
-                support=max(round((low + high) / 2), 0),
-                interval=(max(math.ceil(low - width), 0), max(math.floor(high + width), 0)),
-                share_interval=shares[place],
-                exact_support=itemset.support,
-                exact_interval=itemset.interval,
-                exact_share_interval=itemset.share_interval,
-            )
+    return [
+        replace(
+            itemset,
+            support=max(round((low + high) / 2), 0),
+            interval=(max(math.ceil(low - width), 0), max(math.floor(high + width), 0)),
+            share_interval=share_interval,
+            exact_support=itemset.support,
+            exact_interval=itemset.interval,
+            exact_share_interval=itemset.share_interval,
         )
-    return result
+        for itemset, (low, high), width, share_interval in zip(
+            itemsets, extremes, half_widths, shares, strict=True
+        )
+    ]
 
 
 def _pooled_share_intervals(

@@ -432,8 +432,6 @@ def _cap(name: str, value: int | None) -> int | None:
 
 def _check_caps(spec: MechanismSpec, public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another."""
-    cap, baskets_cap = parameter("max_basket"), parameter("max_baskets")
-    counts_baskets = by_user and not scope.unites
     if public.max_rank is not None and spec.rank_cap is RankCap.NONE:
         raise _of_no_use("max_rank", lambda known: known.rank_cap is not RankCap.NONE)
     if public.max_rank is not None and spec.rank_cap is RankCap.SEARCH and public.lists_items:
@@ -442,19 +440,28 @@ def _check_caps(spec: MechanismSpec, public: PublicFacts, scope: Scope, *, by_us
         )
     if public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
         raise _of_no_use("max_basket", lambda known: known.basket_cap is not BasketCap.NONE)
-    if public.max_baskets is not None and scope.unites:
+    _check_max_baskets(public, scope, by_user=by_user)
+
+
+def _check_max_baskets(public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
+    """Raise ParameterError if a cap on baskets has no use, or is needed."""
+    cap, baskets_cap = parameter("max_basket"), parameter("max_baskets")
+    counts_baskets = by_user and not scope.unites
+    if public.max_baskets is None:
+        if public.max_basket is None or not counts_baskets:
+            return
+        raise ParameterError(
+            f"{baskets_cap} is needed with {cap} to protect users: how many of their baskets count"
+        )
+    if scope.unites:
         raise ParameterError(
             f"leave out {baskets_cap}: with {parameter('together')} {USER} all of a user's baskets "
             f"are one; or give {parameter('together')} {BASKET}"
         )
-    if public.max_baskets is not None and (public.max_basket is None or not counts_baskets):
+    if public.max_basket is None or not counts_baskets:
         raise ParameterError(
             f"{baskets_cap} goes with {cap} and {parameter('user')}: how many baskets of a user "
             f"count at most"
-        )
-    if public.max_basket is not None and counts_baskets and public.max_baskets is None:
-        raise ParameterError(
-            f"{baskets_cap} is needed with {cap} to protect users: how many of their baskets count"
         )
 
 

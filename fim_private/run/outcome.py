@@ -242,38 +242,66 @@ def publish(
         return _without_supports(plan, step, selected, randomness, units, true_units)
     itemsets = [itemset.items or () for itemset in named]
     supports = [itemset.support for itemset in named]
-    besides = subsets_of(itemsets) if with_subsets else []
-    counted = {*itemsets, *besides}
-    besides += [items for items in known if items not in counted]
+    subsets, others_known = _besides(itemsets, known, with_subsets=with_subsets)
+    besides = [*subsets, *others_known]
     if besides and count_supports is not None:
         itemsets += besides
         supports += count_supports(besides)
     # It is public by now how many itemsets came out, so the noise is for these alone.
     noise = noise_of(step, len(supports), joint=plan.joint_noise)
     measurement = measured(itemsets, supports, noise, randomness, units, true_units)
-    if plan.min_support is not None:
-        estimates, reaching = _reaching(
-            plan.min_support, measurement, len(named), with_subsets=with_subsets
-        )
-        clear = _clear_ones(plan, reaching)
-    else:
-        estimates = measurement.estimates()
-        clear = _clear_ones(plan, _ranked(plan, named, estimates, noise))
-        # Noise that decided which itemsets are left out must not move those that stay.
-        if len(clear) == len(named):
-            clear = _pooled(measurement, clear, named)
+    estimates, clear = _clear_ones(plan, measurement, named, with_subsets=with_subsets)
     clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
     unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
     released = [itemset.items or () for itemset in clear]
-    subsets = {*subsets_of(released)} if with_subsets else set()
-    only_known = {*known}.difference(released, subsets)
+    subsets, others_known = _besides(released, known, with_subsets=with_subsets)
     return Outcome(
         (*clear, *unnamed),
         noise,
         measurement.units,
-        tuple(itemset for itemset in estimates if itemset.items in subsets),
-        tuple(itemset for itemset in estimates if itemset.items in only_known),
+        _estimates_of(subsets, estimates),
+        _estimates_of(others_known, estimates),
     )
+
+
+def _besides(
+    itemsets: Sequence[Items], known: Sequence[Items], *, with_subsets: bool
+) -> tuple[list[Items], list[Items]]:
+    """Return the subsets of itemsets, if they are released, and the known itemsets in neither."""
+    subsets = subsets_of(itemsets) if with_subsets else []
+    counted = {*itemsets, *subsets}
+    return subsets, [items for items in known if items not in counted]
+
+
+def _estimates_of(itemsets: Sequence[Items], estimates: Sequence[Itemset]) -> tuple[Itemset, ...]:
+    """Return those estimates that are of these itemsets."""
+    names = {*itemsets}
+    return tuple(estimate for estimate in estimates if estimate.items in names)
+
+
+def _clear_ones(
+    plan: ReleasePlan,
+    measurement: Measurement,
+    named: Sequence[SelectedItemset],
+    *,
+    with_subsets: bool,
+) -> tuple[list[Itemset], list[Itemset]]:
+    """Return the estimates of all itemsets, and the itemsets that the plan does not leave out."""
+    if plan.min_support is not None:
+        estimates, candidates = _reaching(
+            plan.min_support, measurement, len(named), with_subsets=with_subsets
+        )
+    else:
+        estimates = measurement.estimates()
+        candidates = _ranked(plan, named, estimates, measurement.noise)
+    leaves_out = plan.left_out is LeftOut.UNCLEAR
+    if plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
+        leaves_out = all(itemset.doubtful for itemset in candidates)
+    clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
+    # Noise that decided which itemsets are left out must not move those that stay.
+    if plan.min_support is None and len(clear) == len(named):
+        clear = _pooled(measurement, clear, named)
+    return estimates, clear
 
 
 def _without_supports(
@@ -359,16 +387,6 @@ def _reaching(
         for estimate, is_sure in zip(estimates, sure, strict=True)
     ]
     return estimates, marked[: len(reaching)]
-
-
-def _clear_ones(plan: ReleasePlan, candidates: Sequence[Itemset]) -> list[Itemset]:
-    """Return the itemsets without those that the plan leaves out."""
-    leaves_out = plan.left_out is LeftOut.UNCLEAR
-    if plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
-        leaves_out = all(itemset.doubtful for itemset in candidates)
-    if not leaves_out:
-        return list(candidates)
-    return [itemset for itemset in candidates if _interval(itemset)[0] > 0]
 
 
 def _pooled(

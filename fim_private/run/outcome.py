@@ -240,7 +240,7 @@ def publish(
     named = [itemset for itemset in selected if itemset.items is not None]
     if step is None or not (named or known):
         return _without_supports(plan, step, selected, randomness, units, true_units)
-    itemsets = [itemset.items or () for itemset in named]
+    itemsets = _names_of(named)
     supports = [itemset.support for itemset in named]
     subsets, others_known = _besides(itemsets, known, with_subsets=with_subsets)
     besides = [*subsets, *others_known]
@@ -253,8 +253,7 @@ def publish(
     estimates, clear = _clear_ones(plan, measurement, named, with_subsets=with_subsets)
     clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
     unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
-    released = [itemset.items or () for itemset in clear]
-    subsets, others_known = _besides(released, known, with_subsets=with_subsets)
+    subsets, others_known = _besides(_names_of(clear), known, with_subsets=with_subsets)
     return Outcome(
         (*clear, *unnamed),
         noise,
@@ -262,6 +261,11 @@ def publish(
         _estimates_of(subsets, estimates),
         _estimates_of(others_known, estimates),
     )
+
+
+def _names_of(itemsets: Sequence[Itemset | SelectedItemset]) -> list[Items]:
+    """Return the items of itemsets that have names."""
+    return [itemset.items or () for itemset in itemsets]
 
 
 def _besides(
@@ -409,8 +413,7 @@ def _pooled(
     pooled = pooling.pooled(noisy, np.array(earlier), noise.own_variance)
     half_widths = pooled.half_widths(noise.shared_variance).tolist()
     # An itemset that another contains is at least as frequent as that one.
-    names = [itemset.items or () for itemset in itemsets]
-    extremes = noisy_supports.extremes(names, pooled.estimates.tolist())
+    extremes = noisy_supports.extremes(_names_of(itemsets), pooled.estimates.tolist())
     shares = _pooled_share_intervals(noise, units, pooled, extremes)
     return [
         replace(

@@ -42,8 +42,7 @@ from fim_private.release.words import NOT_INDEPENDENCE, braces
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import Scope
 from fim_private.request.supports import exact_share
-from fim_private.run.charging import Spending
-from fim_private.run.run import Run
+from fim_private.run.run import Run, Spending
 from fim_private.spectrum import SupportSpectrum
 
 # A block with more itemsets to compare than this has no vote: to list them would take too much
@@ -573,7 +572,7 @@ def voted(
     election = Election.of(question, values)
     run = Run(data, values)
     with limit_memory(run.reading.memory):
-        scope = run.scope(exclude=values["exclude"], rules=isinstance(election.named, _OfPairs))
+        scope = run.scope(rules=isinstance(election.named, _OfPairs))
     election.check_lifts(scope, run.unit)
     plan = election.plan
     spending = Spending(

@@ -19,11 +19,9 @@ from fim_private.periods import KINDS
 from fim_private.reading.memory import limit_memory
 from fim_private.release.release import GIVEN, Release
 from fim_private.request.allocation import plan_of_given
-from fim_private.request.groups import Promise
 from fim_private.request.itemsets import supports_of
 from fim_private.run import outcome
-from fim_private.run.charging import Spending
-from fim_private.run.run import Run
+from fim_private.run.run import Run, Spending
 
 
 @takes(CountOptions)
@@ -62,18 +60,19 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
     run = Run(data, values)
     scope = run.scope()
     with limit_memory(run.reading.memory):
-        known_itemsets = given_itemsets(itemsets, fold_case=run.choices.fold_case)
+        known_itemsets = given_itemsets(itemsets, fold_case=run.all_rows.fold_case)
     budget = PrivacyBudget.of(values["epsilon"], values["delta"], values["rho"], otherwise=EPSILON)
     with_count = flag("count", values["count"])
     neighbors = exact_neighbors(values["neighbors"])
-    promise = Promise(budget, neighbors, run.by_user, scope.chooses_units(run.where))
+    exchanges = neighbors == Neighbors.REPLACE_ONE
+    units_are_public = exchanges and not scope.chooses_units(run.where)
     number = len(known_itemsets.itemsets)
     plan = plan_of_given(
         budget,
         known_itemsets.sizes,
         number,
-        with_count=with_count and not promise.units_are_public,
-        joint_noise=neighbors == Neighbors.ADD_REMOVE,
+        with_count=with_count and not units_are_public,
+        joint_noise=not exchanges,
     )
     noise = plan.noise(number)
     assert noise is not None
@@ -88,7 +87,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
     )
     with run.charged(spending, scope) as ((opened,), charged):
         source = opened.source
-        units = outcome.unit_count(plan, source, run.randomness, public=promise.units_are_public)
+        units = outcome.unit_count(plan, source, run.randomness, public=units_are_public)
         measurement = outcome.measured(
             known_itemsets.itemsets,
             supports_of(known_itemsets, source),
@@ -102,10 +101,7 @@ def count(data: object, itemsets: object, **options: Unpack[CountOptions]) -> Re
         opened, plan, published, mechanism=GIVEN, sizes=known_itemsets.sizes, neighbors=neighbors
     )
     release = replace(release, top=number, union=True, charged=charged)
-    if release.noisy_units is not None:
-        run.warn_of_noisy_units(
-            plan.cost, [release.noisy_units], release.scope, release.privacy_unit
-        )
+    run.warn_of_noisy_units(plan.cost, [release])
     return release
 
 

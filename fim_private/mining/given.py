@@ -11,11 +11,10 @@ import csv
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice, takewhile
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -23,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from fim_private.dp.arguments import flag, is_whole
-from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, shown, warn
+from fim_private.errors import DataError, FimPrivateError, ParameterError, parameter, shown
 from fim_private.reading.columns import Roles, suggests_a_column
 from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, file_errors, open_file
 from fim_private.reading.labels import Item, Vocabulary, folded, item_of
@@ -80,8 +79,6 @@ class _Source:
             value = value.items
         if isinstance(value, pa.ListScalar | pa.LargeListScalar):
             value = value.as_py()
-        if isinstance(value, pa.Array | pa.ChunkedArray):
-            value = value.to_pylist()
         if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping):
             with suppress(TypeError):  # what only claims to be one, such as a 0-dimensional array
                 return list(islice(value, MOST_ITEMS + 1))
@@ -90,6 +87,8 @@ class _Source:
         raise self.refuse(f"must be a collection of items, not {kind}{example}", place)
 
     def _item(self, value: object, place: int) -> Item:
+        if isinstance(value, pa.Scalar):
+            value = value.as_py()
         if isinstance(value, str):
             try:
                 value.encode()
@@ -153,10 +152,12 @@ def _of_object(itemsets: Any, source: _Source) -> Iterable[object]:
     if isinstance(itemsets, Release | SegmentedRelease):
         return _of_release(itemsets, source)
     if InMemory(itemsets).kind in (Kind.PANDAS, Kind.POLARS):
-        return _of_table([*itemsets.columns], itemsets.__getitem__, source)
-    if isinstance(itemsets, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-        table = itemsets.read_all() if isinstance(itemsets, pa.RecordBatchReader) else itemsets
-        return _of_table(table.schema.names, lambda name: table.column(name).to_pylist(), source)
+        return _of_table(itemsets.columns, itemsets.__getitem__, source)
+    if isinstance(itemsets, pa.RecordBatchReader):
+        itemsets = itemsets.read_all()
+    if isinstance(itemsets, pa.Table | pa.RecordBatch):
+        columns = itemsets.to_pydict()
+        return _of_table([*columns], columns.__getitem__, source)
     if isinstance(itemsets, Iterable) and not isinstance(
         itemsets, bytes | bytearray | Mapping | Itemset
     ):
@@ -183,7 +184,6 @@ def _of_file(path: Path, source: _Source) -> Iterable[object]:
     table = file_table(file, Reading(head=True))
     if METADATA in (table.schema.metadata or {}):
         return _of_release(load(path), source)
-    names = table.schema.names
 
     def column(name: str) -> list[object]:
         columns = Roles(None, (name,)).wanted
@@ -191,35 +191,27 @@ def _of_file(path: Path, source: _Source) -> Iterable[object]:
             value for batch in table.batches(columns) for value in batch.column(name).to_pylist()
         ]
 
-    return _of_columns(names, column, source)
+    return _of_table(table.schema.names, column, source)
 
 
 # -------------------- tables: of this package, of mlxtend and of arules
 
 _Column = Callable[[Any], Iterable[object]]
-# Columns that hold an itemset in each row, the first of these that is there; or the two sides of a
-# rule.
-_ITEMSETS = ("itemsets", "items")
-_SIDES = (("antecedents", "consequents"), ("lhs", "rhs"))
-# A rule in a cell, as arules has it.
-_RULES = "rules"
-_ARROW = re.compile(r"(\{.*\})\s*=>\s*(\{.*\})", re.DOTALL)
+# Columns that hold an itemset in each row, or the two sides of a rule, or a rule as arules has it.
+# The first of these that are there are read.
+_LAYOUTS = (
+    ("itemsets",),
+    ("items",),
+    ("antecedents", "consequents"),
+    ("lhs", "rhs"),
+    ("rules",),
+)
+_RULE = re.compile(r"(\{.*\})\s*=>\s*(\{.*\})", re.DOTALL)
 # What columns beside itemsets are called, and what no first line of items has.
-_FIGURES = {
-    *(
-        "support",
-        "confidence",
-        "lift",
-        "leverage",
-        "conviction",
-        "coverage",
-        "count",
-        "length",
-        "frequency",
-    ),
-    *("itemset", "itemsets", "item", "items", "rule", "rules", "lhs", "rhs"),
-    *("antecedent", "antecedents", "consequent", "consequents", "item_1", "antecedent_1"),
-}
+_FIGURES = re.compile(
+    "support|confidence|lift|leverage|conviction|coverage|count|length|frequency|itemsets?|items?|"
+    "rules?|lhs|rhs|antecedents?|consequents?|item_1|antecedent_1"
+)
 _LOOK = (
     "must have a column itemsets or items that holds an itemset in each row, such as {milk, "
     "bread}; or the columns "
@@ -227,92 +219,78 @@ _LOOK = (
 )
 
 
-def _of_columns(names: Sequence[str], column: _Column, source: _Source) -> Iterable[object]:
-    """Return the itemsets of a table in a file, which may be a release of ours."""
-    ours = _of_release_columns(names, column, source)
-    return _of_table(names, column, source) if ours is None else ours
+def _columns_of_itemsets(names: Iterable[object]) -> list[list[object]]:
+    """Return the columns of a table that hold the itemset of each row; none in another table.
 
-
-def _of_table(names: Sequence[object], column: _Column, source: _Source) -> Iterable[object]:
-    """Return the itemset in each row of a table; of rules both sides together, each such itemset
-    once.
+    Those of the two sides of a rule are apart. A release of ours has a column for each item.
     """
-    times = Counter(map(_plain, names))
-    each_once = {_plain(name): name for name in names if times[_plain(name)] == 1}
-    for name in _ITEMSETS:
-        if name in each_once:
-            return (_cell(value) for value in column(each_once[name]))
-    for left, right in _SIDES:
-        if left in each_once and right in each_once:
-            return _unions(
-                zip(column(each_once[left]), column(each_once[right]), strict=True), source
-            )
-    if _RULES in each_once:
-        return _unions(_sides_of(column(each_once[_RULES]), source), source)
-    raise source.refuse(_LOOK)
+    items, *sides = (_numbered(names, stem) for stem in ("item", "antecedent", "consequent"))
+    if all(sides):
+        return sides
+    if items and "support" in names:
+        return [items]
+    name_of = {_plain(name): name for name in names}
+    for layout in _LAYOUTS:
+        if name_of.keys() >= {*layout}:
+            return [[name_of[name]] for name in layout]
+    return []
+
+
+def _numbered(names: Iterable[object], stem: str) -> list[object]:
+    """Return the columns stem_1, stem_2, … as far as there are any."""
+    numbered = takewhile({*names}.__contains__, (f"{stem}_{number}" for number in count(1)))
+    return list(numbered)
 
 
 def _plain(name: object) -> str:
     return str(name).strip().casefold()
 
 
-def _cell(value: object) -> object:
-    """Return the items in a cell: a text is one if it is written as a set, others stay as they
-    are.
+def _of_table(names: Iterable[object], column: _Column, source: _Source) -> Iterable[object]:
+    """Return the itemset in each row of a table; of rules both sides together, each such itemset
+    once.
     """
-    items = set_in(value) if isinstance(value, str) else None
+    sides = _columns_of_itemsets(names)
+    if not sides:
+        raise source.refuse(_LOOK)
+    is_numbered = str(sides[0][0]).endswith("_1")
+    if is_numbered and not {"segment", "period"}.isdisjoint(names):
+        raise source.refuse(_SEVERAL)
+    rows = zip(*(_cells_of_side(side, column) for side in sides), strict=True)
+    if len(sides) == 2 or _plain(sides[0][0]) == "rules":
+        return _unions(rows, source)
+    # Of a release of ours, an itemset without a name is a row without items.
+    return (itemset for (itemset,) in rows if not is_numbered or itemset)
+
+
+def _cells_of_side(names: Sequence[object], column: _Column) -> list[object]:
+    """Return the items in each row that these columns hold: sets, or one item in each column."""
+    if not str(names[0]).endswith("_1"):
+        return [_cell(value) for value in column(names[0])]
+    rows = zip(*(column(name) for name in names), strict=True)
+    return [[as_it_was(str(cell)) for cell in row if cell not in (None, "")] for row in rows]
+
+
+def _cell(value: object) -> object:
+    """Return the items in a cell: a text is one if it is written as a set or a rule, others stay
+    as they are.
+    """
+    if not isinstance(value, str):
+        return value
+    rule = _RULE.fullmatch(value.strip())
+    if rule is not None:
+        return [item for side in rule.groups() for item in set_in(side) or ()]
+    items = set_in(value)
     return value if items is None else items
 
 
-def _sides_of(rules: Iterable[object], source: _Source) -> Iterator[tuple[str, str]]:
-    for place, rule in enumerate(rules, 1):
-        sides = _ARROW.fullmatch(str(rule).strip())
-        if sides is None:
-            raise source.refuse("must be a rule such as {milk} => {bread}", place)
-        yield sides[1], sides[2]
-
-
-def _unions(rules: Iterable[tuple[object, object]], source: _Source) -> Iterator[tuple[Item, ...]]:
+def _unions(rules: Iterable[Sequence[object]], source: _Source) -> Iterator[tuple[Item, ...]]:
     unions: set[frozenset[Item]] = set()
     for place, sides in enumerate(rules, 1):
-        items = dict.fromkeys(item for side in sides for item in source.items(_cell(side), place))
+        items = dict.fromkeys(item for side in sides for item in source.items(side, place))
         if frozenset(items) not in unions:
             unions.add(frozenset(items))
             yield tuple(items)
-
-
-def _of_release_columns(
-    names: Sequence[str], column: _Column, source: _Source
-) -> Iterable[object] | None:
-    """Return the itemsets of a release of ours as CSV or a workbook has it; None for another
-    table.
-    """
-    if [*names[:2]] in (["segment", "item_1"], ["period", "item_1"], ["segment", "antecedent_1"]):
-        raise source.refuse(_SEVERAL)
-    items = _numbered(names, "item")
-    sides = _numbered(names, "antecedent"), _numbered(names, "consequent")
-    if items and [*names[len(items) : len(items) + 1]] == ["support"]:
-        return [itemset for itemset in _beside(items, column) if itemset]
-    if all(sides):
-        return _unions(zip(*(_beside(side, column) for side in sides), strict=True), source)
-    return None
-
-
-def _numbered(names: Sequence[str], stem: str) -> list[str]:
-    """Return the columns stem_1, stem_2, … as far as they go on in this order."""
-    columns = [name for name in names if name.startswith(f"{stem}_")]
-    numbered = []
-    for number, name in enumerate(columns, 1):
-        if name != f"{stem}_{number}":
-            break
-        numbered.append(name)
-    return numbered
-
-
-def _beside(names: Sequence[str], column: _Column) -> list[list[Item]]:
-    """Return the items in each row that stand beside each other in these columns."""
-    rows = zip(*(column(name) for name in names), strict=True)
-    return [[as_it_was(str(cell)) for cell in row if cell not in (None, "")] for row in rows]
 
 
 # -------------------- sets as text: frozenset({'milk', 'bread'}), {milk, bread}, ['milk', 'bread']
@@ -321,7 +299,7 @@ _CALL = re.compile(r"(?:frozenset|set|list|tuple)\((.*)\)", re.DOTALL)
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 # What numpy writes of its numbers and texts.
 _NUMPY = re.compile(rf"np\.\w+\(({_QUOTED}|[^()'\",]*)\)")
-_MEMBER = re.compile(rf"\s*(?:({_QUOTED})\s*|([^,]*))(?:,|$)")
+_MEMBER = re.compile(rf"\s*(?:({_QUOTED})\s*|([^,]+))(?:,|$)")
 _BRACKETS = ("{}", "[]", "()")
 
 
@@ -332,21 +310,14 @@ def set_in(text: str, brackets: Sequence[str] = _BRACKETS) -> list[Item] | None:
     bare = text.strip()
     called = _CALL.fullmatch(bare)
     if called is not None:
-        bare = called[1].strip() or "()"
-    if called is not None:
-        brackets = _BRACKETS
+        bare, brackets = called[1].strip() or "()", _BRACKETS
     if bare[:1] + bare[-1:] not in brackets:
         return None
     inside = _NUMPY.sub(r"\1", bare[1:-1]).strip().removesuffix(",")
     items: list[Item] = []
-    position = 0
-    while position < len(inside):
-        member = _MEMBER.match(inside, position)
-        assert member is not None  # the second form takes any text
+    for member in _MEMBER.finditer(inside):
         quoted, plain = member.groups()
-        item = plain.strip() if quoted is None else _unquoted(quoted)
-        items.append(item)
-        position = member.end()
+        items.append(plain.strip() if quoted is None else _unquoted(quoted))
     return items
 
 
@@ -365,56 +336,37 @@ def _of_text(file: File, source: _Source) -> Iterable[object]:
     with file.open() as stream:
         text = read_whole(stream).decode("utf-8-sig")
     lines = [
-        (number, line)
+        (f"{file.name}: line {number:,}", line)
         for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1)
         if line.strip()
     ]
     if not lines:
         return []
-    usual = DELIMITER_OF_SUFFIX.get(file.suffix)
     first = lines[0][1]
-    for delimiter in dict.fromkeys([usual or " ", *_NAMES_OF_DELIMITERS, " "]):
+    usual = DELIMITER_OF_SUFFIX.get(file.suffix)
+    for delimiter in (usual or " ", *_NAMES_OF_DELIMITERS, " "):
         names = _cells(first, delimiter)
-        if _is_table(names):
-            return _of_text_table(names, delimiter, lines[1:], file.name, source)
+        if _columns_of_itemsets(names):
+            columns = _text_columns(names, delimiter, lines[1:])
+            return _of_table(names, columns.__getitem__, source)
     _refuse_header(first, usual, source)
-    return [_of_line(line, usual, f"{file.name}: line {number:,}") for number, line in lines]
+    return [_of_line(line, usual, where) for where, line in lines]
 
 
-def _is_table(names: Sequence[str]) -> bool:
-    """Tell whether a first line names the columns of a table that holds itemsets."""
-    if _numbered(names, "item") and "support" in names:
-        return True
-    if _numbered(names, "antecedent") and _numbered(names, "consequent"):
-        return True
-    plain = {*map(_plain, names)}
-    has_sides = any(plain.issuperset(sides) for sides in _SIDES)
-    return has_sides or not plain.isdisjoint((*_ITEMSETS, _RULES))
-
-
-def _of_text_table(
-    names: Sequence[str],
-    delimiter: str,
-    lines: Sequence[tuple[int, str]],
-    name: str,
-    source: _Source,
-) -> Iterable[object]:
-    rows = []
-    for number, line in lines:
+def _text_columns(
+    names: Sequence[str], delimiter: str, lines: Iterable[tuple[str, str]]
+) -> dict[str, list[str]]:
+    """Return the columns of a table in lines of text, which names what errors call them."""
+    columns: dict[str, list[str]] = {name: [] for name in names}
+    for where, line in lines:
         cells = _cells(line, delimiter)
         if len(cells) == len(names) + 1:  # R names rows, and gives their names no title
             cells = cells[1:]
         if len(cells) != len(names):
-            raise DataError(
-                f"{name}: line {number:,} has more or fewer fields than the first line names"
-            )
-        rows.append(cells)
-
-    def column(name: str) -> list[str]:
-        place = names.index(name)
-        return [row[place] for row in rows]
-
-    return _of_columns(names, column, source)
+            raise DataError(f"{where} has more or fewer fields than the first line names")
+        for name, cell in zip(names, cells, strict=True):
+            columns[name].append(cell)
+    return columns
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
@@ -422,15 +374,11 @@ def _cells(line: str, delimiter: str) -> list[str]:
     none.
     """
     separator = re.escape(delimiter)
-    pattern = rf'((?:"(?:[^"]|"")*"|\{{[^{{}}]*\}}|[^{separator}])*+)(?:{separator}|$)'
-    cells, position = [], 0
-    bare = line.strip() if delimiter == " " else line
-    while position <= len(bare):
-        cell = re.compile(pattern).match(bare, position)
-        assert cell is not None  # any text is a cell
-        cells.append(_without_quotes(cell[1].strip()))
-        position = cell.end() if cell.end() > cell.end(1) else len(bare) + 1
-    return [cell for cell in cells if cell] if delimiter == " " else cells
+    pattern = rf'((?:"(?:[^"]|"")*"|\{{[^{{}}]*\}}|[^{separator}])*+){separator}'
+    cells = [_without_quotes(cell.strip()) for cell in re.findall(pattern, line + delimiter)]
+    if delimiter == " ":
+        return [cell for cell in cells if cell]
+    return cells
 
 
 def _without_quotes(cell: str) -> str:
@@ -443,7 +391,9 @@ def _refuse_header(first: str, delimiter: str | None, source: _Source) -> None:
     """Raise an error if the first line names columns, of which none holds itemsets."""
     separator = r"[\s,;|]+" if delimiter is None else delimiter
     names = [_plain(name.strip('"')) for name in re.split(separator, first)]
-    if not _FIGURES.isdisjoint(names) or (len(names) > 1 and all(map(suggests_a_column, names))):
+    if any(map(_FIGURES.fullmatch, names)) or (
+        len(names) > 1 and all(map(suggests_a_column, names))
+    ):
         raise source.refuse(f"seems to be a table: its first line names columns. It {_LOOK}")
 
 
@@ -454,12 +404,12 @@ def _of_line(line: str, delimiter: str | None, where: str) -> list[Item]:
     itemset = set_in(line, ("{}", "[]"))
     if itemset is not None:
         return itemset
+    _check_separators(line, delimiter, where)
     if delimiter is None:
-        _check_white_space(line, where)
         # Bytes are split at ASCII white space only, as purchases are.
         return [token.decode() for token in line.encode().split()]
-    _check_delimiter(line, delimiter, where)
-    fields = [field.strip() for field in next(_read(line, delimiter))]
+    reader = csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
+    fields = [field.strip() for field in next(reader)]
     if len(fields) == 1:
         itemset = set_in(fields[0], ("{}", "[]"))
     if itemset is not None:
@@ -467,39 +417,30 @@ def _of_line(line: str, delimiter: str | None, where: str) -> list[Item]:
     return [field for field in fields if field]
 
 
-def _read(line: str, delimiter: str) -> Iterator[list[str]]:
-    return csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
-
-
-def _check_white_space(line: str, where: str) -> None:
-    """Raise DataError if white space is not all that seems to separate the items of a line."""
+def _check_separators(line: str, delimiter: str | None, where: str) -> None:
+    """Raise DataError if another character than the delimiter, or than white space, seems to
+    separate the items of a line.
+    """
     bare = line.strip()
     present = [name for character, name in _NAMES_OF_DELIMITERS.items() if character in bare]
-    if present == ["tabs"] and " " not in bare:
+    if delimiter is None:
+        is_clear = present == ["tabs"] and " " not in bare
+    else:
+        is_clear = delimiter in line or '"' in line
+    if not present or is_clear:
         return
-    if present:
-        both = f"{present[0]} and spaces" if re.search(r"\s", bare) else present[0]
+    if delimiter is not None:
+        expected = _NAMES_OF_DELIMITERS[delimiter]
         raise DataError(
-            f"{where} has {both}, but in such a file white space alone separates items: save the "
-            f"list as .csv. There "
-            "commas separate items, and an item that holds one stands in double quotes"
+            f"{where} has {present[0]} but no {expected}: separate items by {expected}, or put "
+            f"items that hold such a character in double quotes"
         )
-
-
-def _check_delimiter(line: str, delimiter: str, where: str) -> None:
-    """Raise DataError if another character than the delimiter seems to separate the items of a
-    line.
-    """
-    if delimiter in line or '"' in line:
-        return
-    expected = _NAMES_OF_DELIMITERS[delimiter]
-    for character, name in _NAMES_OF_DELIMITERS.items():
-        if character in line:
-            raise DataError(
-                f"{where} has {name} but no {expected}: separate items by {expected}, or put items "
-                f"that hold such a "
-                "character in double quotes"
-            )
+    both = f"{present[0]} and spaces" if re.search(r"\s", bare) else present[0]
+    raise DataError(
+        f"{where} has {both}, but in such a file white space alone separates items: save the "
+        f"list as .csv. There commas separate items, and an item that holds one stands in "
+        f"double quotes"
+    )
 
 
 # -------------------- the public list of items
@@ -539,7 +480,7 @@ def public_items(run: Run) -> tuple[Vocabulary, Listed] | None:
             source_of(catalogue),
             ListColumns(item, label),
             query=named.get("catalogue_query"),
-            fold_case=run.choices.fold_case,
+            fold_case=run.all_rows.fold_case,
         )
     except DataError as error:
         if all(parameter(name) not in error.marked for name in DIALECT):
@@ -613,7 +554,7 @@ def _items_of_release(
             f"{name} is a release without items; give one that has some, or a list of items"
         )
     warn_of_seed(run, release, "catalogue", stacklevel=6)
-    vocabulary = read_catalogue([*items], fold_case=run.choices.fold_case)
+    vocabulary = read_catalogue([*items], fold_case=run.all_rows.fold_case)
     return vocabulary, Listed(len(vocabulary), source, release=True)
 
 
@@ -621,9 +562,9 @@ def warn_of_seed(
     run: Run, release: Release | SegmentedRelease, name: str, *, stacklevel: int
 ) -> None:
     """Warn where what is to be public comes from a release that was not private."""
-    if run.randomness.private and not release.private:
+    if not release.private:
         seeded = f"{parameter(name)} is a release that was made with a seed, and so is not private"
-        warn([f"{seeded}: that does not make its items public"], stacklevel=stacklevel)
+        run.warn([f"{seeded}: that does not make its items public"], stacklevel + 1)
 
 
 def _is_same(data: object, catalogue: object) -> bool:
@@ -633,13 +574,11 @@ def _is_same(data: object, catalogue: object) -> bool:
     purchases, items = source_of(data), source_of(catalogue)
     if isinstance(purchases, InMemory):
         return data is catalogue
-    if isinstance(purchases, Address):
-        return purchases == items and not isinstance(purchases, Database)
-    if isinstance(items, LocalPath):
+    if isinstance(purchases, LocalPath) and isinstance(items, LocalPath):
         # whatever is wrong with a path, its reader will say
         with suppress(OSError, RuntimeError, ValueError):
             return purchases.path.resolve() == items.path.resolve()
-    return False
+    return purchases == items and not isinstance(purchases, Database)
 
 
 def file_name(source: object) -> str | None:

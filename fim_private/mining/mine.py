@@ -33,9 +33,8 @@ from fim_private.request.plan import ReleasePlan
 from fim_private.request.request import Request, recorded_request, request_from
 from fim_private.request.scope import Scope
 from fim_private.run import outcome
-from fim_private.run.charging import Spending
 from fim_private.run.engines import SQL, DryRun, Opened
-from fim_private.run.run import Run
+from fim_private.run.run import Run, Spending
 
 
 @overload
@@ -114,12 +113,9 @@ def mine(
     with run.charged(prepared.spending, prepared.scope) as (opened, charged):
         releases = [_release(run, request, plan, segment) for segment in opened]
     cost = prepared.spending.cost
-    first = releases[0]
-    told = [release.noisy_units for release in releases]
-    noisy_units = [units for units in told if units is not None]
-    run.warn_of_noisy_units(cost, noisy_units, first.scope, first.privacy_unit)
+    run.warn_of_noisy_units(cost, releases)
     if run.reading.parts is None:
-        return replace(first, charged=charged)
+        return replace(releases[0], charged=charged)
     return SegmentedRelease(tuple(releases), cost, prepared.stated_zcdp, charged)
 
 
@@ -159,8 +155,7 @@ def _prepared(
     values = filled("mine", MineOptions, options) | {"periods": periods}
     run = Run(data, values, segments)
     with limit_memory(run.reading.memory):
-        by = None if segments is None else segments.column
-        scope = run.scope(exclude=values["exclude"], rules=flag("rules", values["rules"]), by=by)
+        scope = run.scope(rules=flag("rules", values["rules"]))
         public = public_items(run)
         if public is not None:
             values["catalogue"], listed = public
@@ -238,14 +233,13 @@ def _known(run: Run) -> tuple[GivenItemsets | None, KnownFrom]:
     come from.
     """
     itemsets = run.values["known"]
-    release = earlier_release(itemsets)
+    release, source = earlier_release(itemsets), file_name(itemsets)
     if release is not None:
         warn_of_seed(run, release, "known", stacklevel=5)
         itemsets = list(dict.fromkeys(itemsets_of(release)))
-    source = file_name(run.values["known"])
-    if release is not None and not itemsets:
-        return None, KnownFrom(0, source)
-    known = given_itemsets(itemsets, name="known", fold_case=run.choices.fold_case)
+        if not itemsets:
+            return None, KnownFrom(0, source)
+    known = given_itemsets(itemsets, name="known", fold_case=run.all_rows.fold_case)
     return known, KnownFrom(len(known.itemsets), source)
 
 
@@ -304,7 +298,6 @@ def _release(run: Run, request: Request, plan: ReleasePlan, opened: Opened) -> R
         keep_all=target.keep_all,
         max_basket=public.max_basket,
         max_baskets=public.max_baskets,
-        abstained=not published.itemsets,
         shortfall=plan.shortfall,
         # Advice on one of several segments would speak of its part of the budget.
         request=request if scope.max_segments == 1 else None,

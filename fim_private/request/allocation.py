@@ -33,7 +33,7 @@ system's generator, after the ledger was charged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -47,7 +47,7 @@ from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import levelwise
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
-from fim_private.mechanisms.top_k import TopK, is_bounded_range
+from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
 from fim_private.request.plan import LeftOut, ReleasePlan, Selection, noise_of
 from fim_private.request.request import COUNT_SHARE, Request
 from fim_private.request.supports import SupportNoise
@@ -56,9 +56,7 @@ _NOTHING = Fraction(0)
 # The share of δ for abstaining, if selections are composed in zCDP.
 _NAMES_SHARE = Fraction(1, 2)
 _WIDEST = 1 << 56
-
-# What a step is for, the sizes of its itemsets, and its share of the whole budget.
-_Use = tuple[str, tuple[int, ...], Fraction]
+_LEAST_EPSILON = Fraction(repr(EPSILON_RANGE[0]))
 
 
 def checked_plan(request: Request) -> ReleasePlan:
@@ -130,83 +128,88 @@ def plan_of_given(
     count_share = COUNT_SHARE if with_count else _NOTHING
     plans = []
     if budget.epsilon is not None:
-        plans.append(_basic_count(budget, sizes, number, count_share, joint_noise=joint_noise))
+        steps = _sharing_epsilon(_extra_steps(sizes, 1 - count_share, count_share), budget.epsilon)
+        delta = None if joint_noise else budget.delta or None
+        noise = SupportNoise.for_budget(Fraction(steps[0].epsilon or 0), delta, number)
+        assert noise.cost is not None
+        steps[0] = replace(steps[0], delta=noise.cost.delta)
+        plans.append(ReleasePlan(tuple(steps), budget, StepComposition.BASIC, most_supports=number))
     has_use_for_normal = with_count or joint_noise
     if budget.epsilon is None or (budget.delta and has_use_for_normal):
         if joint_noise:
             count_share = _NOTHING
-        uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
-        steps = _steps_by_mu_squared(uses, budget.mu_squared_for_steps(_NOTHING))
-        plan = ReleasePlan(
-            steps, budget, StepComposition.GAUSSIAN, joint_noise=joint_noise, most_supports=number
+        steps = _sharing_mu_squared(
+            _extra_steps(sizes, 1 - count_share, count_share),
+            budget.mu_squared_for_steps(_NOTHING),
         )
-        plans.append(_with_rho_of_supports(plan))
-    return min(plans, key=lambda plan: plan.half_width(number))
-
-
-def _basic_count(
-    budget: PrivacyBudget,
-    sizes: tuple[int, ...],
-    number: int,
-    count_share: Fraction,
-    *,
-    joint_noise: bool,
-) -> ReleasePlan:
-    """Return the plan that counts given itemsets, and adds up (ε, δ)."""
-    assert budget.epsilon is not None
-    uses = [("supports", sizes, 1 - count_share), ("count", (), count_share)]
-    supports, *count = _steps_by_epsilon(uses, budget.epsilon)
-    delta = None if joint_noise else budget.delta or None
-    noise = SupportNoise.for_budget(budget.epsilon * (1 - count_share), delta, number)
-    assert noise.cost is not None
-    supports = replace(supports, delta=noise.cost.delta)
-    plan = ReleasePlan((supports, *count), budget, StepComposition.BASIC, most_supports=number)
-    return _with_rho_of_supports(plan)
-
-
-def _with_rho_of_supports(plan: ReleasePlan) -> ReleasePlan:
-    """Return a plan for given itemsets with the ρ of its noise, which is known exactly."""
+        plans.append(
+            ReleasePlan(
+                tuple(steps),
+                budget,
+                StepComposition.GAUSSIAN,
+                joint_noise=joint_noise,
+                most_supports=number,
+            )
+        )
+    plan = min(plans, key=lambda plan: plan.half_width(number))
+    # The ρ of its noise is known exactly.
+    best_noise = plan.noise(number)
+    assert best_noise is not None
     supports, *count = plan.steps
-    noise = plan.noise(plan.most_supports)
-    assert noise is not None
-    return replace(plan, steps=(replace(supports, noise_rho=noise.rho), *count))
+    return replace(plan, steps=(replace(supports, noise_rho=best_noise.rho), *count))
 
 
-def _steps_by_epsilon(uses: Sequence[_Use], epsilon: Fraction) -> tuple[Step, ...]:
-    """Return steps that share an ε. They spend no δ as yet."""
-    return tuple(
-        Step(purpose, sizes, share, epsilon=Exact(epsilon * share), delta=Exact(0))
-        for purpose, sizes, share in uses
-        if share
-    )
+def _sharing_epsilon(steps: Iterable[Step], epsilon: Fraction) -> list[Step]:
+    """Return the steps with their shares of an ε. They spend no δ as yet."""
+    return [replace(step, epsilon=Exact(epsilon * step.fraction), delta=Exact(0)) for step in steps]
 
 
-def _steps_by_rho(uses: Sequence[_Use], rho: Fraction) -> tuple[Step, ...]:
-    """Return steps that share a ρ."""
-    return tuple(
-        Step(purpose, sizes, share, rho=Exact(rho * share))
-        for purpose, sizes, share in uses
-        if share
-    )
+def _sharing_mu_squared(steps: Iterable[Step], mu_squared: Fraction) -> list[Step]:
+    """Return the steps with their shares of a μ²."""
+    return [replace(step, mu_squared=Exact(mu_squared * step.fraction)) for step in steps]
 
 
-def _steps_by_mu_squared(uses: Sequence[_Use], mu_squared: Fraction) -> tuple[Step, ...]:
-    """Return steps that share a μ²."""
-    return tuple(
-        Step(purpose, sizes, share, mu_squared=Exact(mu_squared * share))
-        for purpose, sizes, share in uses
-        if share
-    )
+def _extra_steps(
+    sizes: tuple[int, ...], supports_share: Fraction | None, count_share: Fraction | None
+) -> list[Step]:
+    """Return the steps for supports and for the number of units, as far as they have a share."""
+    steps = [
+        Step("supports", sizes, supports_share or _NOTHING),
+        Step("count", (), count_share or _NOTHING),
+    ]
+    return [step for step in steps if step.fraction]
 
 
-def _uses_of(request: Request, selections: Sequence[PublicParameters] = ()) -> list[_Use]:
+def _steps_of(request: Request, selections: Sequence[PublicParameters] = ()) -> list[Step]:
     """Return what the budget of a request is used for: selections, supports, number of units."""
-    uses: list[_Use] = []
-    for public in selections:
-        uses.append(("selection", tuple(public.sizes), (1 - request.extras) / len(selections)))
-    uses.append(("supports", request.target.sizes, request.supports_share or _NOTHING))
-    uses.append(("count", (), request.count_share or _NOTHING))
-    return uses
+    return [
+        *(
+            Step("selection", tuple(public.sizes), (1 - request.extras) / len(selections))
+            for public in selections
+        ),
+        *_extra_steps(request.target.sizes, request.supports_share, request.count_share),
+    ]
+
+
+def _selections_of(
+    request: Request,
+    selections: Sequence[PublicParameters],
+    composed: Callable[[Build, int], TopK],
+) -> tuple[Selection, ...]:
+    """Return the selections that pick itemsets one by one.
+
+    composed: returns so many choices by a mechanism that is built, within their share of the
+    budget.
+    """
+    return tuple(
+        Selection(
+            composed(partial(registry.build, request.mechanism, public=public), public.top),
+            public.sizes,
+            request.counted_universe,
+            public.max_basket is not None,
+        )
+        for public in selections
+    )
 
 
 def _by_basic_composition(request: Request, selections: Sequence[PublicParameters]) -> ReleasePlan:
@@ -217,27 +220,27 @@ def _by_basic_composition(request: Request, selections: Sequence[PublicParameter
     joint_noise = request.has_joint_noise and supports_delta > 0
     if joint_noise:
         request = request.without_count_step()
-    steps = _steps_by_epsilon(_uses_of(request, selections), epsilon)
-    delta_each = (delta - supports_delta) / len(selections)
-    selection_steps, other_steps = steps[: len(selections)], steps[len(selections) :]
-    runs = [
-        TopK.by_basic_composition(
-            partial(registry.build, request.mechanism, public=public),
-            public.top,
-            Fraction(step.epsilon or 0),
-            delta_each,
-        )
-        for public, step in zip(selections, selection_steps, strict=True)
-    ]
-    spent = []
-    for step, run in zip(selection_steps, runs, strict=True):
-        delta_spent = delta_each if run.mechanism.cost.delta else _NOTHING
-        spent.append(replace(step, delta=Exact(delta_spent), choices=run.choices))
-    for step in other_steps:
-        delta_spent = supports_delta if step.purpose == "supports" else _NOTHING
-        spent.append(replace(step, delta=Exact(delta_spent)))
-    chosen = _selections_of(request, selections, runs)
-    return _plan_with(request, spent, StepComposition.BASIC, chosen, joint_noise=joint_noise)
+    steps = _sharing_epsilon(_steps_of(request, selections), epsilon)
+    selection_epsilon = Fraction(steps[0].epsilon or 0)
+    selection_delta = (delta - supports_delta) / len(selections)
+    chosen = _selections_of(
+        request,
+        selections,
+        lambda build, top: TopK.by_basic_composition(
+            build, top, selection_epsilon, selection_delta
+        ),
+    )
+    plan = _plan_with(request, steps, StepComposition.BASIC, chosen, joint_noise=joint_noise)
+    spends_delta = any(run.mechanism.cost.delta for run in plan.top_k_runs)
+    deltas = {"supports": supports_delta}
+    if spends_delta:
+        deltas["selection"] = selection_delta
+    return replace(
+        plan,
+        steps=tuple(
+            replace(step, delta=Exact(deltas.get(step.purpose, _NOTHING))) for step in plan.steps
+        ),
+    )
 
 
 def _plan_with(
@@ -251,13 +254,16 @@ def _plan_with(
 ) -> ReleasePlan:
     """Return the plan of a request that takes these steps."""
     target = request.target
+    runs = [selection.run for selection in selections]
+    choices = [run.choices for run in runs if isinstance(run, TopK)]
+    chosen = [replace(step, choices=made) for step, made in zip(steps, choices, strict=False)]
     left_out = LeftOut.UNCLEAR
     if request.mechanism.composed and target.min_support is None:
         left_out = LeftOut.UNCLEAR_IF_NONE_IS_SURE
     if target.keep_all:
         left_out = LeftOut.NONE
     return ReleasePlan(
-        tuple(steps),
+        (*chosen, *steps[len(chosen) :]),
         request.budget,
         composition,
         selections,
@@ -277,7 +283,7 @@ def _delta_for_supports(request: Request, count: int) -> Fraction:
         return _NOTHING
     assert budget.epsilon is not None
     delta = budget.delta * share
-    [laplace] = _steps_by_epsilon([("supports", request.target.sizes, share)], budget.epsilon)
+    [laplace] = _sharing_epsilon(_extra_steps(request.target.sizes, share, None), budget.epsilon)
     normal = replace(laplace, delta=Exact(delta))
     laplace_width = noise_of(laplace, count).half_width
     normal_width = noise_of(normal, count, joint=request.has_joint_noise).half_width
@@ -295,50 +301,31 @@ def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters
     budget = request.budget
     whole = registry.build(request.mechanism, budget.loss, budget.delta, selections[0])
     names_delta = budget.delta_for_names(_NAMES_SHARE) if whole.cost.delta else _NOTHING
-    steps = _steps_by_rho(_uses_of(request, selections), budget.rho_for_steps(names_delta))
-    selection_steps, other_steps = steps[: len(selections)], steps[len(selections) :]
-    _check_rho_of_choices(selection_steps[0], selections, budget)
-    runs = [
-        TopK.by_zcdp_composition(
-            partial(registry.build, request.mechanism, public=public),
-            public.top,
-            Fraction(step.rho or 0),
-            names_delta / len(selections),
-        )
-        for public, step in zip(selections, selection_steps, strict=True)
+    rho = budget.rho_for_steps(names_delta)
+    steps = [
+        replace(step, rho=Exact(rho * step.fraction)) for step in _steps_of(request, selections)
     ]
-    chosen = [
-        replace(step, choices=run.choices) for step, run in zip(selection_steps, runs, strict=True)
-    ]
-    return _plan_with(
-        request,
-        [*chosen, *other_steps],
-        StepComposition.ZCDP,
-        _selections_of(request, selections, runs),
-        joint_noise=joint_noise,
-        names_delta=names_delta,
-    )
-
-
-def _check_rho_of_choices(
-    step: Step, selections: Sequence[PublicParameters], budget: PrivacyBudget
-) -> None:
-    """Raise ParameterError if a choice had an ε below the least."""
-    least_epsilon = Fraction(repr(EPSILON_RANGE[0]))
+    selection_rho = Fraction(steps[0].rho or 0)
     most = max(public.top for public in selections)
-    if 2 * (step.rho or 0) / most < least_epsilon**2:
+    if 2 * selection_rho / most < _LEAST_EPSILON**2:  # the ε of a choice
         raise ParameterError(
             f"{_budget_name(budget)} leaves next to nothing for each itemset; raise it, or ask for "
             f"fewer"
         )
-
-
-def _selections_of(
-    request: Request, selections: Sequence[PublicParameters], runs: Sequence[TopK]
-) -> tuple[Selection, ...]:
-    return tuple(
-        Selection(run, public.sizes, request.counted_universe, public.max_basket is not None)
-        for run, public in zip(runs, selections, strict=True)
+    chosen = _selections_of(
+        request,
+        selections,
+        lambda build, top: TopK.by_zcdp_composition(
+            build, top, selection_rho, names_delta / len(selections)
+        ),
+    )
+    return _plan_with(
+        request,
+        steps,
+        StepComposition.ZCDP,
+        chosen,
+        joint_noise=joint_noise,
+        names_delta=names_delta,
     )
 
 
@@ -366,10 +353,10 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
         threshold=target.min_support is not None,
         known=target.known,
     )
-    uses = [(purpose, sizes, run_share * share) for purpose, sizes, share in run.steps]
+    steps = [Step(purpose, sizes, run_share * share) for purpose, sizes, share in run.steps]
     return _plan_with(
         request,
-        _steps_by_mu_squared([*uses, *_uses_of(request)], run.budget.mu_squared),
+        _sharing_mu_squared([*steps, *_steps_of(request)], run.budget.mu_squared),
         StepComposition.GAUSSIAN,
         (Selection(run, target.sizes, universe),),
         joint_noise=joint_noise,

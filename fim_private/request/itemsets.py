@@ -158,10 +158,7 @@ class KnownFrom:
 
     def to_dict(self) -> JsonObject:
         """Return plain values."""
-        values: JsonObject = {"itemsets": self.itemsets}
-        if self.source is not None:
-            values["source"] = self.source
-        return values
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     def sentences(self) -> str:
         """Return that itemsets were known, and from where."""
@@ -193,14 +190,7 @@ class Listed:
 
     def to_dict(self) -> JsonObject:
         """Return plain values; what does not hold has no key."""
-        values: JsonObject = {
-            "source": self.source,
-            "item": self.item,
-            "label": self.label,
-            "release": self.release,
-            "items_are_public": self.items_are_public,
-            "codes": dict(self.codes),
-        }
+        values: JsonObject = vars(self) | {"codes": dict(self.codes), "items": None, "names": None}
         values = {name: value for name, value in values.items() if value}
         if not self.items_are_public:
             values["items"] = self.items

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -399,37 +399,19 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
 
     Raises ParameterError for anything else, for a size below 1, and for more than 64 sizes.
     """
+    numbers = listed(size)
     if isinstance(size, str):
-        size = _range_in(size)
-    numbers = islice(listed(size), _MOST_SIZES + 1)
-    sizes = tuple(public_integer("size", number) for number in numbers)
+        match = re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)
+        numbers = range(int(match[1]), int(match[2] or match[1]) + 1) if match else ()
+    sizes = tuple(public_integer("size", number) for number in islice(numbers, _MOST_SIZES + 1))
     if len(sizes) > _MOST_SIZES:
         raise ParameterError(f"{parameter('size')} must be a range of at most {_MOST_SIZES} sizes")
     if not sizes or sizes != tuple(range(sizes[0], sizes[0] + len(sizes))):
-        if max(sizes, default=0) >= 10**9:
-            raise _no_sizes("so large")
-        raise _no_sizes(str(list(sizes)))
+        raise ParameterError(
+            f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, "
+            f"not {shown(size)}"
+        )
     return sizes
-
-
-def _range_in(text: str) -> range:
-    """Return the sizes that a text such as "2" or "2-4" names."""
-    if re.fullmatch(r"[0-9]{10,}", text):
-        raise ParameterError(f"{parameter('size')} must be at most 999999999, not {shown(text)}")
-    match = re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", text)
-    if match is None:
-        raise _no_sizes(shown(text))
-    first, last = int(match[1]), int(match[2] or match[1])
-    if first > last:
-        raise _no_sizes(shown(text))
-    return range(first, last + 1)
-
-
-def _no_sizes(size: str) -> ParameterError:
-    return ParameterError(
-        f"{parameter('size')} must be a whole number of at least 1, or a range such as 2-4, not "
-        f"{size}"
-    )
 
 
 def listed(values: Any) -> Iterable[Any]:
@@ -445,39 +427,43 @@ def _cap(name: str, value: int | None) -> int | None:
 
 def _check_caps(spec: MechanismSpec, public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
     """Raise ParameterError for a cap that the mechanism has no use for, or that needs another."""
-    if public.max_rank is not None:
-        _check_max_rank(spec, public)
-    specs = registry.MECHANISMS.values()
-    cap, baskets_cap = parameter("max_basket"), parameter("max_baskets")
+    if public.max_rank is not None and spec.rank_cap is RankCap.NONE:
+        raise _of_no_use("max_rank", lambda known: known.rank_cap is not RankCap.NONE)
+    if public.max_rank is not None and spec.rank_cap is RankCap.SEARCH and public.lists_items:
+        raise ParameterError(
+            f"leave out {parameter('max_rank')}: with a catalogue {spec.name} searches all of it"
+        )
     if public.max_basket is not None and spec.basket_cap is BasketCap.NONE:
-        users = [known.name for known in specs if known.basket_cap is not BasketCap.NONE]
-        raise ParameterError(f"leave out {cap}: only {' and '.join(users)} use it")
-    if public.max_baskets is not None and scope.unites:
+        raise _of_no_use("max_basket", lambda known: known.basket_cap is not BasketCap.NONE)
+    _check_max_baskets(public, scope, by_user=by_user)
+
+
+def _check_max_baskets(public: PublicFacts, scope: Scope, *, by_user: bool) -> None:
+    """Raise ParameterError if a cap on baskets has no use, or is needed."""
+    cap, baskets_cap = parameter("max_basket"), parameter("max_baskets")
+    counts_baskets = by_user and not scope.unites
+    if public.max_baskets is None:
+        if public.max_basket is None or not counts_baskets:
+            return
+        raise ParameterError(
+            f"{baskets_cap} is needed with {cap} to protect users: how many of their baskets count"
+        )
+    if scope.unites:
         raise ParameterError(
             f"leave out {baskets_cap}: with {parameter('together')} {USER} all of a user's baskets "
             f"are one; or give {parameter('together')} {BASKET}"
         )
-    counts_baskets = by_user and not scope.unites
-    if public.max_baskets is not None and (public.max_basket is None or not counts_baskets):
+    if public.max_basket is None or not counts_baskets:
         raise ParameterError(
             f"{baskets_cap} goes with {cap} and {parameter('user')}: how many baskets of a user "
             f"count at most"
         )
-    if public.max_basket is not None and counts_baskets and public.max_baskets is None:
-        raise ParameterError(
-            f"{baskets_cap} is needed with {cap} to protect users: how many of their baskets count"
-        )
 
 
-def _check_max_rank(spec: MechanismSpec, public: PublicFacts) -> None:
-    """Raise ParameterError if the mechanism has no use for a cap on ranks."""
-    cap = parameter("max_rank")
-    if spec.rank_cap is RankCap.NONE:
-        specs = registry.MECHANISMS.values()
-        users = [known.name for known in specs if known.rank_cap is not RankCap.NONE]
-        raise ParameterError(f"leave out {cap}: only {', '.join(users)} use it")
-    if spec.rank_cap is RankCap.SEARCH and public.lists_items:
-        raise ParameterError(f"leave out {cap}: with a catalogue {spec.name} searches all of it")
+def _of_no_use(cap: str, uses_cap: Callable[[MechanismSpec], bool]) -> ParameterError:
+    """Return the error of a cap that the mechanism has no use for."""
+    users = [spec.name for spec in registry.MECHANISMS.values() if uses_cap(spec)]
+    return ParameterError(f"leave out {parameter(cap)}: only {' and '.join(users)} use it")
 
 
 def _universe(catalogue: object, universe_size: int | None, scope: Scope) -> Universe:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -174,9 +174,9 @@ class Scope:
             *self._baskets_in_words(),
         )
 
-    def _segment_in_words(self, unit: str) -> list[str]:
+    def _segment_in_words(self, unit: str) -> Iterator[str]:
         if self.segment is None:
-            return []
+            return
         first = "of those that its rows name, the first in the list"
         if unit != BASKET:
             first = "where it has the most baskets"
@@ -184,69 +184,57 @@ class Scope:
         segments = f"at most {most} segments: {first}; each has 1/{most} of the budget"
         if most == 1:
             segments = f"one segment: {first}"
-        column, name = printable(self.by or ""), printable(self.segment)
-        return [f"Only rows where {column} is {name} count.", f"A {unit} counts in {segments}."]
+        yield f"Only rows where {printable(self.by or '')} is {printable(self.segment)} count."
+        yield f"A {unit} counts in {segments}."
 
-    def _time_in_words(self, unit: str) -> list[str]:
-        sentences = []
-        if self.period:
-            periods = self.periods
-            if len(periods) > 2:
-                periods = [periods[0], "…", periods[-1]]
-            sentences.append(
+    def _time_in_words(self, unit: str) -> Iterator[str]:
+        most, periods = self.max_segments, self.periods
+        if len(periods) > 2:
+            periods = [periods[0], "…", periods[-1]]
+        if periods:
+            yield (
                 f"Only baskets of {', '.join(periods)} count. A basket belongs to the day of its "
                 f"earliest row, by {printable(self.time or '')}."
             )
-        most = self.max_segments
-        if self.period and most > 1:
+        if periods and most > 1:
             whose = unit if self.per is None else f"{unit}'s {self.per}"
-            sentences.append(
-                f"A {whose} counts in up to {most} periods: each has 1/{most} of the budget."
-            )
+            yield f"A {whose} counts in up to {most} periods: each has 1/{most} of the budget."
         if self.time_format:
-            sentences.append(f"Times are written as {printable(self.time_format)}.")
+            yield f"Times are written as {printable(self.time_format)}."
         if self.missing_time:
-            sentences.append("Rows without a time were left out.")
-        return sentences
+            yield "Rows without a time were left out."
 
-    def _items_in_words(self) -> list[str]:
-        sentences = []
+    def _items_in_words(self) -> Iterator[str]:
         if self.query:
-            sentences.append("Only rows that a query returned were read.")
+            yield "Only rows that a query returned were read."
         if self.basket:
-            sentences.append(f"A basket is all rows with the same {_named(self.basket)}.")
+            yield f"A basket is all rows with the same {_named(self.basket)}."
         if self.split is not None:
-            sentences.append(f"Each cell of items was cut at {printable(self.split)!r}.")
+            yield f"Each cell of items was cut at {printable(self.split)!r}."
         if self.fold_case:
-            sentences.append("Capital and small letters are the same.")
+            yield "Capital and small letters are the same."
         if self.item:
-            sentences.append(f"An item is what the columns {_named(self.item)} say together.")
+            yield f"An item is what the columns {_named(self.item)} say together."
         if self.catalogue is not None:
-            sentences.append(self.catalogue.sentences())
-        if self.exclude:
-            sentences.append(self._excluded_in_words())
-        return sentences
-
-    def _excluded_in_words(self) -> str:
+            yield self.catalogue.sentences()
         number = len(self.exclude)
-        named = ", ".join(map(item_name, self.exclude[:_MOST_NAMED]))
-        if number > _MOST_NAMED:
-            named += f" and {number - _MOST_NAMED:,} more"
-        verb = "item is" if number == 1 else "items are"
-        return f"By a public list, {number:,} {verb} left out: {named}."
+        if number:
+            named = ", ".join(map(item_name, self.exclude[:_MOST_NAMED]))
+            if number > _MOST_NAMED:
+                named += f" and {number - _MOST_NAMED:,} more"
+            verb = "item is" if number == 1 else "items are"
+            yield f"By a public list, {number:,} {verb} left out: {named}."
 
-    def _baskets_in_words(self) -> list[str]:
-        sentences = []
+    def _baskets_in_words(self) -> Iterator[str]:
         if self.known_from is not None:
-            sentences.append(self.known_from.sentences())
+            yield self.known_from.sentences()
         if self.min_basket is not None and self.min_basket > 1:
-            sentences.append(f"Baskets of fewer than {self.min_basket:,} items count as empty.")
+            yield f"Baskets of fewer than {self.min_basket:,} items count as empty."
         if self.unites:
-            sentences.append(
+            yield (
                 "An itemset counts all users who ever bought all of it, in one basket or in "
                 "several."
             )
-        return sentences
 
 
 def _named(columns: Sequence[str]) -> str:
@@ -281,30 +269,18 @@ def excluded_items(exclude: object, *, fold_case: bool) -> tuple[Item, ...]:
     return tuple(map(vocabulary.label, range(len(vocabulary))))
 
 
-@dataclass(frozen=True)
-class ReadBy:
-    """The public choices by which rows were read, now or before.
+def rows_read(data: object, reading: Reading) -> tuple[str | None, Scope]:
+    """Return the condition by which rows are read, or were if they have been read already.
 
-    Attributes:
-        where: The condition that chose rows.
-        query: Whether a query chose them.
-        fold_case: Whether capital and small letters are the same.
-        time_format: How times are written.
+    The scope is that of all rows that it chooses: how an item and a time are read.
     """
-
-    where: str | None
-    query: bool
-    fold_case: bool
-    time_format: str | None
-
-
-def read_by(data: object, reading: Reading) -> ReadBy:
-    """Return the choices by which purchases are read, or were if they have been read already."""
     if isinstance(data, Transactions):
-        return ReadBy(data.where, data.query, data.fold_case, data.time_format)
+        scope = Scope(query=data.query, fold_case=data.fold_case, time_format=data.time_format)
+        return data.where, scope
     where = None if reading.where is None else str(reading.where)
     time_format = None if reading.time_format is None else str(reading.time_format)
-    return ReadBy(where, reading.from_query, reading.fold_case, time_format)
+    scope = Scope(query=reading.from_query, fold_case=reading.fold_case, time_format=time_format)
+    return where, scope
 
 
 def counts_users(data: object, values: OptionValues) -> bool:

@@ -2,8 +2,7 @@
 
 Everything that looks at purchases under a guarantee goes through `Run`: `mine`, `count` and `vote`.
 
-run       One call: what is checked, read and charged, in this order.
-charging  What a release spends, and its charge to a ledger.
-engines   What opens and counts purchases.
-outcome   Selecting itemsets, adding noise, and publishing the outcome.
+run      One call: what is checked, read and charged, in this order, and what a ledger records.
+engines  What opens and counts purchases.
+outcome  Selecting itemsets, adding noise, and publishing the outcome.
 """

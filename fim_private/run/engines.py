@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Self
 
 from fim_private.counting import Effort
@@ -31,6 +32,20 @@ class Opened:
     source: SupportSource
     read_as: ReadAs | None
     scope: Scope
+
+    @classmethod
+    def of(cls, source: SupportSource, read_as: ReadAs | None, scope: Scope) -> Self:
+        """Return purchases with the scope that says how they were read."""
+        return cls(source, read_as, scope.read_from(read_as))
+
+    @property
+    def unit(self) -> str:
+        """The unit of privacy."""
+        return "user" if self.source.by_user else "basket"
+
+
+# What makes a source of each segment of stored purchases, and how all of them were read.
+_Stored = tuple[Callable[..., SupportSource], ReadAs | None]
 
 
 @dataclass(frozen=True)
@@ -124,39 +139,37 @@ class Engine:
         """
         scopes = _scopes_of_segments(reading, scope)
         if self.name == LOCAL:
-            yield _opened_here(data, reading, scopes, effort)
-        elif self.name == SPARK:
-            with self._opened_in_spark(data, reading, scopes, effort) as segments:
-                yield segments
-        else:
-            with self._opened_in_database(data, reading, scopes, effort) as segments:
-                yield segments
-
-    @contextmanager
-    def _opened_in_spark(
-        self, data: object, reading: Reading, scopes: list[Scope], effort: Effort
-    ) -> Iterator[list[Opened]]:
-        # The list of items stays here: a task needs no more than which items are left out.
-        of_tasks = replace(scopes[0], exclude=(), catalogue=None)
-        with (
-            opened_table(data, reading, self.settings) as table,
-            stored_purchases(table, of_tasks.applied, scopes[0].excluded) as stored,
-        ):
+            segments = read_parts(source_of(data), reading)
             yield [
-                Opened(
-                    SparkSource.of(
-                        stored, place, reading.missing_user, effort, together=scope.unites
-                    ),
-                    table.read_as,
-                    scope.read_from(table.read_as),
+                Opened.of(LocalSource(scope.applied(segment), effort), segment.read_as, scope)
+                for scope, segment in zip(scopes, segments, strict=True)
+            ]
+            return
+        stored = self._stored_in_spark if self.name == SPARK else self._stored_in_database
+        with stored(data, reading, scopes[0]) as (source, read_as):
+            yield [
+                Opened.of(
+                    source(place, reading.missing_user, effort, together=scope.unites),
+                    read_as,
+                    scope,
                 )
                 for place, scope in enumerate(scopes)
             ]
 
     @contextmanager
-    def _opened_in_database(
-        self, data: object, reading: Reading, scopes: list[Scope], effort: Effort
-    ) -> Iterator[list[Opened]]:
+    def _stored_in_spark(self, data: object, reading: Reading, scope: Scope) -> Iterator[_Stored]:
+        # The list of items stays here: a task needs no more than which items are left out.
+        of_tasks = replace(scope, exclude=(), catalogue=None)
+        with (
+            opened_table(data, reading, self.settings) as table,
+            stored_purchases(table, of_tasks.applied, scope.excluded) as stored,
+        ):
+            yield partial(SparkSource.of, stored), table.read_as
+
+    @contextmanager
+    def _stored_in_database(
+        self, data: object, reading: Reading, scope: Scope
+    ) -> Iterator[_Stored]:
         _check_ibis()
         from fim_private.warehouse.purchases import stored_purchases
         from fim_private.warehouse.session import opened
@@ -168,23 +181,10 @@ class Engine:
             session,
             table,
         ):
-            purchases = stored_purchases(
-                session,
-                table,
-                reading,
-                excluded=scopes[0].excluded,
-                min_basket=scopes[0].min_basket,
+            stored = stored_purchases(
+                session, table, reading, excluded=scope.excluded, min_basket=scope.min_basket
             )
-            yield [
-                Opened(
-                    DatabaseSource.of(
-                        purchases, place, reading.missing_user, effort, together=scope.unites
-                    ),
-                    purchases.read_as,
-                    scope.read_from(purchases.read_as),
-                )
-                for place, scope in enumerate(scopes)
-            ]
+            yield partial(DatabaseSource.of, stored), stored.read_as
 
 
 def _named_table(table: object, engine: str) -> str | None:
@@ -223,26 +223,10 @@ def _scopes_of_segments(reading: Reading, scope: Scope) -> list[Scope]:
     segments = reading.parts
     if segments is None:
         return [scope]
-    scope = replace(scope, max_segments=segments.most, by=None)
+    scope = replace(scope, max_segments=segments.most)
     if reading.by:
-        scope = replace(scope, by=segments.column)
         return [replace(scope, segment=name) for name in segments.names]
     return [replace(scope, period=name) for name in segments.names]
-
-
-def _opened_here(
-    data: object, reading: Reading, scopes: list[Scope], effort: Effort
-) -> list[Opened]:
-    """Read purchases into the memory of this machine."""
-    segments = read_parts(source_of(data), reading)
-    return [
-        Opened(
-            LocalSource(scope.applied(transactions), effort),
-            transactions.read_as,
-            scope.read_from(transactions.read_as),
-        )
-        for scope, transactions in zip(scopes, segments, strict=True)
-    ]
 
 
 def _check_ibis() -> None:

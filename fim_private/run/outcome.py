@@ -240,43 +240,72 @@ def publish(
     named = [itemset for itemset in selected if itemset.items is not None]
     if step is None or not (named or known):
         return _without_supports(plan, step, selected, randomness, units, true_units)
-    itemsets = [itemset.items or () for itemset in named]
+    itemsets = _names_of(named)
     supports = [itemset.support for itemset in named]
-    besides = _counted_besides(itemsets, known, with_subsets=with_subsets)
+    subsets, others_known = _besides(itemsets, known, with_subsets=with_subsets)
+    besides = [*subsets, *others_known]
     if besides and count_supports is not None:
         itemsets += besides
         supports += count_supports(besides)
     # It is public by now how many itemsets came out, so the noise is for these alone.
     noise = noise_of(step, len(supports), joint=plan.joint_noise)
     measurement = measured(itemsets, supports, noise, randomness, units, true_units)
-    if plan.min_support is not None:
-        estimates, reaching = _reaching(
-            plan.min_support, measurement, len(named), with_subsets=with_subsets
-        )
-        clear = _clear_ones(plan, reaching)
-    else:
-        estimates = measurement.estimates()
-        clear = _clear_ones(plan, _ranked(plan, named, estimates, noise))
-        # Noise that decided which itemsets are left out must not move those that stay.
-        if len(clear) == len(named):
-            clear = _pooled(measurement, clear, named)
+    estimates, clear = _clear_ones(plan, measurement, named, with_subsets=with_subsets)
     clear = sorted(clear, key=lambda itemset: -(itemset.support or 0))
     unnamed = [Itemset(None) for itemset in selected if itemset.items is None]
-    return _with_others(
-        Outcome((*clear, *unnamed), noise, measurement.units),
-        estimates,
-        known,
-        with_subsets=with_subsets,
+    subsets, others_known = _besides(_names_of(clear), known, with_subsets=with_subsets)
+    return Outcome(
+        (*clear, *unnamed),
+        noise,
+        measurement.units,
+        _estimates_of(subsets, estimates),
+        _estimates_of(others_known, estimates),
     )
 
 
-def _counted_besides(
+def _names_of(itemsets: Sequence[Itemset | SelectedItemset]) -> list[Items]:
+    """Return the items of itemsets that have names."""
+    return [itemset.items or () for itemset in itemsets]
+
+
+def _besides(
     itemsets: Sequence[Items], known: Sequence[Items], *, with_subsets: bool
-) -> list[Items]:
-    """Return the itemsets that are counted besides those selected: subsets and known ones."""
+) -> tuple[list[Items], list[Items]]:
+    """Return the subsets of itemsets, if they are released, and the known itemsets in neither."""
     subsets = subsets_of(itemsets) if with_subsets else []
-    counted = {frozenset(items) for items in (*itemsets, *subsets)}
-    return [*subsets, *(items for items in known if frozenset(items) not in counted)]
+    counted = {*itemsets, *subsets}
+    return subsets, [items for items in known if items not in counted]
+
+
+def _estimates_of(itemsets: Sequence[Items], estimates: Sequence[Itemset]) -> tuple[Itemset, ...]:
+    """Return those estimates that are of these itemsets."""
+    names = {*itemsets}
+    return tuple(estimate for estimate in estimates if estimate.items in names)
+
+
+def _clear_ones(
+    plan: ReleasePlan,
+    measurement: Measurement,
+    named: Sequence[SelectedItemset],
+    *,
+    with_subsets: bool,
+) -> tuple[list[Itemset], list[Itemset]]:
+    """Return the estimates of all itemsets, and the itemsets that the plan does not leave out."""
+    if plan.min_support is not None:
+        estimates, candidates = _reaching(
+            plan.min_support, measurement, len(named), with_subsets=with_subsets
+        )
+    else:
+        estimates = measurement.estimates()
+        candidates = _ranked(plan, named, estimates, measurement.noise)
+    leaves_out = plan.left_out is LeftOut.UNCLEAR
+    if plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
+        leaves_out = all(itemset.doubtful for itemset in candidates)
+    clear = [itemset for itemset in candidates if not leaves_out or _interval(itemset)[0] > 0]
+    # Noise that decided which itemsets are left out must not move those that stay.
+    if plan.min_support is None and len(clear) == len(named):
+        clear = _pooled(measurement, clear, named)
+    return estimates, clear
 
 
 def _without_supports(
@@ -303,6 +332,8 @@ def _ranked(
 ) -> list[Itemset]:
     """Return the itemsets selected with their supports, and whether each is doubtful.
 
+    It is if an itemset that was left out may be more frequent.
+
     estimates: of the itemsets selected, and then of others.
     """
     itemsets = [
@@ -310,34 +341,21 @@ def _ranked(
         for estimate, itemset in zip(estimates, named, strict=False)
     ]
     for selection in plan.selections:
-        itemsets = _with_doubts(selection, itemsets, noise.common_reach)
+        run, most_left_out = selection.run, selection.shortfall()
+        if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
+            continue
+        places = [
+            place
+            for place, itemset in enumerate(itemsets)
+            if len(itemset.items or ()) in selection.sizes
+        ]
+        least_upper_end = min((_interval(itemsets[place])[1] for place in places), default=0)
+        # Noise that all supports share cancels where two of them are compared.
+        cut = most_left_out + least_upper_end - noise.common_reach
+        for place in places:
+            low, _ = _interval(itemsets[place])
+            itemsets[place] = replace(itemsets[place], doubtful=low == 0 or low <= cut)
     return itemsets
-
-
-def _with_doubts(selection: Selection, itemsets: list[Itemset], common: int) -> list[Itemset]:
-    """Return itemsets, those of a selection with whether they may not be the most frequent.
-
-    common: noise that all supports share, in units. It cancels where two of them are compared.
-    """
-    run, most_left_out = selection.run, selection.shortfall()
-    if most_left_out is None or not isinstance(run, TopK) or run.count == 1:
-        return itemsets
-    of_selection = {
-        itemset
-        for itemset in itemsets
-        if itemset.items is not None and len(itemset.items) in selection.sizes
-    }
-    if not of_selection:
-        return itemsets
-    least_upper_end = min(_interval(itemset)[1] for itemset in of_selection)
-    cut = most_left_out + least_upper_end - common
-    marked = []
-    for itemset in itemsets:
-        if itemset in of_selection:
-            low, _ = _interval(itemset)
-            itemset = replace(itemset, doubtful=low == 0 or low <= cut)
-        marked.append(itemset)
-    return marked
 
 
 def _interval(itemset: Itemset) -> tuple[int, int]:
@@ -375,16 +393,6 @@ def _reaching(
     return estimates, marked[: len(reaching)]
 
 
-def _clear_ones(plan: ReleasePlan, candidates: Sequence[Itemset]) -> list[Itemset]:
-    """Return the itemsets without those that the plan leaves out."""
-    leaves_out = plan.left_out is LeftOut.UNCLEAR
-    if plan.left_out is LeftOut.UNCLEAR_IF_NONE_IS_SURE:
-        leaves_out = all(itemset.doubtful for itemset in candidates)
-    if not leaves_out:
-        return list(candidates)
-    return [itemset for itemset in candidates if _interval(itemset)[0] > 0]
-
-
 def _pooled(
     measurement: Measurement, itemsets: list[Itemset], selected: Sequence[SelectedItemset]
 ) -> list[Itemset]:
@@ -405,24 +413,22 @@ def _pooled(
     pooled = pooling.pooled(noisy, np.array(earlier), noise.own_variance)
     half_widths = pooled.half_widths(noise.shared_variance).tolist()
     # An itemset that another contains is at least as frequent as that one.
-    names = [itemset.items or () for itemset in itemsets]
-    extremes = noisy_supports.extremes(names, pooled.estimates.tolist())
+    extremes = noisy_supports.extremes(_names_of(itemsets), pooled.estimates.tolist())
     shares = _pooled_share_intervals(noise, units, pooled, extremes)
-    result = []
-    for place, (itemset, (low, high)) in enumerate(zip(itemsets, extremes, strict=True)):
-        width = half_widths[place]
-        result.append(
-            replace(
-                itemset,
-                support=max(round((low + high) / 2), 0),
-                interval=(max(math.ceil(low - width), 0), max(math.floor(high + width), 0)),
-                share_interval=shares[place],
-                exact_support=itemset.support,
-                exact_interval=itemset.interval,
-                exact_share_interval=itemset.share_interval,
-            )
+    return [
+        replace(
+            itemset,
+            support=max(round((low + high) / 2), 0),
+            interval=(max(math.ceil(low - width), 0), max(math.floor(high + width), 0)),
+            share_interval=share_interval,
+            exact_support=itemset.support,
+            exact_interval=itemset.interval,
+            exact_share_interval=itemset.share_interval,
         )
-    return result
+        for itemset, (low, high), width, share_interval in zip(
+            itemsets, extremes, half_widths, shares, strict=True
+        )
+    ]
 
 
 def _pooled_share_intervals(
@@ -443,20 +449,3 @@ def _pooled_share_intervals(
         )
         for (low, high), variance, critical in zip(extremes, variances, sigmas, strict=True)
     ]
-
-
-def _with_others(
-    outcome: Outcome, estimates: Sequence[Itemset], known: Sequence[Items], *, with_subsets: bool
-) -> Outcome:
-    """Return an outcome with the subsets of its itemsets, and with the known itemsets."""
-    named = [itemset.items for itemset in outcome.itemsets if itemset.items is not None]
-    subsets = {*subsets_of(named)} if with_subsets else set()
-    shown = {frozenset(items) for items in (*named, *subsets)}
-    other_known = {frozenset(items) for items in known} - shown
-    return replace(
-        outcome,
-        subsets=tuple(itemset for itemset in estimates if itemset.items in subsets),
-        known=tuple(
-            itemset for itemset in estimates if frozenset(itemset.items or ()) in other_known
-        ),
-    )

@@ -1,14 +1,37 @@
 """One run: check the ledger, read purchases, charge the ledger, count supports and draw noise.
 
 Warnings come before reading, as far as they follow from the request, and else after the charge.
+
+What a release spends follows from its plan, before purchases are read: the accountant adds up the
+steps, in (ε, δ) and in zCDP. A ledger has one entry for a release, or one for each period if it is
+of several. An entry holds both sums, so that a ledger can add up either way. It also holds the
+request, the unit, the neighbour relation, and the columns that name the unit. It names no file,
+segment or item of the data; a condition is kept as it was written. For segments it is the cost of
+all segments in which one unit may count.
+
+When (`Run.charged` holds the order):
+
+1. `pending_charge` checks that the budget is enough, before purchases are opened. If it is not, or
+   the release contradicts what the ledger promises, LedgerError is raised, and no release is made.
+   Only items_are_public reads before that: all items, which are public then, to plan with.
+2. Purchases are read. That tells whether the unit is a user or a basket. If reading fails, nothing
+   is charged.
+3. The function that `pending_charge` returned charges the ledger on the disk, with that unit. It
+   checks again, for others may have charged it meanwhile.
+4. Only then are supports counted, and noise is drawn. If that fails, the charge stays.
+
+Without a ledger in the request nothing is charged. A ledger and a seed are refused together.
+Functions of lists, such as `fim.select` and quantiles, charge by `dp.charge.charge_list` instead:
+they have no purchases to read.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from fim_private.counting import Effort
 from fim_private.dp.arguments import public_integer
@@ -18,8 +41,8 @@ from fim_private.dp.cautions import (
     cautions_of_units,
     least_units,
 )
-from fim_private.dp.charge import Charged, account_of
-from fim_private.dp.cost import PrivacyCost
+from fim_private.dp.charge import Charge, Charged, Span, account_of
+from fim_private.dp.cost import PrivacyCost, ZcdpCost
 from fim_private.dp.neighbors import Neighbors
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, parameter, warn
@@ -28,6 +51,7 @@ from fim_private.options.declaration import OptionValues
 from fim_private.reading.databases import check_query
 from fim_private.reading.locations import source_of
 from fim_private.reading.options import Reading, Segments, reading_of
+from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
 from fim_private.request.plan import ReleasePlan
 from fim_private.request.scope import (
@@ -35,11 +59,33 @@ from fim_private.request.scope import (
     checked_together,
     counts_users,
     excluded_items,
-    read_by,
+    rows_read,
 )
-from fim_private.run.charging import Spending, pending_charge
 from fim_private.run.engines import LOCAL, SQL, DryRun, Engine, Opened
 from fim_private.run.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What a release spends, and what a ledger records of it.
+
+    Attributes:
+        command: The command that makes the release, such as "mine".
+        neighbors: The neighbour relation.
+        cost: The (ε, δ) of the whole release.
+        entry_cost: The (ε, δ) that each entry of the ledger spends: periods have one each.
+        entry_zcdp: The same in zCDP.
+        rho: The ρ that the caller gave as the budget; None if it was an ε.
+        parameters: The request, as plain values that name no file, column or item.
+    """
+
+    command: str
+    neighbors: str
+    cost: PrivacyCost
+    entry_cost: PrivacyCost
+    entry_zcdp: ZcdpCost
+    rho: Fraction | None
+    parameters: Mapping[str, object]
 
 
 class Run:
@@ -54,7 +100,8 @@ class Run:
         date: The day of the release; None with a seed.
         reading: How purchases are read.
         by_user: Whether the units will be users.
-        choices: The public choices by which rows are read.
+        where: The condition that chooses rows.
+        all_rows: How all rows are read that it chooses.
     """
 
     def __init__(
@@ -83,38 +130,27 @@ class Run:
             check_query(source_of(self.data), values["query"])
         from_query = self.engine.reads_query(self.data, reading)
         self.reading = replace(reading, from_query=from_query)
-        self.choices = read_by(self.data, self.reading)
-
-    @property
-    def where(self) -> str | None:
-        """The condition that chooses rows."""
-        return self.choices.where
+        self.where, self.all_rows = rows_read(self.data, self.reading)
 
     @property
     def unit(self) -> str:
         """The unit of privacy, as far as it is known before reading."""
         return "user" if self.by_user else "basket"
 
-    def scope(self, *, exclude: object = None, rules: bool = False, by: str | None = None) -> Scope:
+    def scope(self, *, rules: bool = False) -> Scope:
         """Return which purchases count. A list of the items that are left out is read.
 
-        Args:
-            exclude: The items that are left out.
-            rules: Whether association rules are to be made.
-            by: The column of segments.
+        rules: whether association rules are to be made.
         """
-        together = checked_together(self.values["together"], by_user=self.by_user, rules=rules)
-        least = self.values["min_basket"]
-        scope = Scope(
+        least, times = self.values["min_basket"], self.reading.times
+        exclude, fold_case = self.values.get("exclude"), self.all_rows.fold_case
+        scope = replace(
+            self.all_rows,
             min_basket=None if least is None else public_integer("min_basket", least),
-            exclude=excluded_items(exclude, fold_case=self.choices.fold_case),
-            together=together,
-            by=by,
-            query=self.choices.query,
-            fold_case=self.choices.fold_case,
-            time_format=self.choices.time_format,
+            exclude=excluded_items(exclude, fold_case=fold_case),
+            together=checked_together(self.values["together"], by_user=self.by_user, rules=rules),
+            by=None if self.reading.by is None else self.reading.by.column,
         )
-        times = self.reading.times
         if times is None:
             return scope
         period = None
@@ -139,49 +175,30 @@ class Run:
         stacklevel: of warnings. By default they name the caller of `mine`: above this method stand
         contextlib's, and `mine`.
         """
-        charge = pending_charge(  # refused here if the budget is spent, before purchases are read
-            self.account,
-            self.values["dataset"],
-            spending,
-            self.data,
-            self.reading,
-            scope,
-            by_user=self.by_user,
-        )
-        self._warn_before_reading(spending, scope, stacklevel + 1)
+        # Refused here if the budget is spent, before purchases are read.
+        charge = pending_charge(self, spending, scope)
+        exchanges = spending.neighbors == Neighbors.REPLACE_ONE
+        units_are_chosen = scope.chooses_units(self.where)
+        stacklevel += 1
+        self.warn(cautions(spending.cost, rho=spending.rho), stacklevel)
+        if exchanges and units_are_chosen:
+            self.warn([caution_of_chosen_units(self.unit)], stacklevel)
         with self.engine.opened(self.data, self.reading, scope, self.effort) as opened:
-            unit = "user" if opened[0].source.by_user else "basket"
+            first = opened[0]
             # Checked again, with the unit that was read and with what others charged meanwhile.
-            charged = None if charge is None else charge(unit)
-            self._warn_after_reading(spending, scope, opened, unit, stacklevel + 1)
+            charged = None if charge is None else charge(first.unit)
+            if first.read_as is not None:
+                self.warn(first.read_as.cautions(), stacklevel)
+            if exchanges and not units_are_chosen:
+                numbers = [segment.source.units for segment in opened]
+                units = least_units(numbers, first.scope.max_segments)
+                self.warn(cautions_of_units(spending.cost, units, first.unit), stacklevel)
             yield opened, charged
 
-    def _warn_before_reading(self, spending: Spending, scope: Scope, stacklevel: int) -> None:
-        if not self.randomness.private:
-            return
-        warn(cautions(spending.cost, rho=spending.rho), stacklevel=stacklevel)
-        exchanges = spending.neighbors == Neighbors.REPLACE_ONE
-        if exchanges and scope.chooses_units(self.where):
-            warn([caution_of_chosen_units(self.unit)], stacklevel=stacklevel)
-
-    def _warn_after_reading(
-        self,
-        spending: Spending,
-        scope: Scope,
-        opened: Sequence[Opened],
-        unit: str,
-        stacklevel: int,
-    ) -> None:
-        if not self.randomness.private:
-            return
-        read_as = opened[0].read_as
-        if read_as is not None:
-            warn(read_as.cautions(), stacklevel=stacklevel)
-        exchanges = spending.neighbors == Neighbors.REPLACE_ONE
-        if exchanges and not scope.chooses_units(self.where):
-            numbers = [segment.source.units for segment in opened]
-            units = least_units(numbers, opened[0].scope.max_segments)
-            warn(cautions_of_units(spending.cost, units, unit), stacklevel=stacklevel)
+    def warn(self, sentences: Iterable[str], stacklevel: int) -> None:
+        """Warn of a release that is to be private. stacklevel: 1 for the line that calls this."""
+        if self.randomness.private:
+            warn(sentences, stacklevel=stacklevel + 1)
 
     def release(
         self,
@@ -194,7 +211,7 @@ class Run:
         neighbors: str,
     ) -> Release:
         """Return what a plan published, with its guarantee."""
-        source, units = opened.source, published.units
+        units = published.units
         return Release(
             mechanism=mechanism,
             sizes=sizes,
@@ -202,13 +219,13 @@ class Run:
             zcdp=plan.stated_zcdp,
             shares=plan.steps,
             neighbors=neighbors,
-            privacy_unit="user" if source.by_user else "basket",
+            privacy_unit=opened.unit,
             private=self.randomness.private,
-            missing_user=source.missing_user,
+            missing_user=opened.source.missing_user,
             where=self.where,
             scope=opened.scope,
             date=self.date,
-            abstained=False,
+            abstained=not published.itemsets,
             itemsets=published.itemsets,
             parts=published.subsets,
             known=published.known,
@@ -218,16 +235,17 @@ class Run:
             units_noise=None if units is None else units.noise,
         )
 
-    def warn_of_noisy_units(
-        self, cost: PrivacyCost, noisy_units: Sequence[int], scope: Scope, unit: str
-    ) -> None:
+    def warn_of_noisy_units(self, cost: PrivacyCost, releases: Sequence[Release]) -> None:
         """Warn if δ is not below 1 / (number of units), as far as what was released tells that.
 
-        cost: of all releases. noisy_units: about how many units each release says there are.
+        cost: of all releases.
         """
-        if self.randomness.private and noisy_units:
-            units = least_units(noisy_units, scope.max_segments)
-            warn(cautions_of_units(cost, units, unit, noisy=True), stacklevel=3)
+        told = [release.noisy_units for release in releases]
+        noisy_units = [units for units in told if units is not None]
+        if noisy_units:
+            units = least_units(noisy_units, releases[0].scope.max_segments)
+            unit = releases[0].privacy_unit
+            self.warn(cautions_of_units(cost, units, unit, noisy=True), stacklevel=3)
 
 
 def _check_options_of_sql(values: OptionValues) -> None:
@@ -264,3 +282,89 @@ def _check_times(reading: Reading, neighbors: object) -> None:
             f"{parameter('time')} needs {parameter('neighbors')} add-remove: what replaces a "
             f"basket can be of another period, and then two releases change"
         )
+
+
+# -------------------- what a ledger is charged
+
+
+def pending_charge(run: Run, spending: Spending, scope: Scope) -> Callable[[str], Charged] | None:
+    """Return a function that charges a release, given the unit that was read.
+
+    Returns None without a ledger. The charge is checked here, too, before purchases are opened.
+    Both raise LedgerError if it is refused: then nothing may be released.
+    """
+    account, dataset = run.account, run.values["dataset"]
+    if account is None or dataset is None:
+        return None
+    charges = [
+        Charge(
+            command=spending.command,
+            dataset=dataset,
+            privacy_unit=run.unit,
+            neighbors=str(spending.neighbors),
+            cost=spending.entry_cost,
+            zcdp=spending.entry_zcdp,
+            parameters={**spending.parameters, **_recorded_rows(run, scope)},
+            unit_columns=_unit_columns(run),
+            span=span,
+        )
+        for span in _spans_of(run.reading)
+    ]
+    account.check(*charges)
+
+    def charge(unit: str) -> Charged:
+        charged: Charged = account.charge(
+            *(replace(charge, privacy_unit=unit) for charge in charges)
+        )
+        return charged
+
+    return charge
+
+
+def _spans_of(reading: Reading) -> list[Span | None]:
+    """Return the periods that are charged one by one; [None] if units have no times."""
+    times = reading.times
+    if times is None:
+        return [None]
+    span = Span(times.how, tuple(sorted(reading.basket or ())), times.per)
+    # A query may choose rows by time, and so give a basket another period than it has in other
+    # releases.
+    if not times.periods or reading.from_query:
+        return [span] * max(len(times.periods), 1)
+    return [replace(span, period=period.name) for period in times.periods]
+
+
+def _unit_columns(run: Run) -> tuple[str, ...] | None:
+    """Return the columns that name the unit, sorted: that of users, else those of baskets.
+
+    Returns None if no column names it.
+    """
+    user, baskets = run.reading.user, run.reading.basket or ()
+    if isinstance(run.data, Transactions):
+        if run.data.read_as is None:
+            return None
+        user, baskets = run.data.read_as.user, run.data.read_as.baskets
+    if user is not None:
+        return (user,)
+    return tuple(sorted(baskets)) or None
+
+
+def _recorded_rows(run: Run, scope: Scope) -> dict[str, object]:
+    """Return what a ledger records of the rows that count.
+
+    It names columns only in a condition, which is kept as it was written, and no segment.
+    """
+    reading = run.reading
+    recorded = scope.charged
+    if run.where is not None:
+        recorded["where"] = run.where
+    if scope.query:
+        recorded["query"] = True
+    if reading.split is not None:
+        recorded["split"] = True
+    if len(reading.basket or ()) > 1:
+        recorded["basket_columns"] = len(reading.basket or ())
+    if reading.by is not None:
+        recorded["segments"] = len(reading.by.names)
+        recorded["max_segments"] = reading.by.most
+    return recorded

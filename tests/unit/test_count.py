@@ -242,7 +242,7 @@ def test_other_headers_are_refused_before_anything_is_charged(tmp_path: Path, na
         ("p.txt", "tea,milk\n", "line 1 has commas, but in such a file white space alone"),
         ("p.csv", "tea,milk\njam;bread\n", "line 2 has semicolons but no commas"),
         ("p.csv", "itemsets,support\n{a},1,2,3\n", "line 2 has more or fewer fields than"),
-        ("p.csv", "rules\nmilk\n", "itemset 1 must be a rule such as {milk} => {bread}"),
+        ("p.csv", "rules\nmilk\n", "itemset 1 must be a collection of items, not str"),
         ("p.csv", "itemsets\nmilk\n", "itemset 1 must be a collection of items, not str"),
         ("p.csv", "itemsets\nfrozenset()\n", "itemset 1 is empty"),
         (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count, product
@@ -222,12 +222,13 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         attempted = attempt(changes)
         return attempted is not None and attempted.likely
 
-    best: Advice | None = None
+    likely: list[Advice] = []
     nearest: Advice | None = None
+    budgets = _budgets(request)
     for changes in sorted(_changes(request, came_out, before), key=price):
-        if best is not None and price(changes) >= price(best.changes):
+        if any(price(cheaper.changes) <= price(changes) for cheaper in likely):
             break
-        attempts = [{**changes, **budget} for budget in _budgets(request)]
+        attempts = [{**changes, **budget} for budget in budgets]
         if not changes:
             attempts = attempts[1:]  # without any change it is the same request
         if not attempts:
@@ -237,31 +238,14 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
             # The least budget that would probably do: with a larger one an itemset needs no more.
             least = bisect_left(attempts, True, hi=len(attempts) - 1, key=is_likely)
             attempted = attempt(attempts[least])
-            best = _cheaper(best, attempted, price)
+            assert attempted is not None
+            likely.append(attempted)
         if attempted is not None and (nearest is None or attempted.need < nearest.need):
             nearest = attempted
-    return _best_of(best, nearest, units, came_out)
-
-
-def _cheaper(
-    best: Advice | None, attempted: Advice | None, price: Callable[[Changes], float]
-) -> Advice | None:
-    """Return the cheaper of two, if the second one is likely to do."""
-    if attempted is None or not attempted.likely:
-        return best
-    if best is None or price(attempted.changes) < price(best.changes):
-        return attempted
-    return best
-
-
-def _best_of(
-    best: Advice | None, nearest: Advice | None, units: int | None, came_out: int
-) -> Advice | None:
-    """Return the advice to give: the cheapest that will probably do, else the nearest to that."""
-    if best is not None:
-        if not came_out and units is None:
-            return replace(best, likely=False)  # there may be too few units
-        return best
+    if likely:
+        cheapest = min(likely, key=lambda advised: price(advised.changes))
+        # Where nobody knows how many units there are, they may be too few.
+        return replace(cheapest, likely=units is not None or came_out > 0)
     if nearest is None or (units is not None and nearest.need > units):
         return None
     return nearest
@@ -274,9 +258,7 @@ def _price(request: Request, changes: Changes) -> float:
         price += _SINGLE
     if changes.get("supports") is False:
         price += _NO_SUPPORTS
-    budget = _changed_budget(request, changes)
-    if budget != request.budget:
-        price += math.log2(budget.loss / request.budget.loss)
+    price += math.log2(_changed_budget(request, changes).loss / request.budget.loss)
     top = request.target.top
     return price + _FEWER * math.log10(top / changes.get("top", top))
 
@@ -344,19 +326,18 @@ def _changes(request: Request, came_out: int, before: int | None) -> Iterator[Ch
     """Yield all changes of a request except its budget. If something came out, none gives less."""
     target = request.target
     mechanisms = _other_mechanisms(request, came_out, before)
-    tops: list[int | None] = [None]
-    sizes: list[int | None] = [None]
-    supports: list[bool | None] = [None]
+    tops: list[Changes] = [{}]
+    sizes: list[Changes] = [{}]
+    supports: list[Changes] = [{}]
     if not came_out:
-        tops += [top for top in _TOPS if top < target.top]
+        tops += [{"top": top} for top in _TOPS if top < target.top]
         if not target.rules and target.sizes[0] != 1:
-            sizes.append(1)
+            sizes.append({"size": 1})
     has_supports = request.supports_share is not None
     if has_supports and not target.rules and target.min_support is None:
-        supports.append(False)
+        supports.append({"supports": False})
     for mechanism, top, size, support in product(mechanisms, tops, sizes, supports):
-        changes = {"mechanism": mechanism, "size": size, "top": top, "supports": support}
-        changes = {name: value for name, value in changes.items() if value is not None}
+        changes = mechanism | size | top | support
         yield changes | _follow_from(changes, request)
 
 
@@ -375,17 +356,16 @@ def _follow_from(changes: Changes, request: Request) -> Changes:
     return following
 
 
-def _other_mechanisms(request: Request, came_out: int, before: int | None) -> list[str | None]:
-    """Return the mechanisms to try. None stands for the one that was asked for."""
+def _other_mechanisms(request: Request, came_out: int, before: int | None) -> list[Changes]:
+    """Return changes of the mechanism to try; none stand for the one that was asked for."""
     if request.reason is not None:  # it was chosen by "auto"
-        return [None] if came_out else [None, "limited-domain"]
-    auto = _with(request, {"mechanism": AUTO})
-    if auto is None:
-        return [None]
-    need = needed_support(auto)
+        return [{}] if came_out else [{}, {"mechanism": "limited-domain"}]
+    to_auto = {"mechanism": AUTO}
+    auto = _with(request, to_auto)
+    need = None if auto is None else needed_support(auto)
     if need is None or (before is not None and need >= before):
-        return [None]
-    return [AUTO]
+        return [{}]
+    return [to_auto]
 
 
 def _with(request: Request, changes: Changes) -> Request | None:

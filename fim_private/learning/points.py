@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
@@ -21,7 +20,7 @@ from fim_private.dp.cautions import cautions
 from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness, bernoulli_exp, choose_level, discrete_laplace_integer
+from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mechanisms.exponential import exponential_rate
@@ -154,11 +153,6 @@ def table(
     return listed, columns
 
 
-# Pieces that are less likely than e^-40 all together are drawn by rejection: there may be very many
-# of them.
-_SPARE = 40
-
-
 @dataclass(frozen=True)
 class Pieces:
     """A domain in m >= 1 runs of neighbouring points, ascending. All fields are of shape (m,).
@@ -200,26 +194,13 @@ class Pieces:
         distances: (m,). rate: > 0.
         """
         least = min(distances)
-        reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
-        near = [place for place, distance in enumerate(distances) if distance - least <= reach]
-        far = [place for place, distance in enumerate(distances) if distance - least > reach]
-        ends = list(accumulate(self.lengths[place] for place in far))
-        levels = [distances[place] - least for place in near]
-        if far:
-            levels.append(reach + 1)
-        sizes = [self.lengths[place] for place in near] + ends[-1:]
-        # Far pieces are drawn together, as if they were at the nearest of their distances, and one
-        # of them is accepted with the probability that makes it right; else all is drawn anew.
-        while True:
-            chosen = choose_level(levels, sizes, rate, randomness=randomness)
-            if chosen < len(near):
-                place = near[chosen]
-                return self.starts[place] + randomness.below(self.lengths[place])
-            point = randomness.below(ends[-1])
-            drawn = bisect_right(ends, point)
-            excess = distances[far[drawn]] - least - (reach + 1)
-            if bernoulli_exp(rate * excess, 1, randomness=randomness)[0]:
-                return self.starts[far[drawn]] + ends[drawn] - 1 - point
+        chosen = choose_level(
+            [distance - least for distance in distances],
+            self.lengths,
+            rate,
+            randomness=randomness,
+        )
+        return self.starts[chosen] + randomness.below(self.lengths[chosen])
 
 
 # Equal values are put in an order by lot: so many random bits are appended to each value, and

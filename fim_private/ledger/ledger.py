@@ -85,13 +85,11 @@ class Statement:
         following = tuple(entries)
         if not following:
             return self
-        last, first = following[-1], self.first or following[0]
-        columns = self.seen.unit_columns
-        if columns is None:
-            named = (entry.unit_columns for entry in following)
-            columns = next((names for names in named if names is not None), None)
-        spent = added(self.seen.spent, ((entry.reach, entry.sums) for entry in following))
-        seen = LastSeen(last.number, last.hash, self.seen.terms, first.hash, columns, spent)
+        seen, last, first = self.seen, following[-1], self.first or following[0]
+        named = [seen.unit_columns, *(entry.unit_columns for entry in following)]
+        columns = next((names for names in named if names is not None), None)
+        spent = added(seen.spent, ((entry.reach, entry.sums) for entry in following))
+        seen = LastSeen(last.number, last.hash, seen.terms, first.hash, columns, spent)
         return replace(self, seen=seen, first=first)
 
     @cached_property
@@ -465,7 +463,8 @@ class Ledger:
             written(limit, name)  # raises for a fraction that is too long
         if per is not None:
             unit = "user"
-        _check_dataset_name(dataset)
+        if dataset is not None:
+            _check_dataset_name(dataset)
         terms = Terms(
             id=uuid4().hex,
             created=_now(),
@@ -648,24 +647,22 @@ class Ledger:
                 )
             # First what was seen, then the entries: others may add some meanwhile, which must not
             # look like a loss.
-            notes = [storage.noted(terms.id)]
-            if self._known is not None:
-                notes.append(self._known.seen)
+            known = None if self._known is None else self._known.seen
             nothing = LastSeen(0, terms.hash, terms.hash, terms.hash, None, {})
-            start = Statement(self._name, terms, nothing, closed=closed)
-            for seen in notes:
-                if seen is None:
-                    continue
-                self._check_seen(connection, terms, seen)
-                if not verify and seen.entries > start.seen.entries:
-                    first = Entry.read(storage.entry(connection, 1)[1])
-                    start = replace(start, seen=seen, first=first)
-            rows = storage.entries(connection, after=start.seen.entries)
-            chain = verified_chain(rows, start.seen.entries, start.seen.hash)
-            self._known = start.after(chain)
+            notes = [note for note in (storage.noted(terms.id), known) if note is not None]
+            for note in notes:
+                self._check_seen(connection, terms, note)
+            seen, first = nothing, None
+            if not verify:
+                seen = max([nothing, *notes], key=lambda note: note.entries)
+            if seen.entries:
+                first = Entry.read(storage.entry(connection, 1)[0])
+            rows = storage.entries(connection, after=seen.entries)
+            chain = verified_chain(rows, seen.entries, seen.hash)
+            self._known = Statement(self._name, terms, seen, first, closed=closed).after(chain)
         except NO_RECORD:
             raise self._damaged() from None
-        if verify or self._known.seen.entries - start.seen.entries >= _MANY:
+        if verify or self._known.seen.entries - seen.entries >= _MANY:
             storage.remember(terms.id, self._known.seen)  # where that fails, a charge warns of it
         return self._known
 
@@ -677,8 +674,8 @@ class Ledger:
         def is_there(number: int, hash: str) -> bool:
             if not number:
                 return hash == terms.hash
-            _, record, stored = storage.entry(connection, number)
-            return isinstance(record, str) and hashed(record) == stored == hash
+            record, stored = storage.entry(connection, number)
+            return hashed(str(record)) == stored == hash
 
         same_first = seen.terms == terms.hash and is_there(min(seen.entries, 1), seen.first)
         if not same_first or not is_there(seen.entries, seen.hash):
@@ -707,13 +704,8 @@ class Ledger:
             reason = f"{shown(str(folder))} cannot be written"
             if folder.is_relative_to(storage.NO_HOME / "fim-private"):
                 reason = "you have no home directory"
-            warn(
-                [
-                    f"if an older copy of the ledger is put back, that will not be noticed, since "
-                    f"{reason}"
-                ],
-                stacklevel=4,
-            )
+            unnoticed = "if an older copy of the ledger is put back, that will not be noticed"
+            warn([f"{unnoticed}, since {reason}"], stacklevel=4)
 
     def __repr__(self) -> str:
         return repr(self.statement())
@@ -775,17 +767,14 @@ def _check_choices(
         )
 
 
-def _check_dataset_name(dataset: str | None) -> None:
+def _check_dataset_name(dataset: str) -> None:
     """Raise ParameterError unless the name of a data set is short, and on one line."""
-    if dataset is None:
-        return
     is_line = isinstance(dataset, str) and dataset.strip() and dataset.isprintable()
-    if is_line and len(dataset) <= _LONGEST_NAME:
-        return
-    raise ParameterError(
-        f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
-        f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"
-    )
+    if not is_line or len(dataset) > _LONGEST_NAME:
+        raise ParameterError(
+            f"{parameter('dataset')} must be the name that you give to the data, a text of 1 "
+            f"to {_LONGEST_NAME} characters on one line, not {shown(dataset)}"
+        )
 
 
 def _users_for(per: str | None) -> str:

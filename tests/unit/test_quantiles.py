@@ -154,11 +154,7 @@ def test_ties_by_lot_keep_the_guarantee() -> None:
         assert 0.3 < log_ratio(2, 2, neighbors, rate_of(1.0, 2, neighbors), lots) <= 1
 
 
-@pytest.mark.parametrize("spare", [-3, 40])
-def test_far_pieces_are_drawn_as_exactly_as_near_ones(
-    monkeypatch: pytest.MonkeyPatch, spare: int
-) -> None:
-    monkeypatch.setattr(points, "_SPARE", spare)  # with -3 all but the nearest two are far
+def test_pieces_are_drawn_by_their_lengths_and_distances() -> None:
     cut = Pieces.of([3, 5, 5, 6, 9], 0, 12)
     distances = [abs(below - above) for below, above in zip(cut.below, cut.above, strict=True)]
     rate, draws = Fraction(1), 1_500

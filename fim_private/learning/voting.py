@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
+from heapq import nlargest
 from itertools import islice
 from typing import Any, ClassVar, Unpack
 
@@ -191,15 +192,10 @@ def _highest(above: Int64, below: Int64, count: int) -> list[int]:
     exactly, stable.
     """
     ratios = above / below.astype(np.float64)
-    near = np.flatnonzero(ratios >= np.sort(ratios)[-count:].min(initial=np.inf) * (1 - _NEARLY))
-    # There may be millions of them, but few different ones.
-    pairs = np.column_stack([above[near], below[near]])
-    pairs, pair_of_place = np.unique(pairs, axis=0, return_inverse=True)
-    exact = [Fraction(*pair) for pair in pairs.tolist()]
-    rank_of_pair = np.searchsorted(np.array(sorted(exact)), np.array(exact))
-    # Of two dimensions in NumPy 2.0.
-    order = np.argsort(-rank_of_pair[pair_of_place.reshape(-1)], kind="stable")
-    return [int(place) for place in near[order[:count]]]
+    least = np.sort(ratios)[-count:].min(initial=np.inf)
+    near = np.flatnonzero(ratios >= least * (1 - _NEARLY)).tolist()
+    exact = cache(Fraction)  # there may be millions of them, but few different ones
+    return nlargest(count, near, key=lambda place: exact(int(above[place]), int(below[place])))
 
 
 def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:

@@ -656,7 +656,7 @@ class Ledger:
             if not verify:
                 seen = max([nothing, *notes], key=lambda note: note.entries)
             if seen.entries:
-                first = Entry.read(storage.entry(connection, 1)[0])
+                first = Entry.read(str(storage.entry(connection, 1)[0]))
             rows = storage.entries(connection, after=seen.entries)
             chain = verified_chain(rows, seen.entries, seen.hash)
             self._known = Statement(self._name, terms, seen, first, closed=closed).after(chain)

@@ -501,13 +501,11 @@ def plan_customers(user_items: float, values: OptionValues) -> CustomerPlan:
         items = typical_items("user_items", user_items, least=request.target.sizes[-1])
         units = public_integer("units", values["units"])
         requests = {"no list": request, "list": with_list(request, universe_size or _LISTED_ITEMS)}
-        shares = {
-            name: expected_found(one_request, units, items, universe_size)
-            for name, one_request in requests.items()
-        }
-        expected[relation.value] = {
-            name: round(share, 4) for name, share in shares.items() if share is not None
-        }
+        shares = expected[relation.value] = {}
+        for name, planned in requests.items():
+            share = expected_found(planned, units, items, universe_size)
+            if share is not None:
+                shares[name] = round(share, 4)
     return CustomerPlan(
         units=units,
         user_items=items,

@@ -54,6 +54,11 @@ def written(value: Fraction, name: str = "epsilon") -> str:
     return str(Fraction(value.numerator, value.denominator))
 
 
+def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
+    """Return sums, by the names of SUMS, as `written` writes them."""
+    return {name: written(value, name.removeprefix("zcdp_")) for name, value in sums.items()}
+
+
 def read(text: object) -> Fraction:
     """Return the number that `written` wrote. Raises ValueError for anything else."""
     if not isinstance(text, str) or len(text) > 2 * _MOST_DIGITS + 1:
@@ -101,8 +106,7 @@ class Terms:
         # Ledgers of earlier versions have neither of these.
         absent = [name for name in ("per", "renewed") if vars(self)[name] is None]
         record = {name: value for name, value in vars(self).items() if name not in absent}
-        limit = {name: written(value) for name, value in self.limit.items()}
-        return _canonical({"schema": SCHEMA, **record, **limit})
+        return _canonical({"schema": SCHEMA, **record, **sums_written(self.limit)})
 
     @property
     def limit(self) -> Sums:
@@ -186,10 +190,7 @@ class Entry(Charge):
         length.
         """
         plain = {name: vars(self)[name] for name in _PLAIN}
-        numbers = {
-            name: written(value, name.removeprefix("zcdp_")) for name, value in self.sums.items()
-        }
-        return _canonical(plain | numbers | self._columns)
+        return _canonical(plain | sums_written(self.sums) | self._columns)
 
     def asks_as(self, later: Entry) -> bool:
         """Whether both are of the same request: of the same units and period, with the same
@@ -231,8 +232,7 @@ class Entry(Charge):
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
         plain = {name: vars(self)[name] for name in ("number", "time", "command", "parameters")}
         sums = {name: float(value) for name, value in self.sums.items()}
-        exact = {name: written(value) for name, value in self.sums.items()}
-        return {**plain, **self._columns, **sums, "exact": exact}
+        return {**plain, **self._columns, **sums, "exact": sums_written(self.sums)}
 
 
 @lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again

@@ -193,12 +193,10 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
 def test_it_is_bound_to_one_data_set_unit_and_relation(
     path: Path, changes: dict[str, str], says: str, bound: str
 ) -> None:
-    terms: dict[str, Any] = (
-        {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"}
-        if bound == "at creation"
-        else {}
-    )
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **terms)
+    terms: dict[str, Any] = {"epsilon": 3, "delta": 1e-5, "composition": "basic"}
+    if bound == "at creation":
+        terms |= {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"}
+    ledger = fim.Ledger.create(path, **terms)
     if bound != "at creation":
         ledger.charge(charge())
     with pytest.raises(fim.LedgerError, match=says):
@@ -215,26 +213,27 @@ def test_it_is_bound_to_the_columns_that_named_the_unit_first(path: Path) -> Non
     ledger = fim.Ledger.create(path, epsilon=9, delta=1e-4)
     asked: dict[str, Any] = {"dataset": "sales", "epsilon": 0.5}
     fim.mine(shop, user="who", ledger=ledger, **asked)
+    asked["ledger"] = ledger
     attempts: tuple[Callable[[], object], ...] = (
-        lambda: fim.mine(shop, user="city", ledger=ledger, **asked),
-        lambda: fim.vote(shop, lambda _: ["jam"], user="city", ledger=ledger, **asked),
-        lambda: fim.mine(fim.read_transactions(shop, user="city"), ledger=ledger, **asked),
+        lambda: fim.mine(shop, user="city", **asked),
+        lambda: fim.vote(shop, lambda _: ["jam"], user="city", **asked),
+        lambda: fim.mine(fim.read_transactions(shop, user="city"), **asked),
     )
     for refusing in attempts:
         with pytest.raises(fim.LedgerError) as raised:
             refusing()
         assert str(raised.value).endswith(
             "protects users named by 'who', and this release names them by 'city'. Give user "
-            "'who', or "
-            "another ledger, or say allow_other_unit if both name the same users"
+            "'who', or another ledger, or say allow_other_unit if both name the same users"
         )
     assert len(ledger.entries) == 1
-    fim.count(shop, [["jam"]], user="who", ledger=ledger, **asked)
-    fim.mine(shop, user="city", ledger=fim.Ledger(path, allow_other_unit=True), **asked)
+    fim.count(shop, [["jam"]], user="who", **asked)
+    asked["ledger"] = fim.Ledger(path, allow_other_unit=True)
+    fim.mine(shop, user="city", **asked)
     assert [entry.unit_columns for entry in ledger.entries] == [("who",), ("who",), ("city",)]
     # it was allowed for that one alone
     with pytest.raises(fim.LedgerError, match="named by 'who'"):
-        fim.mine(shop, user="city", ledger=ledger, **asked)
+        fim.mine(shop, user="city", **asked | {"ledger": ledger})
     assert ledger.statement().protected.startswith("It is about one user, with all their baskets")
     assert ledger.statement().to_dict()["unit_columns"] == ["who"]
 
@@ -349,9 +348,8 @@ def test_an_edit_between_them_gains_nothing_here_and_is_noticed_when_all_is_veri
     for _ in range(3):
         ledger.charge(charge(1, 1e-6))
     cheap = ledger.entries[1].record().replace('"epsilon":"1"', '"epsilon":"0"')
-    edited(
-        path, f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2"
-    )
+    changed = f"record = '{cheap}', hash = '{hashed(cheap)}'"
+    edited(path, f"UPDATE entries SET {changed} WHERE number = 2")
     assert fim.Ledger(path).left.epsilon == 0
     with pytest.raises(fim.LedgerError, match="nothing is left"):
         fim.Ledger(path).charge(charge(1e-3))
@@ -427,12 +425,7 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 @pytest.mark.parametrize(
     "statements",
     [
-        [
-            (
-                "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = "
-                "new.number; END"
-            )
-        ],
+        ["CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END"],
         ["INSERT INTO entries VALUES (0, 'x', 'y')"],
         [
             "DROP TABLE entries",
@@ -443,7 +436,7 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
             "CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1",
         ],
         ["CREATE INDEX i ON entries (hash)"],
-        [f"DROP TABLE terms; {storage._TABLES[0].replace('CHECK (one = 1)', 'CHECK (one > 0)')}"],
+        ["DROP TABLE terms", storage._TABLES[0].replace("CHECK (one = 1)", "CHECK (one > 0)")],
     ],
 )
 @pytest.mark.every_case
@@ -451,10 +444,7 @@ def test_a_schema_that_is_not_the_two_tables_is_refused(
     ledger: fim.Ledger, path: Path, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger.charge(charge(0.5))
-    for statement in (
-        "; ".join(statements).split("; ") if "TRIGGER" not in statements[0] else statements
-    ):
-        edited(path, statement)
+    edited(path, *statements)
     assert "does not hold the two tables of a ledger, and nothing else" in refused(path)
     monkeypatch.setattr(LocalSource, "spectrum", None)  # is never come to
     with pytest.raises(fim.LedgerError, match="two tables"):
@@ -521,14 +511,10 @@ def test_a_new_ledger_is_readable_by_its_owner_only(
 def test_what_the_chain_alone_does_not_show_is_noticed_where_it_was_used(
     ledger: fim.Ledger, path: Path, statement: str
 ) -> None:
-    for _ in range(0 if "terms" in statement else 2):
-        ledger.charge(charge(1, 1e-6))
+    if "terms" not in statement:
+        ledger.charge(charge(1, 1e-6), charge(1, 1e-6))
         cheap = ledger.entries[-1].record().replace('"epsilon":"1"', '"epsilon":"1/1000"')
-        statement = (
-            statement.replace("{cheap}", cheap).replace("{hash}", hashed(cheap))
-            if ledger.entries[1:]
-            else statement
-        )
+        statement = statement.replace("{cheap}", cheap).replace("{hash}", hashed(cheap))
     edited(path, statement)
     assert "is not what it was when it was last used here" in refused(path)
     with pytest.raises(fim.LedgerError, match="older copy was put back, or it was edited"):
@@ -684,13 +670,8 @@ PROMISE: Any = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "
 @pytest.mark.parametrize(
     "other",
     [
-        *(
-            {"dataset": "returns"},
-            {"neighbors": "replace-one"},
-            {"per": "week"},
-            {"unit": "user", "per": None},
-        ),
-        {"unit": "basket", "per": None},
+        *({"dataset": "returns"}, {"neighbors": "replace-one"}, {"per": "week"}),
+        *({"unit": "user", "per": None}, {"unit": "basket", "per": None}),
     ],
     ids=str,
 )
@@ -701,12 +682,10 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **PROMISE)
     span = Span("sold_at", ("order_id",), "month", "2026-11")
     ledger.charge(charge(neighbors="add-remove", privacy_unit="user", span=span))
-    same = renewed(path)  # what is left out stays as it was
-    assert {
-        name: same.statement().to_dict()[name]
-        for name in ("dataset", "neighbors", "privacy_unit", "per")
-    } == {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user", "per": "month"}
-    [note] = same.statement().notes
+    same = renewed(path).statement()  # what is left out stays as it was
+    promised = {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user"}
+    assert (promised | {"per": "month"}).items() <= same.to_dict().items()
+    [note] = same.notes
     assert "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times" in note
     said = renewed(
         path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other
@@ -773,23 +752,16 @@ def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> No
 def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     release = fim.mine(BASKETS, ledger=ledger, dataset="sales", epsilon=0.5, delta=1e-6)
     assert release.charged == Charged("sales", 1, ledger.left)
-    counted = fim.count(
-        BASKETS, [["bread"], ["jam"]], ledger=ledger, dataset="sales", epsilon=0.25, delta=0
-    )
+    asked: dict[str, Any] = {"ledger": ledger, "dataset": "sales", "epsilon": 0.25, "delta": 0}
+    counted = fim.count(BASKETS, [["bread"], ["jam"]], **asked)
     first, second = ledger.entries
     assert (first.command, first.cost, first.dataset) == ("mine", release.cost, "sales")
     assert first.parameters == {"mechanism": "limited-domain", "size": 2, "top": 1}
-    assert (second.command, second.cost, second.parameters) == (
-        "count",
-        counted.cost,
-        {"itemsets": 2},
-    )
+    assert (second.command, second.cost) == ("count", counted.cost)
+    assert second.parameters == {"itemsets": 2}
     assert ledger.left.epsilon == Fraction(9, 4)
-    assert json.loads(counted.to_json())["ledger"] == {
-        "dataset": "sales",
-        "entry": 2,
-        "left": {"epsilon": 2.25, "delta": 9e-6},
-    }
+    charged = {"dataset": "sales", "entry": 2, "left": {"epsilon": 2.25, "delta": 9e-6}}
+    assert json.loads(counted.to_json())["ledger"] == charged
     line = "Charged to the budget of sales (entry 1). Left: ε = 2.5, δ = 9e-06."
     assert line in render_table(release, Screen())
     assert line in repr(release)

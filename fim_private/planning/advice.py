@@ -196,71 +196,105 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         units: The number of units, if it is public.
         came_out: The number of itemsets that came out.
     """
-    total = request.target.sought
-    if came_out >= total:
+    if came_out >= request.target.sought:
         return None
-    before = needed_support(request)
+    search = _Search(request, units, came_out, needed_support(request))
+    budgets = _budgets(request)
+    tried: list[Advice] = []
+    lowest_price = math.inf
+    for changes in sorted(_changes(request, came_out, search.before), key=search.price):
+        if search.price(changes) >= lowest_price:
+            break
+        # Without any change it is the same request.
+        attempts = [changes | budget for budget in budgets if changes or budget]
+        attempted = search.least_of(attempts)
+        if attempted is None:
+            continue
+        tried.append(attempted)
+        if attempted.likely:
+            lowest_price = min(lowest_price, search.price(attempted.changes))
+    return search.best_of(tried)
 
-    def price(changes: Changes) -> float:
-        return _price(request, changes)
 
-    def attempt(changes: Changes) -> Advice | None:
-        """Return the changed request as advice, or None if it is not valid or needs no less."""
-        changed = _with(request, changes)
-        if changed is None:
+@dataclass(frozen=True)
+class _Search:
+    """The search for a request to try instead. Its attributes are those of `Advice`."""
+
+    request: Request
+    units: int | None
+    came_out: int
+    before: int | None
+
+    def least_of(self, attempts: list[Changes]) -> Advice | None:
+        """Return the first attempt that would probably do, else the last one, if it needs less.
+
+        attempts: the same changes with ascending budgets.
+        """
+        last = self._attempt(attempts[-1]) if attempts else None
+        if last is None or not last.likely:
+            return last
+        # With a larger budget an itemset needs no more.
+        least = bisect_left(attempts, True, hi=len(attempts) - 1, key=self._is_likely)
+        return self._attempt(attempts[least])
+
+    def best_of(self, tried: list[Advice]) -> Advice | None:
+        """Return the cheapest that will probably do, else the nearest to that."""
+        likely = [attempted for attempted in tried if attempted.likely]
+        if likely:
+            cheapest = min(likely, key=lambda attempted: self.price(attempted.changes))
+            # Where nobody knows how many units there are, they may be too few.
+            return replace(cheapest, likely=self.units is not None or self.came_out > 0)
+        nearest = min(tried, key=lambda attempted: attempted.need, default=None)
+        if nearest is None or (self.units is not None and nearest.need > self.units):
             return None
-        need = needed_support(changed)
-        if need is None:
+        return nearest
+
+    def _attempt(self, changes: Changes) -> Advice | None:
+        """Return the changed request as advice, or None if it is not valid or needs no less."""
+        request, before = self.request, self.before
+        changed = _with(request, changes)
+        need = None if changed is None else needed_support(changed)
+        if changed is None or need is None:
             return None
         is_same_size = changed.target.sizes == request.target.sizes
         if is_same_size and before is not None and need >= before:
             return None
-        likely = need <= _enough(changed, request, units, before, came_out / total)
-        return Advice(changes, request, changed, units, came_out, before, need, likely)
+        likely = need <= self._enough(changed)
+        return Advice(changes, request, changed, self.units, self.came_out, before, need, likely)
 
-    def is_likely(changes: Changes) -> bool:
-        attempted = attempt(changes)
+    def _is_likely(self, changes: Changes) -> bool:
+        attempted = self._attempt(changes)
         return attempted is not None and attempted.likely
 
-    likely: list[Advice] = []
-    nearest: Advice | None = None
-    budgets = _budgets(request)
-    for changes in sorted(_changes(request, came_out, before), key=price):
-        if any(price(cheaper.changes) <= price(changes) for cheaper in likely):
-            break
-        attempts = [{**changes, **budget} for budget in budgets]
-        if not changes:
-            attempts = attempts[1:]  # without any change it is the same request
-        if not attempts:
-            continue
-        attempted = attempt(attempts[-1])
-        if attempted is not None and attempted.likely:
-            # The least budget that would probably do: with a larger one an itemset needs no more.
-            least = bisect_left(attempts, True, hi=len(attempts) - 1, key=is_likely)
-            attempted = attempt(attempts[least])
-            assert attempted is not None
-            likely.append(attempted)
-        if attempted is not None and (nearest is None or attempted.need < nearest.need):
-            nearest = attempted
-    if likely:
-        cheapest = min(likely, key=lambda advised: price(advised.changes))
-        # Where nobody knows how many units there are, they may be too few.
-        return replace(cheapest, likely=units is not None or came_out > 0)
-    if nearest is None or (units is not None and nearest.need > units):
-        return None
-    return nearest
+    def price(self, changes: Changes) -> float:
+        """Return what changes of the request give up, in doublings of ε."""
+        price = _CHANGE * len(changes)
+        if "size" in changes:
+            price += _SINGLE
+        if changes.get("supports") is False:
+            price += _NO_SUPPORTS
+        request = self.request
+        price += math.log2(_changed_budget(request, changes).loss / request.budget.loss)
+        top = request.target.top
+        return price + _FEWER * math.log10(top / changes.get("top", top))
 
-
-def _price(request: Request, changes: Changes) -> float:
-    """Return what changes of a request give up, in doublings of ε."""
-    price = _CHANGE * len(changes)
-    if "size" in changes:
-        price += _SINGLE
-    if changes.get("supports") is False:
-        price += _NO_SUPPORTS
-    price += math.log2(_changed_budget(request, changes).loss / request.budget.loss)
-    top = request.target.top
-    return price + _FEWER * math.log10(top / changes.get("top", top))
+    def _enough(self, changed: Request) -> float:
+        """Return the support with which an itemset of a changed request will probably come out."""
+        before, target = self.before, self.request.target
+        if self.came_out:
+            share = self.came_out / target.sought
+            return math.inf if before is None else before * max(share**_FALL, _FARTHEST)
+        times_less = 1
+        if changed.target.sizes == target.sizes:
+            times_less *= _TIMES_LESS
+        if self.units is None:
+            times_less *= _BLIND
+        limits = []
+        if before is not None:
+            limits.append(before / times_less)
+        if self.units is not None:
+            limits.append(self.units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
+        return min(limits, default=math.inf)
 
 
 def _changed_budget(request: Request, changes: Changes) -> PrivacyBudget:
@@ -294,32 +328,6 @@ def _budgets(request: Request) -> list[Changes]:
     if name == "epsilon":
         budgets.append({name: Fraction(LARGEST_EPSILON)})
     return budgets
-
-
-def _enough(
-    changed: Request,
-    request: Request,
-    units: int | None,
-    before: int | None,
-    share: float,
-) -> float:
-    """Return the support with which an itemset will probably come out.
-
-    share: the share of the itemsets asked for that came out.
-    """
-    if share:
-        return math.inf if before is None else before * max(share**_FALL, _FARTHEST)
-    times_less = 1
-    if changed.target.sizes == request.target.sizes:
-        times_less *= _TIMES_LESS
-    if units is None:
-        times_less *= _BLIND
-    limits = []
-    if before is not None:
-        limits.append(before / times_less)
-    if units is not None:
-        limits.append(units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
-    return min(limits, default=math.inf)
 
 
 def _changes(request: Request, came_out: int, before: int | None) -> Iterator[Changes]:

@@ -24,7 +24,17 @@ from fim_private.dp.neighbors import Neighbors, exact_neighbors
 from fim_private.dp.noise import Randomness, choose_level
 from fim_private.dp.parameters import exact_epsilon
 from fim_private.errors import ParameterError, parameter, shown
-from fim_private.learning.points import Charging, Pieces, begin, checked_bits, points, table, truths
+from fim_private.learning.points import (
+    Charging,
+    Piece,
+    begin,
+    checked_bits,
+    draw,
+    labelled,
+    pieces_of,
+    table,
+    truths,
+)
 from fim_private.mechanisms.exponential import exponential_rate
 from fim_private.mechanisms.noisy_max import Distance
 from fim_private.options import NEIGHBORS
@@ -51,10 +61,9 @@ def learn_point(
     """
     bits = checked_bits(bits)
     mechanism = Distance(epsilon, delta, exact_neighbors(neighbors))
-    listed = points("values", values, bits, neighbors)
-    marks = truths("labels", labels, len(listed))
+    rows = labelled(values, labels, bits, neighbors)
     randomness = begin("learn_point", neighbors, mechanism.cost, charging, bits=bits)
-    positives = Counter(value for value, label in zip(listed, marks, strict=True) if label)
+    positives = Counter(value for value, label in rows if label)
     spectrum = SupportSpectrum.from_supports(positives.values(), universe_size=1 << bits)
     level = mechanism.select(spectrum, randomness).level
     # it abstained, or no row is labelled True: of 2**bits equal candidates one at random
@@ -101,16 +110,15 @@ def learn_threshold(
     relation = exact_neighbors(neighbors)
     hidden = Neighbors.REPLACE_ONE if private == "labels" else relation
     rate = exponential_rate(epsilon, hidden)
-    listed = points("values", values, bits, relation)
-    marks = truths("labels", labels, len(listed))
+    rows = labelled(values, labels, bits, relation)
     randomness = begin("learn_threshold", neighbors, PrivacyCost(epsilon, 0), charging, bits=bits)
-    pieces, wrong = _mistakes(sorted(zip(listed, marks, strict=True)), bits)
+    pieces, wrong = _mistakes(sorted(rows), bits)
     if private == "rows":
-        return pieces.draw(wrong, rate, randomness=randomness)
+        return draw(pieces, wrong, rate, randomness=randomness)
     fewest = min(wrong)
     distances = [mistakes - fewest for mistakes in wrong]
-    chosen = choose_level(distances, [1] * len(wrong), rate, randomness=randomness)
-    return pieces.starts[chosen] + pieces.lengths[chosen] // 2
+    chosen = pieces[choose_level(distances, [1] * len(wrong), rate, randomness=randomness)]
+    return chosen.start + chosen.length // 2
 
 
 def learn_box(
@@ -176,18 +184,20 @@ def learn_box(
     return tuple(box)
 
 
-def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[Pieces, list[int]]:
+def _mistakes(rows: list[tuple[int, bool]], bits: int) -> tuple[list[Piece], list[int]]:
     """Cut 0 to 2**bits after each value of (value, label), and count the mistakes of each piece."""
     numbers = Counter(value for value, _ in rows)
     positives = Counter(value for value, label in rows if label)
-    starts = [0, *(value + 1 for value in numbers)]
-    lengths = [end - start for start, end in pairwise([*starts, (1 << bits) + 1])]
-    below = [*accumulate(numbers.values(), initial=0)]
-    above = [len(rows) - number for number in below]
+    cuts = [0, *(value + 1 for value in numbers), (1 << bits) + 1]
+    below = accumulate(numbers.values(), initial=0)
+    pieces = [
+        Piece(start, end - start, smaller, len(rows) - smaller)
+        for (start, end), smaller in zip(pairwise(cuts), below, strict=True)
+    ]
     # Above a value its positives are wrong, and its other rows are right.
     changes = (2 * positives[value] - number for value, number in numbers.items())
     wrong = [*accumulate(changes, initial=len(rows) - positives.total())]
-    return Pieces(starts, lengths, below, above), wrong
+    return pieces, wrong
 
 
 def _cut(
@@ -202,12 +212,8 @@ def _cut(
     more makes the rank one higher (Theorem 26).
     """
     total, last = len(values), 1 << bits
-    inner = Pieces.of(values, 0, last)
-    distances = [
-        max(below - rank, rank - (total - above), 0)
-        for below, above in zip(inner.below, inner.above, strict=True)
-    ]
-    pieces = Pieces(
-        [*inner.starts, last], [*inner.lengths, 1], [*inner.below, total], [*inner.above, 0]
-    )
-    return pieces.draw([*distances, max(total - rank, 0)], rate, randomness=randomness)
+    inner = pieces_of(values, 0, last)
+    distances = [max(piece.below - rank, rank - (total - piece.above), 0) for piece in inner]
+    distances.append(max(total - rank, 0))
+    pieces = [*inner, Piece(last, 1, total, 0)]
+    return draw(pieces, distances, rate, randomness=randomness)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
@@ -21,7 +20,7 @@ from fim_private.dp.cautions import cautions
 from fim_private.dp.charge import charge_list
 from fim_private.dp.cost import PrivacyCost
 from fim_private.dp.neighbors import Neighbors, exact_neighbors
-from fim_private.dp.noise import Randomness, bernoulli_exp, choose_level, discrete_laplace_integer
+from fim_private.dp.noise import Randomness, choose_level, discrete_laplace_integer
 from fim_private.dp.parameters import exact_delta, exact_epsilon
 from fim_private.errors import ParameterError, parameter, warn
 from fim_private.mechanisms.exponential import exponential_rate
@@ -132,6 +131,14 @@ def truths(name: str, labels: Iterable[bool], rows: int) -> list[bool]:
     return [bool(label) for label in listed]
 
 
+def labelled(
+    values: Iterable[int], labels: Iterable[bool], bits: int, neighbors: str
+) -> list[tuple[int, bool]]:
+    """Return each value with its label, or raise ParameterError."""
+    listed = points("values", values, bits, neighbors)
+    return [*zip(listed, truths("labels", labels, len(listed)), strict=True)]
+
+
 def table(
     name: str, rows: Iterable[Iterable[int]], bits: int, neighbors: str
 ) -> tuple[list[list[int]], int]:
@@ -154,72 +161,53 @@ def table(
     return listed, columns
 
 
-# Pieces that are less likely than e^-40 all together are drawn by rejection: there may be very many
-# of them.
-_SPARE = 40
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """A domain in m >= 1 runs of neighbouring points, ascending. All fields are of shape (m,).
+class Piece(NamedTuple):
+    """A run of neighbouring points of a domain.
 
     Attributes:
-        starts: The first point of each run.
-        lengths: How many points each run has, >= 1.
-        below: How many values are smaller than any point of the run.
+        start: The first point.
+        length: How many points there are, >= 1.
+        below: How many values are smaller than any of the points.
         above: How many values are larger.
     """
 
-    starts: list[int]
-    lengths: list[int]
-    below: list[int]
-    above: list[int]
+    start: int
+    length: int
+    below: int
+    above: int
 
-    @classmethod
-    def of(cls, values: Sequence[int], low: int, high: int) -> Pieces:
-        """Return low, ..., high - 1, cut into each value and the gaps between two of them.
 
-        values: (n,) ascending whole numbers.
-        """
-        runs = []
-        start, below, above = low, 0, len(values)
-        for value, number in Counter(values).items():  # in the order in which they came
-            if value > start:
-                runs.append((start, value - start, below, above))
-            above -= number
-            runs.append((value, 1, below, above))
-            below += number
-            start = value + 1
-        if high > start:
-            runs.append((start, high - start, below, 0))
-        return cls(*map(list, zip(*runs, strict=True)))
+def pieces_of(values: Sequence[int], low: int, high: int) -> list[Piece]:
+    """Return low, ..., high - 1, cut into each value and the gaps between two of them, ascending.
 
-    def draw(self, distances: Sequence[int], rate: Fraction, *, randomness: Randomness) -> int:
-        """Return a point, drawn with probability ∝ exp(-rate * distance of its piece), exactly.
+    values: (n,) ascending whole numbers.
+    """
+    pieces = []
+    start, below, above = low, 0, len(values)
+    for value, number in Counter(values).items():  # in the order in which they came
+        if value > start:
+            pieces.append(Piece(start, value - start, below, above))
+        above -= number
+        pieces.append(Piece(value, 1, below, above))
+        below += number
+        start = value + 1
+    if high > start:
+        pieces.append(Piece(start, high - start, below, 0))
+    return pieces
 
-        distances: (m,). rate: > 0.
-        """
-        least = min(distances)
-        reach = max(0, math.ceil((sum(self.lengths).bit_length() + _SPARE) / rate))
-        near = [place for place, distance in enumerate(distances) if distance - least <= reach]
-        far = [place for place, distance in enumerate(distances) if distance - least > reach]
-        ends = list(accumulate(self.lengths[place] for place in far))
-        levels = [distances[place] - least for place in near]
-        if far:
-            levels.append(reach + 1)
-        sizes = [self.lengths[place] for place in near] + ends[-1:]
-        # Far pieces are drawn together, as if they were at the nearest of their distances, and one
-        # of them is accepted with the probability that makes it right; else all is drawn anew.
-        while True:
-            chosen = choose_level(levels, sizes, rate, randomness=randomness)
-            if chosen < len(near):
-                place = near[chosen]
-                return self.starts[place] + randomness.below(self.lengths[place])
-            point = randomness.below(ends[-1])
-            drawn = bisect_right(ends, point)
-            excess = distances[far[drawn]] - least - (reach + 1)
-            if bernoulli_exp(rate * excess, 1, randomness=randomness)[0]:
-                return self.starts[far[drawn]] + ends[drawn] - 1 - point
+
+def draw(
+    pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, *, randomness: Randomness
+) -> int:
+    """Return a point, drawn with probability ∝ exp(-rate * distance of its piece), exactly.
+
+    distances: (m,), of m >= 1 pieces. rate: > 0.
+    """
+    least = min(distances)
+    excess = [distance - least for distance in distances]
+    lengths = [piece.length for piece in pieces]
+    chosen = pieces[choose_level(excess, lengths, rate, randomness=randomness)]
+    return chosen.start + randomness.below(chosen.length)
 
 
 # Equal values are put in an order by lot: so many random bits are appended to each value, and
@@ -290,11 +278,9 @@ def _split(
         return [low] * (2**levels - 1)
     if not levels:
         return []
-    pieces = Pieces.of(values, low, high)
-    distances = [
-        abs(below - above) for below, above in zip(pieces.below, pieces.above, strict=True)
-    ]
-    median = pieces.draw(distances, rate, randomness=randomness)
+    pieces = pieces_of(values, low, high)
+    distances = [abs(piece.below - piece.above) for piece in pieces]
+    median = draw(pieces, distances, rate, randomness=randomness)
     place = bisect_left(values, median)
     lower = _split(values[:place], levels - 1, low, median, rate, randomness)
     upper = _split(values[place:], levels - 1, median, high, rate, randomness)
@@ -420,10 +406,9 @@ class MajorityPath:
         floating point.
         """
         stops = self.path(sorted(points("values", values, self.bits, self.neighbors)))
-        released: dict[int | None, float] = {}
+        released: dict[int | None, float] = defaultdict(float)
         for stop, chance in zip(stops, self.depths(stops), strict=False):
-            probability = chance * self.released(stop.excess)
-            released[stop.point] = released.get(stop.point, 0.0) + probability
+            released[stop.point] += chance * self.released(stop.excess)
         return {**released, None: max(0.0, 1 - math.fsum(released.values()))}
 
     def path(self, ordered: Sequence[int]) -> list[Stop]:
@@ -499,7 +484,7 @@ class ExponentialInterior:
         MajorityPath.
         """
         pieces, distances = self._weighed(values)
-        return pieces.draw(distances, self.rate, randomness=randomness)
+        return draw(pieces, distances, self.rate, randomness=randomness)
 
     def distribution(self, values: Iterable[int]) -> list[tuple[int, int, float]]:
         """Return runs of equally probable points, ascending: (first one, how many, probability of
@@ -507,16 +492,17 @@ class ExponentialInterior:
         """
         pieces, distances = self._weighed(values)
         weights = [
-            math.log(length) - float(self.rate) * distance
-            for length, distance in zip(pieces.lengths, distances, strict=True)
+            math.log(piece.length) - float(self.rate) * distance
+            for piece, distance in zip(pieces, distances, strict=True)
         ]
-        return [*zip(pieces.starts, pieces.lengths, _softmax(weights), strict=True)]
+        chances = zip(pieces, _softmax(weights), strict=True)
+        return [(piece.start, piece.length, chance) for piece, chance in chances]
 
-    def _weighed(self, values: Iterable[int]) -> tuple[Pieces, list[int]]:
+    def _weighed(self, values: Iterable[int]) -> tuple[list[Piece], list[int]]:
         """Return the domain in pieces, and n less the score of each."""
         ordered = sorted(points("values", values, self.bits, self.neighbors))
-        pieces = Pieces.of(ordered, 0, 1 << self.bits)
-        return pieces, [*map(max, pieces.below, pieces.above)]
+        pieces = pieces_of(ordered, 0, 1 << self.bits)
+        return pieces, [max(piece.below, piece.above) for piece in pieces]
 
 
 def _softmax(exponents: Sequence[float]) -> list[float]:

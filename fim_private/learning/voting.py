@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
-from functools import partial
-from itertools import islice
+from functools import cache, partial
+from heapq import nlargest
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -66,10 +66,14 @@ class _OfPairs:
     min_share: float | Fraction | str
 
     def __post_init__(self) -> None:
-        exact_share("min_share", self.min_share)
+        _ = self._share  # raises for no share
+
+    @property
+    def _share(self) -> Fraction:
+        return exact_share("min_share", self.min_share)
 
     def __call__(self, block: Transactions, count: int = 1) -> list[Answer]:
-        least = max(1, math.ceil(exact_share("min_share", self.min_share) * block.units))
+        least = max(1, math.ceil(self._share * block.units))
         counter = counter_for(block, 2, least)
         top = counter.top(None, _MOST_LISTED)
         if top.floor > least or sum(multiplicity for _, multiplicity in top.levels) > _MOST_LISTED:
@@ -86,10 +90,10 @@ class _OfPairs:
         return [tuple((label,) for label in _labels(block, rules[place])) for place in places]
 
     def _recorded(self, plain: Callable[[Fraction], object]) -> JsonObject:
-        return {"question": self.name, "min_share": plain(exact_share("min_share", self.min_share))}
+        return {"question": self.name, "min_share": plain(self._share)}
 
     def _title(self, unit: str) -> str:
-        percent = at_least(100 * exact_share("min_share", self.min_share))
+        percent = at_least(100 * self._share)
         return f"{self.sought} among pairs of items that {percent} % of the {unit}s have"
 
 
@@ -137,11 +141,11 @@ class MostFrequent:
     def __call__(self, block: Transactions, count: int = 1) -> list[Answer]:
         """Return the best answers of a block, the best first, and at most `count` >= 1."""
         counter = counter_for(block, self.size, 1)
-        levels = counter.top(None, count).levels
-        places = islice(
-            ((support, place) for support, number in levels for place in range(number)), count
-        )
-        return [_labels(block, sorted(counter.locate(*place))) for place in places]
+        answers: list[Answer] = []
+        for support, number in counter.top(None, count).levels:
+            for place in range(min(number, count - len(answers))):
+                answers.append(_labels(block, sorted(counter.locate(support, place))))
+        return answers
 
     def _recorded(self, plain: Callable[[Fraction], object]) -> JsonObject:
         return {"question": self.name, "size": self.size}
@@ -171,9 +175,7 @@ def named_question(
             raise ParameterError(
                 f"leave out {parameter('min_share')}: {question} has no use for it"
             )
-        if size is None:
-            size = options.SIZE
-        return MostFrequent(size)
+        return MostFrequent() if size is None else MostFrequent(size)
     if name not in _OF_PAIRS:
         names = ", ".join([*_OF_PAIRS, MostFrequent.name])
         raise ParameterError(f"{parameter('question')} must be one of {names}, not {shown(name)}")
@@ -190,15 +192,10 @@ def _highest(above: Int64, below: Int64, count: int) -> list[int]:
     exactly, stable.
     """
     ratios = above / below.astype(np.float64)
-    near = np.flatnonzero(ratios >= np.sort(ratios)[-count:].min(initial=np.inf) * (1 - _NEARLY))
-    # There may be millions of them, but few different ones.
-    pairs = np.column_stack([above[near], below[near]])
-    pairs, pair_of_place = np.unique(pairs, axis=0, return_inverse=True)
-    exact = [Fraction(*pair) for pair in pairs.tolist()]
-    rank_of_pair = np.searchsorted(np.array(sorted(exact)), np.array(exact))
-    # Of two dimensions in NumPy 2.0.
-    order = np.argsort(-rank_of_pair[pair_of_place.reshape(-1)], kind="stable")
-    return [int(place) for place in near[order[:count]]]
+    least = np.sort(ratios)[-count:].min(initial=np.inf)
+    near = np.flatnonzero(ratios >= least * (1 - _NEARLY)).tolist()
+    exact = cache(Fraction)  # there may be millions of them, but few different ones
+    return nlargest(count, near, key=lambda place: exact(int(above[place]), int(below[place])))
 
 
 def _labels(block: Transactions, codes: Iterable[int]) -> tuple[Item, ...]:
@@ -243,11 +240,12 @@ class Vote:
     @property
     def text(self) -> str:
         """The answer as text."""
+        question = self.election.named
         if self.abstained:
             return "The vote abstained: too few blocks agree on an answer."
-        if self.election.named is None:
+        if question is None:
             return printable(str(self.answer))
-        sides = self.answer if isinstance(self.election.named, HighestConfidence) else [self.answer]
+        sides = self.answer if isinstance(question, HighestConfidence) else [self.answer]
         return " → ".join(braces(side, self.privacy_unit) for side in sides)
 
     @property
@@ -288,29 +286,26 @@ class Vote:
 
     def to_dict(self) -> JsonObject:
         """Return plain values, as in JSON (docs/json.md)."""
-        optional, answer = {"units": self.units, "where": self.where}, self.answer
-        if isinstance(self.election.named, HighestConfidence) and not self.abstained:
+        election, answer = self.election, self.answer
+        if isinstance(election.named, HighestConfidence) and not self.abstained:
             answer = dict(zip(("antecedents", "consequents"), map(list, answer), strict=True))
-        elif self.election.named is not None and not self.abstained:
+        elif election.named is not None and not self.abstained:
             answer = {"items": list(answer)}
-        return {
-            "schema": SCHEMA,
-            "private": self.private,
-            "mechanism": "vote",
-            **({} if self.election.named is None else self.election.named._recorded(float)),
-            "blocks": self.election.blocks,
-            "votes": self.election.votes,
+        values: JsonObject = {"schema": SCHEMA, "private": self.private, "mechanism": "vote"}
+        values |= election.recorded(float)
+        values |= {
             "epsilon": float(self.cost.epsilon),
             "delta": float(self.cost.delta),
-            "neighbors": str(self.election.neighbors),
+            "neighbors": str(election.neighbors),
             "privacy_unit": self.privacy_unit,
             "guarantee": self.guarantee,
-            **{name: value for name, value in optional.items() if value is not None},
-            **self.scope.to_dict(),
-            "abstained": self.abstained,
-            "answer": answer,
-            **({} if self.charged is None else {"ledger": self.charged.to_dict()}),
         }
+        optional = {"units": self.units, "where": self.where}
+        values |= {name: value for name, value in optional.items() if value is not None}
+        values |= self.scope.to_dict() | {"abstained": self.abstained, "answer": answer}
+        if self.charged is not None:
+            values["ledger"] = self.charged.to_dict()
+        return values
 
 
 # Two answers are the same if they are of one type, print alike and are equal: 1, True and 1.0 are
@@ -535,21 +530,13 @@ class Election:
         step = Step("vote", (), Fraction(1), cost.epsilon, cost.delta, choices=choice)
         return ReleasePlan((step,), budget, StepComposition.BASIC)
 
-    @property
-    def recorded(self) -> JsonObject:
-        """What a ledger records of it: nothing of a question without a name."""
-        counts = {"blocks": self.blocks, "votes": self.votes}
-        if self.named is None:
-            return counts
-        return self.named._recorded(at_least) | counts
+    def recorded(self, plain: Callable[[Fraction], object]) -> JsonObject:
+        """Return what is recorded of it: nothing of a question without a name.
 
-    def check_lifts(self, scope: Scope, unit: str) -> None:
-        """Raise ParameterError if it is about lifts, and there 1 is not independence."""
-        if isinstance(self.named, HighestLift) and not scope.has_lifts(unit):
-            raise ParameterError(
-                f"{parameter('question')} {self.named.name} of users needs "
-                f"{parameter('together')} user: {NOT_INDEPENDENCE}"
-            )
+        plain: makes a share a plain value.
+        """
+        counts: JsonObject = {"blocks": self.blocks, "votes": self.votes}
+        return counts if self.named is None else self.named._recorded(plain) | counts
 
     def hold(self, purchases: Transactions, randomness: Randomness) -> Ballots:
         """Return the ballots of all blocks."""
@@ -573,7 +560,11 @@ def voted(
     run = Run(data, values)
     with limit_memory(run.reading.memory):
         scope = run.scope(rules=isinstance(election.named, _OfPairs))
-    election.check_lifts(scope, run.unit)
+    if isinstance(election.named, HighestLift) and not scope.has_lifts(run.unit):
+        raise ParameterError(
+            f"{parameter('question')} {election.named.name} of users needs "
+            f"{parameter('together')} user: {NOT_INDEPENDENCE}"
+        )
     plan = election.plan
     spending = Spending(
         command="vote",
@@ -582,7 +573,7 @@ def voted(
         entry_cost=plan.cost,
         entry_zcdp=plan.zcdp,
         rho=None,
-        parameters=election.recorded,
+        parameters=election.recorded(at_least),
     )
     with run.charged(spending, scope, stacklevel=stacklevel + 2) as ((opened,), charged):
         assert isinstance(opened.source, LocalSource)

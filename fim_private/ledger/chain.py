@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 
 from fim_private.display import JsonObject
 from fim_private.dp.accountant import SUMS, Reach, sums_of
-from fim_private.dp.charge import Span
+from fim_private.dp.charge import Charge, Span
 from fim_private.dp.cost import Exact, PrivacyCost, ZcdpCost
 from fim_private.dp.neighbors import Neighbors
 from fim_private.errors import ParameterError, parameter
@@ -27,6 +27,7 @@ NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 _ID = re.compile(r"[0-9a-f]{32}")
 # Python itself writes no integer of more than 4,300 digits.
 _MOST_DIGITS = 1_000
+_TOO_LONG = 10**_MOST_DIGITS
 _RATIONAL = re.compile(r"[0-9]+(/[1-9][0-9]*)?")
 # What is hashed is written in one form only: ASCII, with sorted keys.
 _canonical = json.JSONEncoder(
@@ -44,13 +45,18 @@ def written(value: Fraction, name: str = "epsilon") -> str:
 
     Raises ParameterError, which names the parameter, where p or q has more than 1,000 digits.
     """
-    if max(value.numerator, value.denominator) >= 10**_MOST_DIGITS:
+    if max(value.numerator, value.denominator) >= _TOO_LONG:
         raise ParameterError(
             f"{parameter(name)} has more than {_MOST_DIGITS:,} digits as a fraction, which a "
             f"ledger does not hold; "
             "give a shorter number"
         )
     return str(Fraction(value.numerator, value.denominator))
+
+
+def sums_written(sums: Mapping[str, Fraction]) -> dict[str, str]:
+    """Return sums, by the names of SUMS, as `written` writes them."""
+    return {name: written(value, name.removeprefix("zcdp_")) for name, value in sums.items()}
 
 
 def read(text: object) -> Fraction:
@@ -97,13 +103,10 @@ class Terms:
 
     def record(self) -> str:
         """Return the terms as a record, the first of the chain."""
-        record: JsonObject = {"schema": SCHEMA, **vars(self)}
-        record |= {name: written(limit) for name, limit in self.limit.items()}
         # Ledgers of earlier versions have neither of these.
-        for name in ("per", "renewed"):
-            if record[name] is None:
-                del record[name]
-        return _canonical(record)
+        absent = [name for name in ("per", "renewed") if vars(self)[name] is None]
+        record = {name: value for name, value in vars(self).items() if name not in absent}
+        return _canonical({"schema": SCHEMA, **record, **sums_written(self.limit)})
 
     @property
     def limit(self) -> Sums:
@@ -136,7 +139,7 @@ class Terms:
         return terms
 
 
-# What the record of every entry has, beside the sums.
+# What the record of every entry has, besides the sums.
 _PLAIN = (
     "number",
     "time",
@@ -149,35 +152,25 @@ _PLAIN = (
 )
 
 
-@dataclass(frozen=True)
-class Entry:
+@dataclass(frozen=True, kw_only=True)
+class Entry(Charge):
     """What one release was charged with: public parameters and costs, and nothing that depends on
     the data.
 
-    number: >= 1. previous: the hash of the entry before, or of the terms. The rest is as in
-    `Charge`.
+    number: >= 1. previous: the hash of the entry before, or of the terms. In entries of earlier
+    versions unit_columns and span are None.
     """
 
     number: int
     time: str
-    command: str
-    dataset: str
-    privacy_unit: str
-    neighbors: str
-    parameters: Mapping[str, object]
     previous: str
-    cost: PrivacyCost
-    zcdp: ZcdpCost
-    # None also in entries of earlier versions, as is span
-    unit_columns: tuple[str, ...] | None = None
-    span: Span | None = None
 
     @property
     def sums(self) -> dict[str, Exact]:
         """What it adds to the ledger, by the names of SUMS."""
         return sums_of(self.cost, self.zcdp)
 
-    @property
+    @cached_property
     def reach(self) -> Reach | None:
         """Which units it is of: None for all of them, else their partition, and their first and
         last day.
@@ -186,20 +179,18 @@ class Entry:
         (docs/privacy.md).
         """
         span = self.span
-        for_good = self.privacy_unit == "user" and (span is None or span.per is None)
-        if span is None or span.days is None or for_good or self.neighbors != Neighbors.ADD_REMOVE:
+        days = None if span is None else span.days
+        if span is None or days is None or self.neighbors != Neighbors.ADD_REMOVE:
             return None
-        return span.partition, *span.days
+        is_for_good = self.privacy_unit == "user" and span.per is None
+        return None if is_for_good else (span.partition, *days)
 
     def record(self) -> str:
         """Return the entry as the text that is hashed. Raises ParameterError for numbers of vast
         length.
         """
-        plain = {name: value for name, value in vars(self).items() if name in _PLAIN}
-        numbers = {
-            name: written(value, name.removeprefix("zcdp_")) for name, value in self.sums.items()
-        }
-        return _canonical(plain | numbers | self._columns)
+        plain = {name: vars(self)[name] for name in _PLAIN}
+        return _canonical(plain | sums_written(self.sums) | self._columns)
 
     def asks_as(self, later: Entry) -> bool:
         """Whether both are of the same request: of the same units and period, with the same
@@ -225,26 +216,23 @@ class Entry:
     def read(cls, text: str) -> Entry:
         """Return the entry of a record. Raises one of NO_RECORD for what is none."""
         record = json.loads(text)
-        if _canonical(record) != text or record.keys() - {"unit_columns", "span"} != {
-            *_PLAIN,
-            *SUMS,
-        }:
-            raise ValueError("no entry of a ledger")
         cost, zcdp = _costs(*(record.pop(name) for name in SUMS))
-        columns, span = record.pop("unit_columns", None), record.pop("span", None)
-        if span is not None:
-            span = Span(**{**span, "baskets": tuple(span["baskets"])})
-            _ = span.days  # raises for no period
-        return cls(
-            **record, cost=cost, zcdp=zcdp, unit_columns=columns and tuple(columns), span=span
-        )
+        if "unit_columns" in record:
+            record["unit_columns"] = tuple(record["unit_columns"])
+        if "span" in record:
+            span = record["span"]
+            record["span"] = Span(**{**span, "baskets": tuple(span["baskets"])})
+        entry = cls(**record, cost=cost, zcdp=zcdp)
+        _ = entry.reach  # raises for no period
+        if entry.record() != text:
+            raise ValueError("no entry of a ledger")
+        return entry
 
     def to_dict(self) -> JsonObject:
         """Return plain values: costs as floats, rounded up, and exactly as texts "p/q"."""
         plain = {name: vars(self)[name] for name in ("number", "time", "command", "parameters")}
         sums = {name: float(value) for name, value in self.sums.items()}
-        exact = {name: written(value) for name, value in self.sums.items()}
-        return {**plain, **self._columns, **sums, "exact": exact}
+        return {**plain, **self._columns, **sums, "exact": sums_written(self.sums)}
 
 
 @lru_cache(maxsize=1 << 12)  # of most ledgers a few costs come again and again

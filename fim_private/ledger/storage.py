@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -48,7 +47,6 @@ _SCHEMA = {("table", table.split()[2], table) for table in _TABLES}
 # A connection may take so many steps of SQLite, and one more for each byte of the file: many times
 # what a ledger takes.
 _STEPS, _STRIDE = 1_000_000, 1_000
-_PERIOD = re.compile(r'"period":"([^"]*)"')
 PUT_BACK = "put back the newest whole copy, or create a new ledger with what you know to be left"
 # Of what SQLite reports, by the first byte of its code.
 _CANNOT_OPEN, _READ_ONLY, _NO_DATABASE = 14, 8, 26
@@ -177,35 +175,23 @@ def entries(connection: sqlite3.Connection, after: int = 0) -> Iterator[tuple[in
     )
 
 
-def entry(connection: sqlite3.Connection, number: int) -> tuple[Any, ...]:
-    """Return number, record and hash of one entry; three times None where there is none of that
-    number.
-    """
-    found = connection.execute(
-        "SELECT number, record, hash FROM entries WHERE number = ?", (number,)
-    ).fetchone()
-    return found or (None, None, None)
+def entry(connection: sqlite3.Connection, number: int) -> tuple[str | None, str | None]:
+    """Return record and hash of one entry; two times None where there is none of that number."""
+    row = connection.execute("SELECT record, hash FROM entries WHERE number = ?", (number,))
+    return row.fetchone() or (None, None)
 
 
 def of_periods(
     connection: sqlite3.Connection, periods: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield period and record of the entries of some periods, in order: in one pass, however many
+    """Return period and record of the entries of some periods, in order: in one pass, however many
     periods there are.
     """
-    if not periods:
-        return
-    sought = '"period":"'
-    if len(periods) == 1:
-        (period,) = periods
-        sought += f'{period}"'
-    for (record,) in connection.execute(
-        ("SELECT record FROM entries WHERE instr(record, ?) ORDER BY number"), (sought,)
-    ):
-        # A quotation mark of a text, such as a condition, is written with a backslash.
-        match = _PERIOD.search(record)
-        if match is not None and match[1] in periods:
-            yield match[1], record
+    return connection.execute(
+        "SELECT json_extract(record, '$.span.period') AS period, record FROM entries "
+        "WHERE period IN (SELECT value FROM json_each(?)) ORDER BY number",
+        (json.dumps([*periods]),),
+    )
 
 
 def append(connection: sqlite3.Connection, number: int, record: str, hash: str) -> None:
@@ -215,7 +201,7 @@ def append(connection: sqlite3.Connection, number: int, record: str, hash: str) 
     connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, record, hash))
     connection.execute(f"PRAGMA user_version = {_FORM}")
     (last,) = connection.execute("SELECT max(number) FROM entries").fetchone()
-    if last != number or entry(connection, number) != (number, record, hash):
+    if last != number or entry(connection, number) != (record, hash):
         raise LedgerError(
             f"the ledger does not keep what is written in it: it was tampered with; {PUT_BACK}"
         )
@@ -332,9 +318,6 @@ def _explained(path: Path, deed: str) -> Iterator[None]:
 # ledger again. This notices mistakes, on one machine and for one user; it is no protection from
 # somebody who may write both. What was verified once is not read again.
 
-_HASH = re.compile(r"[0-9a-f]{64}")
-_RATIONAL = re.compile(r"[0-9a-f]+/[1-9a-f][0-9a-f]*")
-
 
 @dataclass(frozen=True)
 class LastSeen:
@@ -377,16 +360,15 @@ def noted(ledger: str) -> LastSeen | None:
             _reach(reach): dict(zip(SUMS, map(_read, sums), strict=True))
             for reach, sums in verified["reaches"]
         }
-        seen = LastSeen(
-            record["entries"],
+        return LastSeen(
+            int(record["entries"]),
             record["hash"],
             verified["terms"],
             verified["first"],
             columns and tuple(columns),
             spent,
         )
-        return seen if isinstance(seen.entries, int) and _HASH.fullmatch(seen.hash) else None
-    except (OSError, *NO_RECORD):
+    except (OSError, ZeroDivisionError, *NO_RECORD):
         return None
 
 
@@ -442,15 +424,12 @@ def remember(ledger: str, seen: LastSeen) -> bool:
 
 
 def _read(text: str) -> Fraction:
-    if not _RATIONAL.fullmatch(text):
-        raise ValueError("no sum")
-    return Fraction(*(int(digits, 16) for digits in text.split("/")))
+    numerator, denominator = (int(digits, 16) for digits in text.split("/"))
+    return Fraction(numerator, denominator)
 
 
 def _reach(record: Any) -> Reach | None:
     if record is None:
         return None
     (time, baskets, per), first, last = record
-    if not (isinstance(first, int) and isinstance(last, int)):
-        raise ValueError("no days")
-    return (time, tuple(baskets), per), first, last
+    return (time, tuple(baskets), per), int(first), int(last)

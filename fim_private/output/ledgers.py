@@ -10,7 +10,7 @@ from rich.text import Text
 from fim_private.display import printable
 from fim_private.dp.cost import least_in_words, most_in_words
 from fim_private.ledger.chain import Composition
-from fim_private.ledger.ledger import Statement
+from fim_private.ledger.statement import Statement
 from fim_private.output.screen import Grid, Screen
 
 # A table of very many entries takes long to draw, and nobody reads it.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count, product
@@ -196,89 +196,105 @@ def advice(request: Request, units: int | None, came_out: int) -> Advice | None:
         units: The number of units, if it is public.
         came_out: The number of itemsets that came out.
     """
-    total = request.target.sought
-    if came_out >= total:
+    if came_out >= request.target.sought:
         return None
-    before = needed_support(request)
+    search = _Search(request, units, came_out, needed_support(request))
+    budgets = _budgets(request)
+    tried: list[Advice] = []
+    lowest_price = math.inf
+    for changes in sorted(_changes(request, came_out, search.before), key=search.price):
+        if search.price(changes) >= lowest_price:
+            break
+        # Without any change it is the same request.
+        attempts = [changes | budget for budget in budgets if changes or budget]
+        attempted = search.least_of(attempts)
+        if attempted is None:
+            continue
+        tried.append(attempted)
+        if attempted.likely:
+            lowest_price = min(lowest_price, search.price(attempted.changes))
+    return search.best_of(tried)
 
-    def price(changes: Changes) -> float:
-        return _price(request, changes)
 
-    def attempt(changes: Changes) -> Advice | None:
-        """Return the changed request as advice, or None if it is not valid or needs no less."""
-        changed = _with(request, changes)
-        if changed is None:
+@dataclass(frozen=True)
+class _Search:
+    """The search for a request to try instead. Its attributes are those of `Advice`."""
+
+    request: Request
+    units: int | None
+    came_out: int
+    before: int | None
+
+    def least_of(self, attempts: list[Changes]) -> Advice | None:
+        """Return the first attempt that would probably do, else the last one, if it needs less.
+
+        attempts: the same changes with ascending budgets.
+        """
+        last = self._attempt(attempts[-1]) if attempts else None
+        if last is None or not last.likely:
+            return last
+        # With a larger budget an itemset needs no more.
+        least = bisect_left(attempts, True, hi=len(attempts) - 1, key=self._is_likely)
+        return self._attempt(attempts[least])
+
+    def best_of(self, tried: list[Advice]) -> Advice | None:
+        """Return the cheapest that will probably do, else the nearest to that."""
+        likely = [attempted for attempted in tried if attempted.likely]
+        if likely:
+            cheapest = min(likely, key=lambda attempted: self.price(attempted.changes))
+            # Where nobody knows how many units there are, they may be too few.
+            return replace(cheapest, likely=self.units is not None or self.came_out > 0)
+        nearest = min(tried, key=lambda attempted: attempted.need, default=None)
+        if nearest is None or (self.units is not None and nearest.need > self.units):
             return None
-        need = needed_support(changed)
-        if need is None:
+        return nearest
+
+    def _attempt(self, changes: Changes) -> Advice | None:
+        """Return the changed request as advice, or None if it is not valid or needs no less."""
+        request, before = self.request, self.before
+        changed = _with(request, changes)
+        need = None if changed is None else needed_support(changed)
+        if changed is None or need is None:
             return None
         is_same_size = changed.target.sizes == request.target.sizes
         if is_same_size and before is not None and need >= before:
             return None
-        likely = need <= _enough(changed, request, units, before, came_out / total)
-        return Advice(changes, request, changed, units, came_out, before, need, likely)
+        likely = need <= self._enough(changed)
+        return Advice(changes, request, changed, self.units, self.came_out, before, need, likely)
 
-    def is_likely(changes: Changes) -> bool:
-        attempted = attempt(changes)
+    def _is_likely(self, changes: Changes) -> bool:
+        attempted = self._attempt(changes)
         return attempted is not None and attempted.likely
 
-    best: Advice | None = None
-    nearest: Advice | None = None
-    for changes in sorted(_changes(request, came_out, before), key=price):
-        if best is not None and price(changes) >= price(best.changes):
-            break
-        attempts = [{**changes, **budget} for budget in _budgets(request)]
-        if not changes:
-            attempts = attempts[1:]  # without any change it is the same request
-        if not attempts:
-            continue
-        attempted = attempt(attempts[-1])
-        if attempted is not None and attempted.likely:
-            # The least budget that would probably do: with a larger one an itemset needs no more.
-            least = bisect_left(attempts, True, hi=len(attempts) - 1, key=is_likely)
-            attempted = attempt(attempts[least])
-            best = _cheaper(best, attempted, price)
-        if attempted is not None and (nearest is None or attempted.need < nearest.need):
-            nearest = attempted
-    return _best_of(best, nearest, units, came_out)
+    def price(self, changes: Changes) -> float:
+        """Return what changes of the request give up, in doublings of ε."""
+        price = _CHANGE * len(changes)
+        if "size" in changes:
+            price += _SINGLE
+        if changes.get("supports") is False:
+            price += _NO_SUPPORTS
+        request = self.request
+        price += math.log2(_changed_budget(request, changes).loss / request.budget.loss)
+        top = request.target.top
+        return price + _FEWER * math.log10(top / changes.get("top", top))
 
-
-def _cheaper(
-    best: Advice | None, attempted: Advice | None, price: Callable[[Changes], float]
-) -> Advice | None:
-    """Return the cheaper of two, if the second one is likely to do."""
-    if attempted is None or not attempted.likely:
-        return best
-    if best is None or price(attempted.changes) < price(best.changes):
-        return attempted
-    return best
-
-
-def _best_of(
-    best: Advice | None, nearest: Advice | None, units: int | None, came_out: int
-) -> Advice | None:
-    """Return the advice to give: the cheapest that will probably do, else the nearest to that."""
-    if best is not None:
-        if not came_out and units is None:
-            return replace(best, likely=False)  # there may be too few units
-        return best
-    if nearest is None or (units is not None and nearest.need > units):
-        return None
-    return nearest
-
-
-def _price(request: Request, changes: Changes) -> float:
-    """Return what changes of a request give up, in doublings of ε."""
-    price = _CHANGE * len(changes)
-    if "size" in changes:
-        price += _SINGLE
-    if changes.get("supports") is False:
-        price += _NO_SUPPORTS
-    budget = _changed_budget(request, changes)
-    if budget != request.budget:
-        price += math.log2(budget.loss / request.budget.loss)
-    top = request.target.top
-    return price + _FEWER * math.log10(top / changes.get("top", top))
+    def _enough(self, changed: Request) -> float:
+        """Return the support with which an itemset of a changed request will probably come out."""
+        before, target = self.before, self.request.target
+        if self.came_out:
+            share = self.came_out / target.sought
+            return math.inf if before is None else before * max(share**_FALL, _FARTHEST)
+        times_less = 1
+        if changed.target.sizes == target.sizes:
+            times_less *= _TIMES_LESS
+        if self.units is None:
+            times_less *= _BLIND
+        limits = []
+        if before is not None:
+            limits.append(before / times_less)
+        if self.units is not None:
+            limits.append(self.units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
+        return min(limits, default=math.inf)
 
 
 def _changed_budget(request: Request, changes: Changes) -> PrivacyBudget:
@@ -314,49 +330,22 @@ def _budgets(request: Request) -> list[Changes]:
     return budgets
 
 
-def _enough(
-    changed: Request,
-    request: Request,
-    units: int | None,
-    before: int | None,
-    share: float,
-) -> float:
-    """Return the support with which an itemset will probably come out.
-
-    share: the share of the itemsets asked for that came out.
-    """
-    if share:
-        return math.inf if before is None else before * max(share**_FALL, _FARTHEST)
-    times_less = 1
-    if changed.target.sizes == request.target.sizes:
-        times_less *= _TIMES_LESS
-    if units is None:
-        times_less *= _BLIND
-    limits = []
-    if before is not None:
-        limits.append(before / times_less)
-    if units is not None:
-        limits.append(units * _SHARES.get(changed.target.sizes[0], _LEAST_SHARE))
-    return min(limits, default=math.inf)
-
-
 def _changes(request: Request, came_out: int, before: int | None) -> Iterator[Changes]:
     """Yield all changes of a request except its budget. If something came out, none gives less."""
     target = request.target
     mechanisms = _other_mechanisms(request, came_out, before)
-    tops: list[int | None] = [None]
-    sizes: list[int | None] = [None]
-    supports: list[bool | None] = [None]
+    tops: list[Changes] = [{}]
+    sizes: list[Changes] = [{}]
+    supports: list[Changes] = [{}]
     if not came_out:
-        tops += [top for top in _TOPS if top < target.top]
+        tops += [{"top": top} for top in _TOPS if top < target.top]
         if not target.rules and target.sizes[0] != 1:
-            sizes.append(1)
+            sizes.append({"size": 1})
     has_supports = request.supports_share is not None
     if has_supports and not target.rules and target.min_support is None:
-        supports.append(False)
+        supports.append({"supports": False})
     for mechanism, top, size, support in product(mechanisms, tops, sizes, supports):
-        changes = {"mechanism": mechanism, "size": size, "top": top, "supports": support}
-        changes = {name: value for name, value in changes.items() if value is not None}
+        changes = mechanism | size | top | support
         yield changes | _follow_from(changes, request)
 
 
@@ -375,17 +364,16 @@ def _follow_from(changes: Changes, request: Request) -> Changes:
     return following
 
 
-def _other_mechanisms(request: Request, came_out: int, before: int | None) -> list[str | None]:
-    """Return the mechanisms to try. None stands for the one that was asked for."""
+def _other_mechanisms(request: Request, came_out: int, before: int | None) -> list[Changes]:
+    """Return changes of the mechanism to try; none stand for the one that was asked for."""
     if request.reason is not None:  # it was chosen by "auto"
-        return [None] if came_out else [None, "limited-domain"]
-    auto = _with(request, {"mechanism": AUTO})
-    if auto is None:
-        return [None]
-    need = needed_support(auto)
+        return [{}] if came_out else [{}, {"mechanism": "limited-domain"}]
+    to_auto = {"mechanism": AUTO}
+    auto = _with(request, to_auto)
+    need = None if auto is None else needed_support(auto)
     if need is None or (before is not None and need >= before):
-        return [None]
-    return [AUTO]
+        return [{}]
+    return [to_auto]
 
 
 def _with(request: Request, changes: Changes) -> Request | None:

@@ -79,7 +79,9 @@ class Shop:
 
     def shifted(self, sizes: Sequence[int]) -> Shop:
         """Return the shop as it is for itemsets of these sizes, instead of for pairs."""
-        reach, hold, reach_decay = _shifts(sizes)
+        reach, hold, reach_decay = _SHIFTS[min(sizes[0], 3), len(sizes) > 1]
+        if sizes[0] > 3:
+            hold *= sizes[0] - 2
         return replace(
             self,
             reach=self.reach + reach,
@@ -87,6 +89,18 @@ class Shop:
             reach_decay=self.reach_decay + reach_decay,
         )
 
+
+# What is added to reach, hold and reach_decay, by the smallest size sought (3 stands for all larger
+# ones) and whether larger sets are sought as well. Beyond 3, hold is added once more for each item.
+_LARGER = (0.226, -0.893, -0.357)
+_SHIFTS = {
+    (1, False): (-0.084, 1.821, 0.366),
+    (1, True): (-0.038, 1.182, 0.304),
+    (2, False): (0.0, 0.0, 0.0),
+    (2, True): _LARGER,
+    (3, False): _LARGER,
+    (3, True): _LARGER,
+}
 
 # The columns: items, reach, spread, reach_decay, hold, hold_decay; and the shares of the 1st, 10th
 # and 100th item, and pair. Fitted to what `mine`, and a model of it, found in these shops, whole
@@ -145,27 +159,6 @@ def shop_of(items: float, among: int | None = None) -> Shop:
         item_shares=tuple(max(share, average_share) for share in shop.item_shares),
         pair_shares=tuple(max(share, 2 * average_share) for share in shop.pair_shares),
     )
-
-
-# What is added to reach, hold and reach_decay: for items, sizes from 1 on together, and sets of
-# three; of larger ones hold is added once more for each item.
-_SHIFTS = {
-    "items": (-0.084, 1.821, 0.366),
-    "together": (-0.038, 1.182, 0.304),
-    "pairs": (0.0, 0.0, 0.0),
-    "larger": (0.226, -0.893, -0.357),
-}
-
-
-def _shifts(sizes: Sequence[int]) -> tuple[float, float, float]:
-    """Return what is added to reach, hold and reach_decay for itemsets of these sizes."""
-    if sizes[0] == 1:
-        kind = "items" if len(sizes) == 1 else "together"
-        return _SHIFTS[kind]
-    if sizes[-1] == 2:
-        return _SHIFTS["pairs"]
-    reach, hold, reach_decay = _SHIFTS["larger"]
-    return reach, hold * (sizes[0] - 2 or 1), reach_decay
 
 
 # Listed items go on from so many σ; powers of noise over hold, of levelwise and of selections; and
@@ -351,11 +344,14 @@ def list_gain(
     if request.public.lists_items:
         return None
     gain = "A public product list finds more"
-    forecast = None
+    listed = without = None
     if units is not None and units >= 1:
-        forecast = _with_and_without_list(request, units, user_items, among)
-    if forecast is not None:
-        listed, without = forecast
+        # A request may not go with a list, or a share of the budget be out of range.
+        with suppress(ParameterError):
+            listed_request = with_list(request, among or _LISTED_ITEMS)
+            listed = expected_found(listed_request, units, user_items, among)
+            without = expected_found(request, units, user_items, among)
+    if listed is not None and without is not None:
         is_contradicted = came_out is not None and abs(came_out - without) > _CONTRADICTION
         if is_contradicted and came_out == 1:
             return None
@@ -364,21 +360,6 @@ def list_gain(
     return Marked(
         f"{gain}: {parameter('catalogue')} products.csv {parameter('catalogue_item')} sku."
     )
-
-
-def _with_and_without_list(
-    request: Request, units: int, user_items: float, among: int | None
-) -> tuple[float, float] | None:
-    """Return the shares that are found with a list and without; None if either is not known."""
-    # A request may not go with a list, or a share of the budget be out of range.
-    with suppress(ParameterError):
-        listed = expected_found(
-            with_list(request, among or _LISTED_ITEMS), units, user_items, among
-        )
-        without = expected_found(request, units, user_items, among)
-        if listed is not None and without is not None:
-            return listed, without
-    return None
 
 
 def _gain_in_words(request: Request, listed: float, without: float) -> str:
@@ -520,13 +501,11 @@ def plan_customers(user_items: float, values: OptionValues) -> CustomerPlan:
         items = typical_items("user_items", user_items, least=request.target.sizes[-1])
         units = public_integer("units", values["units"])
         requests = {"no list": request, "list": with_list(request, universe_size or _LISTED_ITEMS)}
-        shares = {
-            name: expected_found(one_request, units, items, universe_size)
-            for name, one_request in requests.items()
-        }
-        expected[relation.value] = {
-            name: round(share, 4) for name, share in shares.items() if share is not None
-        }
+        shares = expected[relation.value] = {}
+        for name, planned in requests.items():
+            share = expected_found(planned, units, items, universe_size)
+            if share is not None:
+                shares[name] = round(share, 4)
     return CustomerPlan(
         units=units,
         user_items=items,

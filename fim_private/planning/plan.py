@@ -33,7 +33,6 @@ from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.planning.forecast import (
     CustomerPlan,
     list_gain,
-    of_users,
     plan_customers,
     typical_items,
 )
@@ -133,23 +132,6 @@ class Plan:
         names = tuple(self.best(top).name for top in self.tops)
         return names[0] if isinstance(self.top, int) else names
 
-    def __len__(self) -> int:
-        return len(self.mechanisms)
-
-    def __iter__(self) -> Iterator[PlannedMechanism]:
-        return iter(self.mechanisms)
-
-    def __getitem__(self, key: str | int) -> PlannedMechanism:
-        """Return the figures of a mechanism by its name, or of the one recommended for so many
-        itemsets.
-        """
-        if isinstance(key, int):
-            return self.best(key)
-        for mechanism in self.mechanisms:
-            if mechanism.name == key:
-                return mechanism
-        raise KeyError(key)
-
     def best(self, top: int) -> PlannedMechanism:
         """Return the figures of the one recommended for that many, one of `tops`: of those that can
         run that of least.
@@ -201,44 +183,33 @@ class Plan:
         """
         if self.universe_size is not None or self.typical_basket is None or not self.delta:
             return None
-        request = of_users(
-            mechanism="levelwise",
-            top=self.tops[-1],
-            size=self.size,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            neighbors=self.neighbors,
-            union=self.union,
-            supports=self.supports,
-        )
+        request = self._request(registry.spec_named("levelwise"), self.tops[-1])
+        request = replace(request, promise=replace(request.promise, by_user=True))
         return list_gain(request, units=self.units, user_items=self.typical_basket)
 
     def _table(self) -> Table:
         """Of one itemset all mechanisms, the recommended one first; of many the one recommended for
         each top.
         """
-        rows = [self.best(top) for top in self.tops]
+        rows, tops = [self.best(top) for top in self.tops], [f"{top:,}" for top in self.tops]
         if self.tops == (1,):
+            tops = []
             rows = sorted(
                 self.mechanisms,
                 key=lambda row: (row.name != self.recommended, row.required_support is None),
             )
         columns = {
+            "top": tops,
             "mechanism": [row.name for row in rows],
             "support needed": [or_dash(row.required_support) for row in rows],
             "margin needed": [or_dash(row.required_margin) for row in rows],
             "lacks": [", ".join(row.missing) for row in rows],
         }
-        if self.tops != (1,):
-            columns = {"top": [f"{row.top:,}" for row in rows], **columns}
         filled = {name: cells for name, cells in columns.items() if any(cells)}
         numbers = frozenset(
             place for place, name in enumerate(filled) if name not in ("mechanism", "lacks")
         )
-        notes = [self.reason]
-        gain = self.list_gain
-        if gain is not None:
-            notes.append(str(gain))
+        notes = [str(note) for note in (self.reason, self.list_gain) if note is not None]
         return Table(
             self.title,
             [*filled],
@@ -257,9 +228,8 @@ class Plan:
     def to_dict(self) -> JsonObject:
         """Return plain values: one key per parameter, the mechanisms, recommended and reason."""
         values = asdict(self) | {"recommended": self.recommended, "reason": self.reason}
-        for name in ("top", "recommended"):
-            if isinstance(values[name], tuple):
-                values[name] = list(values[name])
+        if not isinstance(self.top, int):
+            values |= {"top": [*self.top], "recommended": [*self.recommended]}
         return values | {"mechanisms": [mechanism.to_dict() for mechanism in self.mechanisms]}
 
     def to_pandas(self) -> Any:
@@ -289,22 +259,30 @@ class Plan:
         missing = tuple(name for name, is_there in needs.items() if not is_there)
         if missing:
             return PlannedMechanism(spec.name, top, needs=tuple(needs), missing=missing)
-        selections = self._selections(spec, top)
-        run, half_width = self._run(spec, selections)
-        candidates, items = selections[-1].candidates, self.typical_basket or 0
+        request = self._request(spec, top)
+        selections = self._selections(request)
+        release = plan_of(request, selections)
+        run, candidates = release.selections[0].run, selections[-1].candidates
+        items = self.typical_basket or 0
         needed = run_needs(run, self.confidence, candidates=candidates, items=items)
         assert needed is not None
+        half_width = share = feasible = None
+        if self.supports:
+            half_width = release.half_width(request.target.sought)
+        if self.units is not None:
+            feasible = needed.support is not None and needed.support <= self.units
+        if self.units is not None and needed.support is not None:
+            share = 100 * needed.support / self.units
         planned = PlannedMechanism(
             spec.name,
             top,
             required_support=needed.support,
+            required_share=share,
             required_margin=needed.margin,
             half_width=half_width,
-            feasible=None,
+            feasible=feasible,
             needs=tuple(needs),
         )
-        if self.units is not None:
-            planned = _among(planned, self.units)
         if isinstance(run, Levelwise):
             level = LevelNeeds.of(run, items, self.confidence)
             return replace(planned, item_support=math.ceil(level.item_support), step=level.limit)
@@ -334,49 +312,31 @@ class Plan:
             needs["items of a typical basket"] = self.typical_basket is not None
         return needs
 
-    def _selections(self, spec: MechanismSpec, top: int) -> list[PublicParameters]:
-        """Return what is public about each selection: one for each size, or one for their union."""
-        groups = [self.sizes] if self.union else [(size,) for size in self.sizes]
-        selections = []
-        for sizes in groups:
-            candidates = None
-            if spec.universe is not UniverseNeed.UNKNOWN and self.universe_size is not None:
-                candidates = sum(
-                    candidate_itemsets(self.universe_size, size, "universe_size") for size in sizes
-                )
-            public = PublicParameters(
-                sizes,
-                top,
-                self.neighbors,
-                candidates,
-                named=candidates is not None,
-                max_rank=self.max_rank,
-                max_basket=self.max_basket,
-                max_baskets=self.max_baskets,
-            )
-            selections.append(public)
-        return selections
-
-    def _run(
-        self, spec: MechanismSpec, selections: list[PublicParameters]
-    ) -> tuple[TopK | Levelwise | LevelwiseThreshold, int | None]:
-        """Return the first run of a release, and the half-width of its supports if it has any."""
-        epsilon = exact_epsilon(self.epsilon)
-        delta = exact_delta_or_zero(self.delta)
-        top = selections[0].top
-        request = Request(
+    def _request(self, spec: MechanismSpec, top: int) -> Request:
+        """Return the request for that many itemsets, without the list of items that is planned."""
+        supports_share = spec.supports_share(self.neighbors) if self.supports else None
+        budget = PrivacyBudget(exact_epsilon(self.epsilon), exact_delta_or_zero(self.delta))
+        return Request(
             Target(self.sizes, top, self.union),
             PublicFacts(
                 max_rank=self.max_rank, max_basket=self.max_basket, max_baskets=self.max_baskets
             ),
-            Promise(PrivacyBudget(epsilon, delta), self.neighbors),
+            Promise(budget, self.neighbors),
             spec,
+            supports_share=supports_share,
         )
-        if not self.supports:
-            return plan_of(request, selections).selections[0].run, None
-        request = replace(request, supports_share=spec.supports_share(self.neighbors))
-        plan = plan_of(request, selections)
-        return plan.selections[0].run, plan.half_width(top * len(selections))
+
+    def _selections(self, request: Request) -> list[PublicParameters]:
+        """Return what is public about each selection, with the list that is planned for."""
+        selections = request.selection_parameters()
+        universe_size = self.universe_size
+        if universe_size is None or request.mechanism.universe is UniverseNeed.UNKNOWN:
+            return selections
+        listed = []
+        for public in selections:
+            numbers = (candidate_itemsets(universe_size, size, "") for size in public.sizes)
+            listed.append(replace(public, candidates=sum(numbers), named=True))
+        return listed
 
     def _reason(self, best: PlannedMechanism) -> str:
         chance = percent(100 * self.confidence)
@@ -443,14 +403,6 @@ class Plan:
                     f"But {of_units(self.units)} are too few for the top {_enumerated(too_few)}: "
                     f"no mechanism will do."
                 )
-
-
-def _among(planned: PlannedMechanism, units: int) -> PlannedMechanism:
-    """Return the figures with their share of the units, and whether so many units can reach it."""
-    support = planned.required_support
-    if support is None:
-        return replace(planned, feasible=False)
-    return replace(planned, required_share=100 * support / units, feasible=support <= units)
 
 
 def of_units(number: int | None) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import Done, run
@@ -37,39 +38,34 @@ def refused(done: Done, code: int = 2) -> str:
 
 
 CHARGED = ["--ledger", "sales.ledger", "--dataset", "sales"]
-BASIC = ["--composition", "basic"]
+MINE = ["mine", "baskets.dat", *CHARGED]
+COUNT = ["count", "baskets.dat", "--itemsets", "pairs.csv"]
+SHOW = ["budget", "show", "sales.ledger"]
+
+
+def create(folder: Path) -> fim.Ledger:
+    return fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
 
 
 def test_from_create_to_refusal(folder: Path) -> None:
-    created = told(
-        run(folder, "budget", "create", "sales.ledger", "--epsilon", "3", "--delta", "1e-5", *BASIC)
-    )
+    limit = ["--epsilon", "3", "--delta", "1e-5", "--composition", "basic"]
+    created = told(run(folder, "budget", "create", "sales.ledger", *limit))
     assert created.startswith("Created sales.ledger. The budget: all releases together are at most")
-    first = told(run(folder, "mine", "baskets.dat", *CHARGED))
+    first = told(run(folder, *MINE))
     assert "Charged to the budget of sales (entry 1). Left: ε = 2, δ = 9e-06.\n" in first
-    second = told(
-        run(folder, "count", "baskets.dat", "--itemsets", "pairs.csv", *CHARGED, "--format", "json")
-    )
-    assert json.loads(second)["ledger"] == {
-        "dataset": "sales",
-        "entry": 2,
-        "left": {"epsilon": 1.0, "delta": 9e-6},
-    }
-    error = refused(
-        run(
-            folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "1.5", "--output", "release.json"
-        ),
-        3,
-    )
+    second = told(run(folder, *COUNT, *CHARGED, "--format", "json"))
+    left = {"epsilon": 1.0, "delta": 9e-6}
+    assert json.loads(second)["ledger"] == {"dataset": "sales", "entry": 2, "left": left}
+    error = refused(run(folder, *MINE, "--epsilon", "1.5", "--output", "release.json"), 3)
     assert "epsilon 1 and delta 9e-06 are left, and it takes epsilon 1.5 and delta 1e-06" in error
     assert error.endswith("ask with a smaller --epsilon\n")
     assert not (folder / "release.json").exists()
-    shown = told(run(folder, "budget", "show", "sales.ledger"))
+    shown = told(run(folder, *SHOW))
     assert "mine mechanism=limited-domain size=2 top=1" in shown
     assert "count itemsets=2" in shown
     assert "* basic, ε" in shown
     assert shown.endswith("The rest is enough for about 1 more release like the last.\n")
-    statement = json.loads(told(run(folder, "budget", "show", "sales.ledger", "--format", "json")))
+    statement = json.loads(told(run(folder, *SHOW, "--format", "json")))
     assert statement["left"]["basic"] == {"epsilon": 1.0, "delta": 9e-6}
     assert [entry["command"] for entry in statement["entries"]] == ["mine", "count"]
 
@@ -88,55 +84,45 @@ def test_a_ledger_is_kept_in_zcdp_or_made_with_a_rho(folder: Path) -> None:
 
 
 def test_the_end_tells_what_was_written_and_what_is_left(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
-    both = ["--epsilon", "1", "--output", "release.json", "--report", "page.html"]
-    done = run(folder, "mine", "baskets.dat", *CHARGED, *both)
-    assert (done.stdout, done.stderr, done.returncode) == (
-        *("", "wrote release.json and page.html; ε 2 left in sales.ledger\n", 0),
-    )
+    create(folder)
+    written = ["--output", "release.json", "--report", "page.html"]
+    done = run(folder, *MINE, *written)
+    assert (done.stdout, done.returncode) == ("", 0)
+    assert done.stderr == "wrote release.json and page.html; ε 2 left in sales.ledger\n"
     assert {"release.json", "page.html"} <= {file.name for file in folder.iterdir()}
-    counted = [
-        "count", "baskets.dat", "--itemsets", "pairs.csv", *CHARGED, "--output", "c.csv",
-        "--epsilon", "0.5",
-    ]  # fmt: skip
-    assert run(folder, *counted).stderr == "wrote c.csv; ε 1.5 left in sales.ledger\n"
+    counted = [*COUNT, *CHARGED, "--output", "c.csv", "--epsilon", "0.5"]
+    voted = ["vote", "baskets.dat", *CHARGED, "--question", "most-frequent", "--blocks", "50"]
     ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
-    assert (
-        run(folder, *counted, **ascii_only).stderr
-        == "wrote c.csv; epsilon 1 left in sales.ledger\n"
-    )
-    asked = ["--question", "most-frequent", "--blocks", "50", "--epsilon", "0.5"]
-    assert (
-        run(folder, "vote", "baskets.dat", *asked, *CHARGED, "--output", "v.json").stderr
-        == "wrote v.json; ε 0.5 left in sales.ledger\n"
-    )
-    assert run(folder, *counted, "--quiet").stderr == ""
-    assert (
-        run(folder, "count", "baskets.dat", "--itemsets", "pairs.csv", "--output", "c.csv").stderr
-        == "wrote c.csv\n"
-    )
-    assert run(folder, "plan", "--output", "plan.json").stderr == "wrote plan.json\n"
-    assert run(folder, "plan", "--output", "-").stderr == ""
+    ended: list[tuple[list[str], dict[str, str], str]] = [
+        (counted, {}, "wrote c.csv; ε 1.5 left in sales.ledger\n"),
+        (counted, ascii_only, "wrote c.csv; epsilon 1 left in sales.ledger\n"),
+        (
+            [*voted, "--epsilon", "0.5", "--output", "v.json"],
+            {},
+            "wrote v.json; ε 0.5 left in sales.ledger\n",
+        ),
+        ([*counted, "--quiet"], {}, ""),
+        ([*COUNT, "--output", "c.csv"], {}, "wrote c.csv\n"),
+        (["plan", "--output", "plan.json"], {}, "wrote plan.json\n"),
+        (["plan", "--output", "-"], {}, ""),
+    ]
+    for arguments, environment, line in ended:
+        assert run(folder, *arguments, **environment).stderr == line
     assert "wrote" not in refused(run(folder, *counted), 3)
 
 
 def test_an_error_after_the_charge_says_that_it_stands(folder: Path) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
-    error = refused(
-        run(folder, "mine", "baskets.dat", *CHARGED, "--max-work", "1", "--output", "r.json")
-    )
+    create(folder)
+    error = refused(run(folder, *MINE, "--max-work", "1", "--output", "r.json"))
     assert error.endswith("; the charge stands: ε 2 left in sales.ledger\n")
-    assert "the charge stands" not in refused(
-        run(folder, "mine", "baskets.dat", *CHARGED, "--epsilon", "5"), 3
-    )
+    assert "the charge stands" not in refused(run(folder, *MINE, "--epsilon", "5"), 3)
     assert not (folder / "r.json").exists()
 
 
 def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
-    (folder / "sales.csv").write_text(
-        "order,who,what\n" + "".join(f"{n},{n},{n % 3}\n" for n in range(600))
-    )
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
+    rows = "".join(f"{n},{n},{n % 3}\n" for n in range(600))
+    (folder / "sales.csv").write_text(f"order,who,what\n{rows}")
+    create(folder)
     columns = ["mine", "sales.csv", "--item", "what", "--size", "1", *CHARGED, "--basket", "order"]
     assert run(folder, *columns, "--user", "who").returncode == 0
     error = refused(run(folder, *columns, "--user", "order"), 3)
@@ -151,55 +137,45 @@ def test_a_ledger_refuses_with_a_code_of_its_own(folder: Path) -> None:
         connection.execute("UPDATE entries SET record = '{}' WHERE number = 2")
     connection.close()
     refused(run(folder, *columns, "--user", "who"), 3)
-    refused(run(folder, "budget", "show", "sales.ledger"), 3)
+    refused(run(folder, *SHOW), 3)
 
 
 def test_show_verifies_all_of_it_where_that_is_asked(folder: Path) -> None:
-    ledger = fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
+    asked: Any = {"epsilon": 0.5, "delta": 0, "ledger": create(folder), "dataset": "sales"}
     for _ in range(3):
-        fim.count(
-            folder / "baskets.dat", [["39"]], epsilon=0.5, delta=0, ledger=ledger, dataset="sales"
-        )
-    text = told(run(folder, "budget", "show", "sales.ledger", "--verify"))
+        fim.count(folder / "baskets.dat", [["39"]], **asked)
+    text = told(run(folder, *SHOW, "--verify"))
     assert "every entry follows the one before, from the first to the last" in text
-    assert json.loads(
-        told(run(folder, "budget", "show", "sales.ledger", "--verify", "--format", "json"))
-    )["verified"]
+    assert json.loads(told(run(folder, *SHOW, "--verify", "--format", "json")))["verified"]
+    edit = "UPDATE entries SET record = replace(record, '1/2', '1/3') WHERE number = 2"
     with sqlite3.connect(folder / "sales.ledger") as connection:
-        connection.execute(
-            "UPDATE entries SET record = replace(record, '1/2', '1/3') WHERE number = 2"
-        )
+        connection.execute(edit)
     connection.close()
-    assert "every entry" not in told(run(folder, "budget", "show", "sales.ledger"))
-    assert "damaged" in refused(run(folder, "budget", "show", "sales.ledger", "--verify"), 3)
+    assert "every entry" not in told(run(folder, *SHOW))
+    assert "damaged" in refused(run(folder, *SHOW, "--verify"), 3)
+
+
+ONTO_IT = ["--output", "sales.ledger", "--format", "json"]
+CREATE = ["budget", "create", "--epsilon", "1"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["mine", "baskets.dat", *CHARGED, "--seed", "1"], "--seed and --ledger contradict each"),
-        (["mine", "baskets.dat", *CHARGED, "--output", "nowhere/release.json"], "does not exist"),
-        (
-            ["mine", "baskets.dat", *CHARGED, "--output", "sales.ledger", "--format", "json"],
-            "it is an input",
-        ),
-        (
-            ["budget", "create", "sales.ledger", "--epsilon", "1", "--delta", "0"],
-            "there is such a file already",
-        ),
-        (["budget", "create", "new.ledger", "--epsilon", "1"], "--delta"),
+        ([*MINE, "--seed", "1"], "--seed and --ledger contradict each"),
+        ([*MINE, "--output", "nowhere/release.json"], "does not exist"),
+        ([*MINE, *ONTO_IT], "it is an input"),
+        ([*CREATE, "sales.ledger", "--delta", "0"], "there is such a file already"),
+        ([*CREATE, "new.ledger"], "--delta"),
         (["budget", "show", "baskets.dat"], "is damaged, or no ledger"),
-        (
-            ["budget", "show", "sales.ledger", "--output", "sales.ledger", "--format", "json"],
-            "it is an input",
-        ),
+        ([*SHOW, *ONTO_IT], "it is an input"),
     ],
 )
 @pytest.mark.one_in(4)
 def test_what_is_wrong_is_one_line_and_costs_nothing(
     folder: Path, arguments: list[str], says: str
 ) -> None:
-    fim.Ledger.create(folder / "sales.ledger", epsilon=3, delta=1e-5, composition="basic")
+    create(folder)
     assert says in refused(run(folder, *arguments))
     assert fim.Ledger(folder / "sales.ledger").entries == ()
     assert {file.name for file in folder.iterdir()} == {"baskets.dat", "pairs.csv", "sales.ledger"}

@@ -38,12 +38,8 @@ def test_plan_is_the_contract() -> None:
     assert found["exponential"] is None
     known = as_json("plan", "--universe-size", 16_470, "--max-basket", 50, "--confidence", 0.95)
     found = {m["name"]: m["required_support"] for m in known["mechanisms"]}
-    assert (
-        found["exponential"],
-        found["permute-and-flip"],
-        found["choosing"],
-        found["distance"],
-    ) == (22, 21, 25, 17)
+    figures = {"exponential": 22, "permute-and-flip": 21, "choosing": 25, "distance": 17}
+    assert figures.items() <= found.items()
 
 
 def test_plan_for_customers() -> None:
@@ -57,9 +53,8 @@ def test_plan_for_customers() -> None:
 
 @pytest.mark.full
 def test_audit_is_kept_and_says_how_much_is_used() -> None:
-    audit = as_json(
-        "audit", "--mechanism", "limited-domain", "--neighbors", "add-remove", "--trials", 20
-    )
+    asked = ["--mechanism", "limited-domain", "--neighbors", "add-remove", "--trials", 20]
+    audit = as_json("audit", *asked)
     assert audit["holds"] is True
     assert audit["mechanism"] == "limited-domain"
     assert audit["numerical_error"] <= 1e-12

@@ -23,7 +23,7 @@ from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, PrivacyWarning
 from fim_private.learning import concepts
 from fim_private.learning.concepts import learn_box, learn_point, learn_threshold
-from fim_private.learning.points import Pieces
+from fim_private.learning.points import Piece
 from fim_private.mechanisms import Distance
 from fim_private.spectrum import SupportSpectrum
 
@@ -45,15 +45,15 @@ def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
     seen: list[Law] = []
 
     def draw(
-        pieces: Pieces, distances: Sequence[int], rate: Fraction, *, randomness: Randomness
+        pieces: Sequence[Piece], distances: Sequence[int], rate: Fraction, *, randomness: Randomness
     ) -> int:
-        runs = zip(pieces.starts, pieces.lengths, distances, strict=True)
-        seen.append(
-            softmax(
-                {first + step: -float(rate) * d for first, own, d in runs for step in range(own)}
-            )
-        )
-        return pieces.starts[0]
+        exponents = {
+            piece.start + step: -float(rate) * distance
+            for piece, distance in zip(pieces, distances, strict=True)
+            for step in range(piece.length)
+        }
+        seen.append(softmax(exponents))
+        return pieces[0].start
 
     def choose_level(
         distances: Sequence[int], numbers: Sequence[int], rate: Fraction, *, randomness: Randomness
@@ -62,7 +62,7 @@ def laws(monkeypatch: pytest.MonkeyPatch) -> list[Law]:
         seen.append(softmax({place: math.log(m) - float(rate) * d for place, (d, m) in levels}))
         return 0
 
-    monkeypatch.setattr(Pieces, "draw", draw)
+    monkeypatch.setattr(concepts, "draw", draw)
     monkeypatch.setattr(concepts, "choose_level", choose_level)
     return seen
 

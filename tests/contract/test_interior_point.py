@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, partial
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations_with_replacement, permutations, product
 from typing import Any
 
 import numpy as np
@@ -215,12 +215,10 @@ def test_other_budgets_and_numbers_are_within_it_too(
     assert max(found.depth, found.release, found.whole) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_the_audit_sees_a_rate_that_is_doubled(
-    neighbors: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_audit_sees_a_rate_that_is_doubled(monkeypatch: pytest.MonkeyPatch) -> None:
     patched(monkeypatch, "rate", 2)
-    assert audit(8, neighbors).depth == pytest.approx(1.96, abs=0.005)
+    for neighbors in NEIGHBORS:
+        assert audit(8, neighbors).depth == pytest.approx(1.96, abs=0.005)
 
 
 def test_the_audit_sees_noise_that_is_halved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,15 +229,12 @@ def test_the_audit_sees_noise_that_is_halved(monkeypatch: pytest.MonkeyPatch) ->
     assert audit().release == pytest.approx(1.85, abs=0.005)
 
 
-@pytest.mark.parametrize("n", [5, 8])
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-def test_the_audit_sees_a_release_without_one_value_less(
-    monkeypatch: pytest.MonkeyPatch, n: int, neighbors: str
-) -> None:
+def test_the_audit_sees_a_release_without_one_value_less(monkeypatch: pytest.MonkeyPatch) -> None:
     right = MajorityPath.released
     one_more = lambda mechanism, excess: right(mechanism, excess + 1)  # noqa: E731
     monkeypatch.setattr(MajorityPath, "released", one_more)
-    assert audit(n, neighbors).release == pytest.approx(1.25, abs=0.005)
+    for n, neighbors in product((5, 8), NEIGHBORS):
+        assert audit(n, neighbors).release == pytest.approx(1.25, abs=0.005)
 
 
 def test_the_audit_sees_a_path_that_goes_on_without_a_majority(
@@ -299,14 +294,14 @@ def test_a_budget_that_a_float_cannot_hold_is_split_exactly(kind: Any) -> None:
 
 @pytest.mark.parametrize("delta", [0.5, 0.05, 1e-6, 1e-300])
 def test_the_threshold_is_the_least(delta: float) -> None:
-    mechanism = MajorityPath(1.0, delta)
-    ratio = math.exp(-0.4)
-    # Logarithms: δ may be too small for anything else.
-    tails = [
-        -0.4 * (a + 1) - math.log1p(ratio) for a in (mechanism.threshold - 1, mechanism.threshold)
-    ]
-    assert tails[1] <= math.log(delta)
-    assert mechanism.threshold == 0 or tails[0] > math.log(delta)
+    threshold = MajorityPath(1.0, delta).threshold
+
+    def tail(threshold: int) -> float:
+        """The logarithm: δ may be too small for anything else."""
+        return -0.4 * (threshold + 1) - math.log1p(math.exp(-0.4))
+
+    assert tail(threshold) <= math.log(delta)
+    assert threshold == 0 or tail(threshold - 1) > math.log(delta)
 
 
 @pytest.mark.parametrize(

@@ -350,7 +350,8 @@ def entry(
     number: int = 1,
 ) -> Entry:
     costs = PrivacyCost(epsilon, Fraction(epsilon, 10**6)), ZcdpCost(Fraction(epsilon**2, 2), 0)
-    return Entry(number, "", "mine", "sales", unit, neighbors, {}, "", *costs, None, span)
+    charge: Any = "mine", "sales", unit, neighbors, *costs, {}, None, span
+    return Entry(*charge, number=number, time="", previous="")
 
 
 DAYS = range(day_of(2026, 10, 25), day_of(2026, 12, 2))

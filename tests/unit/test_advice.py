@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,9 @@ def test_it_never_proposes_an_epsilon_above_three_nor_another_relation(relation:
         for units in (5, 50, 500, 10**6, None):
             for found in (0, 1):
                 one = advice(request, units, found)
-                assert one is None or "neighbors" not in one.changes
-                assert one is None or one.changed.budget.loss <= max(
-                    Fraction(3), request.budget.loss
-                )
+                if one is not None:
+                    assert "neighbors" not in one.changes
+                    assert one.changed.budget.loss <= max(Fraction(3), request.budget.loss)
 
 
 def test_nothing_is_advised_where_there_are_fewer_units_than_an_itemset_needs() -> None:
@@ -96,17 +96,13 @@ def test_it_follows_from_what_is_public() -> None:
     little = [["a", "b"]] * 300 + [["c"]] * 200
     other = [[f"{n}", f"{n + 1}"] for n in range(500)]
     requests: list[dict[str, Any]] = [{}, {"supports": True, "size": "2-3"}]
+    mine = partial(fim.mine, mechanism="large-margin")
     for options in requests:
-        options |= {"mechanism": "large-margin", "neighbors": "replace-one"}
-        assert (
-            len({render_table(fim.mine(data, **options), Screen()) for data in (little, other)})
-            == 1
-        )
-    private = [
-        fim.mine(little[:size], mechanism="large-margin", neighbors="add-remove")
-        for size in (100, 500)
-    ]
-    assert repr(private[0]) == repr(private[1])
+        options["neighbors"] = "replace-one"
+        texts = {render_table(mine(data, **options), Screen()) for data in (little, other)}
+        assert len(texts) == 1
+    few, many = (mine(little[:size], neighbors="add-remove") for size in (100, 500))
+    assert repr(few) == repr(many)
 
 
 def _plain(request: Request) -> Request:
@@ -152,25 +148,22 @@ def test_its_call_asks_for_what_it_was_reckoned_for() -> None:
             {"mechanism": "large-margin"},
             1_500,
             'fim.mine(..., mechanism="auto", epsilon=2). An itemset then comes out, with 95 % '
-            "probability, once 29 "
-            "baskets have it (1.9 % of all), not 438. It promises less: a factor of e^2, not e^1.",
+            "probability, once 29 baskets have it (1.9 % of all), not 438. It promises less: a "
+            "factor of e^2, not e^1.",
         ),
         (
             {"mechanism": "large-margin", "neighbors": "add-remove"},
             None,
             'fim.mine(..., mechanism="auto"). An itemset then comes out, with 95 % probability, '
-            "once 27 baskets have "
-            "it, not 438. It promises as much. The number of baskets is private, so this may not "
-            "be enough.",
+            "once 27 baskets have it, not 438. It promises as much. The number of baskets is "
+            "private, so this may not be enough.",
         ),
         (
             {"by_user": True},
             40,
             "fim.mine(..., epsilon=3). An itemset then comes out, with 95 % probability, once 20 "
-            "users have it (50 % "
-            "of all), not 55. It promises less: a factor of e^3, not e^1. Even that is probably "
-            "not enough: "
-            "you need more users.",
+            "users have it (50 % of all), not 55. It promises less: a factor of e^3, not e^1. "
+            "Even that is probably not enough: you need more users.",
         ),
     ],
 )
@@ -196,18 +189,13 @@ def test_it_is_in_nothing_that_is_handed_on(tmp_path: Path) -> None:
             render_table(fim.load(tmp_path / "r.parquet"), Screen()),
             render_table(release, Screen(), advise=False),
         ):
-            assert not {
-                word
-                for word in ("To try", "To find more", "fim.mine", "could be asked")
-                if word in text
-            }
+            for words in ("To try", "To find more", "fim.mine", "could be asked"):
+                assert words not in text
 
 
 CORNER_SHOP = read_transactions("datasets/corner_shop.parquet")
-LABELS = np.array(
-    [CORNER_SHOP.vocabulary.label(code) for code in range(len(CORNER_SHOP.vocabulary))],
-    dtype=object,
-)
+WORDS = CORNER_SHOP.vocabulary
+LABELS = np.array([WORDS.label(code) for code in range(len(WORDS))], dtype=object)
 
 
 def some_baskets(count: int, seed: int) -> list[list[str]]:

@@ -44,13 +44,10 @@ BASKETS = [["bread", "butter"]] * 600 + [["bread", "jam"]] * 50
 WORKER = Path(__file__).resolve().parents[1] / "ledger_worker.py"
 
 
-def charge(
-    epsilon: Any = 1, delta: Any = 0, rho: Any = None, zcdp_delta: Any = None, **changes: Any
-) -> Charge:
-    exact = Fraction(by_digits(epsilon))
-    concentrated = ZcdpCost(
-        exact**2 / 2 if rho is None else rho, delta if zcdp_delta is None else zcdp_delta
-    )
+def charge(epsilon: Any = 1, delta: Any = 0, rho: Any = None, **changes: Any) -> Charge:
+    if rho is None:
+        rho = Fraction(by_digits(epsilon)) ** 2 / 2
+    concentrated = ZcdpCost(rho, delta)
     values: dict[str, Any] = {"command": "mine", "dataset": "sales", "privacy_unit": "basket"}
     values |= {"neighbors": "replace-one", "parameters": {"size": 2}, **changes}
     return Charge(cost=PrivacyCost(epsilon, delta), zcdp=concentrated, **values)
@@ -88,6 +85,7 @@ def test_a_charge_that_would_overspend_says_what_is_left(ledger: fim.Ledger) -> 
     assert len(ledger.entries) == 2
 
 
+Cost = tuple[Fraction, Fraction, Fraction]
 COSTS = st.tuples(
     st.sampled_from([Fraction(1, 3), Fraction(1, 10), Fraction(1, 7), Fraction(1), Fraction(2, 3)]),
     st.sampled_from([Fraction(0), Fraction(1, 10**6), Fraction(1, 3 * 10**6)]),
@@ -103,20 +101,15 @@ class Sequences(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "sales.ledger"
         self.composition = random.choice(["basic", "zcdp"])
-        self.ledger = fim.Ledger.create(
-            self.path, epsilon=2, delta=3e-6, composition=self.composition
-        )
-        self.taken: list[tuple[Fraction, Fraction, Fraction]] = []
+        limit: Any = {"epsilon": 2, "delta": 3e-6, "composition": self.composition}
+        self.ledger = fim.Ledger.create(self.path, **limit)
+        self.taken: list[Cost] = []
         self.copies: list[tuple[Path, int]] = []
 
-    def sums(
-        self, more: tuple[Fraction, Fraction, Fraction] | None = None
-    ) -> tuple[Fraction, Fraction]:
-        rows = [*self.taken, *([more] if more else [])]
-        place = 0 if self.composition == "basic" else 2
-        return sum((row[place] for row in rows), Fraction(0)), sum(
-            (row[1] for row in rows), Fraction(0)
-        )
+    def sums(self, *more: Cost) -> tuple[Fraction, Fraction]:
+        nothing = (Fraction(0),) * 3
+        epsilon, delta, rho = map(sum, zip(nothing, *self.taken, *more, strict=True))
+        return Fraction(epsilon if self.composition == "basic" else rho), Fraction(delta)
 
     @property
     def limit(self) -> tuple[Fraction, Fraction]:
@@ -126,7 +119,7 @@ class Sequences(RuleBasedStateMachine):
         return zcdp_rho(Fraction(2), (2 * naming - naming) / (1 - naming)), naming
 
     @rule(cost=COSTS)
-    def charge(self, cost: tuple[Fraction, Fraction, Fraction]) -> None:
+    def charge(self, cost: Cost) -> None:
         """A charge is taken exactly where the sums stay within the limit."""
         epsilon, delta, rho = cost
         allowed = all(a <= b for a, b in zip(self.sums(cost), self.limit, strict=True))
@@ -166,10 +159,8 @@ class Sequences(RuleBasedStateMachine):
     @invariant()
     def within_the_limit(self) -> None:
         """What the file says is what was taken, and within the limit."""
-        costs = [
-            (entry.cost.epsilon, entry.cost.delta, entry.zcdp.rho) for entry in self.ledger.entries
-        ]
-        assert costs == self.taken
+        entries = self.ledger.entries
+        assert self.taken == [(one.cost.epsilon, one.cost.delta, one.zcdp.rho) for one in entries]
         assert all(a <= b for a, b in zip(self.sums(), self.limit, strict=True))
 
     def teardown(self) -> None:
@@ -193,12 +184,10 @@ TestSequences.settings = settings(max_examples=8, stateful_step_count=12, deadli
 def test_it_is_bound_to_one_data_set_unit_and_relation(
     path: Path, changes: dict[str, str], says: str, bound: str
 ) -> None:
-    terms: dict[str, Any] = (
-        {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"}
-        if bound == "at creation"
-        else {}
-    )
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **terms)
+    terms: dict[str, Any] = {"epsilon": 3, "delta": 1e-5, "composition": "basic"}
+    if bound == "at creation":
+        terms |= {"dataset": "sales", "neighbors": "replace-one", "unit": "basket"}
+    ledger = fim.Ledger.create(path, **terms)
     if bound != "at creation":
         ledger.charge(charge())
     with pytest.raises(fim.LedgerError, match=says):
@@ -215,26 +204,27 @@ def test_it_is_bound_to_the_columns_that_named_the_unit_first(path: Path) -> Non
     ledger = fim.Ledger.create(path, epsilon=9, delta=1e-4)
     asked: dict[str, Any] = {"dataset": "sales", "epsilon": 0.5}
     fim.mine(shop, user="who", ledger=ledger, **asked)
+    asked["ledger"] = ledger
     attempts: tuple[Callable[[], object], ...] = (
-        lambda: fim.mine(shop, user="city", ledger=ledger, **asked),
-        lambda: fim.vote(shop, lambda _: ["jam"], user="city", ledger=ledger, **asked),
-        lambda: fim.mine(fim.read_transactions(shop, user="city"), ledger=ledger, **asked),
+        lambda: fim.mine(shop, user="city", **asked),
+        lambda: fim.vote(shop, lambda _: ["jam"], user="city", **asked),
+        lambda: fim.mine(fim.read_transactions(shop, user="city"), **asked),
     )
     for refusing in attempts:
         with pytest.raises(fim.LedgerError) as raised:
             refusing()
         assert str(raised.value).endswith(
             "protects users named by 'who', and this release names them by 'city'. Give user "
-            "'who', or "
-            "another ledger, or say allow_other_unit if both name the same users"
+            "'who', or another ledger, or say allow_other_unit if both name the same users"
         )
     assert len(ledger.entries) == 1
-    fim.count(shop, [["jam"]], user="who", ledger=ledger, **asked)
-    fim.mine(shop, user="city", ledger=fim.Ledger(path, allow_other_unit=True), **asked)
+    fim.count(shop, [["jam"]], user="who", **asked)
+    asked["ledger"] = fim.Ledger(path, allow_other_unit=True)
+    fim.mine(shop, user="city", **asked)
     assert [entry.unit_columns for entry in ledger.entries] == [("who",), ("who",), ("city",)]
     # it was allowed for that one alone
     with pytest.raises(fim.LedgerError, match="named by 'who'"):
-        fim.mine(shop, user="city", ledger=ledger, **asked)
+        fim.mine(shop, user="city", **asked | {"ledger": ledger})
     assert ledger.statement().protected.startswith("It is about one user, with all their baskets")
     assert ledger.statement().to_dict()["unit_columns"] == ["who"]
 
@@ -250,22 +240,29 @@ def test_several_columns_name_a_unit_in_any_order_and_what_names_none_is_not_hel
         ledger.charge(charge(0.1, unit_columns=("order",)))
 
 
-def test_terms_are_checked(path: Path) -> None:
-    good: dict[str, Any] = {"epsilon": 1, "delta": 1e-6}
-    for wrong, says in {
-        ("epsilon", 0): "epsilon must be a number above 0",
-        ("delta", 1): "delta must be 0 or a number above 0 and below 1",
-        ("composition", "rdp"): "composition must be one of basic, zcdp, not 'rdp'",
-        ("neighbors", "all"): "neighbors must be one of",
-        ("unit", "shop"): "unit must be one of basket, user",
-        ("dataset", ""): "dataset must be the name",
-        ("dataset", "a\nb"): "dataset must be the name",
-        ("epsilon", Fraction(10**1500 + 1, 10**1500)): "epsilon has more than 1,000 digits",
-    }.items():
-        with pytest.raises(fim.FimPrivateError, match=says):
-            fim.Ledger.create(path, **{**good, wrong[0]: wrong[1]})
-    with pytest.raises(fim.ParameterError, match="composition 'zcdp', needs a delta of at least"):
-        fim.Ledger.create(path, epsilon=1, delta=0, composition="zcdp")
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"epsilon": 0}, "epsilon must be a number above 0"),
+        ({"delta": 1}, "delta must be 0 or a number above 0 and below 1"),
+        ({"composition": "rdp"}, "composition must be one of basic, zcdp, not 'rdp'"),
+        ({"composition": "zcdp", "delta": 0}, "rho, as composition 'zcdp', needs a delta of at le"),
+        ({"neighbors": "all"}, "neighbors must be one of"),
+        ({"unit": "shop"}, "unit must be one of basket, user"),
+        ({"dataset": ""}, "dataset must be the name"),
+        ({"dataset": "a\nb"}, "dataset must be the name"),
+        ({"epsilon": 1 + Fraction(1, 10**1500)}, "epsilon has more than 1,000 digits"),
+        ({"epsilon": None}, "give epsilon or rho, one of them"),
+        ({"rho": 1}, "give epsilon or rho, one of them"),
+        ({"epsilon": None, "rho": 1, "delta": 0}, "rho, as composition 'zcdp', needs a delta of"),
+        ({"epsilon": None, "rho": 1, "composition": "basic"}, "rho is of zCDP: leave out composit"),
+        ({"epsilon": None, "rho": 0}, "rho must be a number above 0"),
+        ({"epsilon": None, "rho": 1 + Fraction(1, 3**3000)}, "rho has more than 1,000 digits"),
+    ],
+)
+def test_terms_are_checked(path: Path, wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=f"^{says}"):
+        fim.Ledger.create(path, **{"epsilon": 1, "delta": 1e-6, **wrong})
     assert not path.exists()
 
 
@@ -342,9 +339,8 @@ def test_an_edit_between_them_gains_nothing_here_and_is_noticed_when_all_is_veri
     for _ in range(3):
         ledger.charge(charge(1, 1e-6))
     cheap = ledger.entries[1].record().replace('"epsilon":"1"', '"epsilon":"0"')
-    edited(
-        path, f"UPDATE entries SET record = '{cheap}', hash = '{hashed(cheap)}' WHERE number = 2"
-    )
+    changed = f"record = '{cheap}', hash = '{hashed(cheap)}'"
+    edited(path, f"UPDATE entries SET {changed} WHERE number = 2")
     assert fim.Ledger(path).left.epsilon == 0
     with pytest.raises(fim.LedgerError, match="nothing is left"):
         fim.Ledger(path).charge(charge(1e-3))
@@ -420,12 +416,7 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 @pytest.mark.parametrize(
     "statements",
     [
-        [
-            (
-                "CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number = "
-                "new.number; END"
-            )
-        ],
+        ["CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM entries; END"],
         ["INSERT INTO entries VALUES (0, 'x', 'y')"],
         [
             "DROP TABLE entries",
@@ -436,7 +427,7 @@ HANGS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
             "CREATE VIEW entries AS SELECT * FROM kept WHERE number < 1",
         ],
         ["CREATE INDEX i ON entries (hash)"],
-        [f"DROP TABLE terms; {storage._TABLES[0].replace('CHECK (one = 1)', 'CHECK (one > 0)')}"],
+        ["DROP TABLE terms", storage._TABLES[0].replace("CHECK (one = 1)", "CHECK (one > 0)")],
     ],
 )
 @pytest.mark.every_case
@@ -444,10 +435,7 @@ def test_a_schema_that_is_not_the_two_tables_is_refused(
     ledger: fim.Ledger, path: Path, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger.charge(charge(0.5))
-    for statement in (
-        "; ".join(statements).split("; ") if "TRIGGER" not in statements[0] else statements
-    ):
-        edited(path, statement)
+    edited(path, *statements)
     assert "does not hold the two tables of a ledger, and nothing else" in refused(path)
     monkeypatch.setattr(LocalSource, "spectrum", None)  # is never come to
     with pytest.raises(fim.LedgerError, match="two tables"):
@@ -455,10 +443,7 @@ def test_a_schema_that_is_not_the_two_tables_is_refused(
 
 
 def test_what_is_written_is_read_back_before_it_counts(ledger: fim.Ledger, path: Path) -> None:
-    forgets = (
-        "CREATE TEMP TRIGGER t AFTER INSERT ON main.entries BEGIN DELETE FROM entries "
-        "WHERE number = 1; END"
-    )
+    forgets = "CREATE TEMP TRIGGER t AFTER INSERT ON main.entries BEGIN DELETE FROM entries; END"
     with storage.opened(path, writes=True) as connection:
         connection.execute(forgets)
         with pytest.raises(fim.LedgerError, match="does not keep what is written"):
@@ -467,10 +452,8 @@ def test_what_is_written_is_read_back_before_it_counts(ledger: fim.Ledger, path:
 
 
 def test_reading_takes_a_limited_number_of_steps(ledger: fim.Ledger, path: Path) -> None:
-    with (
-        pytest.raises(fim.LedgerError, match="more steps than any ledger does"),
-        storage.opened(path) as connection,
-    ):
+    too_many = pytest.raises(fim.LedgerError, match="more steps than any ledger does")
+    with too_many, storage.opened(path) as connection:
         connection.execute(f"{HANGS} SELECT count(*) FROM n").fetchone()
     assert ledger.charge(charge()).entry == 1
 
@@ -514,14 +497,10 @@ def test_a_new_ledger_is_readable_by_its_owner_only(
 def test_what_the_chain_alone_does_not_show_is_noticed_where_it_was_used(
     ledger: fim.Ledger, path: Path, statement: str
 ) -> None:
-    for _ in range(0 if "terms" in statement else 2):
-        ledger.charge(charge(1, 1e-6))
+    if "terms" not in statement:
+        ledger.charge(charge(1, 1e-6), charge(1, 1e-6))
         cheap = ledger.entries[-1].record().replace('"epsilon":"1"', '"epsilon":"1/1000"')
-        statement = (
-            statement.replace("{cheap}", cheap).replace("{hash}", hashed(cheap))
-            if ledger.entries[1:]
-            else statement
-        )
+        statement = statement.replace("{cheap}", cheap).replace("{hash}", hashed(cheap))
     edited(path, statement)
     assert "is not what it was when it was last used here" in refused(path)
     with pytest.raises(fim.LedgerError, match="older copy was put back, or it was edited"):
@@ -543,8 +522,8 @@ def test_a_copy_put_back_is_noticed_by_who_has_it_open_even_without_a_home(
 
 
 NO_SUMS = (
-    '{"entries": 1, "hash": "%s", "verified": {"terms": "", "first": "", "unit_columns": '
-    'null, "reaches": %s}}'
+    '{"entries": 1, "hash": "", "verified": '
+    '{"terms": "", "first": "", "unit_columns": null, "reaches": [[null, %s]]}}'
 )
 
 
@@ -552,16 +531,13 @@ NO_SUMS = (
     "garbage",
     [
         *("", "{}", "[1]", '{"entries": "1", "hash": 2}', '{"entries": 1, "hash": "x"}'),
-        NO_SUMS % ("0" * 64, '[[null, ["1/1"]]]'),
-        NO_SUMS % ("0" * 64, '[[null, ["1/0", "0/1", "0/1", "0/1"]]]'),
+        *(NO_SUMS % '["1/1"]', NO_SUMS % '["1/0", "0/1", "0/1", "0/1"]'),
     ],
 )
 @pytest.mark.every_case
 def test_a_note_that_cannot_be_read_is_none(ledger: fim.Ledger, path: Path, garbage: str) -> None:
     ledger.charge(charge())
-    place = storage.folder()
-    assert place is not None
-    note = place / f"{ledger.statement().terms.id}.json"
+    note = storage.folder() / f"{ledger.statement().terms.id}.json"
     note.write_text(garbage)
     fim.Ledger(path).charge(charge())
     assert json.loads(note.read_text())["entries"] == 2
@@ -677,13 +653,8 @@ PROMISE: Any = {"dataset": "sales", "neighbors": "add-remove", "unit": "user", "
 @pytest.mark.parametrize(
     "other",
     [
-        *(
-            {"dataset": "returns"},
-            {"neighbors": "replace-one"},
-            {"per": "week"},
-            {"unit": "user", "per": None},
-        ),
-        {"unit": "basket", "per": None},
+        *({"dataset": "returns"}, {"neighbors": "replace-one"}, {"per": "week"}),
+        *({"unit": "user", "per": None}, {"unit": "basket", "per": None}),
     ],
     ids=str,
 )
@@ -694,12 +665,10 @@ def test_only_the_same_promise_adds_up_with_the_ledger_before(
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic", **PROMISE)
     span = Span("sold_at", ("order_id",), "month", "2026-11")
     ledger.charge(charge(neighbors="add-remove", privacy_unit="user", span=span))
-    same = renewed(path)  # what is left out stays as it was
-    assert {
-        name: same.statement().to_dict()[name]
-        for name in ("dataset", "neighbors", "privacy_unit", "per")
-    } == {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user", "per": "month"}
-    [note] = same.statement().notes
+    same = renewed(path).statement()  # what is left out stays as it was
+    promised = {"dataset": "sales", "neighbors": "add-remove", "privacy_unit": "user"}
+    assert (promised | {"per": "month"}).items() <= same.to_dict().items()
+    [note] = same.notes
     assert "'sales.ledger.1', had spent ε = 1, δ = 0. Anyone in the data of both times" in note
     said = renewed(
         path, **({} if "unit" in other else {**PROMISE, "unit": "user"}) | other
@@ -716,20 +685,15 @@ def a_ledger(path: Path) -> Path:
     return path
 
 
+NEWER = "PRAGMA user_version = 4"
 WRONG_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda path: None, "there is none; create it with `fim-private budget create`"),
     "empty": (lambda path: path.touch(), "is empty, as where a ledger's creation was cut off"),
     "text": (lambda path: path.write_text("hello\n" * 1000), "damaged, or no ledger"),
     "database": (lambda path: edited(path, "CREATE TABLE t (x)"), "is no ledger"),
     "truncated": (lambda path: path.write_bytes(a_ledger(path).read_bytes()[:5000]), "damaged"),
-    "newer": (
-        lambda path: edited(a_ledger(path), "PRAGMA user_version = 4"),
-        "made by a newer fim-private",
-    ),
-    "hard link": (
-        lambda path: path.with_name("other").hardlink_to(a_ledger(path)),
-        "has several names",
-    ),
+    "newer": (lambda path: edited(a_ledger(path), NEWER), "made by a newer fim-private"),
+    "hard link": (lambda path: path.with_name("b").hardlink_to(a_ledger(path)), "several names"),
     "folder": (lambda path: path.mkdir(), "is a folder or a device"),
     "fifo": (lambda path: os.mkfifo(path), "is a folder or a device"),
     "link in a circle": (lambda path: path.symlink_to(path), "links"),
@@ -766,23 +730,16 @@ def test_its_file_is_synced_at_each_commit(ledger: fim.Ledger, path: Path) -> No
 def test_mine_and_count_charge_what_they_cost(ledger: fim.Ledger) -> None:
     release = fim.mine(BASKETS, ledger=ledger, dataset="sales", epsilon=0.5, delta=1e-6)
     assert release.charged == Charged("sales", 1, ledger.left)
-    counted = fim.count(
-        BASKETS, [["bread"], ["jam"]], ledger=ledger, dataset="sales", epsilon=0.25, delta=0
-    )
+    asked: dict[str, Any] = {"ledger": ledger, "dataset": "sales", "epsilon": 0.25, "delta": 0}
+    counted = fim.count(BASKETS, [["bread"], ["jam"]], **asked)
     first, second = ledger.entries
     assert (first.command, first.cost, first.dataset) == ("mine", release.cost, "sales")
     assert first.parameters == {"mechanism": "limited-domain", "size": 2, "top": 1}
-    assert (second.command, second.cost, second.parameters) == (
-        "count",
-        counted.cost,
-        {"itemsets": 2},
-    )
+    assert (second.command, second.cost) == ("count", counted.cost)
+    assert second.parameters == {"itemsets": 2}
     assert ledger.left.epsilon == Fraction(9, 4)
-    assert json.loads(counted.to_json())["ledger"] == {
-        "dataset": "sales",
-        "entry": 2,
-        "left": {"epsilon": 2.25, "delta": 9e-6},
-    }
+    charged = {"dataset": "sales", "entry": 2, "left": {"epsilon": 2.25, "delta": 9e-6}}
+    assert json.loads(counted.to_json())["ledger"] == charged
     line = "Charged to the budget of sales (entry 1). Left: ε = 2.5, δ = 9e-06."
     assert line in render_table(release, Screen())
     assert line in repr(release)
@@ -819,32 +776,25 @@ def test_gaussian_noise_spends_far_less_in_zcdp(path: Path) -> None:
     ledger = fim.Ledger.create(path, epsilon=100, delta=1e-2)
     mined = fim.mine(BASKETS, top=5, ledger=ledger, dataset="sales")
     release = fim.count(BASKETS, [[str(n)] for n in range(50)], ledger=ledger, dataset="sales")
-    assert [float(entry.cost.epsilon) for entry in ledger.entries] == [1, 1]
     for entry in ledger.entries:
+        assert entry.cost.epsilon == 1
         # ε = 1 follows from it, too: with ρ = 1/2 it would not.
         assert Fraction(1, 50) < entry.zcdp.rho < Fraction(1, 20)
     assert ledger.entries[0].zcdp.rho == sum(share.mu_squared or 0 for share in mined.shares) / 2
-    assert release.noise is not None
-    noise = release.noise
-    assert noise.of_units is not None
-    assert ledger.entries[1].zcdp == ZcdpCost(
-        (1 / noise.of_units + 50 / (4 * noise.parameter)) / 2, 0
-    )
+    noise: Any = release.noise
+    rho = (1 / noise.of_units + 50 / (4 * noise.parameter)) / 2
+    assert ledger.entries[1].zcdp == ZcdpCost(rho, 0)
 
 
-def test_what_is_refused_is_refused_before_the_data_is_read(ledger: fim.Ledger) -> None:
+def test_what_is_refused_is_refused_before_the_data_is_read(path: Path) -> None:
     def baskets() -> Iterator[list[str]]:
         raise AssertionError("it was read")
         yield []
 
     terms: Any = {"epsilon": 3, "delta": 1e-5, "dataset": "sales", "neighbors": "add-remove"}
-    bound = fim.Ledger.create(Path(ledger.statement().name).with_name("bound"), **terms)
-    asked: tuple[dict[str, Any], ...] = (
-        {"epsilon": 3.5},
-        {"delta": 1e-3},
-        {"neighbors": "replace-one"},
-    )
-    for ask in (*asked, {"dataset": "other"}):
+    bound = fim.Ledger.create(path, **terms)
+    costs: list[dict[str, Any]] = [{"epsilon": 3.5}, {"delta": 1e-3}]
+    for ask in (*costs, {"neighbors": "replace-one"}, {"dataset": "other"}):
         with pytest.raises(fim.LedgerError):
             fim.mine(baskets(), **{"ledger": bound, "dataset": "sales", **ask})
         assert bound.entries == ()
@@ -871,37 +821,32 @@ def test_a_wrong_parameter_costs_nothing(
 
 
 def test_an_abstention_costs_and_so_does_a_count_that_is_given_up(ledger: fim.Ledger) -> None:
-    assert not fim.mine([], ledger=ledger, dataset="sales")
+    charged: Any = {"ledger": ledger, "dataset": "sales"}
+    assert not fim.mine([], **charged)
     assert len(ledger.entries) == 1
     with pytest.raises(fim.WorkLimitError):
-        fim.mine(
-            [list(map(str, range(60)))] * 3, size=5, max_work=10, ledger=ledger, dataset="sales"
-        )
+        fim.mine([list(map(str, range(60)))] * 3, size=5, max_work=10, **charged)
     assert len(ledger.entries) == 2
 
 
 def test_nothing_of_the_data_is_in_the_file(ledger: fim.Ledger, path: Path, tmp_path: Path) -> None:
-    (tmp_path / "clinic.csv").write_text(
-        "visit,drug\n" + "".join(f"{n},antiretroviral\n" for n in range(500))
-    )
+    clinic = tmp_path / "clinic.csv"
+    clinic.write_text("visit,drug\n" + "".join(f"{n},antiretroviral\n" for n in range(500)))
     source: Any = {"basket": "visit", "item": "drug", "ledger": ledger, "dataset": "sales"}
-    fim.mine(tmp_path / "clinic.csv", size=1, catalogue=["antiretroviral", "other"], **source)
-    fim.count(tmp_path / "clinic.csv", [["antiretroviral"]], **source)
+    fim.mine(clinic, size=1, catalogue=["antiretroviral", "other"], **source)
+    fim.count(clinic, [["antiretroviral"]], **source)
     kept = path.read_bytes()
     assert b"visit" in kept  # the column that names the unit
     for told in (b"antiretroviral", b"clinic", b"drug"):
         assert told not in kept
 
 
-def test_what_was_asked_of_rows_is_in_the_file_in_full(path: Path) -> None:
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, composition="basic")
-    shop = pd.DataFrame(
-        {"visit": range(600), "drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"}
-    )
+def test_what_was_asked_of_rows_is_in_the_file_in_full(ledger: fim.Ledger) -> None:
+    columns = {"drug": "aspirin", "day": "2026-11-09", "doctor": "Smith"}
+    shop = pd.DataFrame({"visit": range(600), **columns})
     where = "doctor = 'Smith'"
     asked: dict[str, Any] = {"basket": "visit", "item": "drug", "time": "day", "period": "2026-W46"}
-    asked |= {"where": where}
-    fim.mine(shop, size=1, **asked, ledger=ledger, dataset="sales")
+    fim.mine(shop, size=1, where=where, **asked, ledger=ledger, dataset="sales")
     [entry] = ledger.entries
     assert entry.parameters["where"] == where
     assert entry.span == Span("day", ("visit",), None, "2026-W46")
@@ -1087,32 +1032,12 @@ def test_a_new_ledger_is_kept_in_zcdp_where_it_has_a_delta(path: Path) -> None:
     assert created("pure", epsilon=3, delta=0).composition == "basic"
     assert created("asked", epsilon=3, delta=1e-5, composition="basic").composition == "basic"
     of_rho = created("rho", rho=0.21, delta=1e-5)
-    assert (of_rho.composition, of_rho.rho, of_rho.zcdp_delta) == (
-        "zcdp",
-        Fraction(21, 100),
-        Fraction(1, 200_000),
-    )
+    assert (of_rho.composition, of_rho.rho) == ("zcdp", Fraction(21, 100))
+    assert of_rho.zcdp_delta == Fraction(1, 200_000)
     # The ε that is stated is one that follows, and hardly more than what would do.
     left = (of_rho.delta - of_rho.zcdp_delta) / (1 - of_rho.zcdp_delta)
     assert of_rho.epsilon == zcdp_epsilon(of_rho.rho, left)
     assert zcdp_rho(of_rho.epsilon * (1 - Fraction(1, 10**9)), left) < of_rho.rho
-    for limit, says in (
-        ({"delta": 1e-5}, "give epsilon or rho, one of them"),
-        ({"epsilon": 3, "rho": 1, "delta": 1e-5}, "give epsilon or rho, one of them"),
-        ({"rho": 1, "delta": 0}, "rho, as composition 'zcdp', needs a delta of at least 1e-299"),
-        (
-            {"rho": 1, "delta": 1e-5, "composition": "basic"},
-            "rho is of zCDP: leave out composition basic",
-        ),
-        ({"rho": 0, "delta": 1e-5}, "rho must be a number above 0"),
-        (
-            {"rho": 1 + Fraction(1, 3**3000), "delta": 1e-5},
-            "rho has more than 1,000 digits as a fraction",
-        ),
-    ):
-        with pytest.raises(ParameterError, match=f"^{says}"):
-            created("wrong", **limit)
-        assert not path.with_name("wrong").exists()
 
 
 def test_a_statement_ends_with_how_many_more_there_may_be(ledger: fim.Ledger) -> None:
@@ -1144,11 +1069,8 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W48", ledger=fim.Ledger(path), **asked)
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path), **asked | {"top": 4})
-    again: list[dict[str, Any]] = [
-        {"period": "2026-W47"},
-        {"period": "week", "periods": "2026-W47..2026-W49"},
-    ]
-    for period in again:
+    several: dict[str, Any] = {"period": "week", "periods": "2026-W47..2026-W49"}
+    for period in ({"period": "2026-W47"}, several):
         with pytest.raises(fim.LedgerError, match=r"the same request and 2026-W47 before: entry 1"):
             fim.mine(sales, ledger=fim.Ledger(path), **asked, **period)
     assert len(fim.Ledger(path).statement().entries) == 3
@@ -1160,12 +1082,8 @@ def test_many_periods_fit_a_ledger_that_has_many(path: Path) -> None:
     """What was asked before is looked up in one pass."""
     days = [f"{2024 + n // 336}-{1 + n // 28 % 12:02}-{1 + n % 28:02}" for n in range(900)]
     span = Span("day", ("order",))
-    charges = [
-        replace(
-            CHARGE, privacy_unit="basket", neighbors="add-remove", span=replace(span, period=day)
-        )
-        for day in days
-    ]
+    added = replace(CHARGE, neighbors="add-remove")
+    charges = [replace(added, span=replace(span, period=day)) for day in days]
     ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="basket")
     ledger.charge(*charges)
     with pytest.raises(fim.LedgerError, match=r"the same request and 2024-01-01 before: entry 1"):

@@ -36,11 +36,15 @@ def apart(
     here: Signed, there: Signed, strength: Fraction, steps: int, least: int = 1
 ) -> tuple[int, int]:
     """How far apart the weights are, in steps of the grid."""
-    pairs = zip(
-        *(linear.descend(rows, strength, steps, least) for rows in (here, there)), strict=True
-    )
-    moves = [abs(w - v) for w, v in pairs]
+    before, after = (linear.descend(rows, strength, steps, least) for rows in (here, there))
+    moves = [abs(w - v) for w, v in zip(before, after, strict=True)]
     return sum(move * move for move in moves), sum(moves)
+
+
+def bound_of(rows: int, columns: int, strength: Fraction, steps: int) -> Fraction:
+    """What one row may move the weights, in steps of the grid."""
+    length = linear_sensitivity(rows, columns, regularization=strength, steps=steps)
+    return length * (1 << linear.grid_bits(strength))
 
 
 coordinates = st.floats(-1, 1, allow_subnormal=False)
@@ -63,15 +67,11 @@ def test_a_row_moves_the_weights_by_no_more_than_the_bound(
 ) -> None:
     """One row more, or another in the first one's place."""
     replaced = relation == "replace-one" and rows
-    here, there = (
-        as_rows(np.reshape(rows, (-1, 3))),
-        as_rows([*(rows[1:] if replaced else rows), other]),
-    )
+    here = as_rows(np.reshape(rows, (-1, 3)))
+    there = as_rows([*(rows[1:] if replaced else rows), other])
     least = least or (len(rows) if replaced else 7)
     square, total = apart(here, there, strength, steps, least)
-    bound = linear_sensitivity(least, 3, regularization=strength, steps=steps) * (
-        1 << linear.grid_bits(strength)
-    )
+    bound = bound_of(least, 3, strength, steps)
     assert square <= bound * bound
     assert total * total <= 3 * bound * bound
 
@@ -79,18 +79,14 @@ def test_a_row_moves_the_weights_by_no_more_than_the_bound(
 def against_the_rest() -> tuple[Signed, Signed]:
     """Many rows say (1, 1, 1, 1); one says nearly the opposite."""
     along, across = np.full(4, 0.5), np.array([0.5, 0.5, -0.5, -0.5])
-    rest = [along] * 1500
-    return as_rows([*rest, -0.4 * along + 0.9165 * across]), as_rows(
-        [*rest, -0.4 * along - 0.9165 * across]
-    )
+    rest, against, aside = [along] * 1500, -0.4 * along, 0.9165 * across
+    return as_rows([*rest, against + aside]), as_rows([*rest, against - aside])
 
 
 def test_a_row_more_and_the_number_of_rows_in_the_place_of_the_least() -> None:
     rows, _ = against_the_rest()
     strength, steps, least = Fraction(1, 200), 300, 1500
-    bound = linear_sensitivity(least, 4, regularization=strength, steps=steps) * (
-        1 << linear.grid_bits(strength)
-    )
+    bound = bound_of(least, 4, strength, steps)
 
     def share(number: int, taken: int) -> float:
         one_more = np.vstack([rows[:number], rows[-1:]])
@@ -106,15 +102,11 @@ def hard_case() -> tuple[float, float]:
     """The shares of the bound and of the noise's scale that this takes."""
     here, there = against_the_rest()
     strength, steps = Fraction(1, 200), 300
-    length = linear_sensitivity(*here.shape, regularization=strength, steps=steps) * (
-        1 << linear.grid_bits(strength)
-    )
+    bound, grid = bound_of(len(here), 4, strength, steps), 1 << linear.grid_bits(strength)
     noise = linear.noisy([0] * 4, len(here), strength, Fraction(1), steps, Recorded())
-    assert noise.weights == tuple(
-        Fraction(place, 1 << linear.grid_bits(strength)) for place in range(4)
-    )
+    assert noise.weights == tuple(Fraction(place, grid) for place in range(4))
     square, total = apart(here, there, strength, steps)
-    return math.sqrt(square) / float(length), total / float(Recorded.scales[-1])
+    return math.sqrt(square) / float(bound), total / float(Recorded.scales[-1])
 
 
 class Recorded(Randomness):
@@ -156,34 +148,25 @@ def test_a_number_of_rows_that_is_bought_and_what_it_leaves(
     monkeypatch.setattr(linear, "discrete_laplace_integer", counted)
     monkeypatch.setattr(Randomness, "of_seed", lambda seed: Recorded())
     rows, labels = random_rows(40, 3, seed=2), np.array([1, -1] * 20)
-    options: dict[str, Any] = {"regularization": Fraction(1, 10), "steps": 9}
-    least = max(1, 40 + noise)
+    strength, least = Fraction(1, 10), max(1, 40 + noise)
+    options: dict[str, Any] = {"regularization": strength, "steps": 9, "epsilon": 2}
 
-    def scale(epsilon: Fraction) -> float:
-        return float(
-            linear_sensitivity(least, 3, **options)
-            * (1 << linear.grid_bits(Fraction(1, 10)))
-            / epsilon
-        )
+    def check_scale(epsilon: Fraction) -> None:
+        scale = math.sqrt(3) * float(bound_of(least, 3, strength, 9) / epsilon)
+        assert float(Recorded.scales[-1]) == pytest.approx(scale, rel=1e-3)
 
-    model = train_linear(rows, labels, epsilon=2, **options)
+    model = train_linear(rows, labels, **options)
     assert bought == [10]
-    assert float(Recorded.scales[-1]) == pytest.approx(
-        math.sqrt(3) * scale(Fraction(19, 10)), rel=1e-3
-    )
-    weights = linear.descend(rows * labels[:, None], Fraction(1, 10), 9, least)
-    grid = 1 << linear.grid_bits(Fraction(1, 10))
+    check_scale(Fraction(19, 10))
+    weights = linear.descend(rows * labels[:, None], strength, 9, least)
+    grid = 1 << linear.grid_bits(strength)
     assert model.weights == tuple(Fraction(w + place, grid) for place, w in enumerate(weights))
     # Where the number is public nothing is bought, under either relation.
     for relation in ("add-remove", "replace-one"):
-        assert (
-            train_linear(rows, labels, epsilon=2, least_rows=least, neighbors=relation, **options)
-            == model
-        )
-        assert float(Recorded.scales[-1]) == pytest.approx(
-            math.sqrt(3) * scale(Fraction(2)), rel=1e-3
-        )
-    train_linear(rows, labels, epsilon=2, neighbors="replace-one", **options)
+        public: dict[str, Any] = {"least_rows": least, "neighbors": relation}
+        assert train_linear(rows, labels, **options, **public) == model
+        check_scale(Fraction(2))
+    train_linear(rows, labels, neighbors="replace-one", **options)
     assert bought == [10]
 
 
@@ -224,10 +207,9 @@ def test_a_bought_number_and_the_weights_together_are_within_epsilon() -> None:
 @pytest.mark.usefixtures("known_noise")
 def test_that_case_sees_half_a_bound_and_a_forgotten_root(monkeypatch: pytest.MonkeyPatch) -> None:
     original, root = linear.linear_sensitivity, linear._root
+    half = lambda *given, **options: original(*given, **options) / 2  # noqa: E731
     with monkeypatch.context() as patch:  # 1/(λn), as for a row that is left out
-        patch.setattr(
-            linear, "linear_sensitivity", lambda *given, **options: original(*given, **options) / 2
-        )
+        patch.setattr(linear, "linear_sensitivity", half)
         assert hard_case()[1] > 1.4
     with monkeypatch.context() as patch:  # no √d between a length and a sum
         patch.setattr(linear, "_root", lambda _: Fraction(1))
@@ -243,9 +225,8 @@ def python_weights(signed: Signed, strength: Fraction, steps: int) -> list[int]:
     for _ in range(steps):
         pull = [0] * len(weights)
         for row in rows:
-            margin = min(
-                max(sum(x * w for x, w in zip(row, weights, strict=True)), -reach), reach - 1
-            )
+            margin = sum(x * w for x, w in zip(row, weights, strict=True))
+            margin = min(max(margin, -reach), reach - 1)
             cell, rest = divmod(margin + reach, 1 << shift)
             fall, dropped = int(table[cell] - table[cell + 1]), max(shift - 40, 0)
             slope = int(table[cell]) - (fall * (rest >> dropped) >> shift - dropped)
@@ -281,15 +262,12 @@ def test_descent_by_python_s_own_numbers(
 
 
 def slow_ramp(weights: tuple[Fraction, ...], rows: Signed, labels: list[int]) -> Fraction:
-    margins = [
-        sum((w * Fraction(x, ONE) for w, x in zip(weights, r, strict=True)), Fraction(0))
-        for r in rows.tolist()
-    ]
-    cut = [
-        min(max((1 + label * margin) / 2, Fraction(0)), Fraction(1))
-        for label, margin in zip(labels, margins, strict=True)
-    ]
-    return sum(cut, Fraction(0)) / len(cut)
+    total = Fraction(0)
+    for row, label in zip(rows.tolist(), labels, strict=True):
+        terms = (w * Fraction(x, ONE) for w, x in zip(weights, row, strict=True))
+        margin = sum(terms, Fraction(0))
+        total += min(max((1 + label * margin) / 2, Fraction(0)), Fraction(1))
+    return total / len(labels)
 
 
 small = st.fractions(min_value=-3, max_value=3, max_denominator=1 << 20).map(

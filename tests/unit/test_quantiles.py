@@ -17,7 +17,7 @@ import pytest
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.learning import points
-from fim_private.learning.points import Pieces, quantiles
+from fim_private.learning.points import draw, pieces_of, quantiles
 
 Law = dict[tuple[int, ...], float]
 LEVEL, POWER = 1e-6, 0.999
@@ -154,25 +154,21 @@ def test_ties_by_lot_keep_the_guarantee() -> None:
         assert 0.3 < log_ratio(2, 2, neighbors, rate_of(1.0, 2, neighbors), lots) <= 1
 
 
-@pytest.mark.parametrize("spare", [-3, 40])
-def test_far_pieces_are_drawn_as_exactly_as_near_ones(
-    monkeypatch: pytest.MonkeyPatch, spare: int
-) -> None:
-    monkeypatch.setattr(points, "_SPARE", spare)  # with -3 all but the nearest two are far
-    cut = Pieces.of([3, 5, 5, 6, 9], 0, 12)
-    distances = [abs(below - above) for below, above in zip(cut.below, cut.above, strict=True)]
+def test_pieces_are_drawn_by_their_lengths_and_distances() -> None:
+    cut = pieces_of([3, 5, 5, 6, 9], 0, 12)
+    distances = [abs(piece.below - piece.above) for piece in cut]
     rate, draws = Fraction(1), 1_500
 
     def law_of(exponent: float) -> dict[int, float]:
         weights = {
-            start + step: math.exp(-exponent * distance)
-            for start, length, distance in zip(cut.starts, cut.lengths, distances, strict=True)
-            for step in range(length)
+            piece.start + step: math.exp(-exponent * distance)
+            for piece, distance in zip(cut, distances, strict=True)
+            for step in range(piece.length)
         }
         return {point: weight / math.fsum(weights.values()) for point, weight in weights.items()}
 
     stream = Randomness.seeded(3)
-    counts = Counter(cut.draw(distances, rate, randomness=stream) for _ in range(draws))
+    counts = Counter(draw(cut, distances, rate, randomness=stream) for _ in range(draws))
     assert oracles.detects(law_of(1), law_of(1.3), draws, level=LEVEL) > POWER
     assert oracles.chi_square_pvalue(counts, law_of(1), draws) > LEVEL
 

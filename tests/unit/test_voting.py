@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,17 +83,10 @@ def of_users(rows: list[list[list[str]]]) -> Transactions:
         for visit, basket in enumerate(own)
         for item in basket or nothing
     ]
-    columns = dict(
-        zip(
-            ("who", "visit", "item"),
-            zip(*table, strict=True) if table else ((), (), ()),
-            strict=True,
-        )
-    )
+    rows_ = [dict(zip(("who", "visit", "item"), row, strict=True)) for row in table]
     schema = pa.schema([("who", pa.int64()), ("visit", pa.string()), ("item", pa.string())])
-    return read_transactions(
-        pa.table(columns, schema=schema), user="who", basket="visit", item="item"
-    )
+    sales = pa.Table.from_pylist(rows_, schema=schema)
+    return read_transactions(sales, user="who", basket="visit", item="item")
 
 
 @given(
@@ -194,21 +188,14 @@ class Colour(Enum):
 
 
 def test_an_answer_s_hidden_fields_are_no_way_out() -> None:
-    assert Best("tea", 1) == Best("tea", 2)
-    assert counted(
-        1, [Best("tea", 1)], [Best("tea", 2)], [Best("tea", 1)], [Best("tea", True)]
-    ) == [2, 1, 1]
-    assert counted(
-        1,
-        [(Best("tea", 1),)],
-        [(Best("tea", 2),)],
-        [Pair(Best("a", 1), "b")],
-        [Pair(Best("a", 2), "b")],
-    ) == [*[1] * 4]
-    assert counted(1, [Best("tea", Best("milk", 1))], [Best("tea", Best("milk", 2))]) == [1, 1]
+    one, two = Best("tea", 1), Best("tea", 2)
+    assert one == two
+    assert counted(1, [one], [two], [one], [Best("tea", True)]) == [2, 1, 1]
+    assert counted(1, [(one,)], [(two,)], [Pair(one, "b")], [Pair(two, "b")]) == [*[1] * 4]
+    assert counted(1, [Best("tea", one)], [Best("tea", two)]) == [1, 1]
     assert counted(1, [Best("tea", [1])]) == []  # what can be changed is no answer
     assert counted(1, [Colour.RED], [Colour.RED], [Colour.BLUE], [Best]) == [2, 1, 1]
-    assert counted(1, [Pair(Best("a", 1), "b")], [Pair(Best("a", 1), "b")]) == [2]
+    assert counted(1, [Pair(one, "b")], [Pair(one, "b")]) == [2]
 
 
 def test_what_has_no_vote() -> None:
@@ -312,9 +299,8 @@ def test_constants_of_add_remove_do_not_hold() -> None:
         two = mechanism.distribution(SupportSpectrum.from_supports([41, 39]))
         before = {"a": one.probabilities[0] / 2, "b": one.probabilities[0] / 2, None: one.abstain}
         after = {"a": two.probabilities[0], "b": two.probabilities[1], None: two.abstain}
-        return max(
-            oracles.hockey_stick(before, after, 0.9999), oracles.hockey_stick(after, before, 0.9999)
-        )
+        both_ways = (before, after), (after, before)
+        return max(oracles.hockey_stick(*laws, 0.9999) for laws in both_ways)
 
     assert stick("replace-one") < 1e-6 < 0.01 < stick("add-remove")
 
@@ -357,24 +343,19 @@ def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
     """Tea and milk by independent visits, which no basket has both of."""
     rows = [{"u": u, "b": 2 * u, "i": "tea"} for u in range(900) if u % 2]
     rows += [{"u": u, "b": 2 * u + 1, "i": "milk"} for u in range(900) if u % 2]
-    rows += [
-        {"u": u, "b": 2 * u, "i": item} for u in range(900) if u % 3 for item in ("jam", "rye")
-    ]
+    for item in ("jam", "rye"):
+        rows += [{"u": u, "b": 2 * u, "i": item} for u in range(900) if u % 3]
     asked: Any = {"user": "u", "basket": "b", "item": "i", "blocks": 60, "seed": 1, "votes": 1}
-    table = pa.Table.from_pylist(rows)
-    for question in (HighestLift(min_share=0.2), HighestConfidence(min_share=0.2)):
+    table, lift, confidence = pa.Table.from_pylist(rows), HighestLift(0.2), HighestConfidence(0.2)
+    for question in (lift, confidence):
         assert voting.voted(table, question, **asked).to_dict()["together"] == "user"
-    assert voting.voted(table, HighestLift(min_share=0.2), **asked).answer == ("milk", "tea")
+    assert voting.voted(table, lift, **asked).answer == ("milk", "tea")
     for other in (MostFrequent(size=2), lambda block: ["one"]):
         assert "together" not in voting.voted(table, other, **asked).to_dict()
-    assert (
-        voting.voted(
-            table, HighestConfidence(min_share=0.2), **asked, together="basket"
-        ).scope.together
-        == "basket"
-    )
+    asked["together"] = "basket"
+    assert voting.voted(table, confidence, **asked).scope.together == "basket"
     with pytest.raises(ParameterError, match=r"^question highest-lift of users needs together"):
-        fim.vote(table, HighestLift(min_share=0.2), **asked, together="basket")
+        fim.vote(table, lift, **asked)
 
 
 def test_what_nearly_ties_is_compared_exactly() -> None:
@@ -407,19 +388,14 @@ def most_bought(block: Transactions) -> list[str]:
 
 def test_a_question_of_ones_own() -> None:
     rows = [["tea"], ["tea", "milk"], ["jam", "tea"]] * 200
-    assert fim.vote(rows, most_bought, blocks=60, seed=1) == "tea"
-    assert fim.vote(rows, most_bought, blocks=10, seed=1) is None
-    assert (
-        fim.vote(rows, most_bought, blocks=60, epsilon=4.0, exclude=["tea", "milk"], seed=1)
-        == "jam"
-    )
-    assert fim.vote([], most_bought, blocks=60, seed=1) is None
+    vote = partial(fim.vote, seed=1)
+    assert vote(rows, most_bought, blocks=60) == "tea"
+    assert vote(rows, most_bought, blocks=10) is None
+    assert vote(rows, most_bought, blocks=60, epsilon=4.0, exclude=["tea", "milk"]) == "jam"
+    assert vote([], most_bought, blocks=60) is None
     # What was read already, and what is read here, are the same; and a function of numbers is one,
     # too.
-    assert (
-        fim.vote(read_transactions(rows), lambda block: [bool(block.units)], blocks=60, seed=1)
-        is True
-    )
+    assert vote(read_transactions(rows), lambda block: [bool(block.units)], blocks=60) is True
 
 
 def test_the_result_says_what_was_promised() -> None:
@@ -441,10 +417,8 @@ def test_the_result_says_what_was_promised() -> None:
     assert private.guarantee.startswith("Guarantee (vote, ε = 1, δ = 1e-06): adding or removing")
     assert "about 38 blocks" in private.remarks[1]
     assert "but there are fewer" in private.remarks[1]
-    assert (
-        voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1).title
-        == "The answer, by a vote of 60 blocks"
-    )
+    unnamed = voting.voted(rows, most_bought, blocks=60, epsilon=2.0, seed=1)
+    assert unnamed.title == "The answer, by a vote of 60 blocks"
 
 
 @pytest.mark.parametrize(
@@ -471,29 +445,25 @@ def test_what_is_wrong_is_said_before_anything_is_read(
 
 
 def test_it_is_charged_before_a_block_is_asked(tmp_path: Path) -> None:
-    ledger = fim.Ledger.create(
-        tmp_path / "sales.ledger", epsilon=2, delta=1e-5, composition="basic"
-    )
+    limit: Any = {"epsilon": 2, "delta": 1e-5, "composition": "basic"}
+    ledger = fim.Ledger.create(tmp_path / "sales.ledger", **limit)
+    charged: Any = {"blocks": 3, "ledger": ledger, "dataset": "sales"}
     entries: list[int] = []
 
     def watching(block: Transactions) -> list[str]:
         entries.append(len(ledger.entries))
         return []
 
-    fim.vote([["a"]] * 5, watching, blocks=3, votes=2, ledger=ledger, dataset="sales")
+    fim.vote([["a"]] * 5, watching, votes=2, **charged)
     assert entries == [1, 1, 1]
-    fim.vote([["a"]] * 5, HighestLift(0.04), blocks=3, ledger=ledger, dataset="sales")
+    fim.vote([["a"]] * 5, HighestLift(0.04), **charged)
     one, two = ledger.entries
     assert (one.command, dict(one.parameters)) == ("vote", {"blocks": 3, "votes": 2})
-    assert dict(two.parameters) == {
-        "question": "highest-lift",
-        "min_share": "0.04",
-        "blocks": 3,
-        "votes": 2,
-    }
+    question = {"question": "highest-lift", "min_share": "0.04"}
+    assert dict(two.parameters) == {**question, "blocks": 3, "votes": 2}
     assert two.zcdp == ZcdpCost(Fraction(1, 8), 1e-6)
     with pytest.raises(LedgerError):
-        fim.vote("nowhere.parquet", watching, blocks=3, ledger=ledger, dataset="sales")
+        fim.vote("nowhere.parquet", watching, **charged)
     assert entries == [1, 1, 1]
     with pytest.raises(ParameterError, match="seed and ledger contradict each other"):
-        fim.vote([["a"]], watching, ledger=ledger, dataset="sales", seed=1)
+        fim.vote([["a"]], watching, **charged, seed=1)

@@ -1,0 +1,400 @@
+"""What a ledger adds up to at one moment, in words and numbers, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from fim_private.display import JsonObject, Table
+from fim_private.dp.accountant import SUMS, Reach, added, most_spent
+from fim_private.dp.charge import Left, of_many
+from fim_private.dp.composition import root_below
+from fim_private.dp.cost import (
+    Exact,
+    PrivacyCost,
+    ZcdpCost,
+    least_in_words,
+    most_in_words,
+    rounded_down,
+)
+from fim_private.dp.neighbors import Neighbors
+from fim_private.errors import LedgerError, parameter, shown
+from fim_private.ledger.chain import SCHEMA, Composition, Entry, Sums, Terms
+from fim_private.ledger.storage import LastSeen
+from fim_private.periods import period_at
+
+_NOTHING = Fraction(0)
+_COMPOSED = {
+    Composition.BASIC: "basic composition",
+    Composition.ZCDP: "composition in zero-concentrated privacy (zCDP)",
+}
+# The sums that limit the releases.
+_LIMITING = {Composition.BASIC: ("epsilon", "delta"), Composition.ZCDP: ("rho", "zcdp_delta")}
+
+
+@dataclass(frozen=True, repr=False)
+class Statement:
+    """What a ledger adds up to at one moment: all that is needed to charge it.
+
+    seen: the verified entries, and what they add up to. first: the first entry. entries: in order,
+    where they were asked for. closed: whether it was renewed, and so takes no more charges.
+    """
+
+    name: str
+    terms: Terms
+    seen: LastSeen
+    first: Entry | None = None
+    entries: tuple[Entry, ...] = ()
+    closed: bool = False
+
+    # the headings of rows_of
+    columns: ClassVar = ("entry", "time", "command", "ε", "δ", "ρ", "δ of zCDP")
+
+    def after(self, entries: Iterable[Entry]) -> Statement:
+        """Return that of a ledger with more entries, which are known to follow."""
+        following = tuple(entries)
+        if not following:
+            return self
+        seen, last, first = self.seen, following[-1], self.first or following[0]
+        named = [seen.unit_columns, *(entry.unit_columns for entry in following)]
+        columns = next((names for names in named if names is not None), None)
+        spent = added(seen.spent, ((entry.reach, entry.sums) for entry in following))
+        seen = LastSeen(last.number, last.hash, seen.terms, first.hash, columns, spent)
+        return replace(self, seen=seen, first=first)
+
+    @cached_property
+    def spent(self) -> Sums:
+        """The most that was spent of any one unit, by the names of `accountant.SUMS`."""
+        return most_spent(self.seen.spent)
+
+    @cached_property
+    def promise(self) -> Terms:
+        """The terms, with what they leave open as the first entry decided it."""
+        return self.terms if self.first is None else self.terms.filled_from(self.first)
+
+    def left_under(self, composition: Composition, at: Reach | None = None) -> Left:
+        """Return what would be left under a composition, nothing where more is spent than that
+        allows, or it is closed.
+
+        at: what is left of the units that this reaches; None for those with the most spent.
+        """
+        left = self._sums_left(at)
+        if composition is Composition.BASIC:
+            return Left(left["epsilon"], left["delta"])
+        epsilon = root_below(2 * left["rho"]) if left["rho"] else _NOTHING
+        return Left(epsilon, left["zcdp_delta"], left["rho"])
+
+    def _sums_left(self, at: Reach | None) -> Sums:
+        """Return how much of each sum is left: epsilon, delta, rho and zcdp_delta.
+
+        at: what is left of the units that this reaches; None for those with the most spent.
+        """
+        if self.closed:
+            return dict.fromkeys(SUMS, _NOTHING)
+        spent = self.spent if at is None else most_spent(self.seen.spent, at)
+        limit = self.terms.limit
+        return {name: max(limit[name] - spent[name], _NOTHING) for name in SUMS}
+
+    @property
+    def left(self) -> Left:
+        """What is left under the composition that was chosen."""
+        return self.left_under(self.terms.composition)
+
+    @property
+    def periods(self) -> list[tuple[str, str, Reach]]:
+        """The periods charged, the earliest first: name, column of times, and the units reached."""
+        periods = {
+            (entry.span.period, entry.span.time, entry.reach)
+            for entry in self.entries
+            if entry.span and entry.span.period and entry.reach
+        }
+        return sorted(periods, key=lambda period: (period[2][1:], period[:2]))
+
+    def more_like_last(self, at: Reach | None = None) -> int | None:
+        """Return how many more releases like the last fit; None before the first.
+
+        at: of the units that this reaches; None for those with the most spent.
+        """
+        if not self.entries:
+            return None
+        left, last = self._sums_left(at), self.entries[-1].sums
+        limiting = _LIMITING[self.terms.composition]
+        return int(min(left[name] / last[name] for name in limiting if last[name]))
+
+    @property
+    def outlook(self) -> str | None:
+        """How many more releases like the last fit, in words; None before the first."""
+        if self.closed:
+            followed = "they go to the ledger that followed it"
+            return f"It was renewed, and takes no more charges: {followed}."
+        number = self.more_like_last()
+        if number is None:
+            return None
+        where = " in the periods that have spent most" if self.periods else ""
+        if not number:
+            return f"The rest is not enough for another release like the last{where}."
+        releases = "release" if number == 1 else "releases"
+        return f"The rest is enough for about {number:,} more {releases} like the last{where}."
+
+    @property
+    def notes(self) -> list[str]:
+        """What else is to be said of it, in sentences."""
+        notes = []
+        if self.terms.renewed is not None:
+            notes.append(_renewal_in_words(self.terms.renewed))
+        per = self.terms.per
+        if per is not None and self.spent["epsilon"]:
+            apart = all(
+                reach is not None and reach[2] <= period_at(per, reach[1]).last
+                for reach in self.seen.spent
+            )
+            cost = PrivacyCost(self.spent["epsilon"], self.spent["delta"])
+            zcdp = ZcdpCost(self.spent["rho"], self.spent["zcdp_delta"])
+            notes.append(of_many(per, cost, zcdp, apart=apart))
+        return notes
+
+    def check(self, charge: Entry, *, allow_other_unit: bool = False) -> None:
+        """Raise LedgerError unless the ledger is for such a release and has enough left for it."""
+        if self.closed:
+            raise LedgerError(
+                f"{shown(self.name)} was renewed, and takes no more charges; give "
+                f"{parameter('ledger')} the one that followed it"
+            )
+        contradiction = self._other_promise(charge)
+        if contradiction is None and not allow_other_unit:
+            contradiction = self._other_columns(charge)
+        if contradiction is not None:
+            raise LedgerError(f"{shown(self.name)} {contradiction}")
+        self._check_limit(charge)
+
+    def _other_promise(self, charge: Entry) -> str | None:
+        """Return in words what a release protects that the ledger does not; None for nothing."""
+        promise = self.promise
+        dataset, unit, neighbors = promise.dataset, promise.privacy_unit, promise.neighbors
+        if dataset not in (None, charge.dataset):
+            return (
+                f"is the budget of the data set {shown(dataset)}, not of "
+                f"{shown(charge.dataset)}; if they are the same people, give "
+                f"{parameter('dataset')} {shown(dataset)}, else another ledger"
+            )
+        if unit not in (None, charge.privacy_unit):
+            instead = "with" if unit == "user" else "without"
+            return (
+                f"protects {unit}s, and this release protects {charge.privacy_unit}s; ask "
+                f"{instead} {parameter('user')}, or take another ledger"
+            )
+        if neighbors not in (None, charge.neighbors):
+            return (
+                f"is for {parameter('neighbors')} {neighbors!r}, and this release is for "
+                f"{str(charge.neighbors)!r}; give {parameter('neighbors')} {neighbors!r}, or "
+                "another ledger"
+            )
+        per = None if charge.span is None else charge.span.per
+        if charge.privacy_unit != "user" or per == self.terms.per:
+            return None
+        instead = f"give {parameter('per')} {self.terms.per}"
+        if self.terms.per is None:
+            instead = f"leave out {parameter('per')}"
+        return (
+            f"protects {_users_for(self.terms.per)}, and this release protects "
+            f"{_users_for(per)}; {instead}, or take another ledger"
+        )
+
+    def _other_columns(self, charge: Entry) -> str | None:
+        """Return in words by which other columns than the first a release finds its units, if any.
+
+        One unit by the columns of periods may be spread over many units by others, and it changes
+        all of them (docs/privacy.md).
+        """
+        named, unit = self.seen.unit_columns, charge.privacy_unit
+        if named and charge.unit_columns and sorted(named) != sorted(charge.unit_columns):
+            return (
+                f"protects {unit}s named by {_listed(named)}, and this release names them by "
+                f"{_listed(charge.unit_columns)}. Give {parameter(unit)} {_listed(named)}, or "
+                f"another ledger, or say {parameter('allow_other_unit')} if both name the same "
+                f"{unit}s"
+            )
+        span, first = charge.span, None if self.first is None else self.first.span
+        if span is None or span.per is None or first is None or first.partition == span.partition:
+            return None
+        return (
+            f"finds the {first.per} of a purchase by {_listed([first.time, *first.baskets])}, and "
+            f"this release by {_listed([span.time, *span.baskets])}. Give {parameter('time')} "
+            f"{shown(first.time)} and the same {parameter('basket')}, or another ledger, or say "
+            f"{parameter('allow_other_unit')} if both find the same {first.per}s"
+        )
+
+    def _check_limit(self, charge: Entry) -> None:
+        """Raise LedgerError for a release that costs more than is left."""
+        left, cost = self._sums_left(charge.reach), charge.sums
+        loss, delta = _LIMITING[self.terms.composition]
+        exceeded = [name for name in (loss, delta) if cost[name] > left[name]]
+        if not exceeded:
+            return
+        where = ""
+        if charge.span is not None and charge.reach is not None:
+            where = f" in {charge.span.period}"
+        remaining = "nothing is left"
+        advice = f"no more can be released of this data{where}"
+        if left[loss]:
+            remaining = (
+                f"{loss} {most_in_words(left[loss])} and delta {most_in_words(left[delta])} are "
+                "left"
+            )
+            advice = f"ask with a smaller {parameter(_to_lower(charge, exceeded))}"
+        raise LedgerError(
+            f"this would overspend {shown(self.name)}{where}: {remaining}, and it takes {loss} "
+            f"{least_in_words(cost[loss])} and delta {least_in_words(cost[delta])}; {advice}"
+        )
+
+    @property
+    def title(self) -> str:
+        """What the ledger is of, in words."""
+        dataset = self.promise.dataset
+        whose = "" if dataset is None else f" of {shown(dataset)}"
+        return (
+            f"The budget{whose}: all releases together are at most ε = "
+            f"{least_in_words(self.terms.epsilon)}, "
+            f"δ = {least_in_words(self.terms.delta)}, by {_COMPOSED[self.terms.composition]}."
+        )
+
+    @property
+    def protected(self) -> str:
+        """The unit that it protects, and from what, in words."""
+        unit, relation = self.promise.privacy_unit, self.promise.neighbors
+        if unit is None and relation is None:
+            return "Its first release decides what it protects, and under which neighbour relation."
+        if unit is None:
+            return f"It is for {relation}; its first release decides the rest."
+        if relation is None:
+            return f"It is for {unit}s; its first release decides the rest."
+        who = "one user, with all their baskets" if unit == "user" else "one basket"
+        if self.terms.per is not None:
+            who += f" of one {self.terms.per}"
+        if self.seen.unit_columns is not None:
+            who += f" (named by {_listed(self.seen.unit_columns)})"
+        parameters = {name for entry in self.entries for name in entry.parameters}
+        alike = _alike(parameters) if relation == Neighbors.REPLACE_ONE else ""
+        if "items_are_public" in parameters:
+            alike += ", among data with the same list of items"
+        return f"It is about {who}, under {relation}{alike}."
+
+    def to_dict(self) -> JsonObject:
+        """Return plain values. Limits and what is left are rounded down, what is spent is rounded
+        up.
+        """
+        return {
+            "schema": SCHEMA,
+            "dataset": self.promise.dataset,
+            "privacy_unit": self.promise.privacy_unit,
+            "unit_columns": self.seen.unit_columns and [*self.seen.unit_columns],
+            "neighbors": self.promise.neighbors,
+            "protected": self.protected,
+            "composition": str(self.terms.composition),
+            "limit": {name: rounded_down(value) for name, value in self.terms.limit.items()},
+            "spent": _as_floats(self.spent),
+            "left": {str(way): self.left_under(way).to_dict() for way in Composition},
+            "per": self.terms.per,
+            "renewed": self.terms.renewed,
+            "periods": [
+                {
+                    "period": period,
+                    "time": column,
+                    "spent": _as_floats(most_spent(self.seen.spent, reach)),
+                    "left": self.left_under(self.terms.composition, reach).to_dict(),
+                    "more_like_last": self.more_like_last(reach),
+                }
+                for period, column, reach in self.periods
+            ],
+            "more_like_last": self.more_like_last(),
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
+
+    def rows_of(self, entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
+        """Yield entries as texts, one for each of `columns`."""
+        for entry in entries:
+            parameters = {**entry.parameters, "period": entry.span and entry.span.period}
+            named = (f"{name}={value}" for name, value in parameters.items() if value is not None)
+            command = " ".join([entry.command, *named])
+            yield (
+                f"{entry.number:,}",
+                entry.time,
+                command,
+                *map(least_in_words, entry.sums.values()),
+            )
+
+    def _table(self) -> Table:
+        left = self.left
+        if left.rho is None:
+            loss = f"ε = {most_in_words(left.epsilon)}"
+        else:
+            loss = f"ρ = {most_in_words(left.rho)}"
+        notes = [f"Left: {loss}, δ = {most_in_words(left.delta)}.", self.protected, *self.notes]
+        if self.outlook is not None:
+            notes.append(self.outlook)
+        rows = [*self.rows_of(self.entries)]
+        return Table(
+            self.title, self.columns, rows, frozenset({0, 3, 4, 5, 6}), notes, "statement.entries"
+        )
+
+    def __repr__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+def _as_floats(spent: Sums) -> dict[str, float]:
+    """Return sums that are spent, rounded up."""
+    return {name: float(Exact(value)) for name, value in spent.items()}
+
+
+def _users_for(per: str | None) -> str:
+    """Return in words which purchases of a user are protected together."""
+    return "users for good" if per is None else f"what a user buys in one {per}"
+
+
+def _to_lower(charge: Entry, exceeded: Collection[str]) -> str:
+    """Return the parameter that a release has to lower to stay within the sums it exceeds."""
+    if not {"epsilon", "rho"}.intersection(exceeded):
+        return "delta"
+    return "epsilon" if charge.parameters.get("rho") is None else "rho"
+
+
+def _alike(parameters: Collection[str]) -> str:
+    """Return in words which units may replace one, if the entries choose or divide the units."""
+    choosing = {"where": "every condition", "query": "every query"}
+    choices = " and ".join(choice for name, choice in choosing.items() if name in parameters)
+    alike = [f"{choices} keeps as well"] if choices else []
+    if "segments" in parameters:
+        alike.append("counts in the same segments")
+    if not alike:
+        return ""
+    return f": replacing it by any other that {' and '.join(alike)}"
+
+
+def _renewal_in_words(renewed: Mapping[str, str]) -> str:
+    """Return what a ledger that was renewed says of those before it."""
+    day, file = renewed["time"][:10], shown(renewed["file"])
+    if "epsilon" not in renewed:
+        return (
+            f"It was renewed on {day}. The ledger before it, {file}, promised something else, "
+            "so what that one has spent is not counted here."
+        )
+    epsilon, delta = (least_in_words(Fraction(renewed[name])) for name in ("epsilon", "delta"))
+    ledgers = int(renewed.get("ledgers", "1"))
+    whose, times, budgets = f"The ledger before it, {file},", "both times", "both budgets"
+    if ledgers > 1:
+        whose = f"The {ledgers} ledgers before it, the last of them {file},"
+        times, budgets = "all these times", "all these budgets"
+    return (
+        f"It was renewed on {day}. {whose} had spent ε = {epsilon}, δ = {delta}. "
+        f"Anyone in the data of {times} is protected by {budgets} together."
+    )
+
+
+def _listed(columns: Iterable[str]) -> str:
+    return " and ".join(map(shown, columns))

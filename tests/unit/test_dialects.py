@@ -595,7 +595,11 @@ def test_several_columns_name_a_basket(kind: str, tmp_path: Path) -> None:
         ("a.csv", "a::b\nb::c::d\n", "'::' between its values"),
         ("a.csv", "milk=2,tea=1\nmilk=1\n", "has quantities behind its items"),
         ("a.txt", "+1 3:1 7:1\n-1 2:1 7:1\n", "has quantities behind its items"),
-        ("a.txt", '"1" "tea" "milk"\n"2" "tea"\n', "begin with their number, as R writes row"),
+        (
+            "a.txt",
+            "".join(f'"{number}" "tea" "milk"\n' for number in range(1, 13)),
+            "begin with their number, as R writes row",
+        ),
         ("a.csv", '"","x"\n"1","tea"\n"2","milk"\n', "begin with their number, as R writes row"),
         ("a.csv", "sep=;\nmilk;tea\njam\n", "separated by ';'"),
         ("a.csv", "sep=,\nmilk,tea\njam\n", "a first line that names the delimiter"),

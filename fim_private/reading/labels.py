@@ -116,10 +116,9 @@ def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int
 
     Two that are one item have one code. Raises UnicodeEncodeError for a text with a lone surrogate.
     """
-    items = [item_of(label) for label in labels]
-    place = {item: number for number, item in enumerate(dict.fromkeys(items))}
-    vocabulary, code = canonical_vocabulary(arrow_strings([*map(str, place)]))
-    return vocabulary, code[np.array([place[item] for item in items], dtype=np.intp)]
+    texts = arrow_strings([str(item_of(label)) for label in labels]).dictionary_encode()
+    vocabulary, code = canonical_vocabulary(texts.dictionary)
+    return vocabulary, code[numpy_of(texts.indices)]
 
 
 def item_of(label: Item) -> Item:

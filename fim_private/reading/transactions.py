@@ -290,29 +290,21 @@ class KeyedRows:
     @property
     def keys(self) -> dict[str, pa.Array]:
         """The keys that there are, by the names of their attributes."""
-        keys = {
-            "baskets": self.baskets,
-            "users": self.users,
-            "segments": self.segments,
-            "days": self.days,
-        }
-        return {name: key for name, key in keys.items() if key is not None}
+        keys = vars(self).items()
+        return {name: key for name, key in keys if isinstance(key, pa.Array)}
 
     def merged(self) -> KeyedRows:
         """Return rows of one item each in which neighbours with equal keys are one."""
         if not self.keys:
             return self
         starts = np.flatnonzero(_changes([*self.keys.values()]))
+        lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
         places = arrow_of(starts)
-        keys = {name: key.take(places) for name, key in self.keys.items()}
-        return KeyedRows(
-            np.diff(starts, append=len(self.codes)).astype(np.int32),
-            self.codes,
-            keys.get("baskets"),
-            keys.get("users"),
-            keys.get("segments"),
-            keys.get("days"),
+        baskets, users, segments, days = (
+            None if key is None else key.take(places)
+            for key in (self.baskets, self.users, self.segments, self.days)
         )
+        return KeyedRows(lengths, self.codes, baskets, users, segments, days)
 
     def without_nulls(self) -> KeyedRows:
         """Return the rows without the nulls among their items."""
@@ -347,7 +339,7 @@ def assemble(
     codes = rows.codes.array()
     sizes: NDArray[np.integer] = rows.lengths.array()
     segment = _joined(rows.keys["segments"]) if "segments" in rows.keys else None
-    basket, user = rows.baskets_and_users(len(sizes))
+    basket, user = rows.baskets_and_users()
     days = None
     if times is not None and basket is not None and segment is not None:
         stay, user, segment, day = _of_periods(
@@ -419,18 +411,16 @@ class _Collected:
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
 
-    def baskets_and_users(
-        self, rows: int
-    ) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    def baskets_and_users(self) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
         """Return the number of each row's basket, and of its user; None where there is no key."""
         if {*self.keys} <= {"segments"}:
             return None, None
-        basket = np.arange(rows, dtype=np.int32)
+        basket, user = np.arange(self.lengths.size, dtype=np.int32), None
         if "baskets" in self.keys:
             basket = _numbered(self.keys["baskets"])
-        if "users" not in self.keys:
-            return basket, None
-        return basket, _units(self.keys["users"], basket)
+        if "users" in self.keys:
+            user = _units(self.keys["users"], basket)
+        return basket, user
 
 
 def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
@@ -488,14 +478,9 @@ def _changes(keys: Sequence[pa.Array]) -> NDArray[np.bool_]:
     """
     changed: NDArray[np.bool_] = np.arange(len(keys[0])) == 0
     for key in keys:
-        if pa.types.is_null(key.type):
-            continue
         values = key.indices if pa.types.is_dictionary(key.type) else key
-        differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
-        if values.null_count:  # whether a null differs from anything is null
-            null = null_mask(values)
-            differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
-        changed[1:] |= differs
+        ends = numpy_of(pc.run_end_encode(values).run_ends)
+        changed[ends[:-1]] = True
     return changed
 
 
@@ -593,10 +578,8 @@ def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            place = np.concatenate([*map(numpy_of, keys.chunks)]).astype(np.int64) - low
-            occurs = np.zeros(high - low + 1, dtype=bool)
-            occurs[place] = True
-            return np.asarray(_renumbered(occurs)[place])
+            place = _joined(keys.chunks).astype(np.int64) - low
+            return _occurring(place)
     return _numbers_by_appearance(keys)
 
 

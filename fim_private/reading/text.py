@@ -65,11 +65,8 @@ _WHITE_SPACE = b" \t\n\v\f\r"
 
 def _encoding_of(start: bytes, named: str | None) -> str:
     """Return the encoding that was named, or else that of the byte order mark, or UTF-8."""
-    mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
-    is_marked_utf8 = named in ("utf-8", "ascii") and mark == "utf-8-sig"
-    if named is None or is_marked_utf8:
-        return mark or "utf-8"
-    return named
+    marked = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
+    return named or next(marked, "utf-8")
 
 
 def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
@@ -81,14 +78,11 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
         if len(start) >= _LONGEST_MARK:
             break
     encoding = _encoding_of(start[:_LONGEST_MARK], encoding)
-    if encoding == "utf-8-sig":
-        start = start.removeprefix(codecs.BOM_UTF8)
-    whole = chain([start], pieces)
     if encoding in _UTF8:
-        yield from whole
+        yield from chain([start.removeprefix(codecs.BOM_UTF8)], pieces)
         return
     try:
-        for text in codecs.iterdecode(whole, encoding):
+        for text in codecs.iterdecode(chain([start], pieces), encoding):
             yield text.encode()
     except UnicodeError:
         problem = f"is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
@@ -186,29 +180,28 @@ def read_text(file: File, options: Reading) -> Transactions:
     if form.is_table:
         return _read_table(file, options, form)
     dialect = options.dialect
-    is_split = options.split is not None and dialect.form is None and form is not InputForm.SPMF
-    _refuse_columns_of_lines(file, options, form, is_split=is_split)
+    split = None
+    if dialect.form is None and form is not InputForm.SPMF:
+        split = options.split
+    _refuse_columns_of_lines(file, options, form, is_split=split is not None)
     delimiter = _delimiter_of_lines(file, options, form)
-    lines_above = dialect.skipped
-    if dialect.header:
-        lines_above += 1
     with closing(blocks(file, dialect.encoding)) as whole_text:
         text: Iterator[bytes] = whole_text
         if dialect.form is None:
             text = map(partial(_without_nul, file.name), text)
-        text = without_lines(text, lines_above)
+        text = without_lines(text, dialect.skipped + int(bool(dialect.header)))
         start = _start_of(text)
         if not start and dialect.skipped:
             raise empty(file.name)
         _check_utf8(start, file.name)
-        if not is_split:
+        if split is None:
             refuse_other_readings(first_lines(start), form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
         text = chain([start], text)
         if form is InputForm.SPMF:
             rows = _sequences(text, labels)
-        elif is_split:
-            cut = partial(items_of_line, split=str(options.split))
+        elif split is not None:
+            cut = partial(items_of_line, split=split)
             rows = (_rows_of_lines(block, cut, labels) for block in text)
         else:
             # Who says fimi says that all but white space is an item, its quotes too.
@@ -216,8 +209,8 @@ def read_text(file: File, options: Reading) -> Transactions:
             rows = _lists(text, delimiter, labels, is_quoted=is_quoted)
         purchases = assemble(rows, labels)
     read_as = ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding)
-    if is_split:
-        read_as = replace(read_as, delimiter=None, split=options.split)
+    if split is not None:
+        read_as = replace(read_as, delimiter=None, split=split)
     return replace(purchases, read_as=read_as)
 
 
@@ -254,11 +247,10 @@ def _refuse_columns_of_lines(
 
 def _delimiter_of_lines(file: File, options: Reading, form: InputForm) -> str:
     """Return the character at which lines are cut; a space stands for any white space."""
-    if options.dialect.delimiter is not None:
-        return options.dialect.delimiter
+    usual = " "
     if form is InputForm.LINES:
-        return DELIMITER_OF_SUFFIX.get(file.suffix, ",")
-    return " "
+        usual = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    return options.dialect.delimiter or usual
 
 
 def _start_of(text: Iterator[bytes]) -> bytes:
@@ -539,21 +531,20 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str, bytes]:
 
     A pipe, or a text of another encoding, is read into memory.
     """
+    text = file
     if file.pipe is None:
         with file.open() as stream:
             encoding = _encoding_of(stream.read(_LONGEST_MARK), encoding)
-        if encoding in _UTF8:
-            return file, encoding, _first_block(file, encoding)
-    limit, content = memory.current(), bytearray()
-    with file.open() as stream:
-        for piece in _utf8(stream, encoding, file.name):
-            content += piece
-            limit.check(2 * len(content))
-    if not content:
-        raise empty(file.name)
-    remote = partial(pa.BufferReader, pa.py_buffer(content))
-    text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
-    return text, encoding or "utf-8", _first_block(text)
+    if file.pipe is not None or encoding not in _UTF8:
+        limit, content = memory.current(), bytearray()
+        with file.open() as stream:
+            for piece in _utf8(stream, encoding, file.name):
+                content += piece
+                limit.check(2 * len(content))
+        remote = partial(pa.BufferReader, pa.py_buffer(content))
+        text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
+    with closing(blocks(text, "utf-8")) as lines:
+        return text, encoding or "utf-8", next(lines)
 
 
 def text_table(
@@ -603,12 +594,6 @@ def text_table(
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
-
-
-def _first_block(text: File, encoding: str | None = None) -> bytes:
-    """Return the first whole lines of a text, one at least."""
-    with closing(blocks(text, encoding)) as lines:
-        return next(lines)
 
 
 def _refuse_title_above(

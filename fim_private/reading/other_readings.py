@@ -340,23 +340,11 @@ def _lists_in_lines(sample: _Sample) -> OtherReading | None:
     is_most = 2 * len(lists) >= len(sample.lines) - 1
     if split is None or not is_most or _RARE * cut > len(sample.lines):
         return None
-    first = sample.lines[0].strip() if insides[0] is None else insides[0]
-    is_alone = insides[0] is None and len(lists) == len(insides) - 1 and len(lists) >= _SOME
-    is_item = columns.suggests_item(first)
-    may_name = sample.dialect.header is None and _delimiter_in([first]) is None
-    if not may_name or not (is_alone or is_item):
-        return OtherReading(
-            f"has lines that are lists of items, in quotes or brackets: say {parameter('split')} "
-            f"{_shown(split)}, or {sample.as_lines} if that is part of the items",
-            {"split": _spoken(split)},
-        )
-    # Another word than that of a column may be an item: it is not shown.
-    such_as = f" (such as {first!r})" if is_item else ""
     return OtherReading(
-        f"looks like a column of lists below its name. Give that name with {parameter('items')}"
-        f"{such_as} and say {parameter('split')} {_shown(split)}, or say {sample.as_lines} if its "
-        f"first line is a basket",
-        {"items": first, "split": _spoken(split)},
+        f"has lines that are lists of items, in quotes or brackets: say {parameter('split')} "
+        f"{_shown(split)} (and {parameter('header')} if the first line names them), or "
+        f"{sample.as_lines} if that is part of the items",
+        {"split": _spoken(split)},
     )
 
 
@@ -437,7 +425,7 @@ def _cuts(delimiter: str, line: str) -> bool:
 
 
 def _one_hot(sample: _Sample, delimiter: str | None = None) -> OtherReading | None:
-    """Hardly anything but 0 and 1, or quantities of which some are 0, with or without names.
+    """Nothing but 0 and 1, or quantities of which some are 0, with or without names.
 
     delimiter: another than that which is about to cut the lines.
     """
@@ -474,8 +462,7 @@ def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
     if sum(is_item) < _FEW or all(map(is_missing, chain.from_iterable(by_column))):
         return None
     # Items may be called 0 and 1, but a line of nothing else is no line of names.
-    is_value = [_is_truth(name) for name in compress(first, is_item)]
-    is_headed = not any(is_value) or (is_distinct and not all(is_value))
+    is_headed = is_distinct and not all(map(_is_truth, compress(first, is_item)))
     if is_headed and len(first) == len(by_column):
         # Beside the items there may be ids of a basket and its user.
         return True if sum(is_item) >= len(by_column) - _FEW else None
@@ -546,8 +533,7 @@ def _is_table(sample: _Sample) -> bool:
 def _are_of_a_table(rows: Sequence[Sequence[str]]) -> bool:
     first, *body = rows
     by_column = _columns(body)
-    is_ragged = len({*map(len, body)}) > 1
-    if is_ragged or len(body) < _SEVERAL or len(by_column) < _FEW:
+    if len(body) < _SEVERAL or len(by_column) < _FEW:
         return False
     # Rows of a table hardly come again; baskets of two or three items do.
     if 10 * len({*map(tuple, body)}) < 9 * len(body):
@@ -578,16 +564,10 @@ def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the columns of the rows of a table, of which hardly any has another length.
-
-    There are none if many have.
-    """
-    lengths = [len(row) for row in rows]
-    usual = max({*lengths}, key=lengths.count, default=0)
-    even = [row for row in rows if len(row) == usual]
-    if _RARE * (len(rows) - len(even)) > len(rows):
+    """Return the columns of rows that all have one length; none of others."""
+    if len({*map(len, rows)}) != 1:
         return []
-    return [*zip(*even, strict=True)]
+    return [*zip(*rows, strict=True)]
 
 
 _SPMF = {"input_format": str(InputForm.SPMF)}

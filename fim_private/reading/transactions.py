@@ -336,10 +336,10 @@ def assemble(
     rows = _Collected()
     for chunk in chunks:
         rows.add(chunk.without_nulls(), labels)
-    codes = rows.codes.array()
-    sizes: NDArray[np.integer] = rows.lengths.array()
+    codes = _emptied(rows.codes)
+    sizes: NDArray[np.integer] = _emptied(rows.lengths)
     segment = _joined(rows.keys["segments"]) if "segments" in rows.keys else None
-    basket, user = rows.baskets_and_users()
+    basket, user = rows.baskets_and_users(len(sizes))
     days = None
     if times is not None and basket is not None and segment is not None:
         stay, user, segment, day = _of_periods(
@@ -376,16 +376,17 @@ class _Collected:
     """The rows of all chunks, in order, kept within the memory limit.
 
     Attributes:
-        codes: The codes of all items.
-        lengths: How many items each row has.
+        codes: The codes of all items, chunk by chunk.
+        lengths: How many items each row has, chunk by chunk.
         blank: How many rows were left out of lengths: they have neither items nor keys.
         keys: The keys of each chunk, by the names that they have in `KeyedRows`.
     """
 
     def __init__(self) -> None:
-        self.codes, self.lengths = _Growing(), _Growing()
+        self.codes: list[Codes] = []
+        self.lengths: list[NDArray[np.int32]] = []
         self.keys: dict[str, list[pa.Array]] = {}
-        self.blank = self._empty = self._key_bytes = 0
+        self.blank = self._empty = self._bytes = 0
         self._limit = memory.current()
 
     def add(self, rows: KeyedRows, labels: Labels) -> None:
@@ -396,31 +397,36 @@ class _Collected:
         if self._empty > _BLANK_ROWS and not rows.keys:
             lengths = lengths[lengths > 0]
             self.blank += len(rows.lengths) - len(lengths)
-        self.lengths.append(lengths)
+        self.lengths.append(lengths.astype(np.int32))
         for name, key in rows.keys.items():
             self.keys.setdefault(name, []).append(key)
             # Dictionaries are shared.
             stored = key.indices if pa.types.is_dictionary(key.type) else key
-            self._key_bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
-        self._limit.check(
-            memory.ENTRY * self.codes.size
-            + memory.ROW * self.lengths.size
-            + self._key_bytes
-            + memory.COPIES * labels.nbytes
-        )
+            self._bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
+        self._bytes += memory.ENTRY * len(rows.codes) + memory.ROW * len(lengths)
+        self._limit.check(self._bytes + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
 
-    def baskets_and_users(self) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    def baskets_and_users(
+        self, rows: int
+    ) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
         """Return the number of each row's basket, and of its user; None where there is no key."""
         if {*self.keys} <= {"segments"}:
             return None, None
-        basket, user = np.arange(self.lengths.size, dtype=np.int32), None
+        basket, user = np.arange(rows, dtype=np.int32), None
         if "baskets" in self.keys:
             basket = _numbered(self.keys["baskets"])
         if "users" in self.keys:
             user = _units(self.keys["users"], basket)
         return basket, user
+
+
+def _emptied(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Return all numbers of some chunks, in memory of their own. The list is emptied."""
+    numbers = np.concatenate([np.empty(0, dtype=np.int32), *chunks], dtype=np.int32)
+    chunks.clear()
+    return numbers
 
 
 def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
@@ -446,29 +452,6 @@ def _in_place(
     if end <= len(codes) * 3 // 4:
         items = items.copy()
     return offsets, items
-
-
-class _Growing:
-    """An int32 array that grows at its end; large ones grow where they are, without a copy.
-
-    size: how many entries are filled.
-    """
-
-    def __init__(self) -> None:
-        # These are only addresses, not yet memory. So large an allocation grows by remapping.
-        self._data = np.empty(1 << 24, dtype=np.int32)
-        self.size = 0
-
-    def append(self, values: NDArray[np.integer]) -> None:
-        start, self.size = self.size, self.size + len(values)
-        if self.size > len(self._data):
-            self._data.resize(max(self.size, len(self._data) * 5 // 4), refcheck=False)
-        self._data[start : self.size] = values
-
-    def array(self) -> NDArray[np.int32]:
-        """Return all that was appended. Nothing can be appended afterwards."""
-        self._data.resize(self.size, refcheck=False)
-        return self._data
 
 
 def _changes(keys: Sequence[pa.Array]) -> NDArray[np.bool_]:

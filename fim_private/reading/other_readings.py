@@ -169,6 +169,8 @@ def _spoken(delimiter: str) -> str:
 # What Orange has in the second line of a .tab for each column, its type; and in the third.
 _ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
 _ORANGE_FLAGS = {"", "class", "c", "meta", "m", "ignore", "i", "weight", "w", "multiclass"}
+# of a table with one line of names: mS#name
+_ORANGE_NAME = re.compile(r"(^|\t)([mciw]?[CDST]|[mci])#\S")
 _SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
 
 
@@ -203,6 +205,8 @@ def _most_lines(pattern: str) -> Callable[[_Sample], bool]:
 
 
 def _is_orange(sample: _Sample) -> bool:
+    if _ORANGE_NAME.search(sample.lines[0]):
+        return True
     if len(sample.lines) < _SEVERAL:
         return False
     names, types, flags = (

@@ -9,7 +9,7 @@ row is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -161,22 +161,16 @@ def _problem_of_text(
     if _MARKED_NUMBER.fullmatch(literal):
         return "which seems to be a number: write it without quotes, as 1.50"
 
-    def is_number(text: str) -> bool:
-        return meaning(text, 0) is not None or _MARKED_NUMBER.fullmatch(text) is not None
-
-    def is_time(text: str) -> bool:
-        return moment_of(text, time_format) is not None or seems_a_time(text)
-
-    if _are_mostly(texts, is_number):
+    least = max(1, len(texts) / _LEAST_KNOWN)
+    numbers = sum(
+        meaning(text, 0) is not None or _MARKED_NUMBER.fullmatch(text) is not None for text in texts
+    )
+    if numbers >= least:
         return "and its values are numbers: write the number without quotes"
-    if _are_mostly(texts, is_time):
+    times = sum(moment_of(text, time_format) is not None or seems_a_time(text) for text in texts)
+    if times >= least:
         return "and its values are dates: write a whole date, as 2026-01-31"
     return None
-
-
-def _are_mostly(texts: Sequence[str], is_of_kind: Callable[[str], bool]) -> bool:
-    count = sum(map(is_of_kind, texts))
-    return count > 0 and _LEAST_KNOWN * count >= len(texts)
 
 
 class FirstTexts:

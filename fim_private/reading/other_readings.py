@@ -438,8 +438,8 @@ def _one_hot(sample: _Sample, delimiter: str | None = None) -> OtherReading | No
     is_headed = _headed_one_hot(rows)
     if is_headed is None:
         return None
-    keys = columns.likely_keys(rows[0]) if is_headed else {}
-    return _as_one_hot(sample, delimiter, keys, is_headed=is_headed)
+    names = rows[0] if is_headed else []
+    return _as_one_hot(sample, delimiter, names)
 
 
 def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
@@ -490,14 +490,13 @@ def _are_quantities(cells: Sequence[str]) -> bool:
     return has_zero and all(is_missing(cell) or _is_quantity(cell) for cell in cells)
 
 
-def _as_one_hot(
-    sample: _Sample, delimiter: str, keys: OptionValues, *, is_headed: bool
-) -> OtherReading:
-    options, also_say = _dialect(sample, delimiter, is_headed=is_headed)
+def _as_one_hot(sample: _Sample, delimiter: str, names: Sequence[str] = ()) -> OtherReading:
+    """Return the reading as a one-hot table, whose columns may have names."""
+    options, also_say = _dialect(sample, delimiter, is_headed=len(names) > 0)
     return OtherReading(
         f"looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
         f"{parameter('input_format')} one-hot{also_say}, or {sample.as_lines} if these are items",
-        {"input_format": str(InputForm.ONE_HOT), **keys, **options},
+        {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(names), **options},
     )
 
 
@@ -509,7 +508,7 @@ def _matrix(sample: _Sample) -> OtherReading | None:
     cells = [cell for cell in chain.from_iterable(rows) if not is_missing(cell)]
     has_zero = any(cell.casefold() in values.FALSE_TEXTS for cell in cells)
     if has_zero and all(map(is_presence, cells)):
-        return _as_one_hot(sample, sample.delimiter, {}, is_headed=False)
+        return _as_one_hot(sample, sample.delimiter)
     return OtherReading(
         "looks like a matrix with a value in every column, not like baskets. Write items such as "
         f"colour=red, or keep only columns of 0 and 1 and say {parameter('input_format')} one-hot. "

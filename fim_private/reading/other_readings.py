@@ -261,8 +261,9 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
     if sample.dialect.header is not None:
         return None
     delimiter = sample.widest_delimiter(0)
-    first = _bare_fields(sample.lines[0], delimiter)
-    comes_again = _come_again(first, sample.rows[1:])
+    first = [field.strip() for field in fields_of(sample.lines[0], delimiter)]
+    bare = _bare_fields(sample.lines[0], delimiter)
+    comes_again = _come_again(bare, sample.rows[1:])
     places = columns.numbered(columns.suggested(first)[0])
     dialect, also_say = _dialect(sample, delimiter, is_headed=True)
     if places and len(sample.rows) > 1 and not comes_again:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from sources import Item, baskets_of
 
 from fim_private.errors import DataError
-from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
@@ -22,10 +21,7 @@ TWO = [{"milk", "bread"}, {"milk"}]
 
 
 def baskets(data: Transactions) -> list[set[Item]]:
-    return [
-        {data.vocabulary.label(code) for code in data.items[a:b].tolist()}
-        for a, b in pairwise(data.offsets)
-    ]
+    return [*map(set, baskets_of(data))]
 
 
 def written(folder: Path, name: str, content: str | bytes, encoding: str = "utf-8") -> Path:

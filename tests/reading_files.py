@@ -246,7 +246,7 @@ class Form:
     """A form that a file can be written in.
 
     ids, items: the types it can hold. has_lists: whether a row holds a list of items. on_disk:
-    whether it needs a folder. is_text: whether what is there is text.
+    whether it needs a folder.
     """
 
     name: str
@@ -255,7 +255,6 @@ class Form:
     ids: tuple[str, ...] = tuple(TYPES)
     items: tuple[str, ...] = tuple(ITEM_TYPES)
     has_lists: bool = False
-    is_text: bool = False
     on_disk: bool = False
 
     def __post_init__(self) -> None:
@@ -273,7 +272,6 @@ class Form:
 _IN_TEXT: dict[str, Any] = {
     "ids": (*TEXTS, "int8", "int64", "uint64"),
     "items": ("int8", "int64", "string"),
-    "is_text": True,
     "on_disk": True,
 }
 _LISTS: Any = {"has_lists": True}

@@ -14,7 +14,8 @@ values               Arrow to numpy, and what stands for no value, or for true a
 labels               Item labels to codes, and the vocabulary.
 locations            Where purchases are: a path, an address, a database, or an object in memory.
 files                Paths, addresses, patterns and standard input, to files; their errors.
-text                 Text: FIMI, SPMF, JSON Lines, CSV.
+text                 Text: FIMI, SPMF, CSV.
+json_lines           JSON Lines: an object a line.
 other_readings       What else a text may be; titles above tables; cells with lists of items.
 record_batches       Anything that arrives as Arrow record batches.
 sources              What a path or an address stands for: Parquet, Arrow, Excel, several files as

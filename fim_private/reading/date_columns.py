@@ -74,14 +74,9 @@ def date_columns(table: ArrowSource) -> list[DateColumn]:
         if is_unlikely or column.is_list or column.is_nested or name not in first_values:
             continue
         texts = _texts(first_values[name][:SAMPLE].to_pylist())
-        date = None
-        if column.kind.startswith(("date", "timestamp")):
-            date = DateColumn(name, example=_month_of(texts, None))
-        elif texts:
-            date = _of_texts(table, name, texts)
-        if date is not None:
-            dates.append(date)
-    return dates
+        if texts:
+            dates.append(_of_texts(table, name, texts))
+    return [date for date in dates if date is not None]
 
 
 def columns_to_read(options: Mapping[str, object]) -> list[str]:

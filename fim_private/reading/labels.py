@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from itertools import chain
 
 import numpy as np
@@ -37,9 +36,7 @@ Item = int | str
 
 Codes = NDArray[np.int32]
 _MISSING = frozenset(text.casefold() for text in MISSING_TEXTS)
-# About how many bytes a label takes as Python has it; and beside its text, in Arrow: an entry of a
-# table.
-_OBJECT_BYTES, _TABLE_ENTRY = 160, 16
+_TABLE_ENTRY = 16  # about how many bytes a label takes beside its text: an entry of a table
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,10 +116,9 @@ def mixed_vocabulary(labels: Sequence[Item]) -> tuple[Vocabulary, NDArray[np.int
 
     Two that are one item have one code. Raises UnicodeEncodeError for a text with a lone surrogate.
     """
-    items = [item_of(label) for label in labels]
-    place = {item: number for number, item in enumerate(dict.fromkeys(items))}
-    vocabulary, code = canonical_vocabulary(arrow_strings([*map(str, place)]))
-    return vocabulary, code[np.array([place[item] for item in items], dtype=np.intp)]
+    texts = arrow_strings([str(item_of(label)) for label in labels]).dictionary_encode()
+    vocabulary, code = canonical_vocabulary(texts.dictionary)
+    return vocabulary, code[numpy_of(texts.indices)]
 
 
 def item_of(label: Item) -> Item:
@@ -178,14 +174,11 @@ class Labels:
         self._known, self._size, self._bytes = known, count, 0
         self._dictionaries: list[pa.Array] = []
         self._previous: tuple[pa.Array, Codes] | None = None
-        self._objects: list[Item] = []
-        self._code_of_object = cache(self._of_object)
 
     @property
     def nbytes(self) -> int:
         """About how many bytes the labels take that were collected so far."""
-        table = _TABLE_ENTRY * self._size if self._dictionaries else 0
-        return self._bytes + table + _OBJECT_BYTES * self._code_of_object.cache_info().currsize
+        return self._bytes + _TABLE_ENTRY * self._size
 
     def encode(self, values: pa.Array | Collection[object]) -> Codes:
         """Return the provisional code of each value: (n,), -1 for a null.
@@ -230,21 +223,15 @@ class Labels:
         used = np.zeros(self._size + 1, dtype=bool)  # one slot more, the last, takes the nulls
         for codes in chunks:
             used[codes] = True
-        used = used[:-1]
-        if not self._dictionaries:
-            position = np.arange(self._size)
-            objects = [self._objects[place] for place in np.flatnonzero(used)]
-            vocabulary, code = mixed_vocabulary(objects)
-        else:
-            dictionaries = self._dictionaries
-            if len({labels.type for labels in dictionaries}) > 1:
-                dictionaries = [labels.cast(pa.string()) for labels in dictionaries]
-            merged = pc.dictionary_encode(pa.concat_arrays(dictionaries))
-            position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
-            occurs = np.zeros(len(merged.dictionary) + 1, dtype=bool)
-            occurs[position[used]] = True
-            used = occurs[:-1]
-            vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(used)))
+        dictionaries = self._dictionaries or [arrow_strings([])]
+        if len({labels.type for labels in dictionaries}) > 1:
+            dictionaries = [labels.cast(pa.string()) for labels in dictionaries]
+        merged = pc.dictionary_encode(pa.concat_arrays(dictionaries))
+        position = np.where(null_mask(merged.indices), -1, numpy_of(merged.indices))
+        occurs = np.zeros(len(merged.dictionary) + 1, dtype=bool)
+        occurs[position[used[:-1]]] = True
+        used = occurs[:-1]
+        vocabulary, code = canonical_vocabulary(merged.dictionary.filter(arrow_of(used)))
         final = np.full(len(used) + 1, -1, dtype=np.int32)  # the last is that of nulls
         final[:-1][used] = code
         return vocabulary, final[position]
@@ -271,26 +258,15 @@ class Labels:
         # True, 1 and 1.0 are one key to a dict
         if not set(map(type, values)) <= {int, str, type(None)}:
             values = [_python_label(value) for value in values]
-        return np.fromiter(map(self._code_of_object, values), dtype=np.int32, count=len(values))
-
-    def _of_object(self, label: Item | None) -> int:
-        bare = label
-        if self._fold_case and isinstance(label, str):
-            bare = folded(label)
-        if bare is None or is_missing(bare):
-            return -1
-        item = item_of(bare)
-        if item != label:
-            return self._code_of_object(item)
+        place = {value: number for number, value in enumerate(dict.fromkeys(values))}
+        place_of = np.fromiter(map(place.__getitem__, values), dtype=np.intp, count=len(values))
         try:
-            str(item).encode()
+            distinct = arrow_strings(["" if value is None else str(value) for value in place])
         except UnicodeEncodeError:
             raise DataError(
                 "the items hold text that is not valid Unicode; repair it before reading"
             ) from None
-        self._objects.append(item)
-        self._size += 1
-        return self._size - 1
+        return self.encode(distinct)[place_of]
 
 
 def _python_label(value: object) -> Item | None:

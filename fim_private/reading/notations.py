@@ -9,8 +9,8 @@ row is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -161,55 +161,42 @@ def _problem_of_text(
     if _MARKED_NUMBER.fullmatch(literal):
         return "which seems to be a number: write it without quotes, as 1.50"
 
-    def is_number(text: str) -> bool:
-        return meaning(text, 0) is not None or _MARKED_NUMBER.fullmatch(text) is not None
-
-    def is_time(text: str) -> bool:
-        return moment_of(text, time_format) is not None or seems_a_time(text)
-
-    if _are_mostly(texts, is_number):
+    least = max(1, len(texts) / _LEAST_KNOWN)
+    numbers = sum(
+        meaning(text, 0) is not None or _MARKED_NUMBER.fullmatch(text) is not None for text in texts
+    )
+    if numbers >= least:
         return "and its values are numbers: write the number without quotes"
-    if _are_mostly(texts, is_time):
+    times = sum(moment_of(text, time_format) is not None or seems_a_time(text) for text in texts)
+    if times >= least:
         return "and its values are dates: write a whole date, as 2026-01-31"
     return None
 
 
-def _are_mostly(texts: Sequence[str], is_of_kind: Callable[[str], bool]) -> bool:
-    count = sum(map(is_of_kind, texts))
-    return count > 0 and _LEAST_KNOWN * count >= len(texts)
-
-
-@dataclass
 class FirstTexts:
     """Looks at the first texts of the columns that conditions and times are read by.
 
-    source: the name of the table in errors.
+    Attributes:
+        is_done: Whether enough was seen, and checked.
     """
 
-    condition: Condition | None
-    times: Times | None
-    source: str
-    _texts: dict[str, list[str]] = field(default_factory=dict)
-    is_done: bool = False
-
-    @classmethod
-    def of(cls, roles: Roles, source: str) -> FirstTexts:
-        """Return what looks at the columns of a table."""
-        return cls(roles.where, roles.times, source)
+    def __init__(self, roles: Roles, source: str) -> None:
+        self._condition, self._times, self._source = roles.where, roles.times, source
+        named = [test.column for test in tests_of(roles.where) if test.literals]
+        if roles.times is not None and roles.times.format is not None:
+            named.append(roles.times.column)
+        self._texts: dict[str, list[str]] = {name: [] for name in named}
+        self.is_done = False
 
     @property
     def columns(self) -> list[str]:
         """The columns that are looked at."""
-        named = [test.column for test in tests_of(self.condition) if test.literals]
-        if self.times is not None and self.times.format is not None:
-            named.append(self.times.column)
-        return list(dict.fromkeys(named))
+        return list(self._texts)
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches, and look at them. Raises DataError for a column in another notation."""
-        names = self.columns
         for batch in batches:
-            self.see({name: batch.column(name) for name in names})
+            self.see({name: batch.column(name) for name in self._texts})
             yield batch
         self.done()
 
@@ -217,9 +204,8 @@ class FirstTexts:
         """Look at more rows: (rows,) Arrow arrays of any type. Raises DataError."""
         if self.is_done:
             return
-        for name, column in columns.items():
-            texts = self._texts.setdefault(name, [])
-            texts += _texts_of(column, SAMPLE - len(texts))
+        for name, texts in self._texts.items():
+            texts += _texts_of(columns[name], SAMPLE - len(texts))
         if all(len(texts) >= SAMPLE for texts in self._texts.values()):
             self.done()
 
@@ -228,12 +214,12 @@ class FirstTexts:
         if self.is_done:
             return
         self.is_done = True
-        refuse_other_notations(self.condition, self._texts, self.source)
-        if self.times is not None and self.times.format is not None:
-            texts = self._texts.get(self.times.column, ())
-            fitting = sum(self.times.format.moment(text) is not None for text in texts)
-            if Notation(len(texts), fitting, 0).is_mostly_other:
-                raise other_format(self.times, self.source)
+        refuse_other_notations(self._condition, self._texts, self._source)
+        times = self._times
+        if times is not None and times.format is not None:
+            notation = Notation.of(self._texts[times.column], "", times.format)
+            if notation.is_mostly_other:
+                raise other_format(times, self._source)
 
 
 def _texts_of(column: pa.Array, most: int) -> list[str]:
@@ -241,15 +227,11 @@ def _texts_of(column: pa.Array, most: int) -> list[str]:
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     kind = value_type(column.type)
-    if not is_text(kind) and not pa.types.is_string_view(kind):
+    if most <= 0 or not (is_text(kind) or pa.types.is_string_view(kind)):
         return []
-    texts: list[str] = []
-    for start in range(0, len(column), SAMPLE):
-        if len(texts) >= most:
-            break
-        values = decoded(column.slice(start, SAMPLE)).cast(pa.large_string())
-        texts += present(values).drop_null().to_pylist()
-    return texts[:most]
+    values = present(decoded(column).cast(pa.large_string())).drop_null()
+    texts: list[str] = values[:most].to_pylist()
+    return texts
 
 
 def other_format(times: Times, source: str) -> DataError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import chain, compress
 from typing import Any, NamedTuple
 
@@ -45,6 +45,9 @@ _TRUTHS = {*values.TRUE_TEXTS, *values.FALSE_TEXTS, *values.UNKNOWN_TEXTS}
 # Between white space, ASCII's alone as in lines without quotes: a text in double quotes, in which
 # two quotes stand for one; or anything.
 _SPACED_FIELD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
+# The parameters that refusals name, as a template of a refusal has them.
+_NAMES = ("basket", "delimiter", "input_format", "item", "skip_rows")
+_PARAMETERS = {name: parameter(name) for name in _NAMES}
 
 
 class OtherReading(NamedTuple):
@@ -80,10 +83,11 @@ class _Sample:
     form: InputForm
     delimiter: str
     dialect: Dialect
-    is_told: bool = False
+    is_told: bool
 
     @property
     def as_lines(self) -> str:
+        """The option by which the text is read as baskets after all."""
         return f"{parameter('input_format')} {self.form}"
 
     @property
@@ -133,93 +137,120 @@ def refuse_other_readings(
     """
     if dialect.form is not None or form is InputForm.SPMF:
         return
-    numbered = [pair for pair in enumerate(lines, dialect.skipped) if pair[1].strip()][:SAMPLE]
+    numbered = [
+        (number, line[:_CHARACTERS])
+        for number, line in enumerate(lines, dialect.skipped)
+        if line.strip()
+    ]
     is_told = len(numbered) > 1 and SEPARATOR_LINE.fullmatch(numbered[0][1]) is not None
     if is_told:
-        numbered = numbered[1:]
-    short = [line[:_CHARACTERS] for _, line in numbered]
-    rows = [_bare_fields(line, delimiter) for line in short]
-    numbers = [number for number, _ in numbered]
-    if not short:
+        del numbered[0]
+    if not numbered:
         return
+    numbers, short = zip(*numbered, strict=True)
+    rows = [_bare_fields(line, delimiter) for line in short]
     sample = _Sample(numbers, short, rows, form, delimiter, dialect, is_told)
     for check in _CHECKS:
-        other_reading = check(sample)
-        if other_reading is not None:
-            raise unclear(f"{name} {other_reading.problem}", other_reading.options)
+        reading = check(sample)
+        if reading is not None:
+            raise unclear(f"{name} {reading.problem}", reading.options)
 
 
-# -------------------- formats of other programs
+def _shown(delimiter: str) -> str:
+    return "tab" if delimiter == "\t" else repr(delimiter)
 
-_ARFF = re.compile(r"@(relation|attribute|data)\b", re.IGNORECASE)
-_SPMF_NAMES = ("@CONVERTED_FROM_TEXT", "@ITEM=")
-_SPMF_UTILITIES = re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+")
-# What Orange has in the second line of a .tab for each column: its type, or its values.
+
+def _spoken(delimiter: str) -> str:
+    return "tab" if delimiter == "\t" else delimiter
+
+
+# -------------------- texts that are refused for their look alone
+
+# What Orange has in the second line of a .tab for each column, its type; and in the third.
 _ORANGE_TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time", "basket"}
 _ORANGE_FLAGS = {"", "class", "c", "meta", "m", "ignore", "i", "weight", "w", "multiclass"}
 # of a table with one line of names: mS#name
-_ORANGE_NAME = re.compile(r"[mciw]?[CDST]#\S|[mci]#\S")
-_JSON_LINE = re.compile(r'\s*\{\s*"')
+_ORANGE_NAME = re.compile(r"(^|\t)([mciw]?[CDST]|[mci])#\S")
+_SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
 
 
-def _named_format(sample: _Sample) -> OtherReading | None:
-    """A format that has a name: its first lines say so."""
-    if any(_ARFF.match(line) for line in sample.lines):
-        return OtherReading(
-            "is ARFF, the format of Weka, which is not read: save it as CSV, and read that"
-        )
-    if any(line.startswith(_SPMF_NAMES) for line in sample.lines):
-        return OtherReading(
-            "is in SPMF's format, with the names of items in its first lines: say "
-            f"{parameter('input_format')} spmf, or {sample.as_lines} if these lines are baskets",
-            {"input_format": str(InputForm.SPMF)},
-        )
-    if _most(_SPMF_UTILITIES.fullmatch, sample.lines):
-        return OtherReading(
-            "looks like SPMF's format of items, their total and their utilities. Keep only what "
-            f"stands before the first colon, or say {sample.as_lines} if all of it is items"
-        )
-    if _is_orange(sample):
-        return OtherReading(
-            "is a table of Orange, with lines for types and flags below its names. Save it as CSV "
-            f"without these lines. Then name its columns with {parameter('basket')} and "
-            f"{parameter('item')}, or say {parameter('input_format')} one-hot"
-        )
-    if any(_JSON_LINE.match(line) for line in sample.lines):
-        form = parameter("input_format")
-        return OtherReading(
-            f"has lines of JSON: say {form} jsonl, or {sample.as_lines} if these are items"
-        )
-    return None
+@dataclass(frozen=True)
+class _Look:
+    """A reading that certain looks suggest, and that is always named in the same words.
+
+    problem: a template, in which {as_lines} and names of parameters are to be filled in.
+    """
+
+    has_look: Callable[[_Sample], bool]
+    problem: str
+    options: OptionValues | None = None
+
+    def __call__(self, sample: _Sample) -> OtherReading | None:
+        if not self.has_look(sample):
+            return None
+        words = {**_PARAMETERS, "as_lines": sample.as_lines}
+        return OtherReading(self.problem.format_map(words), self.options)
+
+
+def _any_line(pattern: str) -> Callable[[_Sample], bool]:
+    """Return what tells whether a line has a pattern."""
+    search = re.compile(pattern, re.IGNORECASE).search
+    return lambda sample: any(map(search, sample.lines))
+
+
+def _most_lines(pattern: str) -> Callable[[_Sample], bool]:
+    """Return what tells whether most lines have a pattern."""
+    search = re.compile(pattern, re.ASCII).search
+    return lambda sample: _most(search, sample.lines)
 
 
 def _is_orange(sample: _Sample) -> bool:
-    names = sample.lines[0].split("\t")
-    if any(_ORANGE_NAME.match(name) for name in names):
+    if _ORANGE_NAME.search(sample.lines[0]):
         return True
-    if len(sample.lines) < _SEVERAL or len(names) < _FEW:
+    if len(sample.lines) < _SEVERAL:
         return False
-    types, flags = (
-        [cell.strip() for cell in line.casefold().split("\t")] for line in sample.lines[1:_SEVERAL]
+    names, types, flags = (
+        [cell.strip() for cell in line.casefold().split("\t")] for line in sample.lines[:_SEVERAL]
     )
-    if len(types) != len(names) or not _ORANGE_TYPES.issuperset(types):
+    if len(names) < _FEW or len(types) != len(names) or not _ORANGE_TYPES.issuperset(types):
         return False
     # A line without flags is blank. Letters alone may be items.
     has_blank_flags = sample.numbers[2] > sample.numbers[1] + 1
-    return has_blank_flags or _ORANGE_FLAGS.issuperset(flags) or max(map(len, types)) > 1
+    return has_blank_flags or _ORANGE_FLAGS.issuperset(flags)
 
 
-def _sequences(sample: _Sample) -> OtherReading | None:
-    """Sequences of SPMF: most lines end in -1 or -2."""
-    ends = [line.split()[-1] for line in sample.lines]
-    if not sample.is_spaced or 2 * sum(end in ("-1", "-2") for end in ends) < len(ends):
-        return None
-    return OtherReading(
-        "looks like SPMF's format for sequences, where -1 and -2 are ends: say "
-        f"{parameter('input_format')} spmf, or {parameter('input_format')} {sample.form} if they "
-        "are items",
-        {"input_format": str(InputForm.SPMF)},
-    )
+def _has_row_numbers(sample: _Sample) -> bool:
+    """Tell whether lines begin with their number, as R and pandas write the names of rows."""
+    first, *body = rows = sample.rows
+    least = _SOME
+    if body and (first[0] == "" or {*map(len, body)} == {len(first) + 1}):  # a line of names
+        rows, least = body, _FEW
+    counted = [*map(str, range(len(rows) + 1))]
+    is_numbered = [row[0] for row in rows] in (counted[:-1], counted[1:])
+    return is_numbered and len(rows) >= least and any(len(row) > 1 for row in rows)
+
+
+def _has_spaced_quotes(sample: _Sample) -> bool:
+    """Tell whether a text that is to be cut elsewhere has items in double quotes between spaces."""
+    unquoted = [_SPACED_QUOTES.sub("", line) for line in sample.lines]
+    has_several = any(len(_SPACED_QUOTES.findall(line)) > 1 for line in sample.lines)
+    is_cut = _delimiter_in(unquoted) is not None or any('"' in line for line in unquoted)
+    return has_several and not is_cut and not sample.is_spaced and sample.dialect.delimiter is None
+
+
+def _has_an_open_quote(sample: _Sample) -> bool:
+    """Tell whether a double quote that begins a field is not closed in its line."""
+    if sample.is_spaced:
+        return False
+    for line in sample.lines:
+        rows = csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)
+        if '"' in line and len([*rows]) == 1:  # it takes in the next
+            return True
+    return False
+
+
+def _has_a_separator_line(sample: _Sample) -> bool:
+    return sample.is_told and not sample.dialect.skipped
 
 
 # -------------------- tables with names of columns
@@ -232,14 +263,14 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
     delimiter = sample.widest_delimiter(0)
     first = [field.strip() for field in fields_of(sample.lines[0], delimiter)]
     bare = _bare_fields(sample.lines[0], delimiter)
-    comes_again = not {*chain.from_iterable(sample.rows[1:])}.isdisjoint(bare)
-    places = columns.numbered(columns.suggested(first)[0]) or _numbers_above_words(sample)
-    spaced, dialect = _dialect(sample, delimiter, is_headed=True)
+    comes_again = _come_again(bare, sample.rows[1:])
+    places = columns.numbered(columns.suggested(first)[0])
+    dialect, also_say = _dialect(sample, delimiter, is_headed=True)
     if places and len(sample.rows) > 1 and not comes_again:
         return OtherReading(
             f"looks like one basket per line below column names, {places[0]!r} to {places[-1]!r}: "
-            f"say {parameter('input_format')} wide{spaced}, or {sample.as_lines} if its first line "
-            "is a basket",
+            f"say {parameter('input_format')} wide{also_say}, or {sample.as_lines} if its first "
+            f"line is a basket",
             {"input_format": str(InputForm.WIDE), **columns.likely_keys(first), **dialect},
         )
     roles = columns.likely_roles(first)
@@ -252,41 +283,31 @@ def _names_of_columns(sample: _Sample) -> OtherReading | None:
         such_as, options = f", such as {columns.named_roles(roles)}", {**roles, **dialect}
     return OtherReading(
         f"looks like one row per item, with a header: name its columns with {parameter('basket')} "
-        f"and {parameter('item')}{such_as}{spaced}; or say {sample.as_lines} if line 1 is a basket",
+        f"and {parameter('item')}{such_as}{also_say}; or say {sample.as_lines} if line 1 is a "
+        f"basket",
         options,
     )
 
 
-def _numbers_above_words(sample: _Sample) -> list[str]:
-    """Return the first line if it only numbers columns, as pandas (0, 1, …) and R (V1, V2, …) do.
-
-    No item below is a number, or is numbered in the same way.
-    """
-    first, *body = sample.rows
-    if columns.numbered(first) != first:
-        return []
-    prefix = re.escape(first[0].rstrip("0123456789"))
-    below = [cell for row in body for cell in row if not is_missing(cell)]
-    alike = re.compile(rf"{prefix}[0-9]+|[-+]?[0-9.,]+", re.IGNORECASE)
-    if not below or any(map(alike.fullmatch, below)):
-        return []
-    return first
+def _come_again(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether any of the names is a cell of the rows below."""
+    return not {*chain.from_iterable(rows)}.isdisjoint(names)
 
 
-def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[str, OptionValues]:
-    """Return what a message, and options, say of a table that is cut at a delimiter.
+def _dialect(sample: _Sample, delimiter: str, *, is_headed: bool) -> tuple[OptionValues, str]:
+    """Return the options of a table that is cut at a delimiter, and what a message says of them.
 
     A line of names tells by itself at which delimiter it is cut, unless that is white space.
     """
     is_told = is_headed or delimiter == sample.delimiter
-    words, options = [], OptionValues()
+    also_say, options = "", OptionValues()
     if sample.dialect.delimiter is None and (delimiter == " " or not is_told):
-        words.append(f", {parameter('delimiter')} {_shown(delimiter)}")
+        also_say = f", {parameter('delimiter')} {_shown(delimiter)}"
         options["delimiter"] = _spoken(delimiter)
     if not is_headed and sample.dialect.header is None:
-        words.append(f", and turn off {parameter('header')}")
+        also_say += f", and turn off {parameter('header')}"
         options["header"] = False
-    return "".join(words), options
+    return options, also_say
 
 
 def _title(sample: _Sample) -> OtherReading | None:
@@ -300,11 +321,9 @@ def _title(sample: _Sample) -> OtherReading | None:
         names = list(filter(None, rows[0]))
         if any(2 * sum(map(bool, row)) > len(names) for row in above):
             continue
-        table = replace(sample, lines=sample.lines[place:], rows=rows, form=InputForm.LINES)
         is_long = columns.likely_roles(names)
-        comes_again = not {*chain.from_iterable(rows[1:])}.isdisjoint(names)
-        is_wide = columns.numbered(columns.suggested(names)[0]) and not comes_again
-        if is_long or is_wide or (len(rows) > _SOME and _table(table) is not None):
+        is_wide = columns.numbered(columns.suggested(names)[0]) and not _come_again(names, rows[1:])
+        if is_long or is_wide or (len(rows) > _SOME and _are_of_a_table(rows)):
             return OtherReading(
                 f"seems to have a title above a table: say {parameter('skip_rows')} "
                 f"{sample.numbers[place]} to skip it, or {sample.as_lines} if each line is a basket"
@@ -325,36 +344,12 @@ def _lists_in_lines(sample: _Sample) -> OtherReading | None:
     is_most = 2 * len(lists) >= len(sample.lines) - 1
     if split is None or not is_most or _RARE * cut > len(sample.lines):
         return None
-    shown_split = f"{parameter('split')} {_shown(split)}"
-    name = _name_above_lists(sample, insides)
-    if name is not None:
-        # Another word than that of a column may be an item: it is not shown.
-        such_as = f" (such as {name!r})" if columns.suggests_item(name) else ""
-        return OtherReading(
-            "looks like a column of lists below its name. Give that name with "
-            f"{parameter('items')}{such_as} and say {shown_split}, or say {sample.as_lines} if its "
-            "first line is a basket",
-            {"items": name, "split": _spoken(split)},
-        )
     return OtherReading(
-        f"has lines that are lists of items, in quotes or brackets: say {shown_split}, or "
+        f"has lines that are lists of items, in quotes or brackets: say {parameter('split')} "
+        f"{_shown(split)} (and {parameter('header')} if the first line names them), or "
         f"{sample.as_lines} if that is part of the items",
         {"split": _spoken(split)},
     )
-
-
-def _name_above_lists(sample: _Sample, insides: Sequence[str | None]) -> str | None:
-    """Return the first line if it seems to name the column of the lists below; else None."""
-    if sample.dialect.header is not None:
-        return None
-    inside, *below = insides
-    first = sample.lines[0].strip() if inside is None else inside
-    if _delimiter_in([first]) is not None:
-        return None
-    is_alone = inside is None and None not in below and len(insides) > _SOME
-    if is_alone or columns.suggests_item(first):
-        return first
-    return None
 
 
 def _delimiter_in(texts: Sequence[str]) -> str | None:
@@ -384,161 +379,43 @@ def items_of_line(line: str, split: str) -> list[str]:
     return items_of_cell(line if inside is None else inside, split)
 
 
-def _shown(delimiter: str) -> str:
-    return "tab" if delimiter == "\t" else repr(delimiter)
-
-
-def _spoken(delimiter: str) -> str:
-    return "tab" if delimiter == "\t" else delimiter
-
-
-def _two_colons(sample: _Sample) -> OtherReading | None:
-    """Lines whose values have :: between them, as those of MovieLens."""
-    if sample.dialect.delimiter is not None or not _most(
-        re.compile(r"\S::\S").search, sample.lines
-    ):
-        return None
-    return OtherReading(
-        "has '::' between its values, and a delimiter is one character. Write a tab or a comma in "
-        f"its place, or say {sample.as_lines} if it is part of the items"
-    )
-
-
-_QUANTITY = re.compile(r"[^=]*[^=\s][^=]*=\s*[0-9]+([.,][0-9]+)?")
-_NUMBERED_VALUE = re.compile(r"[^:\s]+:[0-9]+(\.[0-9]+)?")  # of libsvm: 7:1
-
-
-def _quantities(sample: _Sample) -> OtherReading | None:
-    """Items with a quantity behind each: milk=2, or 7:1 with a first number that is none."""
-
-    def has_them(row: Sequence[str]) -> bool:
-        cells = list(filter(None, row))
-        if any(map(_QUANTITY.fullmatch, cells)):
-            return True
-        return len(cells) > 1 and all(map(_NUMBERED_VALUE.fullmatch, cells[1:]))
-
-    if not _most(has_them, sample.rows):
-        return None
-    return OtherReading(
-        "has quantities behind its items, as in milk=2 or milk:2: leave the quantities out, or "
-        f"say {sample.as_lines} if they are part of the items"
-    )
-
-
-def _row_numbers(sample: _Sample) -> OtherReading | None:
-    """Lines that begin with their number, as R and pandas write the names of rows."""
-    first, *body = sample.rows
-    is_short = {len(row) for row in body} == {len(first) + 1}
-    rows, lines = sample.rows, sample.lines
-    is_named = len(body) > 0 and (first[0] == "" or is_short)
-    if is_named:
-        rows, lines = body, lines[1:]
-    is_quoted = all(re.match(r'\s*"[0-9]+"', line) for line in lines)
-    least = _FEW if is_named or is_quoted else _SOME
-    is_numbered = _counts_up([row[0] for row in rows])
-    if not is_numbered or len(rows) < least or all(len(row) == 1 for row in rows):
-        return None
-    return OtherReading(
-        "has lines that begin with their number, as R writes row names and pandas its index. "
-        "Write it without them (row.names=FALSE, or index=False), or say "
-        f"{sample.as_lines} if these numbers are items"
-    )
-
-
-def _counts_up(texts: Sequence[str]) -> bool:
-    """Tell whether texts are 0, 1, … or 1, 2, …"""
-    numbers = [*map(str, range(len(texts) + 1))]
-    return texts in (numbers[:-1], numbers[1:])
-
-
 def _other_delimiter(sample: _Sample) -> OtherReading | None:
     """Lines that another delimiter cuts, and this one, or white space, does not."""
     if sample.dialect.delimiter is not None:
         return None
-    quoted = _quoted_items(sample) if sample.is_spaced else _spaced_items(sample)
-    if quoted is not None:
-        return quoted
     unquoted = [_QUOTED_FIELD.sub("", line) for line in sample.lines]
     for delimiter in DELIMITERS:
-        if _may_separate(sample, delimiter, unquoted):
-            return _one_hot(sample, delimiter) or _as_separated(sample, delimiter, unquoted)
+        if not _may_separate(sample, delimiter, unquoted):
+            continue
+        one_hot = _one_hot(sample, delimiter)
+        if one_hot is not None:
+            return one_hot
+        separator = "tabs" if delimiter == "\t" else repr(delimiter)
+        usual = "white space" if sample.is_spaced else repr(sample.delimiter)
+        # Of a few lines here and there only the data's owner knows what they are.
+        is_usual = 2 * sum(delimiter in line for line in unquoted) >= len(unquoted)
+        return OtherReading(
+            f"seems to be separated by {separator}, not by {usual}: say {parameter('delimiter')} "
+            f"{_shown(delimiter)}, or {sample.as_lines} if that is part of items. For one row per "
+            f"item name {parameter('basket')} and {parameter('item')}",
+            {"delimiter": _spoken(delimiter)} if is_usual else None,
+        )
     return None
 
 
 def _may_separate(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> bool:
     """Tell whether a delimiter plausibly separates the items, and the usual one does not."""
     having = [line for line in unquoted if delimiter in line]
-    if delimiter == sample.delimiter or len(having) < _least_lines(sample, delimiter, unquoted):
+    # Tabs alone are white space, as that of other files of this form.
+    may_be_white = sample.is_spaced and delimiter == "\t"
+    is_white = may_be_white and not any(" " in line.strip() for line in having)
+    if not having or is_white or delimiter == sample.delimiter:
         return False
-    if sample.is_spaced:
-        # Tabs alone are white space, as that of other files of this form.
-        return delimiter != "\t" or any(" " in line.strip() for line in having)
     # Baskets of one item have no delimiter, whichever it is, so half as many cut for sure are
     # plausible too.
-    sure = sum(_cuts(delimiter, line) for line in having)
-    usual = sum(_cuts(sample.delimiter, line) for line in unquoted)
+    sure = sum(sample.is_spaced or _cuts(delimiter, line) for line in having)
+    usual = sum(_cuts(sample.delimiter, line.strip(" ")) for line in unquoted)
     return max(2 * sure, len(having)) >= usual
-
-
-def _least_lines(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> float:
-    """Return how many lines must have a delimiter before it is plausible.
-
-    FIMI files may well have a bar or a tab in them. So of these there must be more: half of what
-    spaces cut, and in a long file more than a line here and there.
-    """
-    if not sample.is_spaced or delimiter not in "\t|":
-        return 1
-    spaced = sum(" " in line.strip() for line in unquoted)
-    return max(1, min(len(unquoted), spaced) / 2, len(unquoted) / _RARE)
-
-
-def _as_separated(sample: _Sample, delimiter: str, unquoted: Sequence[str]) -> OtherReading:
-    """Return the reading of lines as separated by a delimiter, with the option if most have it."""
-    separator = "tabs" if delimiter == "\t" else repr(delimiter)
-    usual = "white space" if sample.is_spaced else repr(sample.delimiter)
-    having = sum(delimiter in line for line in unquoted)
-    options = None
-    # Of a few lines here and there only the data's owner knows what they are.
-    if 2 * having >= len(unquoted):
-        options = {"delimiter": _spoken(delimiter)}
-    return OtherReading(
-        f"seems to be separated by {separator}, not by {usual}: say {parameter('delimiter')} "
-        f"{_shown(delimiter)}, or {sample.as_lines} if that is part of items. For one row per item "
-        f"name {parameter('basket')} and {parameter('item')}",
-        options,
-    )
-
-
-def _quoted_items(sample: _Sample) -> OtherReading | None:
-    """Items in double quotes, of which white space does not cut the lines, as it does in R's."""
-    if not _most(lambda line: line.strip()[:1] == '"', sample.lines):
-        return None
-    if all('"' not in _SPACED_QUOTES.sub("", line) for line in sample.lines):
-        return None
-    behind = re.findall(r'"\s*([,;|])\s*"', "\n".join(sample.lines))
-    usual = max({*behind}, key=behind.count, default=",")
-    return OtherReading(
-        f"has its items in double quotes, as CSV has: say {parameter('delimiter')} {usual!r} (or "
-        f"another), or {sample.as_lines} if the quotes are part of the items",
-        {"delimiter": usual} if behind else None,
-    )
-
-
-def _spaced_items(sample: _Sample) -> OtherReading | None:
-    """Items in double quotes that are separated by spaces, as R writes them, in a .csv or .tsv."""
-    unquoted = [_SPACED_QUOTES.sub("", line) for line in sample.lines]
-    has_several = any(len(_SPACED_QUOTES.findall(line)) > 1 for line in sample.lines)
-    is_cut = _delimiter_in(unquoted) is not None
-    if not has_several or is_cut or any('"' in line for line in unquoted):
-        return None
-    return OtherReading(
-        "has items in double quotes with spaces between them, as R writes them: say "
-        f"{parameter('delimiter')} ' ', or {sample.as_lines} if a line is one item",
-        {"delimiter": " "},
-    )
-
-
-_SPACED_QUOTES = re.compile(r'(?<!\S)"(?:[^"]|"")*"(?!\S)', re.ASCII)
 
 
 def _cuts(delimiter: str, line: str) -> bool:
@@ -552,7 +429,7 @@ def _cuts(delimiter: str, line: str) -> bool:
 
 
 def _one_hot(sample: _Sample, delimiter: str | None = None) -> OtherReading | None:
-    """Hardly anything but 0 and 1, or quantities of which some are 0, with or without names.
+    """Nothing but 0 and 1, or quantities of which some are 0, with or without names.
 
     delimiter: another than that which is about to cut the lines.
     """
@@ -561,8 +438,8 @@ def _one_hot(sample: _Sample, delimiter: str | None = None) -> OtherReading | No
     is_headed = _headed_one_hot(rows)
     if is_headed is None:
         return None
-    keys = columns.likely_keys(rows[0]) if is_headed else {}
-    return _as_one_hot(sample, delimiter, keys, is_headed=is_headed)
+    names = rows[0] if is_headed else []
+    return _as_one_hot(sample, delimiter, names)
 
 
 def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
@@ -574,34 +451,28 @@ def options_of_rows(rows: Sequence[list[str]]) -> OptionValues:
 
 
 def _headed_one_hot(rows: Sequence[list[str]]) -> bool | None:
-    """Return whether the first row of a one-hot table names its columns; None for other tables."""
-    first, body = rows[0], _even(rows[1:])
-    by_column = _columns(body)
-    is_item = _are_items(first, by_column)
-    if sum(is_item) < _FEW or all(is_missing(cell) for row in body for cell in row):
-        return None
-    if len(first) == len(by_column) and _names_items(first, is_item):
-        # Beside the items there may be ids of a basket and its user.
-        if sum(is_item) < len(by_column) - _FEW:
-            return None
-        return True
-    if not all(is_item) or sum(len({*column}) > 1 for column in by_column) < _FEW:
-        return None
-    return False
-
-
-def _are_items(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> list[bool]:
-    """Tell for each column whether its cells may say that baskets have an item, or how many.
+    """Return whether the first row of a one-hot table names its columns; None for other tables.
 
     What tells quantities from ids, prices and items that are numbers is their zeros, under a line
     of names.
     """
-    is_item = [all(map(_is_truth, column)) for column in by_column]
-    is_distinct = len({*first}) == len(first) > 0
-    if not is_distinct or any(re.fullmatch(values.QUANTITY, name) for name in first):
-        return is_item
-    pairs = zip(is_item, by_column, strict=True)
-    return [is_truth or _are_quantities(column) for is_truth, column in pairs]
+    first, by_column = rows[0], _columns(rows[1:])
+    is_distinct = len({*first}) == len(first)
+    may_have_quantities = is_distinct and not any(map(_is_quantity, first))
+    is_item = [
+        all(map(_is_truth, column)) or (may_have_quantities and _are_quantities(column))
+        for column in by_column
+    ]
+    if sum(is_item) < _FEW or all(map(is_missing, chain.from_iterable(by_column))):
+        return None
+    # Items may be called 0 and 1, but a line of nothing else is no line of names.
+    is_headed = is_distinct and not all(map(_is_truth, compress(first, is_item)))
+    if is_headed and len(first) == len(by_column):
+        # Beside the items there may be ids of a basket and its user.
+        return True if sum(is_item) >= len(by_column) - _FEW else None
+    if not all(is_item) or sum(len({*column}) > 1 for column in by_column) < _FEW:
+        return None
+    return False
 
 
 def _is_truth(cell: str) -> bool:
@@ -609,38 +480,35 @@ def _is_truth(cell: str) -> bool:
     return is_missing(cell) or cell.casefold() in _TRUTHS
 
 
-def _names_items(first: Sequence[str], is_item: Sequence[bool]) -> bool:
-    """Tell whether the first row may name the columns of items.
-
-    Items may be called 0 and 1, but a line of nothing else is no line of names.
-    """
-    is_value = [_is_truth(name) for name in compress(first, is_item)]
-    is_distinct = len({*first}) == len(first)
-    return not any(is_value) or (is_distinct and not all(is_value))
+def _is_quantity(cell: str) -> bool:
+    return re.fullmatch(values.QUANTITY, cell) is not None
 
 
-def _as_one_hot(
-    sample: _Sample, delimiter: str, keys: OptionValues, *, is_headed: bool
-) -> OtherReading:
-    words, options = _dialect(sample, delimiter, is_headed=is_headed)
+def _are_quantities(cells: Sequence[str]) -> bool:
+    """Tell whether all cells are quantities or missing, and some say that there is no item."""
+    has_zero = not all(re.match(values.ABOVE_ZERO, cell) for cell in cells)
+    return has_zero and all(is_missing(cell) or _is_quantity(cell) for cell in cells)
+
+
+def _as_one_hot(sample: _Sample, delimiter: str, names: Sequence[str] = ()) -> OtherReading:
+    """Return the reading as a one-hot table, whose columns may have names."""
+    options, also_say = _dialect(sample, delimiter, is_headed=len(names) > 0)
     return OtherReading(
-        "looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
-        f"{parameter('input_format')} one-hot{words}, or {sample.as_lines} if these are items",
-        {"input_format": str(InputForm.ONE_HOT), **keys, **options},
+        f"looks like a matrix with a column of 0 and 1, or of quantities, for each item: say "
+        f"{parameter('input_format')} one-hot{also_say}, or {sample.as_lines} if these are items",
+        {"input_format": str(InputForm.ONE_HOT), **columns.likely_keys(names), **options},
     )
 
 
 def _matrix(sample: _Sample) -> OtherReading | None:
     """Lines of as many values each, most of which have a value twice: baskets have none twice."""
-    rows = _even(sample.rows)
-    if len(_columns(rows)) < _SEVERAL or len(rows) < _FEW:
+    rows = [*zip(*_columns(sample.rows), strict=True)]
+    if len(rows) < _FEW or len(rows[0]) < _SEVERAL or not _most(_repeats, rows):
         return None
-    if not _most(_repeats, rows):
-        return None
-    cells = [cell for row in rows for cell in row if not is_missing(cell)]
-    is_absent = [cell.casefold() in values.FALSE_TEXTS for cell in cells]
-    if any(is_absent) and all(is_presence(cell) for cell in cells):
-        return _as_one_hot(sample, sample.delimiter, {}, is_headed=False)
+    cells = [cell for cell in chain.from_iterable(rows) if not is_missing(cell)]
+    has_zero = any(cell.casefold() in values.FALSE_TEXTS for cell in cells)
+    if has_zero and all(map(is_presence, cells)):
+        return _as_one_hot(sample, sample.delimiter)
     return OtherReading(
         "looks like a matrix with a value in every column, not like baskets. Write items such as "
         f"colour=red, or keep only columns of 0 and 1 and say {parameter('input_format')} one-hot. "
@@ -650,7 +518,7 @@ def _matrix(sample: _Sample) -> OtherReading | None:
 
 def is_presence(cell: str) -> bool:
     """Tell whether a text says that a basket has an item, or that it does not: yes, 0, 2.5."""
-    return cell.casefold() in _TRUTHS or re.fullmatch(values.QUANTITY, cell) is not None
+    return cell.casefold() in _TRUTHS or _is_quantity(cell)
 
 
 def _repeats(row: Sequence[str]) -> bool:
@@ -658,34 +526,24 @@ def _repeats(row: Sequence[str]) -> bool:
     return len({*cells}) < len(cells)
 
 
-def _are_quantities(column: Sequence[str]) -> bool:
-    cells = [cell for cell in column if not is_missing(cell)]
-    above_zero = [cell for cell in cells if re.match(values.ABOVE_ZERO, cell)]
-    has_zero = len(above_zero) < len(column)
-    return has_zero and all(re.fullmatch(values.QUANTITY, cell) for cell in cells)
+def _is_table(sample: _Sample) -> bool:
+    """Tell whether these are rows of a table: as many fields in each, in columns that differ."""
+    # No program writes a table with spaces between its fields.
+    has_tabs = 2 * sum("\t" in line for line in sample.lines) >= len(sample.lines)
+    return (has_tabs or not sample.is_spaced) and _are_of_a_table(sample.rows)
 
 
-def _table(sample: _Sample) -> OtherReading | None:
-    """Rows of a table: as many fields in each, of another kind in each column."""
-    if sample.is_spaced and 2 * sum("\t" in line for line in sample.lines) < len(sample.lines):
-        return None  # no program writes a table so
-    first, *body = sample.rows
+def _are_of_a_table(rows: Sequence[Sequence[str]]) -> bool:
+    first, *body = rows
     by_column = _columns(body)
     if len(body) < _SEVERAL or len(by_column) < _FEW:
-        return None
+        return False
     # Rows of a table hardly come again; baskets of two or three items do.
-    if 10 * len({tuple(row) for row in body}) < 9 * len(body):
-        return None
+    if 10 * len({*map(tuple, body)}) < 9 * len(body):
+        return False
     # Baskets are seldom all of one small size, and all different.
     is_even = len(body) >= _SOME and len(by_column) <= _TABLE_COLUMNS
-    if not (is_even or _has_ids(by_column) or _is_above(first, by_column)):
-        return None
-    return OtherReading(
-        f"looks like a table of items: name its columns with {parameter('basket')} and "
-        f"{parameter('item')} (1, 2, … without a header), or say {sample.as_lines} if each line is "
-        "a basket",
-        {},
-    )
+    return is_even or _has_ids(by_column) or _is_above(first, by_column)
 
 
 def _has_ids(by_column: Sequence[Sequence[str]]) -> bool:
@@ -695,73 +553,106 @@ def _has_ids(by_column: Sequence[Sequence[str]]) -> bool:
     return varies and not all(has_digits) and all(map(any, by_column))
 
 
+_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
+
+
 def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
     """Tell whether the first row seems to name the columns below it."""
     if len(first) != len(by_column):
         return False
     for name, column in zip(first, by_column, strict=True):
-        if all(map(_is_number, column)) and not _is_number(name):
+        if all(map(_NUMBER.fullmatch, column)) and not _NUMBER.fullmatch(name):
             return True
-    comes_again = not {*chain.from_iterable(by_column)}.isdisjoint(first)
-    return not comes_again and any(map(columns.suggests_a_column, first))
-
-
-def _is_number(cell: str) -> bool:
-    return re.fullmatch(r"[-+]?[0-9]+([.,][0-9]+)?", cell) is not None
+    return any(map(columns.suggests_a_column, first)) and not _come_again(first, by_column)
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    return [*zip(*rows, strict=True)] if len({len(row) for row in rows}) == 1 else []
+    """Return the columns of rows that all have one length; none of others."""
+    if len({*map(len, rows)}) != 1:
+        return []
+    return [*zip(*rows, strict=True)]
 
 
-def _even(rows: Sequence[list[str]]) -> Sequence[list[str]]:
-    """Return rows without those of another length than most, which a table hardly has."""
-    lengths = [len(row) for row in rows]
-    usual = max({*lengths}, key=lengths.count, default=0)
-    even = [row for row in rows if len(row) == usual]
-    return even if _RARE * (len(rows) - len(even)) <= len(rows) else rows
-
-
-def _open_quotes(sample: _Sample) -> OtherReading | None:
-    """A double quote that begins a field, and is not closed in its line: it takes in the next."""
-    if sample.is_spaced:
-        return None
-    for line in sample.lines:
-        rows = csv.reader([line, "x"], delimiter=sample.delimiter, skipinitialspace=True)
-        if '"' in line and len([*rows]) == 1:
-            return OtherReading(
-                "has a line with an open double quote: check its double quotes, or say "
-                f"{sample.as_lines} if they are part of the items"
-            )
-    return None
-
-
-def _separator_line(sample: _Sample) -> OtherReading | None:
-    """A first line that says to spreadsheets what the delimiter is."""
-    if not sample.is_told or sample.dialect.skipped:
-        return None
-    options = f"{parameter('skip_rows')} 1 and {parameter('delimiter')}"
-    return OtherReading(
-        f"has a first line that names the delimiter for spreadsheets: say {options}, or "
-        f"{sample.as_lines} if it is a basket"
-    )
-
-
+_SPMF = {"input_format": str(InputForm.SPMF)}
 _CHECKS: tuple[Callable[[_Sample], OtherReading | None], ...] = (
-    _named_format,
-    _sequences,
+    _Look(
+        _any_line(r"^@(relation|attribute|data)\b"),
+        "is ARFF, the format of Weka, which is not read: save it as CSV, and read that",
+    ),
+    _Look(
+        _any_line("^@(CONVERTED_FROM_TEXT|ITEM=)"),
+        "is in SPMF's format, with the names of items in its first lines: say {input_format} spmf, "
+        "or {as_lines} if these lines are baskets",
+        _SPMF,
+    ),
+    _Look(
+        _most_lines("^[0-9 ]+:[0-9.]+:[0-9. ]+$"),
+        "looks like SPMF's format of items, their total and their utilities. Keep only what "
+        "stands before the first colon, or say {as_lines} if all of it is items",
+    ),
+    _Look(
+        _is_orange,
+        "is a table of Orange, with lines for types and flags below its names. Save it as CSV "
+        "without these lines. Then name its columns with {basket} and {item}, or say "
+        "{input_format} one-hot",
+    ),
+    _Look(
+        _any_line(r'^\s*\{\s*"'),
+        "has lines of JSON: say {input_format} jsonl, or {as_lines} if these are items",
+    ),
+    _Look(
+        _most_lines(r"(^|\s)-[12]\s*$"),
+        "looks like SPMF's format for sequences, where -1 and -2 are ends: say {input_format} "
+        "spmf, or {as_lines} if they are items",
+        _SPMF,
+    ),
     _lists_in_lines,
     _names_of_columns,
-    _row_numbers,
+    _Look(
+        _has_row_numbers,
+        "has lines that begin with their number, as R writes row names and pandas its index. "
+        "Write it without them (row.names=FALSE, or index=False), or say {as_lines} if these "
+        "numbers are items",
+    ),
     _title,
-    _two_colons,
-    _quantities,
+    _Look(  # as those of MovieLens
+        _most_lines(r"\S::\S"),
+        "has '::' between its values, and a delimiter is one character. Write a tab or a comma in "
+        "its place, or say {as_lines} if it is part of the items",
+    ),
+    _Look(  # milk=2; or libsvm's 7:1 behind a first number
+        _most_lines(
+            r"[^=\s,;|][^=,;|]*=\s*[0-9]+(\.[0-9]+)?\s*($|[\s,;|])"
+            r"|^[^\s,;|]+([\s,;|]+[^:\s,;|]+:[0-9]+(\.[0-9]+)?)+\s*$"
+        ),
+        "has quantities behind its items, as in milk=2 or milk:2: leave the quantities out, or "
+        "say {as_lines} if they are part of the items",
+    ),
+    _Look(
+        _has_spaced_quotes,
+        "has items in double quotes with spaces between them, as R writes them: say {delimiter} "
+        "' ', or {as_lines} if a line is one item",
+        {"delimiter": " "},
+    ),
     _other_delimiter,
     _one_hot,
     _matrix,
-    _table,
-    _open_quotes,
-    _separator_line,
+    _Look(
+        _is_table,
+        "looks like a table of items: name its columns with {basket} and {item} (1, 2, … without "
+        "a header), or say {as_lines} if each line is a basket",
+        {},
+    ),
+    _Look(
+        _has_an_open_quote,
+        "has a line with an open double quote: check its double quotes, or say {as_lines} if they "
+        "are part of the items",
+    ),
+    _Look(
+        _has_a_separator_line,
+        "has a first line that names the delimiter for spreadsheets: say {skip_rows} 1 and "
+        "{delimiter}, or {as_lines} if it is a basket",
+    ),
 )
 
 
@@ -828,32 +719,33 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     return list(filter(None, items))
 
 
+@dataclass
 class FirstCells:
     """Looks at the first cells of a column of items: they must not seem to be lists.
 
     where: the name of the column in errors. is_asked: whether to look at all.
     """
 
-    def __init__(self, where: str, *, is_asked: bool) -> None:
-        self._where, self._is_asked = where, is_asked
-        self._cells: list[str] = []
+    where: str
+    is_asked: bool
+    _cells: list[str] = field(default_factory=list)
 
     def see(self, cells: pa.Array) -> None:
         """Look at more cells: (n,) Arrow array of any type. Raises DataError for lists."""
-        if self._is_asked and is_string_type(value_type(cells.type)):
-            texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).to_pylist()
-            self._cells += [text for text in texts if text is not None and text.strip()]
+        if self.is_asked and is_string_type(value_type(cells.type)):
+            texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).fill_null("").to_pylist()
+            self._cells += [text for text in texts if text.strip()]
             if len(self._cells) >= SAMPLE:
                 self.done()
 
     def done(self) -> None:
         """Check the cells that were seen. Raises DataError, whose options have a split."""
-        self._is_asked = False
+        self.is_asked = False
         split = _seeming_split(self._cells)
         self._cells = []
         if split is not None:
             raise unclear(
-                f"{self._where} looks as if its cells were lists of items: say "
+                f"{self.where} looks as if its cells were lists of items: say "
                 f"{parameter('split')} {_shown(split)}, or {parameter('input_format')} long if "
                 "each cell is one item",
                 {"split": _spoken(split)},
@@ -871,10 +763,10 @@ def _seeming_split(cells: Sequence[str]) -> str | None:
 def _seems_to_split(delimiter: str, cells: Sequence[str]) -> bool:
     """Tell whether half of the cells have a delimiter, or some have it between known items."""
     alone = {cell.strip() for cell in cells}
-    items_of = {cell: items_of_cell(cell, delimiter) for cell in {*cells}}
-    lists = {cell: items for cell, items in items_of.items() if len(items) > 1}
+    items_of = [items_of_cell(cell, delimiter) for cell in cells]
+    lists = [items for items in items_of if len(items) > 1]
     # One cell may have it, if it has it once: "eggs, large".
-    if len(lists) < _FEW and all(len(items) <= _FEW for items in lists.values()):
+    if len({*map(tuple, lists)}) < _FEW and all(len(items) <= _FEW for items in lists):
         return False
-    known = sum(alone.issuperset(items) for items in lists.values())
-    return 2 * sum(cell in lists for cell in cells) >= len(cells) or 2 * known >= len(lists)
+    known = sum(alone.issuperset(items) for items in lists)
+    return 2 * len(lists) >= len(cells) or 2 * known >= len(lists)

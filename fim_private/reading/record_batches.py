@@ -143,7 +143,7 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
     where = items_name(source.name, roles)
     labels = Labels(where, fold_case=roles.fold_case)
     first_cells = FirstCells(where, is_asked=roles.may_hold_lists)
-    looked_at = FirstTexts.of(roles, source.name).over(_sliced(source, roles))
+    looked_at = FirstTexts(roles, source.name).over(_sliced(source, roles))
     count = 0
 
     def rows() -> Iterator[KeyedRows]:

@@ -1,4 +1,4 @@
-"""Text: one basket per line (FIMI, CSV), sequences (SPMF), JSON Lines, and CSV with columns.
+"""Text: one basket per line (FIMI, CSV), sequences (SPMF), and CSV with columns.
 
 A line ends at a line feed, a carriage return, or both, and means what it means whatever else is in
 the file.
@@ -15,7 +15,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby, islice, takewhile
-from json import JSONDecoder
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ import pyarrow.compute as pc
 from fim_private.errors import DataError, ParameterError, damaged_line, parameter, unclear
 from fim_private.reading import memory
 from fim_private.reading.columns import ReadAs, Wanted
-from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, not_read
+from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty
 from fim_private.reading.labels import Labels
 from fim_private.reading.options import DELIMITERS, InputForm, Reading, not_utf8
 from fim_private.reading.other_readings import (
@@ -40,7 +39,7 @@ from fim_private.reading.other_readings import (
 )
 from fim_private.reading.record_batches import ArrowSource, read_arrow
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
-from fim_private.reading.values import arrow_of, arrow_strings, is_missing, number_text
+from fim_private.reading.values import arrow_of, arrow_strings, is_missing
 
 # Byte order marks, the longer ones first: that of UTF-16 begins that of UTF-32. Codecs of no fixed
 # byte order take their mark away.
@@ -65,11 +64,8 @@ _WHITE_SPACE = b" \t\n\v\f\r"
 
 def _encoding_of(start: bytes, named: str | None) -> str:
     """Return the encoding that was named, or else that of the byte order mark, or UTF-8."""
-    mark = next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
-    is_marked_utf8 = named in ("utf-8", "ascii") and mark == "utf-8-sig"
-    if named is None or is_marked_utf8:
-        return mark or "utf-8"
-    return named
+    marked = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
+    return named or next(marked, "utf-8")
 
 
 def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
@@ -81,14 +77,11 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
         if len(start) >= _LONGEST_MARK:
             break
     encoding = _encoding_of(start[:_LONGEST_MARK], encoding)
-    if encoding == "utf-8-sig":
-        start = start.removeprefix(codecs.BOM_UTF8)
-    whole = chain([start], pieces)
     if encoding in _UTF8:
-        yield from whole
+        yield from chain([start.removeprefix(codecs.BOM_UTF8)], pieces)
         return
     try:
-        for text in codecs.iterdecode(whole, encoding):
+        for text in codecs.iterdecode(chain([start], pieces), encoding):
             yield text.encode()
     except UnicodeError:
         problem = f"is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
@@ -186,29 +179,28 @@ def read_text(file: File, options: Reading) -> Transactions:
     if form.is_table:
         return _read_table(file, options, form)
     dialect = options.dialect
-    is_split = options.split is not None and dialect.form is None and form is not InputForm.SPMF
-    _refuse_columns_of_lines(file, options, form, is_split=is_split)
+    split = None
+    if dialect.form is None and form is not InputForm.SPMF:
+        split = options.split
+    _refuse_columns_of_lines(file, options, form, is_split=split is not None)
     delimiter = _delimiter_of_lines(file, options, form)
-    lines_above = dialect.skipped
-    if dialect.header:
-        lines_above += 1
     with closing(blocks(file, dialect.encoding)) as whole_text:
         text: Iterator[bytes] = whole_text
         if dialect.form is None:
             text = map(partial(_without_nul, file.name), text)
-        text = without_lines(text, lines_above)
+        text = without_lines(text, dialect.skipped + int(bool(dialect.header)))
         start = _start_of(text)
         if not start and dialect.skipped:
             raise empty(file.name)
         _check_utf8(start, file.name)
-        if not is_split:
+        if split is None:
             refuse_other_readings(first_lines(start), form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
         text = chain([start], text)
         if form is InputForm.SPMF:
             rows = _sequences(text, labels)
-        elif is_split:
-            cut = partial(items_of_line, split=str(options.split))
+        elif split is not None:
+            cut = partial(items_of_line, split=split)
             rows = (_rows_of_lines(block, cut, labels) for block in text)
         else:
             # Who says fimi says that all but white space is an item, its quotes too.
@@ -216,8 +208,8 @@ def read_text(file: File, options: Reading) -> Transactions:
             rows = _lists(text, delimiter, labels, is_quoted=is_quoted)
         purchases = assemble(rows, labels)
     read_as = ReadAs("text", str(form), delimiter=delimiter, encoding=dialect.encoding)
-    if is_split:
-        read_as = replace(read_as, delimiter=None, split=options.split)
+    if split is not None:
+        read_as = replace(read_as, delimiter=None, split=split)
     return replace(purchases, read_as=read_as)
 
 
@@ -254,11 +246,10 @@ def _refuse_columns_of_lines(
 
 def _delimiter_of_lines(file: File, options: Reading, form: InputForm) -> str:
     """Return the character at which lines are cut; a space stands for any white space."""
-    if options.dialect.delimiter is not None:
-        return options.dialect.delimiter
+    usual = " "
     if form is InputForm.LINES:
-        return DELIMITER_OF_SUFFIX.get(file.suffix, ",")
-    return " "
+        usual = DELIMITER_OF_SUFFIX.get(file.suffix, ",")
+    return options.dialect.delimiter or usual
 
 
 def _start_of(text: Iterator[bytes]) -> bytes:
@@ -349,167 +340,6 @@ def _sequences(text: Iterator[bytes], labels: Labels) -> Iterator[KeyedRows]:
         yield _rows_of_lists(baskets, labels, arrow_of(np.array(users, dtype=np.int64)))
 
 
-# -------------------- JSON Lines
-# One object a line, of one item, or with a list of items. Each value is read by itself, as in CSV.
-# (Arrow's reader of JSON guesses types from the first lines, takes texts for times, and ends the
-# process where lists are nested deeply.)
-
-_OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
-_DOCUMENT = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)')
-_NESTED = (
-    "is nested deeper than one list of items a line: write a list of texts or numbers, or "
-    "one item a line"
-)
-_Object = dict[str, object]
-_LIST = pa.list_(pa.string())
-_DECODED = JSONDecoder(
-    parse_int=str, parse_float=lambda literal: number_text(float(literal)), parse_constant=str
-).decode
-
-
-def with_lines_of_json(file: File, options: Reading) -> File:
-    """Return a text as JSON Lines if that was asked for, or if nothing was and it begins so.
-
-    Raises DataError for other JSON.
-    """
-    dialect = options.dialect
-    if file.form != "text":
-        return file
-    if dialect.form is InputForm.JSONL:
-        return replace(file, form="json")
-    if file.suffix == ".json":
-        raise not_read(file.name, "JSON")
-    if dialect.delimiter is not None or (dialect.form is not None and not dialect.form.is_table):
-        return file
-    start = file.start()
-    if _DOCUMENT.match(start):
-        raise DataError(
-            f"{file.name} is JSON, but not one object a line: write it so (.jsonl), or save as CSV"
-        )
-    return replace(file, form="json") if _OBJECT.match(start) else file
-
-
-def json_source(file: File, options: Reading) -> ArrowSource:
-    """Return JSON Lines as a source of record batches; its columns are those of the first block.
-
-    Raises DataError for what is no object a line, ParameterError for a form with a column for each
-    item or place.
-    """
-    name, dialect = file.name, options.dialect
-    if dialect.form in (InputForm.WIDE, InputForm.ONE_HOT):
-        raise ParameterError(
-            f"{parameter('input_format')} {dialect.form} is no form of {name}: its lines are "
-            f"objects with one item, or with a list of items ({parameter('items')})"
-        )
-    lines = blocks(file, dialect.encoding)
-    first = next(lines)
-    schema = _schema(_objects(first, name), options)
-    is_pipe = file.pipe is not None
-    if not is_pipe:
-        lines.close()
-    # Where the only list is taken, no line may have another: which is the only one must not depend
-    # on the first lines.
-    is_only_list = options.items is None and options.item is None
-
-    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        was_read = [first] if is_pipe else []
-        text = lines if is_pipe else blocks(file, dialect.encoding)
-        with closing(text):
-            for block in chain(was_read, text):
-                objects = _objects(block, name)
-                if is_only_list and wanted.items is not None:
-                    _refuse_other_lists(objects, wanted.items, name)
-                columns = [_column(objects, schema.field(column), name) for column in wanted.names]
-                yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
-
-    used = ["encoding"]
-    if dialect.form is InputForm.JSONL:
-        used.append("input_format")
-    return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used))
-
-
-def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:
-    """Return the columns of objects, each of the kind of its first value that is not null."""
-    kinds: dict[str, pa.DataType | None] = {}
-    for key, value in _fields(objects):
-        if kinds.setdefault(key) is None and value is not None:
-            kinds[key] = _kind(value)
-    for key, kind in kinds.items():
-        if kind is None:  # all its values are null
-            kinds[key] = _LIST if key == options.items else pa.string()
-    return pa.schema([*kinds.items()])
-
-
-def _fields(objects: Sequence[_Object]) -> Iterator[tuple[str, object]]:
-    return chain.from_iterable(fields.items() for fields in objects)
-
-
-def _refuse_other_lists(objects: Sequence[_Object], items: str, name: str) -> None:
-    """Raise DataError if another column than that of the items has a list."""
-    for key, value in _fields(objects):
-        if key != items and isinstance(value, list):
-            raise DataError(
-                f"{name} has several columns of lists: name that of the items with "
-                f"{parameter('items')}"
-            )
-
-
-def _objects(block: bytes, name: str) -> list[_Object]:
-    """Return the objects in the lines of a block. Raises DataError for anything else."""
-    memory.current().check(memory.FIELDS_BYTE * len(block))
-    try:
-        lines = block.decode().split("\n")
-        objects = [_DECODED(line) for line in lines if line and not line.isspace()]
-    except UnicodeDecodeError:
-        raise not_utf8(name) from None
-    except RecursionError:
-        raise DataError(f"{name} {_NESTED}") from None
-    except ValueError:
-        objects = [None]
-    if not all(isinstance(fields, dict) for fields in objects):
-        raise DataError(
-            f"{name} has a line that is no object of JSON; write one object a line, or save as CSV"
-        )
-    return objects
-
-
-def _kind(value: object) -> pa.DataType:
-    """Return the type of a column: lists, objects, or single values as texts."""
-    if isinstance(value, list):
-        return _LIST
-    return pa.struct([]) if isinstance(value, dict) else pa.string()
-
-
-def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
-    values = [fields.get(field.name) for fields in objects]
-    if any(value is not None and _kind(value) != field.type for value in values):
-        raise DataError(
-            f"column {field.name!r} of {name} has both lists and single values; "
-            f"write one kind of them"
-        )
-    try:
-        if field.type == _LIST:
-            values = [
-                [_text(item, name) for item in value] if isinstance(value, list) else None
-                for value in values
-            ]
-        else:
-            values = [_text(value, name) for value in values]
-        return pa.array(values, field.type)
-    except UnicodeEncodeError:  # half of a pair of surrogates
-        raise DataError(
-            f"{name} has an escape that is no character; check how it was written"
-        ) from None
-
-
-def _text(value: object, name: str) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None or isinstance(value, str):
-        return value
-    raise DataError(f"{name} {_NESTED}")
-
-
 # -------------------- tables
 
 _OTHER_LENGTH = (
@@ -539,21 +369,20 @@ def _opened(file: File, encoding: str | None) -> tuple[File, str, bytes]:
 
     A pipe, or a text of another encoding, is read into memory.
     """
+    text = file
     if file.pipe is None:
         with file.open() as stream:
             encoding = _encoding_of(stream.read(_LONGEST_MARK), encoding)
-        if encoding in _UTF8:
-            return file, encoding, _first_block(file, encoding)
-    limit, content = memory.current(), bytearray()
-    with file.open() as stream:
-        for piece in _utf8(stream, encoding, file.name):
-            content += piece
-            limit.check(2 * len(content))
-    if not content:
-        raise empty(file.name)
-    remote = partial(pa.BufferReader, pa.py_buffer(content))
-    text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
-    return text, encoding or "utf-8", _first_block(text)
+    if file.pipe is not None or encoding not in _UTF8:
+        limit, content = memory.current(), bytearray()
+        with file.open() as stream:
+            for piece in _utf8(stream, encoding, file.name):
+                content += piece
+                limit.check(2 * len(content))
+        remote = partial(pa.BufferReader, pa.py_buffer(content))
+        text = File(file.path, suffix=file.suffix, remote=remote, shown=file.name)
+    with closing(blocks(text, "utf-8")) as lines:
+        return text, encoding or "utf-8", next(lines)
 
 
 def text_table(
@@ -603,12 +432,6 @@ def text_table(
 
     schema = pa.schema([(name, pa.string()) for name in names])
     return ArrowSource(file.name, schema, batches, "text", header.delimiter, encoding)
-
-
-def _first_block(text: File, encoding: str | None = None) -> bytes:
-    """Return the first whole lines of a text, one at least."""
-    with closing(blocks(text, encoding)) as lines:
-        return next(lines)
 
 
 def _refuse_title_above(

@@ -290,29 +290,21 @@ class KeyedRows:
     @property
     def keys(self) -> dict[str, pa.Array]:
         """The keys that there are, by the names of their attributes."""
-        keys = {
-            "baskets": self.baskets,
-            "users": self.users,
-            "segments": self.segments,
-            "days": self.days,
-        }
-        return {name: key for name, key in keys.items() if key is not None}
+        keys = vars(self).items()
+        return {name: key for name, key in keys if isinstance(key, pa.Array)}
 
     def merged(self) -> KeyedRows:
         """Return rows of one item each in which neighbours with equal keys are one."""
         if not self.keys:
             return self
         starts = np.flatnonzero(_changes([*self.keys.values()]))
+        lengths = np.diff(starts, append=len(self.codes)).astype(np.int32)
         places = arrow_of(starts)
-        keys = {name: key.take(places) for name, key in self.keys.items()}
-        return KeyedRows(
-            np.diff(starts, append=len(self.codes)).astype(np.int32),
-            self.codes,
-            keys.get("baskets"),
-            keys.get("users"),
-            keys.get("segments"),
-            keys.get("days"),
+        baskets, users, segments, days = (
+            None if key is None else key.take(places)
+            for key in (self.baskets, self.users, self.segments, self.days)
         )
+        return KeyedRows(lengths, self.codes, baskets, users, segments, days)
 
     def without_nulls(self) -> KeyedRows:
         """Return the rows without the nulls among their items."""
@@ -344,8 +336,8 @@ def assemble(
     rows = _Collected()
     for chunk in chunks:
         rows.add(chunk.without_nulls(), labels)
-    codes = rows.codes.array()
-    sizes: NDArray[np.integer] = rows.lengths.array()
+    codes = _emptied(rows.codes)
+    sizes: NDArray[np.integer] = _emptied(rows.lengths)
     segment = _joined(rows.keys["segments"]) if "segments" in rows.keys else None
     basket, user = rows.baskets_and_users(len(sizes))
     days = None
@@ -384,16 +376,17 @@ class _Collected:
     """The rows of all chunks, in order, kept within the memory limit.
 
     Attributes:
-        codes: The codes of all items.
-        lengths: How many items each row has.
+        codes: The codes of all items, chunk by chunk.
+        lengths: How many items each row has, chunk by chunk.
         blank: How many rows were left out of lengths: they have neither items nor keys.
         keys: The keys of each chunk, by the names that they have in `KeyedRows`.
     """
 
     def __init__(self) -> None:
-        self.codes, self.lengths = _Growing(), _Growing()
+        self.codes: list[Codes] = []
+        self.lengths: list[NDArray[np.int32]] = []
         self.keys: dict[str, list[pa.Array]] = {}
-        self.blank = self._empty = self._key_bytes = 0
+        self.blank = self._empty = self._bytes = 0
         self._limit = memory.current()
 
     def add(self, rows: KeyedRows, labels: Labels) -> None:
@@ -404,18 +397,14 @@ class _Collected:
         if self._empty > _BLANK_ROWS and not rows.keys:
             lengths = lengths[lengths > 0]
             self.blank += len(rows.lengths) - len(lengths)
-        self.lengths.append(lengths)
+        self.lengths.append(lengths.astype(np.int32))
         for name, key in rows.keys.items():
             self.keys.setdefault(name, []).append(key)
             # Dictionaries are shared.
             stored = key.indices if pa.types.is_dictionary(key.type) else key
-            self._key_bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
-        self._limit.check(
-            memory.ENTRY * self.codes.size
-            + memory.ROW * self.lengths.size
-            + self._key_bytes
-            + memory.COPIES * labels.nbytes
-        )
+            self._bytes += memory.KEYED_ROW * len(key) + memory.COPIES * stored.nbytes
+        self._bytes += memory.ENTRY * len(rows.codes) + memory.ROW * len(lengths)
+        self._limit.check(self._bytes + memory.COPIES * labels.nbytes)
         # Otherwise the memory that decoding a batch took would stay, in scattered pieces.
         pa.default_memory_pool().release_unused()
 
@@ -425,12 +414,19 @@ class _Collected:
         """Return the number of each row's basket, and of its user; None where there is no key."""
         if {*self.keys} <= {"segments"}:
             return None, None
-        basket = np.arange(rows, dtype=np.int32)
+        basket, user = np.arange(rows, dtype=np.int32), None
         if "baskets" in self.keys:
             basket = _numbered(self.keys["baskets"])
-        if "users" not in self.keys:
-            return basket, None
-        return basket, _units(self.keys["users"], basket)
+        if "users" in self.keys:
+            user = _units(self.keys["users"], basket)
+        return basket, user
+
+
+def _emptied(chunks: list[NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Return all numbers of some chunks, in memory of their own. The list is emptied."""
+    numbers = np.concatenate([np.empty(0, dtype=np.int32), *chunks], dtype=np.int32)
+    chunks.clear()
+    return numbers
 
 
 def _joined(arrays: Sequence[pa.Array]) -> NDArray[np.int32]:
@@ -458,29 +454,6 @@ def _in_place(
     return offsets, items
 
 
-class _Growing:
-    """An int32 array that grows at its end; large ones grow where they are, without a copy.
-
-    size: how many entries are filled.
-    """
-
-    def __init__(self) -> None:
-        # These are only addresses, not yet memory. So large an allocation grows by remapping.
-        self._data = np.empty(1 << 24, dtype=np.int32)
-        self.size = 0
-
-    def append(self, values: NDArray[np.integer]) -> None:
-        start, self.size = self.size, self.size + len(values)
-        if self.size > len(self._data):
-            self._data.resize(max(self.size, len(self._data) * 5 // 4), refcheck=False)
-        self._data[start : self.size] = values
-
-    def array(self) -> NDArray[np.int32]:
-        """Return all that was appended. Nothing can be appended afterwards."""
-        self._data.resize(self.size, refcheck=False)
-        return self._data
-
-
 def _changes(keys: Sequence[pa.Array]) -> NDArray[np.bool_]:
     """Return which entries differ from the one before in any key, (entries,): the first does.
 
@@ -488,14 +461,9 @@ def _changes(keys: Sequence[pa.Array]) -> NDArray[np.bool_]:
     """
     changed: NDArray[np.bool_] = np.arange(len(keys[0])) == 0
     for key in keys:
-        if pa.types.is_null(key.type):
-            continue
         values = key.indices if pa.types.is_dictionary(key.type) else key
-        differs = numpy_of(pc.not_equal(values[1:], values[:-1]))
-        if values.null_count:  # whether a null differs from anything is null
-            null = null_mask(values)
-            differs = np.where(null[1:] | null[:-1], null[1:] != null[:-1], differs)
-        changed[1:] |= differs
+        ends = numpy_of(pc.run_end_encode(values).run_ends)
+        changed[ends[:-1]] = True
     return changed
 
 
@@ -593,10 +561,8 @@ def _numbered(chunks: list[pa.Array]) -> NDArray[np.int32]:
         low, high = pc.min_max(keys).as_py().values()
         if high - low < 4 * len(keys):
             # In 64 bits: int8 holds no 200, the distance from -100 to 100, and would wrap.
-            place = np.concatenate([*map(numpy_of, keys.chunks)]).astype(np.int64) - low
-            occurs = np.zeros(high - low + 1, dtype=bool)
-            occurs[place] = True
-            return np.asarray(_renumbered(occurs)[place])
+            place = _joined(keys.chunks).astype(np.int64) - low
+            return _occurring(place)
     return _numbers_by_appearance(keys)
 
 

@@ -341,7 +341,7 @@ def stored_purchases(
     looks = []
     if reader.roles.may_hold_lists and is_string_type(kind):
         looks.append(_look_at_cells)
-    if FirstTexts.of(reader.roles, reader.name).columns:
+    if FirstTexts(reader.roles, reader.name).columns:
         looks.append(_look_at_texts)
     for look in looks:
         # A task looks at the first cells, where there are some: no cell comes to the driver.
@@ -435,7 +435,7 @@ def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
 
 def _look_at_texts(reader: RowReader, batches: Batches) -> Batches:
     """Fail where the first texts that rows are chosen by are written in another notation."""
-    first = FirstTexts.of(reader.roles, reader.name)
+    first = FirstTexts(reader.roles, reader.name)
     rows = 0
     for batch in batches:
         named = batch.rename_columns(reader.roles.names)

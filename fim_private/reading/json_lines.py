@@ -1,0 +1,180 @@
+"""JSON Lines: one object a line, of one item, or with a list of items.
+
+Each value is read by itself, as in CSV. (Arrow's reader of JSON guesses types from the first lines,
+takes texts for times, and ends the process where lists are nested deeply.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import chain
+from json import JSONDecoder
+
+import pyarrow as pa
+
+from fim_private.errors import DataError, ParameterError, parameter
+from fim_private.reading import memory
+from fim_private.reading.columns import Wanted
+from fim_private.reading.files import File, not_read
+from fim_private.reading.options import InputForm, Reading, not_utf8
+from fim_private.reading.record_batches import ArrowSource
+from fim_private.reading.text import blocks
+from fim_private.reading.values import number_text
+
+_OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
+_DOCUMENT = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*[\[{"]|\{\s*\n)')
+_NESTED = (
+    "is nested deeper than one list of items a line: write a list of texts or numbers, or "
+    "one item a line"
+)
+_Object = dict[str, object]
+_LIST = pa.list_(pa.string())
+_DECODED = JSONDecoder(
+    parse_int=str, parse_float=lambda literal: number_text(float(literal)), parse_constant=str
+).decode
+
+
+def with_lines_of_json(file: File, options: Reading) -> File:
+    """Return a text as JSON Lines if that was asked for, or if nothing was and it begins so.
+
+    Raises DataError for other JSON.
+    """
+    dialect = options.dialect
+    if file.form != "text":
+        return file
+    if dialect.form is InputForm.JSONL:
+        return replace(file, form="json")
+    if file.suffix == ".json":
+        raise not_read(file.name, "JSON")
+    if dialect.delimiter is not None or (dialect.form is not None and not dialect.form.is_table):
+        return file
+    start = file.start()
+    if _DOCUMENT.match(start):
+        raise DataError(
+            f"{file.name} is JSON, but not one object a line: write it so (.jsonl), or save as CSV"
+        )
+    return replace(file, form="json") if _OBJECT.match(start) else file
+
+
+def json_source(file: File, options: Reading) -> ArrowSource:
+    """Return JSON Lines as a source of record batches; its columns are those of the first block.
+
+    Raises DataError for what is no object a line, ParameterError for a form with a column for each
+    item or place.
+    """
+    name, dialect = file.name, options.dialect
+    if dialect.form in (InputForm.WIDE, InputForm.ONE_HOT):
+        raise ParameterError(
+            f"{parameter('input_format')} {dialect.form} is no form of {name}: its lines are "
+            f"objects with one item, or with a list of items ({parameter('items')})"
+        )
+    lines = blocks(file, dialect.encoding)
+    first = next(lines)
+    schema = _schema(_objects(first, name), options)
+    is_pipe = file.pipe is not None
+    if not is_pipe:
+        lines.close()
+    # Where the only list is taken, no line may have another: which is the only one must not depend
+    # on the first lines.
+    is_only_list = options.items is None and options.item is None
+
+    def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
+        was_read = [first] if is_pipe else []
+        text = lines if is_pipe else blocks(file, dialect.encoding)
+        with closing(text):
+            for block in chain(was_read, text):
+                objects = _objects(block, name)
+                if is_only_list and wanted.items is not None:
+                    _refuse_other_lists(objects, wanted.items, name)
+                columns = [_column(objects, schema.field(column), name) for column in wanted.names]
+                yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
+
+    used = ["encoding"]
+    if dialect.form is InputForm.JSONL:
+        used.append("input_format")
+    return ArrowSource(name, schema, batches, "JSON Lines", used=tuple(used))
+
+
+def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:
+    """Return the columns of objects, each of the kind of its first value that is not null."""
+    kinds: dict[str, pa.DataType | None] = {}
+    for key, value in _fields(objects):
+        if kinds.setdefault(key) is None and value is not None:
+            kinds[key] = _kind(value)
+    for key, kind in kinds.items():
+        if kind is None:  # all its values are null
+            kinds[key] = _LIST if key == options.items else pa.string()
+    return pa.schema([*kinds.items()])
+
+
+def _fields(objects: Sequence[_Object]) -> Iterator[tuple[str, object]]:
+    return chain.from_iterable(fields.items() for fields in objects)
+
+
+def _refuse_other_lists(objects: Sequence[_Object], items: str, name: str) -> None:
+    """Raise DataError if another column than that of the items has a list."""
+    for key, value in _fields(objects):
+        if key != items and isinstance(value, list):
+            raise DataError(
+                f"{name} has several columns of lists: name that of the items with "
+                f"{parameter('items')}"
+            )
+
+
+def _objects(block: bytes, name: str) -> list[_Object]:
+    """Return the objects in the lines of a block. Raises DataError for anything else."""
+    memory.current().check(memory.FIELDS_BYTE * len(block))
+    try:
+        lines = block.decode().split("\n")
+        objects = [_DECODED(line) for line in lines if line and not line.isspace()]
+    except UnicodeDecodeError:
+        raise not_utf8(name) from None
+    except RecursionError:
+        raise DataError(f"{name} {_NESTED}") from None
+    except ValueError:
+        objects = [None]
+    if not all(isinstance(fields, dict) for fields in objects):
+        raise DataError(
+            f"{name} has a line that is no object of JSON; write one object a line, or save as CSV"
+        )
+    return objects
+
+
+def _kind(value: object) -> pa.DataType:
+    """Return the type of a column: lists, objects, or single values as texts."""
+    if isinstance(value, list):
+        return _LIST
+    return pa.struct([]) if isinstance(value, dict) else pa.string()
+
+
+def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
+    values = [fields.get(field.name) for fields in objects]
+    if any(value is not None and _kind(value) != field.type for value in values):
+        raise DataError(
+            f"column {field.name!r} of {name} has both lists and single values; "
+            f"write one kind of them"
+        )
+    try:
+        if field.type == _LIST:
+            values = [
+                [_text(item, name) for item in value] if isinstance(value, list) else None
+                for value in values
+            ]
+        else:
+            values = [_text(value, name) for value in values]
+        return pa.array(values, field.type)
+    except UnicodeEncodeError:  # half of a pair of surrogates
+        raise DataError(
+            f"{name} has an escape that is no character; check how it was written"
+        ) from None
+
+
+def _text(value: object, name: str) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, str):
+        return value
+    raise DataError(f"{name} {_NESTED}")

@@ -27,8 +27,8 @@ from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
 from fim_private.reading.record_batches import ArrowSource, common_type, index_columns, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
-from fim_private.reading.values import arrow_of, arrow_strings, number_text, shown_type
-from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
+from fim_private.reading.values import arrow_of, arrow_strings, number_text, present, shown_type
+from fim_private.reading.where import bounds_of, columns_of, may_pass
 
 if TYPE_CHECKING:
     import pyarrow.parquet
@@ -117,12 +117,14 @@ def _parquet(file: File) -> ArrowSource:
         # has one.
         for number in range(reader.num_row_groups):
             group = reader.metadata.row_group(number)
+            bounds = {}
             for name, place in places.items():
                 _check_column(head, sealed, number, name)
-                if group.column(place).physical_type != leaves[place].physical_type:
+                column = group.column(place)
+                if column.physical_type != leaves[place].physical_type:
                     raise pa.ArrowInvalid("a column has two types")
-            may_be = partial(of_row_group, group=group, places=places, schema=schema)
-            if not may_pass(scan.where, may_be):
+                bounds[name] = bounds_of(column, schema.field(name).type)
+            if not may_pass(scan.where, bounds, file.name):
                 continue
             # An entry of a list takes a bit or more.
             entries = max(1, 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1))
@@ -429,7 +431,8 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         for file in files:
             named = dict(file.partitions)
-            if not may_pass(scan.where, partial(of_folders, named=named, source=name)):
+            values = {folder: present(arrow_strings([text])) for folder, text in named.items()}
+            if not may_pass(scan.where, values, name):
                 continue
             source = first
             if file is not files[0]:

@@ -31,7 +31,6 @@ from fim_private.reading.locations import (
     Address,
     Database,
     InMemory,
-    Kind,
     LocalPath,
     source_of,
 )
@@ -152,7 +151,7 @@ def _checked(values: Iterable[object], source: _Source) -> GivenItemsets:
 def _of_object(itemsets: Any, source: _Source) -> Iterable[object]:
     if isinstance(itemsets, Release | SegmentedRelease):
         return _of_release(itemsets, source)
-    if InMemory(itemsets).kind in (Kind.PANDAS, Kind.POLARS):
+    if InMemory(itemsets).kind in ("pandas.DataFrame", "polars.DataFrame"):
         return _of_table([*itemsets.columns], itemsets.__getitem__, source)
     if isinstance(itemsets, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         table = itemsets.read_all() if isinstance(itemsets, pa.RecordBatchReader) else itemsets

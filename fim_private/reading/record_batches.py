@@ -347,8 +347,9 @@ def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -
         _presence(column, name, source, roles.is_named)
         for column, name in zip(columns, roles.values, strict=True)
     ]
-    rows = rows_of_cells(np.column_stack(cells), labels.encode([*roles.values]))
-    return _keyed(batch, roles, rows.lengths, rows.codes)
+    has_item = np.column_stack(cells)
+    codes = labels.encode([*roles.values])[np.nonzero(has_item)[1]]
+    return _keyed(batch, roles, np.count_nonzero(has_item, axis=1), codes)
 
 
 def _keyed(
@@ -457,14 +458,6 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
 # -------------------- cells of tables and matrices with a column for each item
 
 _TRUE, _FALSE = map(arrow_strings, (TRUE_TEXTS, [*FALSE_TEXTS, *UNKNOWN_TEXTS]))
-
-
-def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
-    """Return the rows of a matrix as baskets.
-
-    Cells, (rows, columns), are true where the row has the column's item.
-    """
-    return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
 
 
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:

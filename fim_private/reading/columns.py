@@ -254,6 +254,7 @@ class Roles:
     where: Condition | None = None
     by: Segments | None = None
     times: Times | None = None
+    parts: Segments | None = None  # the segments, or periods, that have a release each
     split: str | None = None
     fold_case: bool = False
     # whether the form was asked for; in one-hot any number above 0 is then an item's, else an id's
@@ -282,13 +283,6 @@ class Roles:
         """All columns that are needed, once each."""
         named = (*self.values, *self.basket, self.user, *self.choosing)
         return list(dict.fromkeys(name for name in named if name is not None))
-
-    @property
-    def parts(self) -> Segments | None:
-        """The segments, or periods, that have a release each; None for one release."""
-        if self.by is not None or self.times is None:
-            return self.by
-        return self.times.parts
 
     @property
     def choosing(self) -> list[str]:
@@ -338,6 +332,7 @@ def choose(columns: Sequence[Column], options: Reading, source: str) -> Roles:
         where=grouping.where,
         by=grouping.by,
         times=grouping.times,
+        parts=grouping.parts,
         split=options.split,
         fold_case=options.fold_case,
         is_named=options.dialect.form is not None,

@@ -128,9 +128,7 @@ def read_parts(source: Source, options: Reading) -> list[Transactions]:
 def _refuse_reading_again(options: Reading) -> None:
     """Raise ParameterError if options say how to read purchases that have been read already."""
     options.dialect.refuse_for("what has been read already", DIALECT)
-    names = list(dict.fromkeys(name for name, _ in options.named()))
-    if options.split is not None:
-        names.append("split")
+    names = options.choices()
     if options.fold_case:
         names.append("fold_case")
     if names:

@@ -14,7 +14,7 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -380,6 +380,10 @@ def _peeked(stream: BinaryIO) -> bytes:
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
+# Gives the names in a folder, and whether each is a folder.
+Listing = Callable[[str], Iterable[tuple[str, bool]]]
+
+
 def files_of(source: LocalPath | Address) -> list[File]:
     """Return the files that a path, a pattern or an address stands for, in order.
 
@@ -389,122 +393,122 @@ def files_of(source: LocalPath | Address) -> list[File]:
         return _files_of_address(source)
     if not source.shown:
         raise DataError("the path is empty; name a file")
-    if source.is_standard_input:
-        return [File(source.path)]
-    return _files_of_path(source.path)
-
-
-def _files_of_path(path: Path) -> list[File]:
-    """Return a file, the files in a folder, or those that fit a pattern."""
-    first = next(
-        (place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts)
-    )
-    if path.is_dir():
-        files, first = sorted(_below(path)), len(path.parts)
-        problem = f"{str(path)!r} is a folder without files to read"
-    elif glob.has_magic(str(path)) and not path.exists():
-        matches = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path's own takes no whole pattern)
-        files = sorted({file for match in matches for file in _below(match)})
-        problem = f"no file fits the pattern {str(path)!r}"
-    else:
+    path = source.path
+    is_pattern = glob.has_magic(str(path)) and not path.exists()
+    if source.is_standard_input or not (is_pattern or path.is_dir()):
         return [File(path)]
-    if not files:
-        raise DataError(f"{problem}; check the path")
-    return [File(file, partitions=_partitions(file.parts[first:-1])) for file in files]
+    base, pattern = path.as_posix(), ""
+    if not path.is_absolute():
+        base = f"./{base}"
+    if is_pattern:
+        base, pattern = _base_and_pattern(base)
+    files = _below(_local_names, base.rstrip("/"), pattern, str(path))
+    return [File(Path(file), partitions=_partitions(file, base)) for file in files]
 
 
-def _base_and_pattern(place: str) -> tuple[str, str | None]:
-    """Return the folder or file of an address, and the pattern from its first wildcard on."""
-    steps = place.split("/")
-    for number, step in enumerate(steps):
-        if glob.has_magic(step):
-            return "/".join(steps[:number]), "/".join(steps[number:])
-    return place.rstrip("/"), None
+def _local_names(folder: str) -> Iterator[tuple[str, bool]]:
+    with suppress(FileNotFoundError), os.scandir(f"{folder}/") as entries:
+        for entry in entries:
+            # A link to a folder may lead back to where it is: nothing behind it is read.
+            if not (entry.is_symlink() and entry.is_dir()):
+                yield entry.name, entry.is_dir()
 
 
 def _files_of_address(address: Address) -> list[File]:
     """Return the file at an address, the files in a folder, or those that fit a pattern."""
     from pyarrow import fs
 
-    shown = address.shown
     place, mark, query = address.text.partition("?")
-    base, pattern = _base_and_pattern(place)
+    base, pattern = _base_and_pattern(place.rstrip("/"))
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
         problem = "needs a file system that this pyarrow was built without; copy the files here"
-        raise DataError(f"{shown!r} {problem}") from None
+        raise DataError(f"{address.name} {problem}") from None
     except (pa.ArrowInvalid, ValueError):
         raise DataError(
-            f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// "
-            f"and file://, and for "
-            f"databases postgresql:// and sqlite:///; {parameter('engine')} sql reads duckdb:/// "
-            f"too"
+            f"{address.name} is no address that can be read; those are s3://, gs://, abfs://, "
+            f"hdfs:// and file://, and for databases postgresql:// and sqlite:///; "
+            f"{parameter('engine')} sql reads duckdb:/// too"
         ) from None
 
-    def remote(path: str, name: str, folders: Sequence[str] = ()) -> File:
-        opened = partial(system.open_input_file, path)
-        return File(Path(path), remote=opened, shown=repr(name), partitions=_partitions(folders))
+    def names_in(folder: str) -> list[tuple[str, bool]]:
+        infos = system.get_file_info(fs.FileSelector(folder))
+        return [(info.base_name, info.type == fs.FileType.Directory) for info in infos]
 
     kind = system.get_file_info(root).type
     if kind == fs.FileType.NotFound:
         raise FileNotFoundError
-    if kind == fs.FileType.File and pattern is None:
-        return [remote(root, shown)]
-    regex, problem = "", f"{shown!r} is a folder without files to read"
-    if pattern is not None:
-        regex, problem = _regular(pattern), f"no file fits the pattern {shown!r}"
-    infos = system.get_file_info(fs.FileSelector(root, recursive=True))
-    inside = [
-        info.path.removeprefix(root).lstrip("/") for info in infos if info.type == fs.FileType.File
-    ]
-    paths = [path for path in inside if re.match(regex, path) and not _is_hidden(path.split("/"))]
-    if not paths:
-        raise DataError(f"{problem}; check the address")
-    above = shown_source(base)
+    files = [root]
+    if kind != fs.FileType.File or pattern:
+        files = _below(names_in, root.rstrip("/"), pattern, address.shown)
     return [
-        remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1])
-        for path in sorted(paths)
+        File(
+            Path(file),
+            remote=partial(system.open_input_file, file),
+            shown=repr(shown_source(base) + file.removeprefix(root.rstrip("/"))),
+            partitions=_partitions(file, root),
+        )
+        for file in files
     ]
 
 
-def _below(path: Path) -> Iterator[Path]:
-    """Yield a file, or the files in a folder and in those below it."""
-    if not path.is_dir():
-        yield path
-        return
-
-    def refuse(error: OSError) -> None:
-        raise error
-
-    for above, folders, files in os.walk(path, onerror=refuse):
-        folders[:] = [name for name in folders if not _is_hidden([name])]
-        yield from (Path(above, name) for name in files if not _is_hidden([name]))
+def _base_and_pattern(place: str) -> tuple[str, str]:
+    """Return the path up to the first step that is a pattern, and that pattern; "" for none."""
+    steps = place.split("/")
+    for number, step in enumerate(steps):
+        if glob.has_magic(step):
+            return "/".join(steps[:number]), "/".join(steps[number:])
+    return place, ""
 
 
-def _is_hidden(names: Iterable[str]) -> bool:
+def _below(names_in: Listing, folder: str, pattern: str, shown: str) -> list[str]:
+    """Return the files below a folder that fit a pattern, or all of them, in order.
+
+    shown: what the caller named. Raises DataError if there are none.
+    """
+    files = sorted({*_fitting(names_in, folder, pattern)})
+    if files:
+        return files
+    problem = f"{shown!r} is a folder without files to read"
+    if pattern:
+        problem = f"no file fits the pattern {shown!r}"
+    raise DataError(f"{problem}; check the path")
+
+
+def _fitting(names_in: Listing, folder: str, pattern: str) -> Iterator[str]:
+    """Yield the files below a folder that fit a pattern; a folder that fits stands for its files.
+
+    The step ** fits any folders, or none.
+    """
+    step, _, inner = (pattern or "*").partition("/")
+    if step == "**":
+        yield from _fitting(names_in, folder, inner)
+    for name, is_folder in names_in(folder):
+        path = f"{folder}/{name}"
+        if _is_hidden(name) and step[0] != name[0]:
+            continue
+        if step == "**" and is_folder:
+            yield from _fitting(names_in, path, pattern)
+        elif fnmatch.fnmatch(name, step) and is_folder:
+            yield from _fitting(names_in, path, inner)
+        elif fnmatch.fnmatch(name, step) and not inner:
+            yield path
+
+
+def _is_hidden(name: str) -> bool:
     # What programs keep beside the data begins with a dot or an underscore. (_year=2024 is a column
     # all the same.)
-    return any(name.startswith((".", "_")) and "=" not in name for name in names)
+    return name.startswith((".", "_")) and "=" not in name
 
 
-def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the columns that the names of folders say, with their values; "" for no value."""
+def _partitions(file: str, base: str) -> tuple[tuple[str, str], ...]:
+    """Return the columns that the folders below a base say, with their values; "" for no value."""
     values = {}
-    for folder in folders:
+    for folder in file.removeprefix(base).split("/")[:-1]:
         if folder.find("=") > 0:
             name, _, value = unquote(folder).partition("=")
             values[name] = value
             if value == _NO_VALUE:
                 values[name] = ""
     return tuple(values.items())
-
-
-def _regular(pattern: str) -> str:
-    # As fnmatch writes it, but that * stays inside a folder's name; ** means any folders.
-    steps = [
-        (step, fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*"))
-        for step in pattern.split("/")
-    ]
-    above = ["(?:[^/]+/)*" if step == "**" else f"{regular}/" for step, regular in steps[:-1]]
-    return "".join(above) + steps[-1][1] + r"(?:/.*)?\Z"

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import errno
 import fnmatch
 import glob
-import gzip
 import os
 import re
 import stat
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -30,13 +27,6 @@ from fim_private.reading.options import not_utf8
 
 # -------------------- errors
 
-# What the system says of a path, not of what is inside.
-_NOT_OPENED = {
-    errno.ENAMETOOLONG: "the name is too long; rename it",
-    errno.ELOOP: "its links lead back to themselves; name the file itself",
-    errno.EMFILE: "too many files are open; close some",
-    **dict.fromkeys((errno.ENXIO, errno.ENODEV), "there is no such device; name a file"),
-}
 # What reading raises that says by its type what is wrong; the first that fits.
 _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
     (FileNotFoundError, "does not exist; check the path"),
@@ -51,9 +41,8 @@ _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
 )
 _DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
 # So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how
-# long its parts are, and so does a damaged one.) Nor, in one piece, for so many times its own size,
-# and as much as few machines have.
-_BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
+# long its parts are, and so does a damaged one.)
+_BEYOND_ALL_MEMORY = 1 << 44
 
 
 @contextmanager
@@ -70,14 +59,15 @@ def file_errors(path: Path | str) -> Iterator[None]:
     except FimPrivateError:
         raise
     except MemoryError as error:  # Arrow's is an ArrowException as well
-        if not _asks_for_too_much(error, path):
+        size = re.search(r" of size (\d+) failed", str(error))
+        if size is None or int(size[1]) < _BEYOND_ALL_MEMORY:
             raise
         raise DataError(f"{name} {_DAMAGED}") from None
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except csv.Error:
         raise damaged_line(f"{name} is not well-formed CSV; check its double quotes") from None
-    except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         if getattr(error, "errno", None) == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
         problem = _problem_of(error, name, is_path=isinstance(path, Path))
@@ -91,33 +81,19 @@ def _problem_of(error: BaseException, name: str, *, is_path: bool) -> str | None
     for kind, meaning in _MEANINGS:
         if isinstance(error, kind):
             return meaning
-    number = getattr(error, "errno", None)
-    if number in _NOT_OPENED:
-        return f"cannot be opened: {_NOT_OPENED[number]}"
     if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
         if "\0" in name or "\\x00" in name:
             return "is no path: it has a NUL in it"
         return None
+    number = getattr(error, "errno", None)
     if number is not None:  # the system refused: what is in the file was not looked at
-        return f"cannot be read: {os.strerror(number).lower()}; try again"
+        return f"cannot be read: {os.strerror(number).lower()}; see to that, and try again"
     if is_path:
         return _DAMAGED
     return (
         "cannot be read; check the address, your rights, the network, and that what is there is "
         "whole"
     )
-
-
-def _asks_for_too_much(error: MemoryError, path: Path | str) -> bool:
-    """Tell whether more memory was asked for than any whole file takes, so the file is damaged."""
-    size = re.search(r" of size (\d+) failed", str(error))
-    if size is None:
-        return False
-    most = _BEYOND_ALL_MEMORY
-    if isinstance(path, Path):
-        with suppress(OSError):
-            most = min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
-    return int(size[1]) >= most
 
 
 def empty(name: str) -> DataError:
@@ -159,7 +135,6 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
 _START = 512  # how much of a file is looked at to tell its form
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
-_DECOMPRESS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
 _ZIP = b"PK\x03\x04"
 # What begins so is no text, whatever it is called and whoever says that it is one.
 _OTHERS = {
@@ -216,19 +191,14 @@ class File:
         """What `file_errors` takes."""
         return self.shown or self.path
 
-    @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
+    def open(self) -> AbstractContextManager[BinaryIO]:
         """Open for reading bytes, decompressed. Raises OSError."""
-        with ExitStack() as opened:
-            if self.remote is not None:
-                yield cast(BinaryIO, opened.enter_context(self.native()))
-                return
-            stream = self.pipe or self.path.open("rb")
-            if str(self.path) != "-":
-                opened.enter_context(stream)
-            if self.compression is not None:
-                stream = opened.enter_context(_DECOMPRESS[self.compression](stream))
-            yield stream
+        if self.pipe is None or self.compression is not None:
+            stream: AbstractContextManager[BinaryIO] = self.native()
+            return stream
+        if str(self.path) == "-":
+            return nullcontext(self.pipe)
+        return self.pipe
 
     def start(self) -> bytes:
         """Return its first bytes, decompressed, still to be read; none of a compressed pipe."""
@@ -240,11 +210,13 @@ class File:
         return _peeked(self.pipe)
 
     def native(self) -> pa.NativeFile:
-        """Open what is no pipe for Arrow's own reading, decompressed. Raises OSError."""
+        """Open for Arrow's own reading, decompressed. Raises OSError."""
         # Its threads read ahead: through a Python file they would want the interpreter when it is
         # gone, and abort. Not mapped: a file that is cut off while it is read would end the process
         # by a signal. Its name as bytes: Arrow itself takes none that is not UTF-8.
         opener = self.remote or partial(pa.OSFile, os.fsencode(self.path))
+        if self.pipe is not None:
+            opener = partial(pa.PythonFile, self.pipe)
         stream = opener()
         if self.compression is None:
             return stream

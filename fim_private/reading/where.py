@@ -612,7 +612,7 @@ def may_pass(condition: Condition | None, bounds: Mapping[str, pa.Array], source
             return _UNKNOWN
         least, most = order.to_pylist()
         outcomes = {_COMPARE[sign](place, 0) for place in range(least, most + 1)}
-        return _UNKNOWN if len(outcomes) > 1 else _known(outcomes.pop())
+        return _known(outcomes.pop()) if len(outcomes) == 1 else _UNKNOWN
 
     # False means that no row is true, true that none is false.
     logic = Logic(compared, lambda name: _UNKNOWN, pc.invert, pc.and_kleene, pc.or_kleene)

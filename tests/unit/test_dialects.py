@@ -322,10 +322,12 @@ def test_wide_frames() -> None:
 
 
 def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(tmp_path / ("x" * 300), "cannot be opened: the name is too long; rename it")
+    refused(
+        tmp_path / ("x" * 300), "cannot be read: file name too long; see to that, and try again"
+    )
     refused("a\0b.csv", "NUL")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    refused(tmp_path / "loop", "cannot be opened: its links lead back to themselves")
+    refused(tmp_path / "loop", "cannot be read: too many levels of symbolic links; see to that")
     refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "no folder")
     refused("/dev/zero", "is no regular file")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -338,8 +340,8 @@ def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (errno.EMFILE, "'a.csv' cannot be opened: too many files are open; close some"),
-        (errno.EIO, "'a.csv' cannot be read: input/output error; try again"),
+        (errno.EMFILE, "'a.csv' cannot be read: too many open files; see to that, and try again"),
+        (errno.EIO, "'a.csv' cannot be read: input/output error; see to that, and try again"),
         (None, "'a.csv' is truncated, damaged or not of the form its name says; write it again"),
     ],
 )

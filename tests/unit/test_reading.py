@@ -193,7 +193,7 @@ def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise PermissionError(SECRET)
 
     path = written(tmp_path, "p.dat", SECRET)
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(pa, "OSFile", refuse)
     message(DataError, path, "p.dat", "permissions")
 
 

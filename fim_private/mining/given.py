@@ -123,7 +123,7 @@ def given_itemsets(
     path = Path(source)
     file_shown = "standard input" if str(path) == "-" else repr(str(path))
     origin = _Source(file_shown, DataError, fold_case)
-    with file_errors(path):
+    with file_errors(file_shown):
         return _checked(_of_file(path, origin), origin)
 
 

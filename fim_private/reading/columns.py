@@ -281,14 +281,9 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        named = (*self.values, *self.basket, self.user, *self.choosing)
+        choices = [choice.column for choice in (self.by, self.times) if choice is not None]
+        named = (*self.values, *self.basket, self.user, *choices, *columns_of(self.where))
         return list(dict.fromkeys(name for name in named if name is not None))
-
-    @property
-    def choosing(self) -> list[str]:
-        """The columns that say which rows are to be read."""
-        columns = [choice.column for choice in (self.by, self.times) if choice is not None]
-        return list(dict.fromkeys([*columns, *columns_of(self.where)]))
 
     @property
     def wanted(self) -> Wanted:

@@ -233,7 +233,7 @@ def _sqlite(source: Database) -> Connection:
             "path, sqlite:////srv/shop.db, and no parameters"
         )
     path = expanded(place[1:])
-    with file_errors(path), path.open("rb") as stream:
+    with file_errors(repr(str(path))), path.open("rb") as stream:
         start = stream.read(len(_SQLITE_START))
     if start != _SQLITE_START:
         raise DataError(f"{str(path)!r} is no SQLite database; check the path")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 from urllib.parse import unquote
 
@@ -46,14 +46,11 @@ _BEYOND_ALL_MEMORY = 1 << 44
 
 
 @contextmanager
-def file_errors(path: Path | str) -> Iterator[None]:
+def file_errors(name: str) -> Iterator[None]:
     """Turn what reading a file raises into one DataError that quotes nothing of the file.
 
-    path: of the file, or what errors call it.
+    name: what errors call the file.
     """
-    name = str(path)
-    if isinstance(path, Path):
-        name = name_of(path)
     try:
         yield
     except FimPrivateError:
@@ -70,25 +67,25 @@ def file_errors(path: Path | str) -> Iterator[None]:
     except (OSError, ValueError, pa.ArrowException) as error:
         if getattr(error, "errno", None) == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
-        problem = _problem_of(error, name, is_path=isinstance(path, Path))
+        problem = _problem_of(error, name)
         if problem is None:
             raise
         raise DataError(f"{name} {problem}") from None
 
 
-def _problem_of(error: BaseException, name: str, *, is_path: bool) -> str | None:
+def _problem_of(error: BaseException, name: str) -> str | None:
     """Return what an error says of a file that cannot be read; None for an error of the program."""
     for kind, meaning in _MEANINGS:
         if isinstance(error, kind):
             return meaning
     if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
-        if "\0" in name or "\\x00" in name:
+        if "\\x00" in name:
             return "is no path: it has a NUL in it"
         return None
     number = getattr(error, "errno", None)
     if number is not None:  # the system refused: what is in the file was not looked at
         return f"cannot be read: {os.strerror(number).lower()}; see to that, and try again"
-    if is_path:
+    if "://" not in name:
         return _DAMAGED
     return (
         "cannot be read; check the address, your rights, the network, and that what is there is "
@@ -143,14 +140,11 @@ _OTHERS = {
     b"%PDF": "PDF",
     **dict.fromkeys((b"<?xml", b"\xef\xbb\xbf<?xml"), "XML"),
     **dict.fromkeys((b"<!DOCTYPE", b"<!doctype", b"<html"), "HTML"),
-    b"{\\rtf": "RTF",
     b"SQLite format 3\0": "a SQLite database (which sqlite:/// reads)",
-    **dict.fromkeys((b"7z\xbc\xaf", b"Rar!"), "an archive"),
     **dict.fromkeys(
         (b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"), ("compressed by xz, zstd or lz4")
     ),
     **dict.fromkeys((b"Obj\x01", b"ORC", b"\x89HDF"), "Avro, ORC or HDF5"),
-    **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff"), "a picture"),
 }
 _TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")  # an element of XML or HTML, whatever it is called
 # JSON may be one object a line, for who says so.
@@ -185,11 +179,6 @@ class File:
     def name(self) -> str:
         """What errors call the file."""
         return self.shown or name_of(self.path)
-
-    @property
-    def place(self) -> Path | str:
-        """What `file_errors` takes."""
-        return self.shown or self.path
 
     def open(self) -> AbstractContextManager[BinaryIO]:
         """Open for reading bytes, decompressed. Raises OSError."""
@@ -280,11 +269,11 @@ def _stream_of(file: File) -> BinaryIO | None:
 
 def _suffix_and_compression(path: Path) -> tuple[str, str | None]:
     """Return the suffix in small letters, and how a suffix behind it says that it is compressed."""
-    suffixes = ["", "", *(suffix.lower() for suffix in path.suffixes)]
-    compression = _COMPRESSIONS.get(suffixes[-1])
-    if compression is None:
-        return suffixes[-1], None
-    return suffixes[-2], compression
+    name = PurePath(path.name.lower())
+    compression = _COMPRESSIONS.get(name.suffix)
+    if compression is not None:
+        name = name.with_suffix("")
+    return name.suffix, compression
 
 
 def _of_no_form(name: str, suffix: str) -> DataError:

@@ -272,7 +272,7 @@ class _Search:
                 if source.kind in ("stream", "polars.LazyFrame"):
                     return None
                 return frames.table_of(source)
-            with file_errors(source.place):
+            with file_errors(source.name):
                 stored = named_source(source, options)
                 if isinstance(stored, ArrowSource):
                     return stored

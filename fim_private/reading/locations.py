@@ -51,11 +51,6 @@ class LocalPath:
         return name_of(self.path)
 
     @property
-    def place(self) -> Path:
-        """What `file_errors` takes."""
-        return self.path
-
-    @property
     def can_be_read_again(self) -> bool:
         """Whether it can be read several times."""
         return not self.is_standard_input and not self.path.is_fifo()
@@ -81,11 +76,6 @@ class Address:
     def name(self) -> str:
         """What errors call it."""
         return repr(self.shown)
-
-    @property
-    def place(self) -> str:
-        """What `file_errors` takes."""
-        return self.name
 
 
 class Database(Address):

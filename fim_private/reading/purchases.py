@@ -152,7 +152,7 @@ def reads_users(
 
 def _read(source: Source, options: Reading) -> Transactions:
     if not isinstance(source, InMemory):
-        with file_errors(source.place):
+        with file_errors(source.name):
             stored = named_source(source, options)
             if isinstance(stored, File):
                 return read_text(stored, options)
@@ -234,7 +234,7 @@ def read_item_list(
     if is_table:
         check_query(source, query, "catalogue_query")
     if not isinstance(source, InMemory):
-        with file_errors(source.place):
+        with file_errors(source.name):
             if is_table:
                 # By its name a column tells at which delimiter a first line is cut.
                 options = Reading(items=columns.item, query=query, head=True)

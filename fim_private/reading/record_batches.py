@@ -404,8 +404,6 @@ def by_value(ids: pa.Array) -> pa.Array:
     ids = decoded(ids)
     if is_text_type(kind):
         return integers_as_printed(ids)
-    if pa.types.is_float16(kind):
-        return by_value(ids.cast(pa.float32()))
     if pa.types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
         return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])

@@ -447,7 +447,7 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
                     f"{name} has files in folders that name other columns than the first; name "
                     f"one kind with a pattern"
                 )
-            with file_errors(file.place):
+            with file_errors(file.name):
                 yield from _aligned(source, named, scan, schema)
 
     apart = index_columns(first.schema) | {*folders}
@@ -456,7 +456,7 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
 
 
 def _one_of_several(file: File, options: Reading) -> ArrowSource:
-    with file_errors(file.place):
+    with file_errors(file.name):
         file = _opened(file, options)
         if file.form != "text":
             return file_table(file, options)

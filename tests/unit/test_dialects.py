@@ -346,16 +346,16 @@ def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_what_the_system_refuses(number: int | None, said: str) -> None:
-    with pytest.raises(DataError) as caught, file_errors(Path("a.csv")):
+    with pytest.raises(DataError) as caught, file_errors("'a.csv'"):
         raise OSError(number, "") if number else OSError("no thrift")
     assert str(caught.value) == said
     with (
         pytest.raises(DataError, match="has a column of a type that cannot be read"),
-        file_errors(Path("a.csv")),
+        file_errors("'a.csv'"),
     ):
         raise pa.ArrowNotImplementedError
     for error in (OSError(errno.ENOMEM, ""), MemoryError(), pa.ArrowMemoryError()):
-        with pytest.raises(MemoryError), file_errors(Path("a.csv")):
+        with pytest.raises(MemoryError), file_errors("'a.csv'"):
             raise error
 
 

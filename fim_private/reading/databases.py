@@ -48,6 +48,7 @@ from fim_private.reading.record_batches import ArrowSource
 
 # A connection of ADBC's, a database of Ibis, and a table in it as an expression.
 Connection = Any
+Cursor = Any
 Backend = Any
 IbisTable = Any
 
@@ -138,35 +139,34 @@ def database_source(source: Database, query: str) -> ArrowSource:
         connect, kind, options = _sqlite, "SQLite", {"adbc.sqlite.query.batch_rows": str(1 << 16)}
     # A line break, since a comment may end the query.
     rows = f"({query.rstrip().rstrip(';')}\n) as t"
-    with (
-        _errors(source.name),
-        closing(connect(source)) as connection,
-        closing(connection.cursor()) as cursor,
-    ):
+
+    @contextmanager
+    def cursor() -> Iterator[Cursor]:
+        with (
+            _errors(source.name),
+            closing(connect(source)) as connection,
+            closing(connection.cursor(adbc_stmt_kwargs=options)) as opened,
+        ):
+            yield opened
+
+    with cursor() as asked:
         if is_sqlite:
-            cursor.execute(f"select * from {rows} limit 0")
-            with closing(cursor.fetch_record_batch()) as reader:
+            asked.execute(f"select * from {rows} limit 0")
+            with closing(asked.fetch_record_batch()) as reader:
                 schema = pa.schema([(column, pa.string()) for column in reader.schema.names])
         else:
-            schema = cursor.adbc_execute_schema(f"select * from {rows}")
+            schema = asked.adbc_execute_schema(f"select * from {rows}")
 
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
         fields = [schema.field(column) for column in scan.names]
         columns = ", ".join(_select(field, is_sqlite) for field in fields)
-        with (
-            _errors(source.name),
-            closing(connect(source)) as connection,
-            closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
-        ):
-            cursor.execute(f"select {columns} from {rows}")
-            with closing(cursor.fetch_record_batch()) as reader:
+        types = pa.schema([field.with_type(_kind(field)) for field in fields])
+        with cursor() as asked:
+            asked.execute(f"select {columns} from {rows}")
+            with closing(asked.fetch_record_batch()) as reader:
                 for batch in reader:
-                    arrays = [
-                        column.cast(_kind(field))
-                        for column, field in zip(batch.columns, fields, strict=True)
-                    ]
-                    cast = pa.RecordBatch.from_arrays(arrays, names=scan.names)
+                    cast = batch.cast(types)
                     cast.validate(full=True)
                     yield cast
 

@@ -113,8 +113,7 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     array = array_of(source)
     if array is not None:
         return _read_list_array(array, options)
-    _refuse_near_misses(data)
-    if isinstance(data, Iterable) and not isinstance(data, bytes):
+    if isinstance(data, Iterable) and not isinstance(data, bytes | Mapping):
         options.refuse("an iterable of baskets")
         iterator = iter(data)
         chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
@@ -123,19 +122,6 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
         f"cannot read baskets from {source.shown}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"
     )
-
-
-def _refuse_near_misses(data: object) -> None:
-    """Raise DataError for an object that is not read, but from which baskets are easily taken."""
-    advice = None
-    if isinstance(data, Mapping):
-        advice = "give its values()"
-    elif hasattr(data, "readline"):
-        advice = "give the path of the file"
-    elif type(data).__name__.endswith("GroupBy"):
-        advice = "give the items of each group: groupby(...)[...].agg(list)"
-    if advice is not None:
-        raise DataError(f"cannot read baskets from {type(data).__name__}; {advice}")
 
 
 def _read_list_array(array: pa.ChunkedArray, options: Reading) -> Transactions:

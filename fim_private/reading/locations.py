@@ -14,20 +14,8 @@ from typing import Any
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _DATABASES = ("postgresql", "postgres", "sqlite")
 # The parameters of an address that may be shown. Any other may hold a key or a password.
-_SHOWN_PARAMETERS = frozenset(
-    (
-        "dbname",
-        "host",
-        "port",
-        "region",
-        "scheme",
-        "service",
-        "sslmode",
-        "user",
-        "endpoint_override",
-        "mode",
-    )
-)
+_SHOWN = "dbname host port region scheme service sslmode user endpoint_override mode"
+_SHOWN_PARAMETERS = frozenset(_SHOWN.split())
 
 
 @dataclass(frozen=True)

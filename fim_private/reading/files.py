@@ -11,9 +11,9 @@ import re
 import stat
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePath
 from typing import BinaryIO
@@ -173,7 +173,8 @@ class File:
     # opens what is not on this machine's disks, or is in memory
     remote: Callable[[], pa.NativeFile] | None = None
     shown: str = ""  # what errors call what is remote
-    partitions: tuple[tuple[str, str], ...] = ()  # such as (("year", "2024"),), "" for no value
+    # the columns that its folders say, such as {"year": "2024"}, "" for no value
+    partitions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -463,7 +464,7 @@ def _is_hidden(name: str) -> bool:
     return name.startswith((".", "_")) and "=" not in name
 
 
-def _partitions(file: str, base: str) -> tuple[tuple[str, str], ...]:
+def _partitions(file: str, base: str) -> dict[str, str]:
     """Return the columns that the folders below a base say, with their values; "" for no value."""
     values = {}
     for folder in file.removeprefix(base).split("/")[:-1]:
@@ -472,4 +473,4 @@ def _partitions(file: str, base: str) -> tuple[tuple[str, str], ...]:
             values[name] = value
             if value == _NO_VALUE:
                 values[name] = ""
-    return tuple(values.items())
+    return values

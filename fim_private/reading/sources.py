@@ -417,9 +417,11 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
     # read: a type that one file has must not change what another's rows mean, as in a scan of
     # Arrow's.
     first = _one_of_several(files[0], options)
-    folders = [folder for folder, _ in files[0].partitions]
-    values = [dict(file.partitions) for file in files[:SAMPLE]]
-    texts = {folder: [*filter(None, (named.get(folder) for named in values))] for folder in folders}
+    folders = [*files[0].partitions]
+    texts = {
+        folder: [*filter(None, (file.partitions.get(folder) for file in files[:SAMPLE]))]
+        for folder in folders
+    }
     refuse_other_notations(options.where, texts, name)
     fields = [
         field.with_type(common_type(field.type))
@@ -430,18 +432,16 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
 
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         for file in files:
-            named = dict(file.partitions)
+            named = file.partitions
             values = {folder: present(arrow_strings([text])) for folder, text in named.items()}
             if not may_pass(scan.where, values, name):
                 continue
-            source = first
-            if file is not files[0]:
-                source = _one_of_several(file, options)
-                if source.kind != first.kind:
-                    raise DataError(
-                        f"{file.name} is {source.kind}, and the first of these files is "
-                        f"{first.kind}; name those of one form"
-                    )
+            source = _one_of_several(file, options)
+            if source.kind != first.kind:
+                raise DataError(
+                    f"{file.name} is {source.kind}, and the first of these files is "
+                    f"{first.kind}; name those of one form"
+                )
             if [*named] != folders:
                 raise DataError(
                     f"{name} has files in folders that name other columns than the first; name "
@@ -469,8 +469,7 @@ def _one_of_several(file: File, options: Reading) -> ArrowSource:
             )
         if not form.is_table:
             form = InputForm.WIDE
-        folders = [folder for folder, _ in file.partitions]
-        return text_table(file, options, form, folders, head=options.head)
+        return text_table(file, options, form, file.partitions, head=options.head)
 
 
 def _aligned(

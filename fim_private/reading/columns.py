@@ -579,8 +579,6 @@ class ReadAs:
         roles: Roles,
         *,
         kind: str,
-        delimiter: str | None = None,
-        encoding: str | None = None,
     ) -> ReadAs:
         """Return what a table with columns of these names was read as."""
         used = {*roles.names}
@@ -594,8 +592,6 @@ class ReadAs:
             user=roles.user,
             items=items,
             others=tuple(name for name in names if name not in used),
-            delimiter=delimiter,
-            encoding=encoding,
             where=where,
             split=roles.split,
         )

@@ -164,21 +164,15 @@ def array_of(source: InMemory) -> pa.ChunkedArray | None:
 
 def _pandas_table(frame: PandasFrame) -> ArrowSource:
     """Return a pandas frame as a source. A list in its first value makes a column of lists."""
-    names = [str(name) for name in frame.columns]
-    kinds = [_arrow_type(series) for _, series in frame.items()]
-    place_of = {name: place for place, name in enumerate(names)}
+    schema = pa.schema([(str(name), _arrow_type(series)) for name, series in frame.items()])
 
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        places = [schema.get_field_index(name) for name in scan.names]
         for start in range(0, len(frame), memory.LONG_ROWS):
             rows = frame.iloc[start : start + memory.LONG_ROWS]
-            series = [column for _, column in rows.items()]
-            columns = []
-            for name in scan.names:
-                place = place_of[name]
-                columns.append(_column(series[place], name, kinds[place]))
+            columns = [_column(rows.iloc[:, place], schema.field(place)) for place in places]
             yield pa.RecordBatch.from_arrays(columns, names=scan.names)
 
-    schema = pa.schema([*zip(names, kinds, strict=True)])
     return ArrowSource("the frame", schema, batches, kind="frame", own_dates=True)
 
 
@@ -211,13 +205,13 @@ def _as_arrow(series: PandasSeries) -> pa.Array:
     return plain(array)
 
 
-def _column(series: PandasSeries, name: str, kind: pa.DataType) -> pa.Array:
+def _column(series: PandasSeries, field: pa.Field) -> pa.Array:
     """Return a pandas series as an Arrow array, (n,). Raises DataError for objects of no text."""
     if not _holds_objects(series):
         return _as_arrow(series)
     values = series.tolist()
     try:
-        if not is_list_type(kind):
+        if not is_list_type(field.type):
             return _texts(values)
         baskets = [basket_of(value) for value in values]
         ends = offsets_of(np.array([*map(len, baskets)], dtype=np.int64))
@@ -225,8 +219,8 @@ def _column(series: PandasSeries, name: str, kind: pa.DataType) -> pa.Array:
         return pa.LargeListArray.from_arrays(arrow_of(ends), items)
     except (TypeError, UnicodeEncodeError):
         raise DataError(
-            f"column {name!r} of the frame holds something else than texts, numbers and dates; "
-            f"make it strings or integers"
+            f"column {field.name!r} of the frame holds something else than texts, numbers and "
+            f"dates; make it strings or integers"
         ) from None
 
 

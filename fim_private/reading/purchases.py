@@ -25,13 +25,20 @@ from fim_private.options.purchases import ReadingOptions
 from fim_private.reading import frames
 from fim_private.reading.columns import Roles, listing
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, file_errors
+from fim_private.reading.files import (
+    DELIMITER_OF_SUFFIX,
+    File,
+    empty,
+    file_errors,
+    files_of,
+    open_file,
+)
 from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
 from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import limit_memory, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Reading, reading_of
 from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
-from fim_private.reading.sources import file_table, named_files, named_source
+from fim_private.reading.sources import file_table, named_source
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
 from fim_private.reading.values import arrow_strings, present
@@ -230,9 +237,8 @@ def read_item_list(
 
     If columns or a query are given, source is any table that read_transactions reads.
     """
+    check_query(source, query, "catalogue_query")
     is_table = columns.item is not None or query is not None
-    if is_table:
-        check_query(source, query, "catalogue_query")
     if not isinstance(source, InMemory):
         with file_errors(source.name):
             if is_table:
@@ -243,7 +249,8 @@ def read_item_list(
                     table = text_table(table, options, InputForm.LONG, head=True)
                 return _list_of_table(table, columns, fold_case=fold_case)
             lists = [
-                _list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)
+                _list_of_file(file, columns, fold_case=fold_case)
+                for file in map(open_file, files_of(source))
             ]
             if len(lists) == 1:
                 return ItemList(lists[0])

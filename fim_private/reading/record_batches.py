@@ -156,13 +156,8 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
         first_cells.done()
 
     transactions = assemble(rows(), labels, roles.times, segmented=roles.parts is not None)
-    read_as = ReadAs.of_table(
-        source.schema.names,
-        roles,
-        kind=source.kind,
-        delimiter=source.delimiter,
-        encoding=source.encoding,
-    )
+    read_as = ReadAs.of_table(source.schema.names, roles, kind=source.kind)
+    read_as = replace(read_as, delimiter=source.delimiter, encoding=source.encoding)
     return replace(transactions, read_as=read_as, rows=count)
 
 
@@ -415,7 +410,8 @@ def by_value(ids: pa.Array) -> pa.Array:
 # -------------------- what several columns name together: an item by a department and a brand, say
 
 _BETWEEN = " | "
-_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))  # so that "a | b" beside "c" is not "a" beside "b | c"
+# What gets a backslash in front: so "a | b" beside "c" is not "a" beside "b | c".
+_ESCAPED = r"([|\\])"
 _NOTHING = r"^[| ]*$"  # what is left where all columns lack a value
 
 
@@ -427,12 +423,10 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     """
     if len(columns) == 1:
         return columns[0]
-    texts = []
-    for column in columns:
-        text = as_printed(column)
-        for mark, escaped in _ESCAPES:
-            text = pc.replace_substring(text, mark, escaped)
-        texts.append(text.fill_null(""))
+    texts = [
+        pc.replace_substring_regex(as_printed(column), _ESCAPED, r"\\\1").fill_null("")
+        for column in columns
+    ]
     bare = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*texts, _BETWEEN))
     return null_where(pc.match_substring_regex(bare, _NOTHING), bare)
 

@@ -56,19 +56,6 @@ def _opened(file: File, options: Reading) -> File:
     return with_lines_of_json(open_file(file, as_text=options.as_text), options)
 
 
-def named_files(source: FileLocation) -> list[File]:
-    """Return the files that a path, a pattern or an address stands for, each with its form.
-
-    Raises DataError for a database.
-    """
-    if isinstance(source, Database):
-        raise DataError(
-            f"{source.name} is a database; name a file, or say what to read of it with "
-            f"{parameter('catalogue_query')}"
-        )
-    return [open_file(file) for file in files_of(source)]
-
-
 def file_table(file: File, options: Reading) -> ArrowSource:
     """Return a file that is no text as a source.
 
@@ -169,14 +156,12 @@ class _Sealed:
     def __init__(self, file: pa.NativeFile) -> None:
         self.seek, self.tell, self.close, self._file = file.seek, file.tell, file.close, file
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         if self.is_sealed:
             # (An exception raised here would stay in Arrow, and with it, by its frames, all that
             # they refer to: open files.)
             self.wanted = True
             return b""
-        if size < 0:
-            return bytes(self._file.read())
         return bytes(self._file.read(size))
 
 

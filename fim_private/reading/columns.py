@@ -334,8 +334,9 @@ def choose(columns: Sequence[Column], options: Reading, source: str) -> Roles:
     )
 
 
-# The parameters of columns that group rows or choose among them, and what these columns hold.
-_KEYS = {
+# The parameters of columns that hold no lists, and what these columns hold.
+_CONTENT = {
+    "item": f"an item; lists are named with {parameter('items')}",
     "user": "an identifier",
     "basket": "an identifier",
     "by": "an identifier",
@@ -347,8 +348,8 @@ def _check_named(columns: Sequence[Column], options: Reading, source: str) -> No
     """Raise DataError if a column that was named is missing, is there twice or cannot be a key."""
     for option, name in options.named():
         column = _column(columns, name, source)
-        if option in _KEYS and column.is_nested:
-            _wrong_type(column, source, _KEYS[option])
+        if option in _CONTENT and column.is_nested:
+            _wrong_type(column, source, _CONTENT[option])
 
 
 def _form_and_items(
@@ -357,14 +358,19 @@ def _form_and_items(
     """Return the form of a table, None for a column of lists, and its columns of items."""
     form = options.dialect.form
     # A column that rows are chosen by is no item, unless it is named as one.
-    chosen_by = [name for option, name in options.named() if option in (*_KEYS, "where")]
+    chosen_by = [name for option, name in options.named() if option not in ("item", "items")]
     candidates = [
         column for column in columns if column.name not in chosen_by and not column.is_apart
     ]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, candidates, options, source)
     if options.item is not None or form is InputForm.LONG:
-        return InputForm.LONG, _of_long(columns, options, source)
+        if options.item is None or options.basket is None:
+            raise ParameterError(
+                f"{parameter('input_format')} long needs both {parameter('basket')} and "
+                f"{parameter('item')}, the columns of one row per item"
+            )
+        return InputForm.LONG, options.item
     if options.items is None and _may_be_one_hot(candidates) and not _likely(candidates, options):
         return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, candidates, options, source)
     name = options.items
@@ -396,21 +402,6 @@ def _check_split(form: InputForm | None, column: Column, source: str) -> None:
         _wrong_type(column, source, "texts to split")
 
 
-def _of_long(columns: Sequence[Column], options: Reading, source: str) -> tuple[str, ...]:
-    """Return the columns that name the item of a row, where there is one row per item."""
-    if options.item is None or options.basket is None:
-        raise ParameterError(
-            f"{parameter('input_format')} long needs both {parameter('basket')} and "
-            f"{parameter('item')}, the columns of one row per item"
-        )
-    for name in options.item:
-        column = _column(columns, name, source)
-        if column.is_nested:
-            hint = f"; name lists with {parameter('items')} instead of {parameter('item')}"
-            _wrong_type(column, source, "an item", hint)
-    return tuple(options.item)
-
-
 def _item_columns(
     form: InputForm, candidates: Sequence[Column], options: Reading, source: str
 ) -> tuple[str, ...]:
@@ -418,8 +409,8 @@ def _item_columns(
 
     candidates: the columns with no other role.
     """
-    for option, value in (("item", options.item), ("items", options.items)):
-        if value is not None:
+    for option in options.given():
+        if option in ("item", "items"):
             raise ParameterError(
                 f"{parameter(option)} does not go with {parameter('input_format')} {form}: "
                 f"it has many such columns"
@@ -439,8 +430,7 @@ def _item_columns(
 
 def _only_list(columns: Sequence[Column], options: Reading, source: str) -> str:
     """Return the only column of lists. Raises DataError if there is none, or several."""
-    keys = (*(options.basket or ()), options.user)
-    lists = [column.name for column in columns if column.is_list and column.name not in keys]
+    lists = [column.name for column in columns if column.is_list]
     if len(lists) == 1:
         return lists[0]
     if lists:

@@ -231,7 +231,7 @@ def test_columns_that_are_missing_or_several() -> None:
     message(DataError, without_lists, "no list column", "'b' (int64)", "'i' (string)", "with items")
     message(DataError, table, "no column 'x'", "'b'", "'m'", items="x")
     message(DataError, table, "'i'", "string", "lists", items="i")
-    message(DataError, table, "'l'", "with items instead of item", basket="b", item="l")
+    message(DataError, table, "'l'", "lists are named with items", basket="b", item="l")
     message(DataError, table, "'s'", "struct", basket="b", item="s")
     message(DataError, table, "'s'", "struct", basket="s", item="i")
     message(DataError, table, "'l'", "list", user="l", items="m")

@@ -337,14 +337,8 @@ def _orders() -> Iterator[PublicFile]:
 
 def _first_rows_only() -> Iterator[PublicFile]:
     """Shopify's export: who bought stands in the first row of an order."""
-    names = (
-        "Name",
-        "Email",
-        "Financial Status",
-        "Created at",
-        "Lineitem quantity",
-        "Lineitem name",
-    )
+    names = ["Name", "Email", "Financial Status", "Created at", "Lineitem quantity"]
+    names.append("Lineitem name")
     rows = [
         (
             f"#{1000 + row.basket}",

@@ -233,7 +233,7 @@ class _Parser:
     def _test(self) -> ColumnTest:
         column = self._expect(_COLUMN, "a column (one of another name is put in double quotes)")
         if column.startswith('"'):
-            column = column[1:-1].replace('""', '"')
+            column = _unquoted(column)
         sign = self._take(_SIGN)
         if sign is not None:
             return ColumnTest(column, sign.replace("!=", "<>"), (self._value(),))
@@ -283,13 +283,13 @@ class _Parser:
             truth_value = r"(?:true|false)(?!\w)"
             name = "a literal: 'text', a number, true or false"
             return self._expect(truth_value, name).lower() == "true"
-        if re.fullmatch(r"[+-]?[0-9]{1,4000}", number):
-            return int(number)
         return Decimal(number)
 
 
 def _unquoted(text: str) -> str:
-    return text[1:-1].replace("''", "'")
+    """Return what stands between quotes, where two of them stand for one."""
+    quote = text[0]
+    return text[1:-1].replace(2 * quote, quote)
 
 
 def _literal(value: Literal) -> str:

@@ -25,7 +25,7 @@ from fim_private.reading.locations import Database, FileLocation, LocalPath
 from fim_private.reading.notations import refuse_other_notations
 from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
-from fim_private.reading.record_batches import ArrowSource, common_type, index_columns, plain
+from fim_private.reading.record_batches import ArrowSource, common_type, plain
 from fim_private.reading.text import form_of, json_source, text_table, with_lines_of_json
 from fim_private.reading.values import arrow_of, arrow_strings, number_text, present, shown_type
 from fim_private.reading.where import bounds_of, columns_of, may_pass
@@ -413,7 +413,8 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
         for field in first.schema
         if field.name not in folders
     ]
-    schema = pa.schema([*fields, *((folder, pa.string()) for folder in folders)])
+    named_by_folders = [pa.field(folder, pa.string()) for folder in folders]
+    schema = pa.schema([*fields, *named_by_folders], first.schema.metadata)
 
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         for file in files:
@@ -435,8 +436,7 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
             with file_errors(file.name):
                 yield from _aligned(source, named, scan, schema)
 
-    apart = index_columns(first.schema) | {*folders}
-    kind = f"{first.kind} files"
+    kind, apart = f"{first.kind} files", frozenset(folders)
     return replace(first, name=name, schema=schema, batches=batches, kind=kind, folders=apart)
 
 
@@ -446,13 +446,13 @@ def _one_of_several(file: File, options: Reading) -> ArrowSource:
         if file.form != "text":
             return file_table(file, options)
         form = form_of(file, options)
-        if not form.is_table and not options.head:
-            raise DataError(
-                f"{file.name} is one of several texts, which need columns: name "
-                f"{parameter('basket')} and "
-                f"{parameter('item')}, or say {parameter('input_format')}; or name one file"
-            )
         if not form.is_table:
+            if not options.head:
+                raise DataError(
+                    f"{file.name} is one of several texts, which need columns: name "
+                    f"{parameter('basket')} and {parameter('item')}, or say "
+                    f"{parameter('input_format')}; or name one file"
+                )
             form = InputForm.WIDE
         return text_table(file, options, form, file.partitions, head=options.head)
 
@@ -472,12 +472,12 @@ def _aligned(
         raise DataError(
             f"{source.name} has other columns than the first of these files; name those of one kind"
         )
-    inner = replace(scan, names=[*kinds])
-    if scan.items not in kinds:
-        inner = replace(inner, items=None)
+    items = scan.items if scan.items in kinds else None
+    where = scan.where
     if not named.keys().isdisjoint(source.schema.names):
         # A file may have columns of its own under the names that its folders say.
-        inner = replace(inner, where=None)
+        where = None
+    inner = Wanted([*kinds], scan.rows_at_a_time, items, where)
     for batch in source.batches(inner):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
         codes = arrow_of(np.zeros(len(batch), dtype=np.int32))

@@ -263,7 +263,9 @@ def _stream_of(file: File) -> BinaryIO | None:
     mode = file.path.stat().st_mode
     if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
         return file.path.open("rb")
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError
+    if not stat.S_ISREG(mode):
         raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
     return None
 
@@ -448,7 +450,7 @@ def _fitting(names_in: Listing, folder: str, pattern: str) -> Iterator[str]:
         yield from _fitting(names_in, folder, inner)
     for name, is_folder in names_in(folder):
         path = f"{folder}/{name}"
-        if _is_hidden(name) and step[0] != name[0]:
+        if _is_hidden(name) and not name.startswith(step[:1]):
             continue
         if step == "**" and is_folder:
             yield from _fitting(names_in, path, pattern)

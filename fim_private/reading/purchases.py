@@ -252,8 +252,6 @@ def read_item_list(
                 _list_of_file(file, columns, fold_case=fold_case)
                 for file in map(open_file, files_of(source))
             ]
-            if len(lists) == 1:
-                return ItemList(lists[0])
             labels = (items.label(code) for items in lists for code in range(len(items)))
             return ItemList(mixed_vocabulary([*dict.fromkeys(labels)])[0])
     try:

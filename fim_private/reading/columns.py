@@ -365,7 +365,7 @@ def _form_and_items(
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, candidates, options, source)
     if options.item is not None or form is InputForm.LONG:
-        if options.item is None or options.basket is None:
+        if options.item is None:  # which takes a basket
             raise ParameterError(
                 f"{parameter('input_format')} long needs both {parameter('basket')} and "
                 f"{parameter('item')}, the columns of one row per item"
@@ -373,6 +373,11 @@ def _form_and_items(
         return InputForm.LONG, options.item
     if options.items is None and _may_be_one_hot(candidates) and not _likely(candidates, options):
         return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, candidates, options, source)
+    return None, (_list_column(columns, options, source),)
+
+
+def _list_column(columns: Sequence[Column], options: Reading, source: str) -> str:
+    """Return the column of lists: the one that is named, or the only one."""
     name = options.items
     if name is None:
         name = _only_list(columns, options, source)
@@ -380,7 +385,7 @@ def _form_and_items(
     if not column.is_list and options.split is None:
         hint = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
         _wrong_type(column, source, "lists of items", hint)
-    return None, (name,)
+    return name
 
 
 def _may_be_one_hot(columns: Sequence[Column]) -> bool:

@@ -141,30 +141,30 @@ def database_source(source: Database, query: str) -> ArrowSource:
     rows = f"({query.rstrip().rstrip(';')}\n) as t"
 
     @contextmanager
-    def cursor() -> Iterator[Cursor]:
+    def opened_cursor() -> Iterator[Cursor]:
         with (
             _errors(source.name),
             closing(connect(source)) as connection,
-            closing(connection.cursor(adbc_stmt_kwargs=options)) as opened,
+            closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
         ):
-            yield opened
+            yield cursor
 
-    with cursor() as asked:
+    with opened_cursor() as cursor:
         if is_sqlite:
-            asked.execute(f"select * from {rows} limit 0")
-            with closing(asked.fetch_record_batch()) as reader:
+            cursor.execute(f"select * from {rows} limit 0")
+            with closing(cursor.fetch_record_batch()) as reader:
                 schema = pa.schema([(column, pa.string()) for column in reader.schema.names])
         else:
-            schema = asked.adbc_execute_schema(f"select * from {rows}")
+            schema = cursor.adbc_execute_schema(f"select * from {rows}")
 
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         # In the order in which the database gives its rows.
         fields = [schema.field(column) for column in scan.names]
         columns = ", ".join(_select(field, is_sqlite) for field in fields)
         types = pa.schema([field.with_type(_kind(field)) for field in fields])
-        with cursor() as asked:
-            asked.execute(f"select {columns} from {rows}")
-            with closing(asked.fetch_record_batch()) as reader:
+        with opened_cursor() as cursor:
+            cursor.execute(f"select {columns} from {rows}")
+            with closing(cursor.fetch_record_batch()) as reader:
                 for batch in reader:
                     cast = batch.cast(types)
                     cast.validate(full=True)

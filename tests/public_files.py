@@ -320,7 +320,8 @@ def _orders() -> Iterator[PublicFile]:
     # R: write.table() without row names.
     spaced = "".join(f'"{basket}" "{item}"\n' for basket, item in [names, *rows])
     yield from _dialects("orders-write.table", "txt", spaced, "lf")
-    yield PublicFile("orders", _csv(names, rows).encode())  # of no ending
+    for name in ("orders", "-orders.csv", "my 'orders'.csv"):  # also of no ending
+        yield PublicFile(name, _csv(names, rows).encode())
     frame = pd.DataFrame(rows, columns=[*names])
     yield PublicFile(
         "orders-index.parquet", _parquet(pa.Table.from_pandas(frame.set_index("order_id")))
@@ -336,14 +337,8 @@ def _orders() -> Iterator[PublicFile]:
 
 def _first_rows_only() -> Iterator[PublicFile]:
     """Shopify's export: who bought stands in the first row of an order."""
-    names = (
-        "Name",
-        "Email",
-        "Financial Status",
-        "Created at",
-        "Lineitem quantity",
-        "Lineitem name",
-    )
+    names = ["Name", "Email", "Financial Status", "Created at", "Lineitem quantity"]
+    names.append("Lineitem name")
     rows = [
         (
             f"#{1000 + row.basket}",
@@ -500,6 +495,12 @@ def _other_programs() -> Iterator[PublicFile]:
 
 
 def _no_tables() -> Iterator[PublicFile]:
+    lines = _json_lines(("items",), [(basket,) for basket in NAMED])
+    yield _refused("json-lines.json", lines, "jsonl if it has one object a line")
+    yield _refused(
+        "list.txt", '[{"items": ["milk"]},\n {"items": []}]', "but not one object a line"
+    )
+    yield _refused("zip.csv.gz", gzip.compress(b"PK\x03\x04" + b"\0" * 60), "is a ZIP archive")
     yield _refused("sales.json", json.dumps([{"items": basket} for basket in NAMED]), "is JSON")
     yield _refused("sales.xml", '<?xml version="1.0"?>\n<sales/>\n', "is XML")
     yield _refused(
@@ -518,12 +519,15 @@ def _no_tables() -> Iterator[PublicFile]:
     )
     two = {1: ("order", "item"), 2: (1, "milk")}
     yield _refused("two-sheets.xlsx", workbook(two, two), "several sheets")
+    yield _refused("cut.xlsx", workbook(two)[:-20], "is a ZIP archive")
 
 
 def _damaged() -> Iterator[PublicFile]:
     names, rows = ("order_id", "product"), [(row.invoice, row.name) for row in PURCHASES]
     text = _csv(names, rows)
     title = "title above"
+    yield _refused("blank.csv", ",\nReport,\n,\n" + text, title)
+    yield _refused("nul.csv", text + "7,mi\0lk\n", "a byte that no text has (NUL)")
     yield _refused("title.csv", "Sales of 2024\n\n" + text, title)
     yield _refused("title-semicolons.csv", "Sales of 2024;;\n" + text.replace(",", ";"), title)
     yield _refused("title.xlsx", workbook({1: ["Sales"], 2: names, 3: rows[0], 4: rows[1]}), title)

@@ -432,7 +432,7 @@ def _toml(name: str) -> dict[str, Any]:
 
     from fim_private.reading.files import file_errors
 
-    with file_errors(Path(name)), Path(name).expanduser().open("rb") as file:
+    with file_errors(repr(name)), Path(name).expanduser().open("rb") as file:
         content = file.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise DataError(f"{shown(name)} is too long for a file of options; it has at most 1 MiB")

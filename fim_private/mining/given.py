@@ -30,7 +30,6 @@ from fim_private.reading.locations import (
     Address,
     Database,
     InMemory,
-    Kind,
     LocalPath,
     source_of,
 )
@@ -123,7 +122,7 @@ def given_itemsets(
     path = Path(source)
     file_shown = "standard input" if str(path) == "-" else repr(str(path))
     origin = _Source(file_shown, DataError, fold_case)
-    with file_errors(path):
+    with file_errors(file_shown):
         return _checked(_of_file(path, origin), origin)
 
 
@@ -151,7 +150,7 @@ def _checked(values: Iterable[object], source: _Source) -> GivenItemsets:
 def _of_object(itemsets: Any, source: _Source) -> Iterable[object]:
     if isinstance(itemsets, Release | SegmentedRelease):
         return _of_release(itemsets, source)
-    if InMemory(itemsets).kind in (Kind.PANDAS, Kind.POLARS):
+    if InMemory(itemsets).kind in ("pandas.DataFrame", "polars.DataFrame"):
         return _of_table(itemsets.columns, itemsets.__getitem__, source)
     if isinstance(itemsets, pa.RecordBatchReader):
         itemsets = itemsets.read_all()

@@ -254,6 +254,7 @@ class Roles:
     where: Condition | None = None
     by: Segments | None = None
     times: Times | None = None
+    parts: Segments | None = None  # the segments, or periods, that have a release each
     split: str | None = None
     fold_case: bool = False
     # whether the form was asked for; in one-hot any number above 0 is then an item's, else an id's
@@ -280,21 +281,9 @@ class Roles:
     @property
     def names(self) -> list[str]:
         """All columns that are needed, once each."""
-        named = (*self.values, *self.basket, self.user, *self.choosing)
+        choices = [choice.column for choice in (self.by, self.times) if choice is not None]
+        named = (*self.values, *self.basket, self.user, *choices, *columns_of(self.where))
         return list(dict.fromkeys(name for name in named if name is not None))
-
-    @property
-    def parts(self) -> Segments | None:
-        """The segments, or periods, that have a release each; None for one release."""
-        if self.by is not None or self.times is None:
-            return self.by
-        return self.times.parts
-
-    @property
-    def choosing(self) -> list[str]:
-        """The columns that say which rows are to be read."""
-        columns = [choice.column for choice in (self.by, self.times) if choice is not None]
-        return list(dict.fromkeys([*columns, *columns_of(self.where)]))
 
     @property
     def wanted(self) -> Wanted:
@@ -338,14 +327,16 @@ def choose(columns: Sequence[Column], options: Reading, source: str) -> Roles:
         where=grouping.where,
         by=grouping.by,
         times=grouping.times,
+        parts=grouping.parts,
         split=options.split,
         fold_case=options.fold_case,
         is_named=options.dialect.form is not None,
     )
 
 
-# The parameters of columns that group rows or choose among them, and what these columns hold.
-_KEYS = {
+# The parameters of columns that hold no lists, and what these columns hold.
+_CONTENT = {
+    "item": f"an item; lists are named with {parameter('items')}",
     "user": "an identifier",
     "basket": "an identifier",
     "by": "an identifier",
@@ -357,8 +348,8 @@ def _check_named(columns: Sequence[Column], options: Reading, source: str) -> No
     """Raise DataError if a column that was named is missing, is there twice or cannot be a key."""
     for option, name in options.named():
         column = _column(columns, name, source)
-        if option in _KEYS and column.is_nested:
-            _wrong_type(column, source, _KEYS[option])
+        if option in _CONTENT and column.is_nested:
+            _wrong_type(column, source, _CONTENT[option])
 
 
 def _form_and_items(
@@ -367,16 +358,26 @@ def _form_and_items(
     """Return the form of a table, None for a column of lists, and its columns of items."""
     form = options.dialect.form
     # A column that rows are chosen by is no item, unless it is named as one.
-    chosen_by = [name for option, name in options.named() if option in (*_KEYS, "where")]
+    chosen_by = [name for option, name in options.named() if option not in ("item", "items")]
     candidates = [
         column for column in columns if column.name not in chosen_by and not column.is_apart
     ]
     if form in (InputForm.WIDE, InputForm.ONE_HOT):
         return form, _item_columns(form, candidates, options, source)
     if options.item is not None or form is InputForm.LONG:
-        return InputForm.LONG, _of_long(columns, options, source)
+        if options.item is None:  # which takes a basket
+            raise ParameterError(
+                f"{parameter('input_format')} long needs both {parameter('basket')} and "
+                f"{parameter('item')}, the columns of one row per item"
+            )
+        return InputForm.LONG, options.item
     if options.items is None and _may_be_one_hot(candidates) and not _likely(candidates, options):
         return InputForm.ONE_HOT, _item_columns(InputForm.ONE_HOT, candidates, options, source)
+    return None, (_list_column(columns, options, source),)
+
+
+def _list_column(columns: Sequence[Column], options: Reading, source: str) -> str:
+    """Return the column of lists: the one that is named, or the only one."""
     name = options.items
     if name is None:
         name = _only_list(columns, options, source)
@@ -384,7 +385,7 @@ def _form_and_items(
     if not column.is_list and options.split is None:
         hint = f"; where its cells are texts such as 'a, b', say {parameter('split')} ','"
         _wrong_type(column, source, "lists of items", hint)
-    return None, (name,)
+    return name
 
 
 def _may_be_one_hot(columns: Sequence[Column]) -> bool:
@@ -406,21 +407,6 @@ def _check_split(form: InputForm | None, column: Column, source: str) -> None:
         _wrong_type(column, source, "texts to split")
 
 
-def _of_long(columns: Sequence[Column], options: Reading, source: str) -> tuple[str, ...]:
-    """Return the columns that name the item of a row, where there is one row per item."""
-    if options.item is None or options.basket is None:
-        raise ParameterError(
-            f"{parameter('input_format')} long needs both {parameter('basket')} and "
-            f"{parameter('item')}, the columns of one row per item"
-        )
-    for name in options.item:
-        column = _column(columns, name, source)
-        if column.is_nested:
-            hint = f"; name lists with {parameter('items')} instead of {parameter('item')}"
-            _wrong_type(column, source, "an item", hint)
-    return tuple(options.item)
-
-
 def _item_columns(
     form: InputForm, candidates: Sequence[Column], options: Reading, source: str
 ) -> tuple[str, ...]:
@@ -428,8 +414,8 @@ def _item_columns(
 
     candidates: the columns with no other role.
     """
-    for option, value in (("item", options.item), ("items", options.items)):
-        if value is not None:
+    for option in options.given():
+        if option in ("item", "items"):
             raise ParameterError(
                 f"{parameter(option)} does not go with {parameter('input_format')} {form}: "
                 f"it has many such columns"
@@ -449,8 +435,7 @@ def _item_columns(
 
 def _only_list(columns: Sequence[Column], options: Reading, source: str) -> str:
     """Return the only column of lists. Raises DataError if there is none, or several."""
-    keys = (*(options.basket or ()), options.user)
-    lists = [column.name for column in columns if column.is_list and column.name not in keys]
+    lists = [column.name for column in columns if column.is_list]
     if len(lists) == 1:
         return lists[0]
     if lists:
@@ -589,8 +574,6 @@ class ReadAs:
         roles: Roles,
         *,
         kind: str,
-        delimiter: str | None = None,
-        encoding: str | None = None,
     ) -> ReadAs:
         """Return what a table with columns of these names was read as."""
         used = {*roles.names}
@@ -604,8 +587,6 @@ class ReadAs:
             user=roles.user,
             items=items,
             others=tuple(name for name in names if name not in used),
-            delimiter=delimiter,
-            encoding=encoding,
             where=where,
             split=roles.split,
         )

@@ -48,6 +48,7 @@ from fim_private.reading.record_batches import ArrowSource
 
 # A connection of ADBC's, a database of Ibis, and a table in it as an expression.
 Connection = Any
+Cursor = Any
 Backend = Any
 IbisTable = Any
 
@@ -138,11 +139,17 @@ def database_source(source: Database, query: str) -> ArrowSource:
         connect, kind, options = _sqlite, "SQLite", {"adbc.sqlite.query.batch_rows": str(1 << 16)}
     # A line break, since a comment may end the query.
     rows = f"({query.rstrip().rstrip(';')}\n) as t"
-    with (
-        _errors(source.name),
-        closing(connect(source)) as connection,
-        closing(connection.cursor()) as cursor,
-    ):
+
+    @contextmanager
+    def opened_cursor() -> Iterator[Cursor]:
+        with (
+            _errors(source.name),
+            closing(connect(source)) as connection,
+            closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
+        ):
+            yield cursor
+
+    with opened_cursor() as cursor:
         if is_sqlite:
             cursor.execute(f"select * from {rows} limit 0")
             with closing(cursor.fetch_record_batch()) as reader:
@@ -154,19 +161,12 @@ def database_source(source: Database, query: str) -> ArrowSource:
         # In the order in which the database gives its rows.
         fields = [schema.field(column) for column in scan.names]
         columns = ", ".join(_select(field, is_sqlite) for field in fields)
-        with (
-            _errors(source.name),
-            closing(connect(source)) as connection,
-            closing(connection.cursor(adbc_stmt_kwargs=options)) as cursor,
-        ):
+        types = pa.schema([field.with_type(_kind(field)) for field in fields])
+        with opened_cursor() as cursor:
             cursor.execute(f"select {columns} from {rows}")
             with closing(cursor.fetch_record_batch()) as reader:
                 for batch in reader:
-                    arrays = [
-                        column.cast(_kind(field))
-                        for column, field in zip(batch.columns, fields, strict=True)
-                    ]
-                    cast = pa.RecordBatch.from_arrays(arrays, names=scan.names)
+                    cast = batch.cast(types)
                     cast.validate(full=True)
                     yield cast
 
@@ -233,7 +233,7 @@ def _sqlite(source: Database) -> Connection:
             "path, sqlite:////srv/shop.db, and no parameters"
         )
     path = expanded(place[1:])
-    with file_errors(path), path.open("rb") as stream:
+    with file_errors(repr(str(path))), path.open("rb") as stream:
         start = stream.read(len(_SQLITE_START))
     if start != _SQLITE_START:
         raise DataError(f"{str(path)!r} is no SQLite database; check the path")

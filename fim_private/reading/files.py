@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import errno
 import fnmatch
 import glob
-import gzip
 import os
 import re
 import stat
 import sys
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, BinaryIO, cast
+from pathlib import Path, PurePath
+from typing import BinaryIO
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -30,13 +27,6 @@ from fim_private.reading.options import not_utf8
 
 # -------------------- errors
 
-# What the system says of a path, not of what is inside.
-_NOT_OPENED = {
-    errno.ENAMETOOLONG: "the name is too long; rename it",
-    errno.ELOOP: "its links lead back to themselves; name the file itself",
-    errno.EMFILE: "too many files are open; close some",
-    **dict.fromkeys((errno.ENXIO, errno.ENODEV), "there is no such device; name a file"),
-}
 # What reading raises that says by its type what is wrong; the first that fits.
 _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
     (FileNotFoundError, "does not exist; check the path"),
@@ -51,73 +41,56 @@ _MEANINGS: tuple[tuple[type[BaseException], str], ...] = (
 )
 _DAMAGED = "is truncated, damaged or not of the form its name says; write it again"
 # So many bytes in one piece no whole file asks for: no machine has them. (An Arrow file says how
-# long its parts are, and so does a damaged one.) Nor, in one piece, for so many times its own size,
-# and as much as few machines have.
-_BEYOND_ALL_MEMORY, _BEYOND_ITS_SIZE, _MUCH = 1 << 44, 10**6, 1 << 32
+# long its parts are, and so does a damaged one.)
+_BEYOND_ALL_MEMORY = 1 << 44
 
 
 @contextmanager
-def file_errors(path: Path | str) -> Iterator[None]:
+def file_errors(name: str) -> Iterator[None]:
     """Turn what reading a file raises into one DataError that quotes nothing of the file.
 
-    path: of the file, or what errors call it.
+    name: what errors call the file.
     """
-    name = str(path)
-    if isinstance(path, Path):
-        name = name_of(path)
     try:
         yield
     except FimPrivateError:
         raise
     except MemoryError as error:  # Arrow's is an ArrowException as well
-        if not _asks_for_too_much(error, path):
+        size = re.search(r" of size (\d+) failed", str(error))
+        if size is None or int(size[1]) < _BEYOND_ALL_MEMORY:
             raise
         raise DataError(f"{name} {_DAMAGED}") from None
     except UnicodeDecodeError:
         raise not_utf8(name) from None
     except csv.Error:
         raise damaged_line(f"{name} is not well-formed CSV; check its double quotes") from None
-    except (EOFError, zlib.error, OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         if getattr(error, "errno", None) == errno.ENOMEM:  # to open a file takes room as well
             raise MemoryError from None
-        problem = _problem_of(error, name, is_path=isinstance(path, Path))
+        problem = _problem_of(error, name)
         if problem is None:
             raise
         raise DataError(f"{name} {problem}") from None
 
 
-def _problem_of(error: BaseException, name: str, *, is_path: bool) -> str | None:
+def _problem_of(error: BaseException, name: str) -> str | None:
     """Return what an error says of a file that cannot be read; None for an error of the program."""
     for kind, meaning in _MEANINGS:
         if isinstance(error, kind):
             return meaning
-    number = getattr(error, "errno", None)
-    if number in _NOT_OPENED:
-        return f"cannot be opened: {_NOT_OPENED[number]}"
     if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
-        if "\0" in name or "\\x00" in name:
+        if "\\x00" in name:
             return "is no path: it has a NUL in it"
         return None
+    number = getattr(error, "errno", None)
     if number is not None:  # the system refused: what is in the file was not looked at
-        return f"cannot be read: {os.strerror(number).lower()}; try again"
-    if is_path:
+        return f"cannot be read: {os.strerror(number).lower()}; see to that, and try again"
+    if "://" not in name:
         return _DAMAGED
     return (
         "cannot be read; check the address, your rights, the network, and that what is there is "
         "whole"
     )
-
-
-def _asks_for_too_much(error: MemoryError, path: Path | str) -> bool:
-    """Tell whether more memory was asked for than any whole file takes, so the file is damaged."""
-    size = re.search(r" of size (\d+) failed", str(error))
-    if size is None:
-        return False
-    most = _BEYOND_ALL_MEMORY
-    if isinstance(path, Path):
-        with suppress(OSError):
-            most = min(most, max(_MUCH, _BEYOND_ITS_SIZE * path.stat().st_size))
-    return int(size[1]) >= most
 
 
 def empty(name: str) -> DataError:
@@ -159,7 +132,6 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream"}
 _PACKED = {b"\x1f\x8b": "gzip", rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)": "bz2"}
 _START = 512  # how much of a file is looked at to tell its form
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2"}
-_DECOMPRESS: dict[str, Callable[..., Any]] = {"gzip": gzip.open, "bz2": bz2.open}
 _ZIP = b"PK\x03\x04"
 # What begins so is no text, whatever it is called and whoever says that it is one.
 _OTHERS = {
@@ -168,14 +140,11 @@ _OTHERS = {
     b"%PDF": "PDF",
     **dict.fromkeys((b"<?xml", b"\xef\xbb\xbf<?xml"), "XML"),
     **dict.fromkeys((b"<!DOCTYPE", b"<!doctype", b"<html"), "HTML"),
-    b"{\\rtf": "RTF",
     b"SQLite format 3\0": "a SQLite database (which sqlite:/// reads)",
-    **dict.fromkeys((b"7z\xbc\xaf", b"Rar!"), "an archive"),
     **dict.fromkeys(
         (b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"), ("compressed by xz, zstd or lz4")
     ),
     **dict.fromkeys((b"Obj\x01", b"ORC", b"\x89HDF"), "Avro, ORC or HDF5"),
-    **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff"), "a picture"),
 }
 _TAG = re.compile(rb"\s*<[A-Za-z][^<>,;|\t]*>")  # an element of XML or HTML, whatever it is called
 # JSON may be one object a line, for who says so.
@@ -204,31 +173,22 @@ class File:
     # opens what is not on this machine's disks, or is in memory
     remote: Callable[[], pa.NativeFile] | None = None
     shown: str = ""  # what errors call what is remote
-    partitions: tuple[tuple[str, str], ...] = ()  # such as (("year", "2024"),), "" for no value
+    # the columns that its folders say, such as {"year": "2024"}, "" for no value
+    partitions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """What errors call the file."""
         return self.shown or name_of(self.path)
 
-    @property
-    def place(self) -> Path | str:
-        """What `file_errors` takes."""
-        return self.shown or self.path
-
-    @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
+    def open(self) -> AbstractContextManager[BinaryIO]:
         """Open for reading bytes, decompressed. Raises OSError."""
-        with ExitStack() as opened:
-            if self.remote is not None:
-                yield cast(BinaryIO, opened.enter_context(self.native()))
-                return
-            stream = self.pipe or self.path.open("rb")
-            if str(self.path) != "-":
-                opened.enter_context(stream)
-            if self.compression is not None:
-                stream = opened.enter_context(_DECOMPRESS[self.compression](stream))
-            yield stream
+        if self.pipe is None or self.compression is not None:
+            stream: AbstractContextManager[BinaryIO] = self.native()
+            return stream
+        if str(self.path) == "-":
+            return nullcontext(self.pipe)
+        return self.pipe
 
     def start(self) -> bytes:
         """Return its first bytes, decompressed, still to be read; none of a compressed pipe."""
@@ -240,11 +200,13 @@ class File:
         return _peeked(self.pipe)
 
     def native(self) -> pa.NativeFile:
-        """Open what is no pipe for Arrow's own reading, decompressed. Raises OSError."""
+        """Open for Arrow's own reading, decompressed. Raises OSError."""
         # Its threads read ahead: through a Python file they would want the interpreter when it is
         # gone, and abort. Not mapped: a file that is cut off while it is read would end the process
         # by a signal. Its name as bytes: Arrow itself takes none that is not UTF-8.
         opener = self.remote or partial(pa.OSFile, os.fsencode(self.path))
+        if self.pipe is not None:
+            opener = partial(pa.PythonFile, self.pipe)
         stream = opener()
         if self.compression is None:
             return stream
@@ -301,18 +263,20 @@ def _stream_of(file: File) -> BinaryIO | None:
     mode = file.path.stat().st_mode
     if stat.S_ISFIFO(mode) and str(file.path).startswith(_OPEN_FILES):
         return file.path.open("rb")
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError
+    if not stat.S_ISREG(mode):
         raise DataError(f"{file.name} is no regular file; send it to standard input and name it -")
     return None
 
 
 def _suffix_and_compression(path: Path) -> tuple[str, str | None]:
     """Return the suffix in small letters, and how a suffix behind it says that it is compressed."""
-    suffixes = ["", "", *(suffix.lower() for suffix in path.suffixes)]
-    compression = _COMPRESSIONS.get(suffixes[-1])
-    if compression is None:
-        return suffixes[-1], None
-    return suffixes[-2], compression
+    name = PurePath(path.name.lower())
+    compression = _COMPRESSIONS.get(name.suffix)
+    if compression is not None:
+        name = name.with_suffix("")
+    return name.suffix, compression
 
 
 def _of_no_form(name: str, suffix: str) -> DataError:
@@ -380,6 +344,10 @@ def _peeked(stream: BinaryIO) -> bytes:
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
+# Gives the names in a folder, and whether each is a folder.
+Listing = Callable[[str], Iterable[tuple[str, bool]]]
+
+
 def files_of(source: LocalPath | Address) -> list[File]:
     """Return the files that a path, a pattern or an address stands for, in order.
 
@@ -389,122 +357,122 @@ def files_of(source: LocalPath | Address) -> list[File]:
         return _files_of_address(source)
     if not source.shown:
         raise DataError("the path is empty; name a file")
-    if source.is_standard_input:
-        return [File(source.path)]
-    return _files_of_path(source.path)
-
-
-def _files_of_path(path: Path) -> list[File]:
-    """Return a file, the files in a folder, or those that fit a pattern."""
-    first = next(
-        (place for place, step in enumerate(path.parts) if glob.has_magic(step)), len(path.parts)
-    )
-    if path.is_dir():
-        files, first = sorted(_below(path)), len(path.parts)
-        problem = f"{str(path)!r} is a folder without files to read"
-    elif glob.has_magic(str(path)) and not path.exists():
-        matches = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207 (Path's own takes no whole pattern)
-        files = sorted({file for match in matches for file in _below(match)})
-        problem = f"no file fits the pattern {str(path)!r}"
-    else:
+    path = source.path
+    is_pattern = glob.has_magic(str(path)) and not path.exists()
+    if source.is_standard_input or not (is_pattern or path.is_dir()):
         return [File(path)]
-    if not files:
-        raise DataError(f"{problem}; check the path")
-    return [File(file, partitions=_partitions(file.parts[first:-1])) for file in files]
+    base, pattern = path.as_posix(), ""
+    if not path.is_absolute():
+        base = f"./{base}"
+    if is_pattern:
+        base, pattern = _base_and_pattern(base)
+    files = _below(_local_names, base.rstrip("/"), pattern, str(path))
+    return [File(Path(file), partitions=_partitions(file, base)) for file in files]
 
 
-def _base_and_pattern(place: str) -> tuple[str, str | None]:
-    """Return the folder or file of an address, and the pattern from its first wildcard on."""
-    steps = place.split("/")
-    for number, step in enumerate(steps):
-        if glob.has_magic(step):
-            return "/".join(steps[:number]), "/".join(steps[number:])
-    return place.rstrip("/"), None
+def _local_names(folder: str) -> Iterator[tuple[str, bool]]:
+    with suppress(FileNotFoundError), os.scandir(f"{folder}/") as entries:
+        for entry in entries:
+            # A link to a folder may lead back to where it is: nothing behind it is read.
+            if not (entry.is_symlink() and entry.is_dir()):
+                yield entry.name, entry.is_dir()
 
 
 def _files_of_address(address: Address) -> list[File]:
     """Return the file at an address, the files in a folder, or those that fit a pattern."""
     from pyarrow import fs
 
-    shown = address.shown
     place, mark, query = address.text.partition("?")
-    base, pattern = _base_and_pattern(place)
+    base, pattern = _base_and_pattern(place.rstrip("/"))
     try:
         system, root = fs.FileSystem.from_uri(base + mark + query)
     except pa.ArrowNotImplementedError:
         problem = "needs a file system that this pyarrow was built without; copy the files here"
-        raise DataError(f"{shown!r} {problem}") from None
+        raise DataError(f"{address.name} {problem}") from None
     except (pa.ArrowInvalid, ValueError):
         raise DataError(
-            f"{shown!r} is no address that can be read; those are s3://, gs://, abfs://, hdfs:// "
-            f"and file://, and for "
-            f"databases postgresql:// and sqlite:///; {parameter('engine')} sql reads duckdb:/// "
-            f"too"
+            f"{address.name} is no address that can be read; those are s3://, gs://, abfs://, "
+            f"hdfs:// and file://, and for databases postgresql:// and sqlite:///; "
+            f"{parameter('engine')} sql reads duckdb:/// too"
         ) from None
 
-    def remote(path: str, name: str, folders: Sequence[str] = ()) -> File:
-        opened = partial(system.open_input_file, path)
-        return File(Path(path), remote=opened, shown=repr(name), partitions=_partitions(folders))
+    def names_in(folder: str) -> list[tuple[str, bool]]:
+        infos = system.get_file_info(fs.FileSelector(folder))
+        return [(info.base_name, info.type == fs.FileType.Directory) for info in infos]
 
     kind = system.get_file_info(root).type
     if kind == fs.FileType.NotFound:
         raise FileNotFoundError
-    if kind == fs.FileType.File and pattern is None:
-        return [remote(root, shown)]
-    regex, problem = "", f"{shown!r} is a folder without files to read"
-    if pattern is not None:
-        regex, problem = _regular(pattern), f"no file fits the pattern {shown!r}"
-    infos = system.get_file_info(fs.FileSelector(root, recursive=True))
-    inside = [
-        info.path.removeprefix(root).lstrip("/") for info in infos if info.type == fs.FileType.File
-    ]
-    paths = [path for path in inside if re.match(regex, path) and not _is_hidden(path.split("/"))]
-    if not paths:
-        raise DataError(f"{problem}; check the address")
-    above = shown_source(base)
+    files = [root]
+    if kind != fs.FileType.File or pattern:
+        files = _below(names_in, root.rstrip("/"), pattern, address.shown)
     return [
-        remote(f"{root.rstrip('/')}/{path}", f"{above}/{path}", path.split("/")[:-1])
-        for path in sorted(paths)
+        File(
+            Path(file),
+            remote=partial(system.open_input_file, file),
+            shown=repr(shown_source(base) + file.removeprefix(root.rstrip("/"))),
+            partitions=_partitions(file, root),
+        )
+        for file in files
     ]
 
 
-def _below(path: Path) -> Iterator[Path]:
-    """Yield a file, or the files in a folder and in those below it."""
-    if not path.is_dir():
-        yield path
-        return
-
-    def refuse(error: OSError) -> None:
-        raise error
-
-    for above, folders, files in os.walk(path, onerror=refuse):
-        folders[:] = [name for name in folders if not _is_hidden([name])]
-        yield from (Path(above, name) for name in files if not _is_hidden([name]))
+def _base_and_pattern(place: str) -> tuple[str, str]:
+    """Return the path up to the first step that is a pattern, and that pattern; "" for none."""
+    steps = place.split("/")
+    for number, step in enumerate(steps):
+        if glob.has_magic(step):
+            return "/".join(steps[:number]), "/".join(steps[number:])
+    return place, ""
 
 
-def _is_hidden(names: Iterable[str]) -> bool:
+def _below(names_in: Listing, folder: str, pattern: str, shown: str) -> list[str]:
+    """Return the files below a folder that fit a pattern, or all of them, in order.
+
+    shown: what the caller named. Raises DataError if there are none.
+    """
+    files = sorted({*_fitting(names_in, folder, pattern)})
+    if files:
+        return files
+    problem = f"{shown!r} is a folder without files to read"
+    if pattern:
+        problem = f"no file fits the pattern {shown!r}"
+    raise DataError(f"{problem}; check the path")
+
+
+def _fitting(names_in: Listing, folder: str, pattern: str) -> Iterator[str]:
+    """Yield the files below a folder that fit a pattern; a folder that fits stands for its files.
+
+    The step ** fits any folders, or none.
+    """
+    step, _, inner = (pattern or "*").partition("/")
+    if step == "**":
+        yield from _fitting(names_in, folder, inner)
+    for name, is_folder in names_in(folder):
+        path = f"{folder}/{name}"
+        if _is_hidden(name) and not name.startswith(step[:1]):
+            continue
+        if step == "**" and is_folder:
+            yield from _fitting(names_in, path, pattern)
+        elif fnmatch.fnmatch(name, step) and is_folder:
+            yield from _fitting(names_in, path, inner)
+        elif fnmatch.fnmatch(name, step) and not inner:
+            yield path
+
+
+def _is_hidden(name: str) -> bool:
     # What programs keep beside the data begins with a dot or an underscore. (_year=2024 is a column
     # all the same.)
-    return any(name.startswith((".", "_")) and "=" not in name for name in names)
+    return name.startswith((".", "_")) and "=" not in name
 
 
-def _partitions(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return the columns that the names of folders say, with their values; "" for no value."""
+def _partitions(file: str, base: str) -> dict[str, str]:
+    """Return the columns that the folders below a base say, with their values; "" for no value."""
     values = {}
-    for folder in folders:
+    for folder in file.removeprefix(base).split("/")[:-1]:
         if folder.find("=") > 0:
             name, _, value = unquote(folder).partition("=")
             values[name] = value
             if value == _NO_VALUE:
                 values[name] = ""
-    return tuple(values.items())
-
-
-def _regular(pattern: str) -> str:
-    # As fnmatch writes it, but that * stays inside a folder's name; ** means any folders.
-    steps = [
-        (step, fnmatch.translate(step).removesuffix(r"\Z").replace(".*", "[^/]*"))
-        for step in pattern.split("/")
-    ]
-    above = ["(?:[^/]+/)*" if step == "**" else f"{regular}/" for step, regular in steps[:-1]]
-    return "".join(above) + steps[-1][1] + r"(?:/.*)?\Z"
+    return values

@@ -9,10 +9,8 @@ import numbers
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date, time, timedelta
 from functools import lru_cache
-from importlib.util import find_spec
 from itertools import chain, islice
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -24,17 +22,16 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError
 from fim_private.reading import memory
-from fim_private.reading.columns import ReadAs, Wanted, choose
+from fim_private.reading.columns import Wanted
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Labels, basket_of, is_list_type
-from fim_private.reading.locations import InMemory, Kind
-from fim_private.reading.options import InputForm, Reading
+from fim_private.reading.locations import InMemory
+from fim_private.reading.options import Reading
 from fim_private.reading.record_batches import (
     ArrowSource,
     as_presence,
     plain,
     read_arrow,
-    rows_of_cells,
     table_source,
 )
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble
@@ -78,16 +75,16 @@ def may_be_query(source: InMemory) -> bool:
     """
     try:
         match source.kind:
-            case Kind.POLARS_LAZY:
+            case "polars.LazyFrame":
                 return _BARE_PLAN.fullmatch(source.data.explain(optimized=False)) is None
-            case Kind.DATASET:
+            case "pyarrow.dataset.Dataset":
                 # These options hold the filter of dataset.filter(...).
                 return bool(getattr(source.data, "_scan_options", True))
-            case Kind.RELATION:
+            case "duckdb.DuckDBPyRelation":
                 return not _is_bare_relation(source.data)
-            case Kind.READER | Kind.SCANNER | Kind.STREAM:
+            case "pyarrow.RecordBatchReader" | "pyarrow.dataset.Scanner" | "stream":
                 return True
-            case Kind.OTHER:
+            case "other":
                 return not isinstance(source.data, Sized)
     except Exception:  # what is wrong with it, reading it will say
         return True
@@ -107,21 +104,16 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     data = source.data
     table = table_of(source)
     if table is not None:
-        if source.kind is Kind.PANDAS:
-            transactions = _read_sparse_frame(data, table, options)
-            if transactions is not None:
-                return transactions
         return read_arrow(table, options)
     match source.kind:
-        case Kind.SPARSE:
+        case "scipy.sparse.spmatrix" | "scipy.sparse.sparray":
             return _read_sparse(data, options)
-        case Kind.NUMPY if data.ndim != 1 or data.dtype != object:
+        case "numpy.ndarray" if data.ndim != 1 or data.dtype != object:
             return _read_array(data, options)
     array = array_of(source)
     if array is not None:
         return _read_list_array(array, options)
-    _refuse_near_misses(data)
-    if isinstance(data, Iterable) and not isinstance(data, bytes):
+    if isinstance(data, Iterable) and not isinstance(data, bytes | Mapping):
         options.refuse("an iterable of baskets")
         iterator = iter(data)
         chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
@@ -130,19 +122,6 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
         f"cannot read baskets from {source.shown}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"
     )
-
-
-def _refuse_near_misses(data: object) -> None:
-    """Raise DataError for an object that is not read, but from which baskets are easily taken."""
-    advice = None
-    if isinstance(data, Mapping):
-        advice = "give its values()"
-    elif hasattr(data, "readline"):
-        advice = "give the path of the file"
-    elif type(data).__name__.endswith("GroupBy"):
-        advice = "give the items of each group: groupby(...)[...].agg(list)"
-    if advice is not None:
-        raise DataError(f"cannot read baskets from {type(data).__name__}; {advice}")
 
 
 def _read_list_array(array: pa.ChunkedArray, options: Reading) -> Transactions:
@@ -168,11 +147,11 @@ def array_of(source: InMemory) -> pa.ChunkedArray | None:
     """
     array = None
     match source.kind:
-        case Kind.ARROW_ARRAY:
+        case "pyarrow.Array" | "pyarrow.ChunkedArray":
             array = source.data
-        case Kind.PANDAS_SERIES if not _holds_objects(source.data):
+        case "pandas.Series" if not _holds_objects(source.data):
             array = _as_arrow(source.data)
-        case Kind.POLARS_SERIES if str(source.data.dtype) != "Object":
+        case "polars.Series" if str(source.data.dtype) != "Object":
             array = source.data.to_arrow()
     if isinstance(array, pa.Array):
         return pa.chunked_array([array])
@@ -185,21 +164,15 @@ def array_of(source: InMemory) -> pa.ChunkedArray | None:
 
 def _pandas_table(frame: PandasFrame) -> ArrowSource:
     """Return a pandas frame as a source. A list in its first value makes a column of lists."""
-    names = [str(name) for name in frame.columns]
-    kinds = [_arrow_type(series) for _, series in frame.items()]
-    place_of = {name: place for place, name in enumerate(names)}
+    schema = pa.schema([(str(name), _arrow_type(series)) for name, series in frame.items()])
 
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
+        places = [schema.get_field_index(name) for name in scan.names]
         for start in range(0, len(frame), memory.LONG_ROWS):
             rows = frame.iloc[start : start + memory.LONG_ROWS]
-            series = [column for _, column in rows.items()]
-            columns = []
-            for name in scan.names:
-                place = place_of[name]
-                columns.append(_column(series[place], name, kinds[place]))
+            columns = [_column(rows.iloc[:, place], schema.field(place)) for place in places]
             yield pa.RecordBatch.from_arrays(columns, names=scan.names)
 
-    schema = pa.schema([*zip(names, kinds, strict=True)])
     return ArrowSource("the frame", schema, batches, kind="frame", own_dates=True)
 
 
@@ -232,13 +205,13 @@ def _as_arrow(series: PandasSeries) -> pa.Array:
     return plain(array)
 
 
-def _column(series: PandasSeries, name: str, kind: pa.DataType) -> pa.Array:
+def _column(series: PandasSeries, field: pa.Field) -> pa.Array:
     """Return a pandas series as an Arrow array, (n,). Raises DataError for objects of no text."""
     if not _holds_objects(series):
         return _as_arrow(series)
     values = series.tolist()
     try:
-        if not is_list_type(kind):
+        if not is_list_type(field.type):
             return _texts(values)
         baskets = [basket_of(value) for value in values]
         ends = offsets_of(np.array([*map(len, baskets)], dtype=np.int64))
@@ -246,8 +219,8 @@ def _column(series: PandasSeries, name: str, kind: pa.DataType) -> pa.Array:
         return pa.LargeListArray.from_arrays(arrow_of(ends), items)
     except (TypeError, UnicodeEncodeError):
         raise DataError(
-            f"column {name!r} of the frame holds something else than texts, numbers and dates; "
-            f"make it strings or integers"
+            f"column {field.name!r} of the frame holds something else than texts, numbers and "
+            f"dates; make it strings or integers"
         ) from None
 
 
@@ -285,26 +258,6 @@ def _text_or_none(value: object) -> str | None:
 # Matrices: rows are baskets, columns items.
 
 
-def _read_sparse_frame(
-    frame: PandasFrame, table: ArrowSource, options: Reading
-) -> Transactions | None:
-    """Read a pandas frame of nothing but items in sparse columns; None for another."""
-    is_sparse = all(
-        str(dtype).startswith("Sparse") and not dtype.fill_value for dtype in frame.dtypes
-    )
-    # Any other way is the usual one, which only takes longer.
-    if not is_sparse or options.fold_case or options.dialect.given() or not find_spec("scipy"):
-        return None
-    roles = choose(table.columns(), options, table.name)
-    if roles.form is not InputForm.ONE_HOT or len(roles.values) < len(table.schema):
-        return None
-    matrix = frame.sparse.to_coo()
-    as_presence(matrix.data, f"a column of {table.name}")
-    transactions = _of_sparse(matrix, [*roles.values], Labels(table.name))
-    read_as = ReadAs.of_table(table.schema.names, roles, kind=table.kind)
-    return replace(transactions, read_as=read_as, rows=len(frame))
-
-
 def _read_array(matrix: NDArray[np.generic], options: Reading) -> Transactions:
     options.refuse("an array")
     array = np.asarray(matrix)  # a numpy matrix is an array that stays two-dimensional
@@ -313,15 +266,14 @@ def _read_array(matrix: NDArray[np.generic], options: Reading) -> Transactions:
             f"an array must be two-dimensional and boolean, not {array.ndim}-dimensional "
             f"{array.dtype}; use array.astype(bool), or a list of lists of items"
         )
-    labels = Labels("the array")
     count, width = array.shape
-    codes = labels.encode(arrow_of(np.arange(width)))
     size = max(1, memory.ONE_HOT_CELLS // max(1, width))
 
-    def rows(first: int) -> KeyedRows:
-        return rows_of_cells(as_presence(array[first : first + size], "the array"), codes)
+    def block(first: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        cells = as_presence(array[first : first + size], "the array")
+        return np.count_nonzero(cells, axis=1), np.nonzero(cells)[1]
 
-    return assemble(map(rows, range(0, count, size)), labels)
+    return _of_blocks(map(block, range(0, count, size)), width, "the array")
 
 
 def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
@@ -333,19 +285,25 @@ def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
         raise DataError(
             "the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans"
         )
-    return _of_sparse(by_row, arrow_of(np.arange(by_row.shape[1])), Labels("the matrix"))
+    count, width = by_row.shape
+
+    def block(first: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        rows = by_row[first : first + memory.LIST_ROWS]
+        return np.diff(rows.indptr), np.where(rows.data != 0, rows.indices, -1)
+
+    return _of_blocks(map(block, range(0, count, memory.LIST_ROWS)), width, "the matrix")
 
 
-def _of_sparse(matrix: SparseMatrix, items: pa.Array | list[str], labels: Labels) -> Transactions:
-    """Return the rows of a sparse matrix as baskets. items: of the columns."""
-    by_row, codes, size = matrix.tocsr(), labels.encode(items), memory.LIST_ROWS
+def _of_blocks(
+    blocks: Iterable[tuple[NDArray[np.integer], NDArray[np.integer]]], width: int, name: str
+) -> Transactions:
+    """Return the rows of a matrix as baskets, of the numbers of its columns.
 
-    def rows(first: int) -> KeyedRows:
-        block = by_row[first : first + size]
-        codes_of_rows = np.where(block.data != 0, codes[block.indices], np.int32(-1))
-        return KeyedRows(np.diff(block.indptr).astype(np.int64), codes_of_rows)
-
-    return assemble(map(rows, range(0, max(1, by_row.shape[0]), size)), labels)
+    blocks: of each some of the rows, their lengths, and the columns of their items, -1 for no item.
+    """
+    labels = Labels(name)
+    codes = np.append(labels.encode(arrow_of(np.arange(width))), np.int32(-1))
+    return assemble((KeyedRows(lengths, codes[columns]) for lengths, columns in blocks), labels)
 
 
 # All tables: frames, and what comes as Arrow: readers, datasets, relations of DuckDB, streams.
@@ -358,21 +316,21 @@ def table_of(source: InMemory) -> ArrowSource | None:
     """
     data = source.data
     match source.kind:
-        case Kind.PANDAS:
+        case "pandas.DataFrame":
             return _pandas_table(data)
-        case Kind.POLARS:
+        case "polars.DataFrame":
             return _polars_table(data)
-        case Kind.POLARS_LAZY:
+        case "polars.LazyFrame":
             return _polars_table(data.collect())
-        case Kind.TABLE | Kind.READER:
+        case "pyarrow.Table" | "pyarrow.RecordBatch" | "pyarrow.RecordBatchReader":
             return table_source(data)
-        case Kind.SCANNER:
+        case "pyarrow.dataset.Scanner":
             return table_source(data.to_reader())
-        case Kind.STREAM:
+        case "stream":
             return table_source(pa.RecordBatchReader.from_stream(data))
-        case Kind.DATASET:
+        case "pyarrow.dataset.Dataset":
             return _dataset(data)
-        case Kind.RELATION:
+        case "duckdb.DuckDBPyRelation":
             return _relation(data)
     return None
 

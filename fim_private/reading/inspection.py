@@ -42,7 +42,7 @@ from fim_private.reading.date_columns import (
 )
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
-from fim_private.reading.locations import InMemory, Kind, Source, source_of
+from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import MemoryLimit, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.purchases import read_parts
@@ -269,10 +269,10 @@ class _Search:
         with limit_memory(self.limit), suppress(FimPrivateError):
             if isinstance(source, InMemory):
                 # A stream may be there once, and a lazy frame is computed each time.
-                if source.kind in (Kind.STREAM, Kind.POLARS_LAZY):
+                if source.kind in ("stream", "polars.LazyFrame"):
                     return None
                 return frames.table_of(source)
-            with file_errors(source.place):
+            with file_errors(source.name):
                 stored = named_source(source, options)
                 if isinstance(stored, ArrowSource):
                     return stored

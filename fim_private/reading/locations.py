@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,20 +14,8 @@ from typing import Any
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _DATABASES = ("postgresql", "postgres", "sqlite")
 # The parameters of an address that may be shown. Any other may hold a key or a password.
-_SHOWN_PARAMETERS = frozenset(
-    (
-        "dbname",
-        "host",
-        "port",
-        "region",
-        "scheme",
-        "service",
-        "sslmode",
-        "user",
-        "endpoint_override",
-        "mode",
-    )
-)
+_SHOWN = "dbname host port region scheme service sslmode user endpoint_override mode"
+_SHOWN_PARAMETERS = frozenset(_SHOWN.split())
 
 
 @dataclass(frozen=True)
@@ -50,11 +37,6 @@ class LocalPath:
     def name(self) -> str:
         """What errors call it."""
         return name_of(self.path)
-
-    @property
-    def place(self) -> Path:
-        """What `file_errors` takes."""
-        return self.path
 
     @property
     def can_be_read_again(self) -> bool:
@@ -83,54 +65,30 @@ class Address:
         """What errors call it."""
         return repr(self.shown)
 
-    @property
-    def place(self) -> str:
-        """What `file_errors` takes."""
-        return self.name
-
 
 class Database(Address):
     """The address of a database, such as postgresql://host/shop."""
 
 
-class Kind(Enum):
-    """What an object in memory is, as far as it decides how the object is read."""
-
-    TABLE = auto()  # or one record batch of Arrow
-    READER = auto()  # of record batches
-    DATASET = auto()
-    SCANNER = auto()
-    RELATION = auto()
-    ARROW_ARRAY = auto()  # perhaps in chunks
-    PANDAS = auto()
-    PANDAS_SERIES = auto()
-    POLARS = auto()
-    POLARS_LAZY = auto()
-    POLARS_SERIES = auto()
-    NUMPY = auto()
-    SPARSE = auto()
-    STREAM = auto()  # of Arrow, from any other library
-    OTHER = auto()
-
-
-_KINDS = {
-    ("pyarrow", "Table"): Kind.TABLE,
-    ("pyarrow", "RecordBatch"): Kind.TABLE,
-    ("pyarrow", "RecordBatchReader"): Kind.READER,
-    ("pyarrow", "Array"): Kind.ARROW_ARRAY,
-    ("pyarrow", "ChunkedArray"): Kind.ARROW_ARRAY,
-    ("pyarrow.dataset", "Dataset"): Kind.DATASET,
-    ("pyarrow.dataset", "Scanner"): Kind.SCANNER,
-    ("duckdb", "DuckDBPyRelation"): Kind.RELATION,
-    ("pandas", "DataFrame"): Kind.PANDAS,
-    ("pandas", "Series"): Kind.PANDAS_SERIES,
-    ("polars", "DataFrame"): Kind.POLARS,
-    ("polars", "LazyFrame"): Kind.POLARS_LAZY,
-    ("polars", "Series"): Kind.POLARS_SERIES,
-    ("numpy", "ndarray"): Kind.NUMPY,
-    ("scipy.sparse", "spmatrix"): Kind.SPARSE,
-    ("scipy.sparse", "sparray"): Kind.SPARSE,
-}
+# The classes of the objects that are read by what they are, each where its library has it.
+_CLASSES = (
+    "pyarrow.Table",
+    "pyarrow.RecordBatch",
+    "pyarrow.RecordBatchReader",
+    "pyarrow.Array",
+    "pyarrow.ChunkedArray",
+    "pyarrow.dataset.Dataset",
+    "pyarrow.dataset.Scanner",
+    "duckdb.DuckDBPyRelation",
+    "pandas.DataFrame",
+    "pandas.Series",
+    "polars.DataFrame",
+    "polars.LazyFrame",
+    "polars.Series",
+    "numpy.ndarray",
+    "scipy.sparse.spmatrix",
+    "scipy.sparse.sparray",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,15 +98,20 @@ class InMemory:
     data: Any
 
     @cached_property
-    def kind(self) -> Kind:
-        """What the object is. No library is imported: an object is here only if its library is."""
-        for (module, class_name), kind in _KINDS.items():
+    def kind(self) -> str:
+        """The class of the object, such as pandas.DataFrame, if it is known here.
+
+        Otherwise "stream" for a stream of Arrow, or "other". No library is imported: an object is
+        here only if its library is.
+        """
+        for kind in _CLASSES:
+            module, _, class_name = kind.rpartition(".")
             known = getattr(sys.modules.get(module), class_name, None)
             if known is not None and isinstance(self.data, known):
                 return kind
         if hasattr(self.data, "__arrow_c_stream__"):
-            return Kind.STREAM
-        return Kind.OTHER
+            return "stream"
+        return "other"
 
     @property
     def shown(self) -> str:
@@ -158,9 +121,8 @@ class InMemory:
     @property
     def can_be_read_again(self) -> bool:
         """Whether it can be read several times."""
-        if self.kind in (Kind.READER, Kind.SCANNER):
-            return False
-        return not isinstance(self.data, Iterator)
+        is_reader = self.kind in ("pyarrow.RecordBatchReader", "pyarrow.dataset.Scanner")
+        return not is_reader and not isinstance(self.data, Iterator)
 
 
 FileLocation = LocalPath | Address

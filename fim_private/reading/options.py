@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,9 +91,7 @@ class Dialect:
     @property
     def skipped(self) -> int:
         """How many lines, or rows, stand above the table."""
-        if self.skip_rows is None:
-            return 0
-        return self.skip_rows
+        return self.skip_rows or 0
 
     @property
     def form(self) -> InputForm | None:
@@ -103,8 +102,7 @@ class Dialect:
 
     def given(self) -> list[str]:
         """Return which parameters were given, in the order of `DIALECT`."""
-        values = (self.delimiter, self.header, self.encoding, self.input_format, self.skip_rows)
-        return [name for name, value in zip(DIALECT, values, strict=True) if value is not None]
+        return [name for name, value in vars(self).items() if value is not None]
 
     def refuse_for(self, source: str, names: tuple[str, ...] = _OF_TEXT) -> None:
         """Raise ParameterError if any of these was given for a source that has no use for it."""
@@ -214,7 +212,8 @@ def _segment_names(segments: object) -> tuple[str, ...]:
         if isinstance(segments, str):
             listed = _split_names(segments)
         for name in listed:
-            if not _may_name_segment(name):
+            is_name = isinstance(name, str | Integral) and not isinstance(name, bool)
+            if not is_name or is_missing(name):
                 raise _wrong("segments", "names, texts or whole numbers", name)
         names = tuple(str(integer_or_text(name)) for name in listed)
         "".join(names).encode()
@@ -239,11 +238,6 @@ def _split_names(text: str) -> list[str]:
     """Return the names in a text with commas; an empty one is none."""
     rows = csv.reader(text.splitlines(), skipinitialspace=True)
     return [name for row in rows for name in row if name.strip()]
-
-
-def _may_name_segment(name: object) -> bool:
-    is_whole = hasattr(name, "__index__") and not isinstance(name, bool)
-    return (isinstance(name, str) or is_whole) and not is_missing(name)
 
 
 @dataclass(frozen=True)
@@ -281,25 +275,26 @@ class Times:
         if not self.released_apart:
             return None
         names = tuple(period.name for period in self.periods)
+        most = 1
         if self.per is not None:
             periods_of_stretch = Counter(
                 number for period in self.periods for number in period.stretches(self.per)
             )
-            return Segments(self.column, names, max(periods_of_stretch.values()))
-        if self.by_user:
-            return Segments(self.column, names, len(names))
-        return Segments(self.column, names)
+            most = max(periods_of_stretch.values())
+        elif self.by_user:
+            most = len(names)
+        return Segments(self.column, names, most)
 
     def places(self, days: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the place of the period that has each day since 1970-01-01, -1 for none: (n,)."""
         if not self.periods:
             return np.zeros(len(days), dtype=np.int32)
-        order = sorted(range(len(self.periods)), key=lambda place: self.periods[place].first)
-        starts = np.array([self.periods[place].first for place in order])
-        ends = np.array([self.periods[place].last for place in order])
-        at = np.searchsorted(starts, days, side="right") - 1
-        inside = (at >= 0) & (days <= ends[at])
-        return np.where(inside, np.array(order)[at], -1).astype(np.int32)
+        distinct_days, day_number = np.unique(days, return_inverse=True)
+        places = np.full(len(distinct_days), -1, dtype=np.int32)
+        for place, period in enumerate(self.periods):
+            is_inside = (period.first <= distinct_days) & (distinct_days <= period.last)
+            places[is_inside] = place
+        return places[day_number]
 
     def stretches(self, days: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the number of the stretch of `per` that has each day: (n,)."""
@@ -446,26 +441,29 @@ class Reading:
 
     def given(self) -> list[str]:
         """Return which of user, basket, item and items were named, in this order."""
-        columns = {
-            "user": self.user,
-            "basket": self.basket,
-            "item": self.item,
-            "items": self.items,
-        }
-        return [name for name, column in columns.items() if column is not None]
+        return [name for name in self.choices() if name in ("user", "basket", "item", "items")]
 
     def named(self) -> list[tuple[str, str]]:
         """Return each parameter that names columns, with a column that it names."""
-        named: list[tuple[str, str | None]] = [("user", self.user)]
-        named += [("basket", column) for column in self.basket or ()]
-        named += [("item", column) for column in self.item or ()]
-        named += [("items", self.items)]
-        named += [("where", column) for column in columns_of(self.where)]
+        columns: list[tuple[str, Sequence[str | None]]] = [
+            ("user", [self.user]),
+            ("basket", self.basket or ()),
+            ("item", self.item or ()),
+            ("items", [self.items]),
+            ("where", columns_of(self.where)),
+        ]
         if self.by is not None:
-            named.append(("by", self.by.column))
+            columns.append(("by", [self.by.column]))
         if self.times is not None:
-            named.append(("time", self.times.column))
-        return [(name, column) for name, column in named if column is not None]
+            columns.append(("time", [self.times.column]))
+        return [(name, column) for name, named in columns for column in named if column is not None]
+
+    def choices(self) -> list[str]:
+        """Return which parameters were given that need a source with columns."""
+        names = [name for name, _ in self.named()]
+        if self.split is not None:
+            names.append("split")
+        return list(dict.fromkeys(names))
 
     def refuse(self, source: str) -> None:
         """Raise ParameterError if a column or a dialect was named to a source without columns."""
@@ -474,8 +472,7 @@ class Reading:
 
     def refuse_columns(self, source: str) -> None:
         """Raise ParameterError if a column was named to a source without named columns."""
-        choices = {"where": self.where, "by": self.by, "split": self.split, "time": self.times}
-        names = self.given() + [name for name, choice in choices.items() if choice is not None]
+        names = self.choices()
         if names:
             raise ParameterError(
                 f"{' and '.join(map(parameter, names))} cannot be used with {source}, which has "

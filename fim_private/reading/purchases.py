@@ -25,13 +25,20 @@ from fim_private.options.purchases import ReadingOptions
 from fim_private.reading import frames
 from fim_private.reading.columns import Roles, listing
 from fim_private.reading.databases import check_query
-from fim_private.reading.files import DELIMITER_OF_SUFFIX, File, empty, file_errors
+from fim_private.reading.files import (
+    DELIMITER_OF_SUFFIX,
+    File,
+    empty,
+    file_errors,
+    files_of,
+    open_file,
+)
 from fim_private.reading.labels import Codes, Item, Labels, Vocabulary, as_texts, mixed_vocabulary
 from fim_private.reading.locations import InMemory, Source, source_of
 from fim_private.reading.memory import limit_memory, read_whole
 from fim_private.reading.options import DIALECT, InputForm, Reading, reading_of
 from fim_private.reading.record_batches import ArrowSource, plain, read_arrow
-from fim_private.reading.sources import file_table, named_files, named_source
+from fim_private.reading.sources import file_table, named_source
 from fim_private.reading.text import read_text, text_table
 from fim_private.reading.transactions import Transactions, members
 from fim_private.reading.values import arrow_strings, present
@@ -128,9 +135,7 @@ def read_parts(source: Source, options: Reading) -> list[Transactions]:
 def _refuse_reading_again(options: Reading) -> None:
     """Raise ParameterError if options say how to read purchases that have been read already."""
     options.dialect.refuse_for("what has been read already", DIALECT)
-    names = list(dict.fromkeys(name for name, _ in options.named()))
-    if options.split is not None:
-        names.append("split")
+    names = options.choices()
     if options.fold_case:
         names.append("fold_case")
     if names:
@@ -154,7 +159,7 @@ def reads_users(
 
 def _read(source: Source, options: Reading) -> Transactions:
     if not isinstance(source, InMemory):
-        with file_errors(source.place):
+        with file_errors(source.name):
             stored = named_source(source, options)
             if isinstance(stored, File):
                 return read_text(stored, options)
@@ -232,11 +237,10 @@ def read_item_list(
 
     If columns or a query are given, source is any table that read_transactions reads.
     """
+    check_query(source, query, "catalogue_query")
     is_table = columns.item is not None or query is not None
-    if is_table:
-        check_query(source, query, "catalogue_query")
     if not isinstance(source, InMemory):
-        with file_errors(source.place):
+        with file_errors(source.name):
             if is_table:
                 # By its name a column tells at which delimiter a first line is cut.
                 options = Reading(items=columns.item, query=query, head=True)
@@ -245,10 +249,9 @@ def read_item_list(
                     table = text_table(table, options, InputForm.LONG, head=True)
                 return _list_of_table(table, columns, fold_case=fold_case)
             lists = [
-                _list_of_file(file, columns, fold_case=fold_case) for file in named_files(source)
+                _list_of_file(file, columns, fold_case=fold_case)
+                for file in map(open_file, files_of(source))
             ]
-            if len(lists) == 1:
-                return ItemList(lists[0])
             labels = (items.label(code) for items in lists for code in range(len(items)))
             return ItemList(mixed_vocabulary([*dict.fromkeys(labels)])[0])
     try:

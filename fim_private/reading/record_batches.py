@@ -156,13 +156,8 @@ def read_arrow(source: ArrowSource, options: Reading) -> Transactions:
         first_cells.done()
 
     transactions = assemble(rows(), labels, roles.times, segmented=roles.parts is not None)
-    read_as = ReadAs.of_table(
-        source.schema.names,
-        roles,
-        kind=source.kind,
-        delimiter=source.delimiter,
-        encoding=source.encoding,
-    )
+    read_as = ReadAs.of_table(source.schema.names, roles, kind=source.kind)
+    read_as = replace(read_as, delimiter=source.delimiter, encoding=source.encoding)
     return replace(transactions, read_as=read_as, rows=count)
 
 
@@ -347,8 +342,9 @@ def _rows_of(batch: pa.RecordBatch, roles: Roles, labels: Labels, source: str) -
         _presence(column, name, source, roles.is_named)
         for column, name in zip(columns, roles.values, strict=True)
     ]
-    rows = rows_of_cells(np.column_stack(cells), labels.encode([*roles.values]))
-    return _keyed(batch, roles, rows.lengths, rows.codes)
+    has_item = np.column_stack(cells)
+    codes = labels.encode([*roles.values])[np.nonzero(has_item)[1]]
+    return _keyed(batch, roles, np.count_nonzero(has_item, axis=1), codes)
 
 
 def _keyed(
@@ -403,8 +399,6 @@ def by_value(ids: pa.Array) -> pa.Array:
     ids = decoded(ids)
     if is_text_type(kind):
         return integers_as_printed(ids)
-    if pa.types.is_float16(kind):
-        return by_value(ids.cast(pa.float32()))
     if pa.types.is_floating(kind):
         # -0.0 equals 0.0 but hashes otherwise; -0.0 + 0.0 is 0.0.
         return pc.add(ids, arrow_of(np.zeros(1, dtype=numpy_type(kind)))[0])
@@ -416,7 +410,8 @@ def by_value(ids: pa.Array) -> pa.Array:
 # -------------------- what several columns name together: an item by a department and a brand, say
 
 _BETWEEN = " | "
-_ESCAPES = (("\\", "\\\\"), ("|", "\\|"))  # so that "a | b" beside "c" is not "a" beside "b | c"
+# What gets a backslash in front: so "a | b" beside "c" is not "a" beside "b | c".
+_ESCAPED = r"([|\\])"
 _NOTHING = r"^[| ]*$"  # what is left where all columns lack a value
 
 
@@ -428,12 +423,10 @@ def joint_items(columns: Sequence[pa.Array]) -> pa.Array:
     """
     if len(columns) == 1:
         return columns[0]
-    texts = []
-    for column in columns:
-        text = as_printed(column)
-        for mark, escaped in _ESCAPES:
-            text = pc.replace_substring(text, mark, escaped)
-        texts.append(text.fill_null(""))
+    texts = [
+        pc.replace_substring_regex(as_printed(column), _ESCAPED, r"\\\1").fill_null("")
+        for column in columns
+    ]
     bare = pc.utf8_trim_whitespace(pc.binary_join_element_wise(*texts, _BETWEEN))
     return null_where(pc.match_substring_regex(bare, _NOTHING), bare)
 
@@ -457,14 +450,6 @@ def segment_numbers(segments: Segments, values: pa.Array) -> pa.Array:
 # -------------------- cells of tables and matrices with a column for each item
 
 _TRUE, _FALSE = map(arrow_strings, (TRUE_TEXTS, [*FALSE_TEXTS, *UNKNOWN_TEXTS]))
-
-
-def rows_of_cells(cells: NDArray[np.bool_], column_codes: Codes) -> KeyedRows:
-    """Return the rows of a matrix as baskets.
-
-    Cells, (rows, columns), are true where the row has the column's item.
-    """
-    return KeyedRows(np.count_nonzero(cells, axis=1), column_codes[np.nonzero(cells)[1]])
 
 
 def _presence(column: pa.Array, name: str, source: str, quantities: bool) -> NDArray[np.bool_]:

@@ -26,10 +26,10 @@ from fim_private.reading.locations import Database, FileLocation, LocalPath
 from fim_private.reading.notations import refuse_other_notations
 from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.other_readings import LOOKED_AT, SAMPLE, options_of_rows, refuse_title
-from fim_private.reading.record_batches import ArrowSource, common_type, index_columns, plain
+from fim_private.reading.record_batches import ArrowSource, common_type, plain
 from fim_private.reading.text import form_of, text_table
-from fim_private.reading.values import arrow_of, arrow_strings, number_text, shown_type
-from fim_private.reading.where import columns_of, may_pass, of_folders, of_row_group
+from fim_private.reading.values import arrow_of, arrow_strings, number_text, present, shown_type
+from fim_private.reading.where import bounds_of, columns_of, may_pass
 
 if TYPE_CHECKING:
     import pyarrow.parquet
@@ -55,19 +55,6 @@ def named_source(source: FileLocation, options: Reading) -> File | ArrowSource:
 
 def _opened(file: File, options: Reading) -> File:
     return with_lines_of_json(open_file(file, as_text=options.as_text), options)
-
-
-def named_files(source: FileLocation) -> list[File]:
-    """Return the files that a path, a pattern or an address stands for, each with its form.
-
-    Raises DataError for a database.
-    """
-    if isinstance(source, Database):
-        raise DataError(
-            f"{source.name} is a database; name a file, or say what to read of it with "
-            f"{parameter('catalogue_query')}"
-        )
-    return [open_file(file) for file in files_of(source)]
 
 
 def file_table(file: File, options: Reading) -> ArrowSource:
@@ -118,12 +105,14 @@ def _parquet(file: File) -> ArrowSource:
         # has one.
         for number in range(reader.num_row_groups):
             group = reader.metadata.row_group(number)
+            bounds = {}
             for name, place in places.items():
                 _check_column(head, sealed, number, name)
-                if group.column(place).physical_type != leaves[place].physical_type:
+                column = group.column(place)
+                if column.physical_type != leaves[place].physical_type:
                     raise pa.ArrowInvalid("a column has two types")
-            may_be = partial(of_row_group, group=group, places=places, schema=schema)
-            if not may_pass(scan.where, may_be):
+                bounds[name] = bounds_of(column, schema.field(name).type)
+            if not may_pass(scan.where, bounds, file.name):
                 continue
             # An entry of a list takes a bit or more.
             entries = max(1, 8 * max(group.total_byte_size, 1) // max(group.num_rows, 1))
@@ -168,14 +157,12 @@ class _Sealed:
     def __init__(self, file: pa.NativeFile) -> None:
         self.seek, self.tell, self.close, self._file = file.seek, file.tell, file.close, file
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         if self.is_sealed:
             # (An exception raised here would stay in Arrow, and with it, by its frames, all that
             # they refer to: open files.)
             self.wanted = True
             return b""
-        if size < 0:
-            return bytes(self._file.read())
         return bytes(self._file.read(size))
 
 
@@ -416,59 +403,59 @@ def _joined(files: Sequence[File], name: str, options: Reading) -> ArrowSource:
     # read: a type that one file has must not change what another's rows mean, as in a scan of
     # Arrow's.
     first = _one_of_several(files[0], options)
-    folders = [folder for folder, _ in files[0].partitions]
-    values = [dict(file.partitions) for file in files[:SAMPLE]]
-    texts = {folder: [*filter(None, (named.get(folder) for named in values))] for folder in folders}
+    folders = [*files[0].partitions]
+    texts = {
+        folder: [*filter(None, (file.partitions.get(folder) for file in files[:SAMPLE]))]
+        for folder in folders
+    }
     refuse_other_notations(options.where, texts, name)
     fields = [
         field.with_type(common_type(field.type))
         for field in first.schema
         if field.name not in folders
     ]
-    schema = pa.schema([*fields, *((folder, pa.string()) for folder in folders)])
+    named_by_folders = [pa.field(folder, pa.string()) for folder in folders]
+    schema = pa.schema([*fields, *named_by_folders], first.schema.metadata)
 
     def batches(scan: Wanted) -> Iterator[pa.RecordBatch]:
         for file in files:
-            named = dict(file.partitions)
-            if not may_pass(scan.where, partial(of_folders, named=named, source=name)):
+            named = file.partitions
+            values = {folder: present(arrow_strings([text])) for folder, text in named.items()}
+            if not may_pass(scan.where, values, name):
                 continue
-            source = first
-            if file is not files[0]:
-                source = _one_of_several(file, options)
-                if source.kind != first.kind:
-                    raise DataError(
-                        f"{file.name} is {source.kind}, and the first of these files is "
-                        f"{first.kind}; name those of one form"
-                    )
+            source = _one_of_several(file, options)
+            if source.kind != first.kind:
+                raise DataError(
+                    f"{file.name} is {source.kind}, and the first of these files is "
+                    f"{first.kind}; name those of one form"
+                )
             if [*named] != folders:
                 raise DataError(
                     f"{name} has files in folders that name other columns than the first; name "
                     f"one kind with a pattern"
                 )
-            with file_errors(file.place):
+            with file_errors(file.name):
                 yield from _aligned(source, named, scan, schema)
 
-    apart = index_columns(first.schema) | {*folders}
-    kind = f"{first.kind} files"
+    kind, apart = f"{first.kind} files", frozenset(folders)
     return replace(first, name=name, schema=schema, batches=batches, kind=kind, folders=apart)
 
 
 def _one_of_several(file: File, options: Reading) -> ArrowSource:
-    with file_errors(file.place):
+    with file_errors(file.name):
         file = _opened(file, options)
         if file.form != "text":
             return file_table(file, options)
         form = form_of(file, options)
-        if not form.is_table and not options.head:
-            raise DataError(
-                f"{file.name} is one of several texts, which need columns: name "
-                f"{parameter('basket')} and "
-                f"{parameter('item')}, or say {parameter('input_format')}; or name one file"
-            )
         if not form.is_table:
+            if not options.head:
+                raise DataError(
+                    f"{file.name} is one of several texts, which need columns: name "
+                    f"{parameter('basket')} and {parameter('item')}, or say "
+                    f"{parameter('input_format')}; or name one file"
+                )
             form = InputForm.WIDE
-        folders = [folder for folder, _ in file.partitions]
-        return text_table(file, options, form, folders, head=options.head)
+        return text_table(file, options, form, file.partitions, head=options.head)
 
 
 def _aligned(
@@ -486,12 +473,12 @@ def _aligned(
         raise DataError(
             f"{source.name} has other columns than the first of these files; name those of one kind"
         )
-    inner = replace(scan, names=[*kinds])
-    if scan.items not in kinds:
-        inner = replace(inner, items=None)
+    items = scan.items if scan.items in kinds else None
+    where = scan.where
     if not named.keys().isdisjoint(source.schema.names):
         # A file may have columns of its own under the names that its folders say.
-        inner = replace(inner, where=None)
+        where = None
+    inner = Wanted([*kinds], scan.rows_at_a_time, items, where)
     for batch in source.batches(inner):
         columns = {name: _as(plain(batch.column(name)), kind) for name, kind in kinds.items()}
         codes = arrow_of(np.zeros(len(batch), dtype=np.int32))

@@ -12,12 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from fim_private.errors import DataError, ParameterError, parameter, shown
 from fim_private.reading.times import TimeFormat, iso_moment, moment_of
@@ -25,6 +24,7 @@ from fim_private.reading.values import (
     arrow_of,
     arrow_strings,
     decoded,
+    is_string_type,
     null_where,
     numpy_of,
     numpy_type,
@@ -134,11 +134,15 @@ def tests_of(condition: Condition | None) -> list[ColumnTest]:
 
 def compares_times(condition: Condition | None) -> bool:
     """Tell whether a condition compares any column with a date or a time."""
-    return any(_is_time(literal) for test in tests_of(condition) for literal in test.literals)
+    literals = [literal for test in tests_of(condition) for literal in test.literals]
+    return any(moment_in(literal) is not None for literal in literals)
 
 
-def _is_time(literal: Literal) -> bool:
-    return isinstance(literal, str) and iso_moment(literal.strip()) is not None
+def moment_in(literal: Literal) -> int | None:
+    """Return the time that a literal says, in microseconds since 1970, in UTC; None for no time."""
+    if isinstance(literal, str):
+        return iso_moment(literal.strip())
+    return None
 
 
 def with_times_in(condition: Condition, time_format: TimeFormat | None) -> Condition:
@@ -229,7 +233,7 @@ class _Parser:
     def _test(self) -> ColumnTest:
         column = self._expect(_COLUMN, "a column (one of another name is put in double quotes)")
         if column.startswith('"'):
-            column = column[1:-1].replace('""', '"')
+            column = _unquoted(column)
         sign = self._take(_SIGN)
         if sign is not None:
             return ColumnTest(column, sign.replace("!=", "<>"), (self._value(),))
@@ -279,13 +283,13 @@ class _Parser:
             truth_value = r"(?:true|false)(?!\w)"
             name = "a literal: 'text', a number, true or false"
             return self._expect(truth_value, name).lower() == "true"
-        if re.fullmatch(r"[+-]?[0-9]{1,4000}", number):
-            return int(number)
         return Decimal(number)
 
 
 def _unquoted(text: str) -> str:
-    return text[1:-1].replace("''", "'")
+    """Return what stands between quotes, where two of them stand for one."""
+    quote = text[0]
+    return text[1:-1].replace(2 * quote, quote)
 
 
 def _literal(value: Literal) -> str:
@@ -439,9 +443,7 @@ def _order(values: pa.Array, literal: Literal, time_format: TimeFormat | None) -
     they say nothing. None if the types do not go together.
     """
     kind = values.type
-    moment = None
-    if isinstance(literal, str):
-        moment = iso_moment(literal.strip())
+    moment = moment_in(literal)
     if moment is not None:
         micros = moments(values, time_format)
         return None if micros is None else _order_around(micros, moment, moment)
@@ -466,13 +468,8 @@ def _order(values: pa.Array, literal: Literal, time_format: TimeFormat | None) -
 def _order_around(values: pa.Array, least: Any, most: Any) -> pa.Array:
     """Return where numbers stand: those from least to most, if there are any, are equal."""
     numbers = numpy_of(values)
-    return _order_by(numbers > most, numbers < least, values.is_null())
-
-
-def _order_by(
-    is_above: NDArray[np.bool_], is_below: NDArray[np.bool_], is_nothing: pa.Array
-) -> pa.Array:
-    return null_where(is_nothing, arrow_of(np.subtract(is_above, is_below, dtype=np.int8)))
+    order = np.subtract(numbers > most, numbers < least, dtype=np.int8)
+    return null_where(values.is_null(), arrow_of(order))
 
 
 def _order_of_truth_values(values: pa.Array, literal: bool) -> pa.Array | None:
@@ -491,16 +488,26 @@ def _order_of_texts(values: pa.Array, literal: Literal) -> pa.Array:
     """Return where texts stand, by what each says, beside a number or a truth value; beside another
     text by their letters.
     """
-    encoded = values.cast(pa.large_string()).dictionary_encode()  # each different text once
-    meanings = np.array(encoded.dictionary.to_pylist(), dtype=object)
     bound: Any = str(literal).strip()
     if not isinstance(literal, str):
         bound = meaning(bound, literal)
-        meanings = np.array([meaning(text, literal) for text in meanings], dtype=object)
-    is_nothing = np.array([value is None for value in meanings], dtype=bool)
-    meanings[is_nothing] = bound
-    is_above, is_below = (meanings > bound).astype(bool), (meanings < bound).astype(bool)
-    return _order_by(is_above, is_below, arrow_of(is_nothing)).take(encoded.indices)
+
+    def order(text: str) -> int | None:
+        said: Any = text
+        if not isinstance(literal, str):
+            said = meaning(text, literal)
+        return None if said is None else int(said > bound) - int(said < bound)
+
+    return _numbers_of_texts(values, order)
+
+
+def _numbers_of_texts(values: pa.Array, number_of: Callable[[str], int | None]) -> pa.Array:
+    """Return the number of each text, (n,) int64, null for none; equal texts are read once."""
+    encoded = values.cast(pa.large_string()).dictionary_encode()
+    numbers = [number_of(text) for text in encoded.dictionary.to_pylist()]
+    is_nothing = np.array([number is None for number in numbers], dtype=bool)
+    filled = np.array([number or 0 for number in numbers], dtype=np.int64)
+    return null_where(arrow_of(is_nothing), arrow_of(filled)).take(encoded.indices)
 
 
 def moments(values: pa.Array, time_format: TimeFormat | None) -> pa.Array | None:
@@ -518,11 +525,7 @@ def moments(values: pa.Array, time_format: TimeFormat | None) -> pa.Array | None
     is_digits = pa.types.is_integer(kind) and time_format is not None
     if not (is_text(kind) or is_digits or pa.types.is_null(kind)):
         return None
-    encoded = values.cast(pa.large_string()).dictionary_encode()
-    said = [moment_of(text, time_format) for text in encoded.dictionary.to_pylist()]
-    is_nothing = np.array([moment is None for moment in said], dtype=bool)
-    micros = np.array([moment or 0 for moment in said], dtype=np.int64)
-    return null_where(arrow_of(is_nothing), arrow_of(micros)).take(encoded.indices)
+    return _numbers_of_texts(values, partial(moment_of, time_format=time_format))
 
 
 def is_time_type(kind: pa.DataType) -> bool:
@@ -580,101 +583,71 @@ def meaning(
 # read, and each row is looked at by itself.
 
 
-class MayBe(NamedTuple):
-    """Whether a condition may be true of some rows, and whether it may be false of some."""
-
-    true: bool
-    false: bool
+# What is known of a comparison of no row.
+_UNKNOWN = pa.nulls(1, pa.bool_())
 
 
-_ANYTHING = MayBe(true=True, false=True)
-
-
-def may_pass(
-    condition: Condition | None, may_be: Callable[[ColumnTest, str, Literal], MayBe]
-) -> bool:
+def may_pass(condition: Condition | None, bounds: Mapping[str, pa.Array], source: str) -> bool:
     """Tell whether a condition, if there is one, may be true of any row.
 
-    may_be: what the comparison of a test's column, by a sign, with a literal may be.
+    bounds: of some columns the only value, (1,) Arrow, or the least and the greatest, (2,).
     """
     if condition is None:
         return True
-    logic = Logic(
-        compared=may_be,
-        is_null=lambda name: _ANYTHING,
-        negate=lambda may: MayBe(may.false, may.true),
-        both=lambda left, right: MayBe(left.true and right.true, left.false or right.false),
-        either=lambda left, right: MayBe(left.true or right.true, left.false and right.false),
-    )
-    is_possible: bool = truth(condition, logic).true
-    return is_possible
+
+    def compared(test: ColumnTest, sign: str, literal: Literal) -> pa.Array:
+        values = bounds.get(test.column)
+        if values is None:
+            return _UNKNOWN
+        if len(values) == 1:
+            return _known(_compared(values, sign, literal, test, source)[0].as_py() is True)
+        # The order of digits, such as 31012026, is not that of the times that they say.
+        if sign == "like" or test.time_format is not None:
+            return _UNKNOWN
+        if is_text(values.type):
+            return _compared_between(values, sign, literal)
+        order = _order(values, literal, None)
+        # Of numbers only 0 and 1 are truth values, and others may lie between.
+        if order is None or order.null_count:
+            return _UNKNOWN
+        least, most = order.to_pylist()
+        outcomes = {_COMPARE[sign](place, 0) for place in range(least, most + 1)}
+        return _known(outcomes.pop()) if len(outcomes) == 1 else _UNKNOWN
+
+    # False means that no row is true, true that none is false.
+    logic = Logic(compared, lambda name: _UNKNOWN, pc.invert, pc.and_kleene, pc.or_kleene)
+    return truth(condition, logic)[0].as_py() is not False
 
 
-def of_folders(
-    test: ColumnTest, sign: str, literal: Literal, named: Mapping[str, str], source: str
-) -> MayBe:
-    """Return what a comparison may be in folders that name columns, with these values."""
-    if test.column not in named:
-        return _ANYTHING
-    value = present(arrow_strings([named[test.column]]))
-    is_true = _compared(value, sign, literal, test, source)[0].as_py()
-    return MayBe(is_true is True, is_true is False)
+def _known(is_true: bool) -> pa.Array:
+    return arrow_of(np.array([is_true]))
 
 
-def of_row_group(
-    test: ColumnTest,
-    sign: str,
-    literal: Literal,
-    group: pyarrow.parquet.RowGroupMetaData,
-    places: Mapping[str, int],
-    schema: pa.Schema,
-) -> MayBe:
-    """Return what a comparison may be in a row group of Parquet.
-
-    places: the places of some of its columns by name.
-    """
-    # The order of digits, such as 31012026, is not that of the times that they say.
-    if test.column not in places or test.time_format is not None or sign == "like":
-        return _ANYTHING
-    statistics = group.column(places[test.column]).statistics
-    if statistics is None or not statistics.has_min_max:
-        return _ANYTHING
-    kind = schema.field(test.column).type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _of_texts_between(sign, literal, statistics.min, statistics.max)
-    bounds = _bounds(kind, statistics)
-    order = None
-    if bounds is not None:
-        order = _order(bounds, literal, None)
-    # Of numbers only 0 and 1 are truth values, and others may lie between.
-    if order is None or order.null_count:
-        return _ANYTHING
-    least, most = order.to_pylist()
-    compared = [_COMPARE[sign](place, 0) for place in range(least, most + 1)]
-    return MayBe(any(compared), not all(compared))
+def _compared_between(bounds: pa.Array, sign: str, literal: Literal) -> pa.Array:
+    """Return what a comparison is of texts from one to another, perhaps between white space."""
+    low, high = bounds.to_pylist()
+    # White space comes before all other letters, or is no ASCII.
+    is_by_letters = isinstance(literal, str) and moment_in(literal) is None
+    if not is_by_letters or sign != "=" or low < "!" or high >= "\x7f":
+        return _UNKNOWN
+    text = str(literal).strip()
+    is_possible = low <= text + "\U0010ffff" and text <= high
+    return _UNKNOWN if is_possible else _known(False)
 
 
-def _bounds(kind: pa.DataType, statistics: pyarrow.parquet.Statistics) -> pa.Array | None:
-    """Return the least and the greatest value of a row group, (2,); None for other types.
+def bounds_of(column: pyarrow.parquet.ColumnChunkMetaData, kind: pa.DataType) -> pa.Array | None:
+    """Return the least and the greatest value of a column in a row group, (2,); None if unknown.
 
     Days become times.
     """
-    # A bound may be no value in Python.
+    # There may be no bounds, or they may be no values in Python.
     with suppress(Exception):
-        bounds = [statistics.min, statistics.max]
+        bounds = [column.statistics.min, column.statistics.max]
         if is_time_type(kind):
             moments = [iso_moment(bound.isoformat()) for bound in bounds]
             return arrow_of(np.array(moments, dtype=np.int64)).view(pa.timestamp("us"))
+        if is_string_type(kind):
+            return arrow_strings(bounds)
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return present(arrow_of(np.array(bounds, dtype=numpy_type(kind))))  # NaN is no bound
     return None
-
-
-def _of_texts_between(sign: str, literal: Literal, low: str, high: str) -> MayBe:
-    """Return what a comparison may be of texts from low to high, perhaps between white space."""
-    # White space comes before all other letters, or is no ASCII.
-    is_by_letters = isinstance(literal, str) and not _is_time(literal)
-    if not is_by_letters or sign != "=" or low < "!" or high >= "\x7f":
-        return _ANYTHING
-    text = str(literal).strip()
-    return MayBe(low <= text + "\U0010ffff" and text <= high, false=True)

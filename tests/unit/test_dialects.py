@@ -301,10 +301,12 @@ def test_wide_frames() -> None:
 
 
 def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refused(tmp_path / ("x" * 300), "cannot be opened: the name is too long; rename it")
+    refused(
+        tmp_path / ("x" * 300), "cannot be read: file name too long; see to that, and try again"
+    )
     refused("a\0b.csv", "NUL")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    refused(tmp_path / "loop", "cannot be opened: its links lead back to themselves")
+    refused(tmp_path / "loop", "cannot be read: too many levels of symbolic links; see to that")
     refused(written(tmp_path, "a.csv", "x\n") / "b.csv", "no folder")
     refused("/dev/zero", "is no regular file")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -316,20 +318,20 @@ def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_what_the_system_refuses() -> None:
     for number, problem in (
-        (errno.EMFILE, "cannot be opened: too many files are open; close some"),
-        (errno.EIO, "cannot be read: input/output error; try again"),
+        (errno.EMFILE, "cannot be read: too many open files; see to that, and try again"),
+        (errno.EIO, "cannot be read: input/output error; see to that, and try again"),
         (None, "is truncated, damaged or not of the form its name says; write it again"),
     ):
-        with pytest.raises(DataError) as caught, file_errors(Path("a.csv")):
+        with pytest.raises(DataError) as caught, file_errors("'a.csv'"):
             raise OSError(number, "") if number else OSError("no thrift")
         assert str(caught.value) == f"'a.csv' {problem}"
     with (
         pytest.raises(DataError, match="has a column of a type that cannot be read"),
-        file_errors(Path("a.csv")),
+        file_errors("'a.csv'"),
     ):
         raise pa.ArrowNotImplementedError
     for error in (OSError(errno.ENOMEM, ""), MemoryError(), pa.ArrowMemoryError()):
-        with pytest.raises(MemoryError), file_errors(Path("a.csv")):
+        with pytest.raises(MemoryError), file_errors("'a.csv'"):
             raise error
 
 

@@ -6,18 +6,16 @@ import bz2
 import gzip
 import json
 import os
-import shlex
 import sys
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from files_read import LONG, TWO, baskets, refused, written
+from files_read import LONG, TWO, baskets, refused, told, written
 from workbook_files import Rows, workbook
 
 import fim_private as fim
-from fim_private.cli.commands import run
 from fim_private.output.inspections import command_for
 
 ROWS = "order_id,product\n1,milk\n1,bread\n2,milk\n"
@@ -213,79 +211,6 @@ def test_a_title_is_refused_with_what_leaves_it_out(name: str, tmp_path: Path) -
 
 
 _MANY = "".join(f"{n},milk\n{n},bread\n" for n in range(50))
-_BASKETS = "milk,bread\n" * 900 + "milk,tea,jam\n" * 9
-
-# Of each file: whether it is read, and a part of the refusal where not.
-BAD: dict[str, tuple[str | bytes, str]] = {
-    "a.json": ('[{"items": ["milk"]}, {"items": []}]', "is JSON, which is not read: save as CSV"),
-    "b.json": (LISTS, "is JSON, which is not read: save as CSV, or say --input-format jsonl"),
-    "c.txt": ('[{"items": ["milk"]},\n {"items": []}]', "is JSON, but not one object a line"),
-    "a.xml": ('<?xml version="1.0"?>\n<sales/>\n', "is XML, which is not read: save as CSV"),
-    "a.csv": ("<!DOCTYPE html><html></html>\n", "is HTML, which is not read: save as CSV"),
-    "a.zip": (b"PK\x03\x04" + b"\0" * 60, "is a ZIP archive, which is not read: save as CSV"),
-    "c.csv.gz": (
-        gzip.compress(b"PK\x03\x04" + b"\0" * 60),
-        "is a ZIP archive, which is not read: save as CSV",
-    ),
-    "a.xls": (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 60,
-        "is an old Office file, such as .xls",
-    ),
-    "a.pdf": (b"%PDF-1.7\n", "is PDF, which is not read: save as CSV"),
-    "a.txt": (b"SQLite format 3\0" + b"\0" * 60, "is a SQLite database (which sqlite:/// reads)"),
-    "bad.xlsx": (workbook(SHEET)[:-20], "is a ZIP archive"),
-    "two.xlsx": (workbook(SHEET, SHEET), "several sheets"),
-    "blank.csv": (",,\nReport,,\n,,\norder,item,qty\n1,milk,2\n1,tea,1\n", "say --skip-rows 3"),
-    "title.xlsx": (TITLES["f.xlsx"], "say --skip-rows 2"),
-    "nul.csv": ("order,item\n" + _MANY + "7,mi\0lk\n", "a byte that no text has (NUL)"),
-    "wide.csv": ("milk,bread\n".encode("utf-16-le"), "say its --encoding"),
-}
-GOOD: dict[str, str | bytes] = {
-    "a.jsonl": LISTS * 400,
-    "b.jsonl.bz2": bz2.compress(
-        b"".join(b'{"order_id": %d, "product": "milk"}\n' % n for n in range(900))
-    ),
-    "baskets.txt": LISTS * 400,
-    "a.csv": _BASKETS,
-    "d.csv": "day;customer;order;item\n"
-    + "".join(f"x;u{n % 40};{n};milk\n" for n in range(90))
-    + "x;;7;tea\n",
-    "e.csv": "Transaction,Item 1,Item 2\n1,milk,bread\n2,milk\n",
-    "f.csv": "milk1,milk2,milk3\n1,1,0\n0,1,1\n",
-    "-h.csv": ROWS,
-    "i j.csv": ROWS.replace("product", "product 'name'"),
-    "k.csv": "caf\u00e9,milk\nmilk\n".encode("cp1252"),
-    "m.csv": ROWS.replace(",", "\t"),
-    "o.txt": "1 3 -1 2 -1 -2\n1 -1 -2\n",
-    "p.xlsx": workbook(SHEET),
-}
-
-
-def told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
-) -> tuple[int, str, str]:
-    """The exit code of a command, what it printed, and what it said."""
-    monkeypatch.setattr(sys, "argv", ["fim-private", *words])
-    code = run()
-    found = capsys.readouterr()
-    return code, found.out, found.err
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize("name", [*BAD])
-def test_inspect_and_mine_refuse_with_the_same_reason(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    content, part = BAD[name]
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path, name, content)
-    mined = told(monkeypatch, capsys, "mine", name)
-    seen = told(monkeypatch, capsys, "inspect", name)
-    assert mined == seen
-    assert (mined[0], mined[1]) == (2, "")
-    assert mined[2].startswith("Error: ")
-    assert mined[2].count("\n") == 1
-    assert part in mined[2]
 
 
 def test_inspect_says_which_cell_is_no_cell_of_a_one_hot_table(tmp_path: Path) -> None:
@@ -349,20 +274,3 @@ def test_inspect_says_which_line_of_the_best_guess_is_damaged(
         assert reason in seen[2]
         assert line in seen[2]
         assert line not in mined[2]
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize("name", [*GOOD])
-def test_what_inspect_prints_runs(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path, name, GOOD[name])
-    code, shown, said = told(monkeypatch, capsys, "inspect", "--format", "json", "--", name)
-    assert (code, said) == (0, ""), said
-    words = shlex.split(json.loads(shown)["command"])
-    printed = " ".join(told(monkeypatch, capsys, "inspect", "--", name)[1].split())
-    assert f"To mine it: {' '.join(shlex.join(words).split())}" in printed
-    code, shown, said = told(monkeypatch, capsys, *words[1:], "--format", "json", "--seed", "1")
-    assert code == 0, said
-    assert json.loads(shown)["mechanism"]

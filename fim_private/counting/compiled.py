@@ -43,9 +43,9 @@ _BLOCKS_PER_THREAD = 3
 # Entries that a block writes to one place, on average, so that blocks are worth while: some cache
 # lines.
 _STRETCH = 64
-# Entries for each item, on average, so that a further thread that counts items is worth a table of
+# Entries for each item, on average, so that a further thread that counts items is worth tables of
 # its own.
-_COUNTED_ENTRIES = 8
+_COUNTED_ENTRIES = 8 * _BLOCKS_PER_THREAD
 
 
 @dataclass(frozen=True)
@@ -194,27 +194,16 @@ def _item_tables(
     # blank ones hold nothing
     units = transactions.units if transactions.by_user else transactions.stored
     items, entries = len(transactions.vocabulary), len(transactions.items)
-    # A table for each thread, all together no larger than the entries are, beside the one that
+    # A table for each block, all together no larger than the entries are, beside the one that
     # there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
     blocks = _blocks(units, entries, threads)
-    tables = np.zeros((min(threads, max(len(blocks), 1)), items), dtype=np.int64)
-    free = list(tables)
-
-    def work(first: int, last: int) -> None:
-        table = free.pop()  # there are as many tables as threads
-        add(
-            transactions.items,
-            transactions.offsets,
-            transactions.unit_offsets,
-            first,
-            last,
-            *arguments,
-            table,
-        )
-        free.append(table)
-
-    replace(effort, threads=threads).share(partial(work, *block) for block in blocks)
+    tables = np.zeros((len(blocks), items), dtype=np.int64)
+    rows = transactions.items, transactions.offsets, transactions.unit_offsets
+    effort.share(
+        partial(add, *rows, *block, *arguments, table)
+        for block, table in zip(blocks, tables, strict=True)
+    )
     return np.asarray(tables.sum(axis=0))
 
 

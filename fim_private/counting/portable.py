@@ -363,7 +363,8 @@ def item_level_sums(transactions: Transactions, scale: int, most: int, effort: E
     unit = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     order = np.lexsort((items, -times, unit))
     counted = np.sort(order[np.arange(len(unit)) - starts[unit] < most])
-    np.add.at(sums, items[counted], _roots(unit[counted], times[counted], scale))
+    roots = _roots(unit[counted], times[counted].astype(np.int64), scale)
+    np.add.at(sums, items[counted], roots)
     return sums
 
 
@@ -388,7 +389,7 @@ def repeated_items(transactions: Transactions, number_of: Int32) -> tuple[Int64,
     return starts, (rows & 0xFFFFFFFF).astype(np.int32), np.concatenate(repeats)
 
 
-def _roots(units: Int64, times: NDArray[np.integer], scale: int) -> Int64:
+def _roots(units: Int64, times: Int64, scale: int) -> Int64:
     """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit:
     (n,).
 
@@ -396,7 +397,6 @@ def _roots(units: Int64, times: NDArray[np.integer], scale: int) -> Int64:
     2^16.
     """
     first, lengths = _runs(units)
-    times = times.astype(np.int64)
     totals = np.repeat(np.add.reduceat(times, first), lengths)
     return floor_roots(scale * scale * times // totals)
 

@@ -222,11 +222,9 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
         return exact.ranks(replace(search, threshold=threshold, last_rank=5))
 
-    lacking, lowered = 1, ""
-    if replaced:
-        lacking, lowered = 2, "bcde"
+    lacking = 2 if replaced else 1
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - lacking}
-    after = _raised(before, "af", lowered)
+    after = _changed(mechanism, before, "af", "bcde")
     hard = _private("rank search", "thresholds for the worst", epsilon, _NONE, distribution)
     return replace(hard, pairs=[(before, after)])
 
@@ -234,10 +232,8 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
     """Return the guarantee of the draw where it is used up: one itemset rises, no other does."""
     support = math.ceil(2 * exact.margin_certified(mechanism, len(NAMES)))
-    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
-    lowered = NAMES[1:] if replaced else ()
-    after = _raised(before, "a", lowered)
+    after = _changed(mechanism, before, "a", NAMES[1:])
     spent = exact.good_draw(mechanism, None, len(NAMES), epsilon)
     return Guarantee(
         f"draw at rank {len(NAMES)}", "unknown universe", epsilon, delta, spent, [(before, after)]
@@ -251,24 +247,28 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
     it is (ε/6, 0).
     """
     support = math.ceil(12 / exact_epsilon(mechanism.epsilon))
-    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     mostly_new = dict.fromkeys(NAMES, 0) | {"a": support, "b": 2}
     all_high = dict.fromkeys(NAMES, support)
     not_b = [name for name in NAMES if name != "b"]
-    pairs = [(mostly_new, _raised(mostly_new, not_b)), (all_high, _raised(all_high, "a"))]
-    if replaced:
-        pairs = [
-            (mostly_new, _raised(mostly_new, not_b, "b")),
-            (all_high, _raised(all_high, "a", NAMES[1:])),
-        ]
+    pairs = [
+        (mostly_new, _changed(mechanism, mostly_new, not_b, "b")),
+        (all_high, _changed(mechanism, all_high, "a", NAMES[1:])),
+    ]
     spent = exact.drawn_by_both(mechanism, len(NAMES), epsilon)
     return Guarantee(
         "draw of what both name", "unknown universe, all ranks", epsilon, _NONE, spent, pairs
     )
 
 
-def _raised(counts: Counts, raised: Sequence[str], lowered: Sequence[str] = "") -> Counts:
-    """Return the supports after some itemsets gain a unit and others lose one."""
+def _changed(
+    mechanism: Mechanism, counts: Counts, raised: Sequence[str], lowered: Sequence[str]
+) -> Counts:
+    """Return the supports after some itemsets gain a unit.
+
+    Others lose one, if units are replaced.
+    """
+    if Neighbors(mechanism.neighbors) is not Neighbors.REPLACE_ONE:
+        lowered = ""
     return {
         name: support + (name in raised) - (name in lowered) for name, support in counts.items()
     }

@@ -465,7 +465,7 @@ def are_neighbors(first: Counts, second: Counts, neighbors: str, most: int | Non
     """Tell whether two data sets are neighbours, if a unit supports `most` itemsets at most."""
     moves = [second.get(name, 0) - first.get(name, 0) for name in {**first, **second}]
     up, down = moves.count(1), moves.count(-1)
-    if up + down + moves.count(0) != len(moves):
+    if not {-1, 0, 1}.issuperset(moves):
         return False
     if most is not None and max(up, down) > most:
         return False

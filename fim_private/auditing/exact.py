@@ -405,7 +405,7 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
         scales: Supports, in units, with which a leader is released about as often as not.
         most: How many itemsets a unit supports at most. None stands for no limit.
     """
-    pairs: dict[tuple[tuple[int, ...], ...], Pair] = {}
+    pairs: dict[str, Pair] = {}  # each is yielded once
     lowerings = [""]
     if neighbors == Neighbors.REPLACE_ONE:
         lowerings += _LOWERED
@@ -420,7 +420,7 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
             for raised, lowered in changes:
                 pair = _pair(base, raised[:most], lowered[:most])
                 if pair is not None:
-                    pairs.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
+                    pairs.setdefault(str(pair), pair)
     return iter(pairs.values())
 
 

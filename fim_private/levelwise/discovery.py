@@ -185,18 +185,15 @@ def found_items(
     """
     variance = budget.variance(recipe.items, 1)
     sums = items.level_sums(GRID, recipe.own_items)
-    codes = np.arange(len(sums))
-    if delta is None:
-        noisy = noisy_sums(sums, variance, randomness)
-        cutoff = -inf
-    else:
-        codes = np.flatnonzero((sums != 0) | (codes < listed))
-        noisy = noisy_sums(sums[codes], variance, randomness)
+    codes, cutoff = np.arange(len(sums)), -inf
+    if delta is not None:
+        codes = codes[(sums != 0) | (codes < listed)]
+    noisy = noisy_sums(sums[codes], variance, randomness)
+    if delta is not None:
         # Whole numbers are compared: a float below the threshold might be rounded up to it.
         threshold = item_threshold(variance, delta, recipe.own_items)
         named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
-        codes, noisy = codes[named], noisy[named]
-        cutoff = threshold / GRID
+        codes, noisy, cutoff = codes[named], noisy[named], threshold / GRID
     weights = np.asarray(noisy / GRID, dtype=np.float64)
     scores = np.where(np.isin(codes, [*known]), inf, weights)
     order = np.lexsort((-weights, -scores))

@@ -265,17 +265,6 @@ def test_the_threshold_is_the_least_that_the_theorem_allows(
     assert named(lower) >= delta * (1 - FLOATS)
 
 
-@pytest.mark.parametrize(
-    ("sigma", "delta", "most"), [(0.5, 0.01, 1000), (1.0, 5e-7, 150), (2.0, 1e-12, 30)]
-)
-def test_the_threshold_of_equal_weights_is_too_low(sigma: float, delta: float, most: int) -> None:
-    """A mutant, which the search above has to see."""
-    assert (
-        laws.likeliest_alone(sigma, equal_weights_threshold(sigma, delta, most), most)
-        > 1.19 * delta
-    )
-
-
 # -------------------- whole runs
 
 SHOP = [

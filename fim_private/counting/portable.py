@@ -305,19 +305,25 @@ class CandidateCounts(CandidateCounter):
             if histogram is not None:
                 histogram += np.bincount(counts, minlength=len(histogram))
             elif sums is not None and scale is not None:
-                if self._rows.repeats is not None:
-                    times = self._least_repeated(unit, candidates[0][cell])
+                repeats = self._rows.repeats
+                if repeats is not None:
+                    times = self._least_repeated(unit, candidates[0][cell], repeats)
                 np.add.at(sums, cell, _roots(unit, times, scale))
             elif sums is not None and weights is not None:
                 np.add.at(sums, cell, np.repeat(weights[counts], counts))
 
-    def _least_repeated(self, unit: Int64, sets: Int32) -> Int64:
-        """Return in how many baskets of a unit the rarest item of a set is: (n,)."""
-        rows, width = self._rows, len(self._codes)
-        assert rows.repeats is not None
+    @cached_property
+    def _entry_keys(self) -> Int64:
+        """The row and the number of each entry as one number, ascending: (entries,)."""
+        rows = self._rows
         row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
-        members = np.searchsorted(row * width + rows.items, unit[:, None] * width + sets)
-        return np.asarray(rows.repeats[members].min(axis=1).astype(np.int64))
+        return np.asarray(row * len(self._codes) + rows.items)
+
+    def _least_repeated(self, unit: Int64, sets: Int32, repeats: Int32) -> Int64:
+        """Return in how many baskets of a unit, which is one row, the rarest item of a set is."""
+        keys = unit[:, None] * len(self._codes) + sets
+        members = np.searchsorted(self._entry_keys, keys)
+        return np.asarray(repeats[members].min(axis=1).astype(np.int64))
 
     def _held(self, candidates: Candidates) -> Iterator[tuple[Int64, Int64, Int64]]:
         """Yield the candidates of whole units: the unit, ascending, the candidate, how often."""

@@ -429,7 +429,7 @@ def _candidates_of_rows(
     # An occurrence is a node, a row, and the entry behind that of the node's last item.
     row = np.arange(first, last)
     node, entry = np.zeros(len(row), dtype=np.int64), rows.starts[row]
-    hits = []
+    hits = [(row[:0], trie.accepts[:0])]  # units without a basket have no row
     while len(node):
         room = rows.starts[row + 1] - entry
         longer = []

@@ -134,6 +134,7 @@ def _told(
 ) -> Iterator[None]:
     """Have all noise make of the true values what is told; all other randomness is refused."""
     true: list[int] | None = None
+    sources: list[Randomness] = []
     items: list[tuple[Any, int]] = []
     finding = False
 
@@ -153,6 +154,9 @@ def _told(
             nonlocal true
             assert true is not None, "noise is drawn for no values"
             assert len(true) == size, "values leave without their noise"
+            # One stream never gives the same noise again.
+            sources.append(randomness)
+            assert randomness is sources[0], "noise is drawn from several streams"
             met = [label for label, value in items if value or label in known]
             names = tuple(met) if finding and len(met) == size else None
             steps.append(Step(kind, Fraction(parameter), tuple(true), names))

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from fim_private import options
 from fim_private.auditing import exact
@@ -25,7 +25,7 @@ from fim_private.auditing.exact import (
     Outcomes,
     OutputDistribution,
     Pair,
-    SharesOf,
+    Setting,
 )
 from fim_private.dp.arguments import whole_number
 from fim_private.dp.bounds import least_integer
@@ -80,30 +80,22 @@ class Guarantee:
     pairs: Sequence[Pair] | None = None
 
 
-class Setting(NamedTuple):
-    """A mechanism with small caps, the size of its universe (None: unknown), and both in words."""
-
-    mechanism: Mechanism
-    universe: int | None
-    words: str
-
-
 def settings(mechanism: Any) -> list[Setting]:
     """Return every setting that the mechanism allows, with small caps."""
     spec = spec_of(mechanism)
-    known: tuple[int | None, str] = (len(NAMES), "known universe")
-    unknown: tuple[int | None, str] = (None, "unknown universe")
-    universes = [unknown, known]
+    universes: list[tuple[int | None, str]] = []
+    if spec.universe is not UniverseNeed.LISTED:
+        universes.append((None, "unknown universe"))
+    if spec.universe is not UniverseNeed.COUNTED:
+        universes.append((len(NAMES), "known universe"))
     max_itemsets = getattr(mechanism, "max_itemsets", None)
-    if spec.universe is UniverseNeed.LISTED:
-        universes = [known]
-    elif spec.universe is UniverseNeed.COUNTED:
-        universes = [unknown]
+    if spec.universe is UniverseNeed.COUNTED:
         mechanism = replace(mechanism, universe_size=MOST_NEW)
-    elif spec.basket_cap is BasketCap.NEEDED and max_itemsets is not None:
-        mechanism = replace(mechanism, max_itemsets=MOST_NEW)
     elif max_itemsets is not None:
-        mechanism = replace(mechanism, max_itemsets=min(max_itemsets, _FEW_NEW))
+        most = MOST_NEW
+        if spec.basket_cap is not BasketCap.NEEDED:
+            most = min(max_itemsets, _FEW_NEW)
+        mechanism = replace(mechanism, max_itemsets=most)
     if spec.rank_cap is RankCap.NONE:
         return [Setting(mechanism, universe, words) for universe, words in universes]
     capped = []
@@ -125,58 +117,48 @@ def most_new(mechanism: Mechanism) -> int | None:
     return None
 
 
-def guarantees_of(mechanism: Mechanism, shares: SharesOf) -> list[list[Guarantee]]:
+def guarantees_of(mechanism: Mechanism) -> list[list[Guarantee]]:
     """Return the guarantees in every setting: a list for the whole, then one for each stage."""
-    everywhere = settings(mechanism)
-    guarantees = [_whole(mechanism, everywhere, shares)]
+    everywhere, cost = settings(mechanism), mechanism.cost
+    whole = []
+    for setting in everywhere:
+        released = _private("whole", setting.words, cost.epsilon, cost.delta, setting.itemsets)
+        whole.append(_possible(setting.mechanism, released))
+    guarantees = [whole]
     theorem = vars(type(mechanism)).get("bounded_range")  # none is inherited
     if theorem:
-        guarantees.append(_bounded_ranges(theorem, mechanism, everywhere, shares))
+        guarantees.append(_bounded_ranges(theorem, cost.epsilon, everywhere))
     if isinstance(mechanism, TightMargin):
-        return guarantees + _stages_of_tight_margin(mechanism, everywhere, shares)
+        return guarantees + _stages_of_tight_margin(mechanism, everywhere)
     if isinstance(mechanism, LargeMargin):
         return guarantees + _stages_of_large_margin(mechanism, everywhere)
     return guarantees
 
 
-def _whole(
-    mechanism: Mechanism, everywhere: Sequence[Setting], shares: SharesOf
-) -> list[Guarantee]:
-    """Return the (ε, δ) of the mechanism as a whole, in every setting."""
-    guarantees = []
-    for subject, universe, words in everywhere:
-        released = exact.itemsets(shares, subject, universe)
-        cost = mechanism.cost
-        guarantee = _private("whole", words, cost.epsilon, cost.delta, released)
-        guarantees.append(_possible(subject, guarantee))
-    return guarantees
-
-
 def _bounded_ranges(
-    theorem: str, mechanism: Mechanism, everywhere: Sequence[Setting], shares: SharesOf
+    theorem: str, epsilon: Fraction, everywhere: Sequence[Setting]
 ) -> list[Guarantee]:
     """Return the bounded range that the theorem promises, in every setting."""
-    name, epsilon = f"bounded range ({theorem})", mechanism.cost.epsilon
-    guarantees = []
-    for subject, universe, words in everywhere:
-        excess = exact.excess_range(shares, subject, universe, epsilon)
-        guarantee = Guarantee(name, words, epsilon, _NONE, excess)
-        guarantees.append(_possible(subject, guarantee))
+    name, guarantees = f"bounded range ({theorem})", []
+    for setting in everywhere:
+        excess = exact.excess_range(setting, epsilon)
+        guarantee = Guarantee(name, setting.words, epsilon, _NONE, excess)
+        guarantees.append(_possible(setting.mechanism, guarantee))
     return guarantees
 
 
 def _stages_of_tight_margin(
-    mechanism: TightMargin, everywhere: Sequence[Setting], shares: SharesOf
+    mechanism: TightMargin, everywhere: Sequence[Setting]
 ) -> list[list[Guarantee]]:
     """Return the guarantees of its rank search, and of its choice at a rank."""
     search_share = mechanism.shared_share + mechanism.step_share
+    epsilon, delta = mechanism.selection_epsilon, mechanism.cost.delta
     choices = []
     for cap in CAPS:
-        choice = mechanism.choice(cap)
-        for _, universe, words in everywhere[:_UNCAPPED]:
-            chosen = exact.itemsets(shares, choice, universe)
-            name, epsilon = f"choice at rank {cap}", mechanism.selection_epsilon
-            choices.append(_private(name, words, epsilon, mechanism.cost.delta, chosen))
+        for setting in everywhere[:_UNCAPPED]:
+            choice = replace(setting, mechanism=mechanism.choice(cap))
+            name = f"choice at rank {cap}"
+            choices.append(_private(name, setting.words, epsilon, delta, choice.itemsets))
     return [_searches(mechanism, everywhere, mechanism.cost.epsilon * search_share), choices]
 
 
@@ -195,15 +177,14 @@ def _stages_of_large_margin(
         "noise of the steps", "ranks 1 to 8", _NONE, delta / 6, lambda first, second: tails
     )
     margins = [
-        Guarantee("margin", words, _NONE, 2 * delta / 3, exact.bad_stop(subject, universe))
-        for subject, universe, words in everywhere
-        if isinstance(subject, LargeMargin)
+        Guarantee("margin", setting.words, _NONE, 2 * delta / 3, exact.bad_stop(setting))
+        for setting in everywhere
     ]
     draws = []
-    for _, universe, words in everywhere[:_UNCAPPED]:
+    for setting in everywhere[:_UNCAPPED]:
         for rank in (1, 2, 3):
-            drawn = exact.good_draw(mechanism, universe, rank, third)
-            draws.append(Guarantee(f"draw at rank {rank}", words, third, delta / 3, drawn))
+            drawn = exact.good_draw(mechanism, setting.universe, rank, third)
+            draws.append(Guarantee(f"draw at rank {rank}", setting.words, third, delta / 3, drawn))
     return [
         [maximum],
         _searches(mechanism, everywhere, search_epsilon),
@@ -219,10 +200,9 @@ def _searches(
 ) -> list[Guarantee]:
     """Return the guarantee of the rank search in every setting, and where it is used up."""
     guarantees = []
-    for subject, universe, words in everywhere:
-        if isinstance(subject, LargeMargin | TightMargin):
-            ranks = exact.stopping_rank(subject, universe)
-            guarantees.append(_private("rank search", words, epsilon, _NONE, ranks))
+    for setting in everywhere:
+        ranks = exact.stopping_rank(setting)
+        guarantees.append(_private("rank search", setting.words, epsilon, _NONE, ranks))
     return [*guarantees, _hard_search(mechanism, epsilon)]
 
 
@@ -242,11 +222,9 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
         search = mechanism.search(SupportSpectrum.from_supports(counts.values()))
         return exact.ranks(replace(search, threshold=threshold, last_rank=5))
 
-    lacking, lowered = 1, ""
-    if replaced:
-        lacking, lowered = 2, "bcde"
+    lacking = 2 if replaced else 1
     before = dict.fromkeys(NAMES[:6], 6 * unit) | {"a": 7 * unit, "f": 6 * unit - lacking}
-    after = _raised(before, "af", lowered)
+    after = _changed(mechanism, before, "af", "bcde")
     hard = _private("rank search", "thresholds for the worst", epsilon, _NONE, distribution)
     return replace(hard, pairs=[(before, after)])
 
@@ -254,10 +232,8 @@ def _hard_search(mechanism: LargeMargin | TightMargin, epsilon: Fraction) -> Gua
 def _hard_draw(mechanism: LargeMargin, epsilon: Fraction, delta: Fraction) -> Guarantee:
     """Return the guarantee of the draw where it is used up: one itemset rises, no other does."""
     support = math.ceil(2 * exact.margin_certified(mechanism, len(NAMES)))
-    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     before = dict.fromkeys(NAMES, support) | {"a": support - 1}
-    lowered = NAMES[1:] if replaced else ()
-    after = _raised(before, "a", lowered)
+    after = _changed(mechanism, before, "a", NAMES[1:])
     spent = exact.good_draw(mechanism, None, len(NAMES), epsilon)
     return Guarantee(
         f"draw at rank {len(NAMES)}", "unknown universe", epsilon, delta, spent, [(before, after)]
@@ -271,24 +247,28 @@ def _named_draw(mechanism: LargeMargin, epsilon: Fraction) -> Guarantee:
     it is (ε/6, 0).
     """
     support = math.ceil(12 / exact_epsilon(mechanism.epsilon))
-    replaced = Neighbors(mechanism.neighbors) is Neighbors.REPLACE_ONE
     mostly_new = dict.fromkeys(NAMES, 0) | {"a": support, "b": 2}
     all_high = dict.fromkeys(NAMES, support)
     not_b = [name for name in NAMES if name != "b"]
-    pairs = [(mostly_new, _raised(mostly_new, not_b)), (all_high, _raised(all_high, "a"))]
-    if replaced:
-        pairs = [
-            (mostly_new, _raised(mostly_new, not_b, "b")),
-            (all_high, _raised(all_high, "a", NAMES[1:])),
-        ]
+    pairs = [
+        (mostly_new, _changed(mechanism, mostly_new, not_b, "b")),
+        (all_high, _changed(mechanism, all_high, "a", NAMES[1:])),
+    ]
     spent = exact.drawn_by_both(mechanism, len(NAMES), epsilon)
     return Guarantee(
         "draw of what both name", "unknown universe, all ranks", epsilon, _NONE, spent, pairs
     )
 
 
-def _raised(counts: Counts, raised: Sequence[str], lowered: Sequence[str] = "") -> Counts:
-    """Return the supports after some itemsets gain a unit and others lose one."""
+def _changed(
+    mechanism: Mechanism, counts: Counts, raised: Sequence[str], lowered: Sequence[str]
+) -> Counts:
+    """Return the supports after some itemsets gain a unit.
+
+    Others lose one, if units are replaced.
+    """
+    if Neighbors(mechanism.neighbors) is not Neighbors.REPLACE_ONE:
+        lowered = ""
     return {
         name: support + (name in raised) - (name in lowered) for name, support in counts.items()
     }
@@ -459,7 +439,7 @@ def audit(
     neighbors, scales, most = mechanism.neighbors, _scales(mechanism), most_new(mechanism)
     pairs = [*exact.structured_pairs(neighbors, scales, most)]
     pairs += exact.random_pairs(neighbors, scales, most, trials, seed)
-    stages = guarantees_of(mechanism, cache(exact.distribution))
+    stages = guarantees_of(mechanism)
     work = sum(len(guarantee.pairs or pairs) for stage in stages for guarantee in stage)
     done = count()
     whole, *of_stages = (
@@ -494,12 +474,13 @@ def _worst(
 
 def _scales(mechanism: Mechanism) -> list[int]:
     """Return the supports that release a single itemset with probability 0.1, 0.5 and 0.99."""
-    subject, universe, _ = settings(mechanism)[0]
+    setting = settings(mechanism)[0]
 
     def is_released(support: int, chance: float) -> bool:
         if support >= _LARGEST_SCALE:
             return True
-        outcomes = subject.distribution(SupportSpectrum.from_supports([support], universe))
+        spectrum = SupportSpectrum.from_supports([support], setting.universe)
+        outcomes = setting.mechanism.distribution(spectrum)
         return bool(outcomes.probabilities[outcomes.levels == support].sum() >= chance)
 
     return [least_integer(partial(is_released, chance=chance), 1) for chance in (0.1, 0.5, 0.99)]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import cache, lru_cache, reduce
+from functools import cache, cached_property, lru_cache, reduce
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -48,7 +49,6 @@ Pair = tuple[Counts, Counts]
 Outcomes = dict[Any, Decimal]  # the probability of each
 OutputDistribution = Callable[[Counts], Outcomes]
 Spent = Callable[[Counts, Counts], Decimal]
-SharesOf = Callable[[Mechanism, tuple[Level, ...], int | None], Shares]
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g", "h")
 _RAISED = ("a", "b", "d", "bd", "abcdefgh", "e", "efgh", "cdef")
@@ -405,7 +405,7 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
         scales: Supports, in units, with which a leader is released about as often as not.
         most: How many itemsets a unit supports at most. None stands for no limit.
     """
-    pairs: dict[tuple[tuple[int, ...], ...], Pair] = {}
+    pairs: dict[str, Pair] = {}  # each is yielded once
     lowerings = [""]
     if neighbors == Neighbors.REPLACE_ONE:
         lowerings += _LOWERED
@@ -420,7 +420,7 @@ def structured_pairs(neighbors: str, scales: Sequence[int], most: int | None) ->
             for raised, lowered in changes:
                 pair = _pair(base, raised[:most], lowered[:most])
                 if pair is not None:
-                    pairs.setdefault(tuple(tuple(counts.values()) for counts in pair), pair)
+                    pairs.setdefault(str(pair), pair)
     return iter(pairs.values())
 
 
@@ -465,7 +465,7 @@ def are_neighbors(first: Counts, second: Counts, neighbors: str, most: int | Non
     """Tell whether two data sets are neighbours, if a unit supports `most` itemsets at most."""
     moves = [second.get(name, 0) - first.get(name, 0) for name in {**first, **second}]
     up, down = moves.count(1), moves.count(-1)
-    if up + down + moves.count(0) != len(moves):
+    if not {-1, 0, 1}.issuperset(moves):
         return False
     if most is not None and max(up, down) > most:
         return False
@@ -489,22 +489,45 @@ def _named(shares: Shares, counts: Counts, universe: int | None) -> Outcomes:
     return {**named, None: shares.get(None, _ZERO)}
 
 
-def itemsets(shares: SharesOf, mechanism: Mechanism, universe: int | None) -> OutputDistribution:
-    """Return a mechanism's output distribution by name; `shares`: `distribution` or a cache."""
-    return lambda counts: _named(shares(mechanism, _levels(counts), universe), counts, universe)
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A mechanism with small caps, and a universe.
+
+    Attributes:
+        mechanism: The mechanism, with its caps.
+        universe: The size of the universe; None where it is unknown.
+        words: Both in words.
+    """
+
+    mechanism: Mechanism
+    universe: int | None
+    words: str = ""
+
+    @cached_property
+    def shares(self) -> Callable[[tuple[Level, ...]], Shares]:
+        """Returns the output distribution for some levels; each is computed once."""
+        return cache(lambda levels: distribution(self.mechanism, levels, self.universe))
+
+    def itemsets(self, counts: Counts) -> Outcomes:
+        """Return the output distribution by name."""
+        return _named(self.shares(_levels(counts)), counts, self.universe)
 
 
-def stopping_rank(mechanism: LargeMargin | TightMargin, universe: int | None) -> OutputDistribution:
+def stopping_rank(setting: Setting) -> OutputDistribution:
     """Return the distribution of the rank at which the search stops, None for none."""
+    mechanism = setting.mechanism
+    assert isinstance(mechanism, LargeMargin | TightMargin)
+    search = mechanism.search
     stops = cache(
-        lambda levels: ranks(mechanism.search(SupportSpectrum(levels, universe_size=universe)))
+        lambda levels: ranks(search(SupportSpectrum(levels, universe_size=setting.universe)))
     )
     return lambda counts: stops(_levels(counts))
 
 
-def bad_stop(mechanism: LargeMargin, universe: int | None) -> Spent:
+def bad_stop(setting: Setting) -> Spent:
     """Return the probability to stop without the margin that the draw relies on (Theorem 2)."""
-    stops = stopping_rank(mechanism, universe)
+    mechanism, stops = setting.mechanism, stopping_rank(setting)
+    assert isinstance(mechanism, LargeMargin)
 
     def spent(first: Counts, second: Counts) -> Decimal:
         bad = (
@@ -573,21 +596,20 @@ def _is_good(mechanism: LargeMargin, counts: Counts, rank: int) -> bool:
     return supports[0] - supports[rank] > margin_certified(mechanism, rank)
 
 
-def excess_range(
-    shares: SharesOf, mechanism: Mechanism, universe: int | None, epsilon: Fraction
-) -> Spent:
+def excess_range(setting: Setting, epsilon: Fraction) -> Spent:
     """Return by which factor beyond e^ε the odds of two outcomes change, less 1; 0 if they do not.
 
     Outcomes that only one of the pair has count as abstaining (docs/privacy.md, Theorem 8). Of
     itemsets tied at the rank cap, names decide the candidates, in both directions: the theorem is
     about each order, not their mixture.
     """
-    cap: int | None = getattr(mechanism, "max_rank", None)
+    cap: int | None = getattr(setting.mechanism, "max_rank", None)
+    universe = setting.universe
 
     def in_order(counts: Counts, order: Sequence[str]) -> Outcomes:
         able = [name for name in order if counts[name] or universe]
         able.sort(key=lambda name: -counts[name])
-        by_level = shares(mechanism, _levels(counts), universe)
+        by_level = setting.shares(_levels(counts))
         return _named(by_level, {name: counts[name] for name in able[:cap]}, universe)
 
     def spent(first: Counts, second: Counts) -> Decimal:

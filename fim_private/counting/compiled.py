@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from fim_private.counting import kernel
 from fim_private.counting import sums as loops
 from fim_private.counting.counter import (
+    CandidateCounter,
     Candidates,
     ShardCounter,
     Top,
@@ -42,9 +43,9 @@ _BLOCKS_PER_THREAD = 3
 # Entries that a block writes to one place, on average, so that blocks are worth while: some cache
 # lines.
 _STRETCH = 64
-# Entries for each item, on average, so that a further thread that counts items is worth a table of
+# Entries for each item, on average, so that a further thread that counts items is worth tables of
 # its own.
-_COUNTED_ENTRIES = 8
+_COUNTED_ENTRIES = 8 * _BLOCKS_PER_THREAD
 
 
 @dataclass(frozen=True)
@@ -193,27 +194,16 @@ def _item_tables(
     # blank ones hold nothing
     units = transactions.units if transactions.by_user else transactions.stored
     items, entries = len(transactions.vocabulary), len(transactions.items)
-    # A table for each thread, all together no larger than the entries are, beside the one that
+    # A table for each block, all together no larger than the entries are, beside the one that
     # there must be.
     threads = min(effort.workers, 1 + entries // (_COUNTED_ENTRIES * max(items, 1)))
     blocks = _blocks(units, entries, threads)
-    tables = np.zeros((min(threads, max(len(blocks), 1)), items), dtype=np.int64)
-    free = list(tables)
-
-    def work(first: int, last: int) -> None:
-        table = free.pop()  # there are as many tables as threads
-        add(
-            transactions.items,
-            transactions.offsets,
-            transactions.unit_offsets,
-            first,
-            last,
-            *arguments,
-            table,
-        )
-        free.append(table)
-
-    replace(effort, threads=threads).share(partial(work, *block) for block in blocks)
+    tables = np.zeros((len(blocks), items), dtype=np.int64)
+    rows = transactions.items, transactions.offsets, transactions.unit_offsets
+    effort.share(
+        partial(add, *rows, *block, *arguments, table)
+        for block, table in zip(blocks, tables, strict=True)
+    )
     return np.asarray(tables.sum(axis=0))
 
 
@@ -520,15 +510,8 @@ _SAMPLED_ENTRIES = 1 << 20
 _HITS = 4
 
 
-@dataclass(frozen=True)
-class CandidateCounts:
-    """Candidates among the items of some codes, (m,), counted by the kernel; see
-    `CandidateSource`.
-    """
-
-    _transactions: Transactions
-    _codes: NDArray[np.integer]
-    _effort: Effort
+class CandidateCounts(CandidateCounter):
+    """Candidates counted by the kernel; see `CandidateCounter`."""
 
     @cached_property
     def _rank(self) -> Int32:
@@ -560,27 +543,6 @@ class CandidateCounts:
         ranks = np.stack([self._rank[low], self._rank[high]]).astype(np.int64)
         first, last = ranks.min(axis=0), ranks.max(axis=0)
         return np.asarray(sums[last * (last - 1) // 2 + first])
-
-    def level_sums(self, sets: Int32, scale: int) -> Int64:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        sums = np.zeros(len(sets), dtype=np.int64)
-        # Of a unit with one basket each candidate has c = 1.
-        self._look_for([sets], clipped_weights(1, len(sets), scale), sums, None, scale)
-        return sums
-
-    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        sums = np.zeros(sum(map(len, candidates)), dtype=np.int64)
-        self._look_for(candidates, weights, sums, None)
-        return sums
-
-    def units_with(self, candidates: Candidates) -> Int64:
-        """Return how many units have 0, 1, … candidates; see `CandidateSource.units_with`."""
-        histogram = np.zeros(sum(map(len, candidates)) + 1, dtype=np.int64)
-        self._look_for(candidates, None, None, histogram)
-        # Of a user without any basket there may be no row.
-        histogram[0] = self._transactions.units - histogram[1:].sum()
-        return histogram
 
     def _look_for(
         self,

@@ -2,13 +2,12 @@
 
 Partial itemsets are extended item by item, depth first, by what stands before their last item in
 rows in rank order. An extension below the floor ends its branch. Candidates are looked for in
-batches of baskets. Each batch gives hits of a unit and a cell of the result: all of a unit together
-give the weights of its cells.
+batches of units, whose hits of each cell of the result are counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fim_private.counting.counter import (
+    CandidateCounter,
     Candidates,
     CandidateTrie,
     ShardCounter,
@@ -33,7 +33,7 @@ from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import offsets_of
 
 # Entries, hits or occurrences at a time: some 100 MB of working memory. One partial itemset or
-# basket is never split.
+# unit is never split.
 _BATCH = 1 << 21
 
 
@@ -62,15 +62,8 @@ class _Frontier(NamedTuple):
     entry: Int64
 
 
-class _Found(NamedTuple):
-    """Itemsets at or above the floor, in scan order: (m, size) ranks, chosen[group] and last, and
-    (m,) supports.
-    """
-
-    chosen: Int32
-    group: Int64
-    last: Int64
-    support: Int64
+# Itemsets at or above the floor, in scan order: (m, size) ranks, and (m,) supports.
+_Found = tuple[Int32, Int64]
 
 
 def _frequent_rows(
@@ -106,45 +99,33 @@ def ranked_entries(transactions: Transactions, rank_of: Int32) -> tuple[Int64, I
 
 
 def _stable_order(values: NDArray[np.integer]) -> Int64:
-    """Stable argsort of nonnegative integers below 2^32: numpy's is a radix sort for 16 bits, so by
-    halves.
-    """
-    order = np.argsort((values & 0xFFFF).astype(np.uint16), kind="stable")
-    if len(values) and int(values.max()) > 0xFFFF:
-        order = order[np.argsort((values[order] >> 16).astype(np.uint16), kind="stable")]
-    return order
+    """Return the stable order of fewer than 2^32 integers from 0 to 2^31: faster than argsort."""
+    keys = (values.astype(np.int64) << 32) | np.arange(len(values))
+    keys.sort()
+    return keys & 0xFFFFFFFF
 
 
-def _extend(
-    rows: _FrequentRows, frontier: _Frontier, size: int, floor: int, meter: Meter
-) -> Iterator[_Frontier | _Found]:
-    """Extend every partial itemset by one more frequent item, a batch at a time: to itemsets of
-    that size at last.
-    """
-    remaining = size - frontier.chosen.shape[1]
-    room = frontier.entry - rows.start[frontier.entry]
-    able = room >= remaining
-    group, entry, room = frontier.group[able], frontier.entry[able], room[able]
-    # A partial itemset is not split: by the entries of each, in the order of groups.
-    first, _ = _runs(group)
-    for begin, end in batches(np.add.reduceat(room, first) if len(first) else room):
-        batch = slice(first[begin], first[end] if end < len(first) else len(group))
-        some = _Frontier(frontier.chosen, group[batch], entry[batch])
-        extended = _extend_batch(rows, some, room[batch], remaining == 1, floor, meter)
-        if extended is not None:
-            yield extended
-
-
-def _extend_batch(
-    rows: _FrequentRows,
-    frontier: _Frontier,
-    room: Int64,
-    last_item: bool,
-    floor: int,
-    meter: Meter,
-) -> _Frontier | _Found | None:
-    """Extend some partial itemsets by one item; None where nothing reaches the floor."""
+def _batched(rows: _FrequentRows, frontier: _Frontier, size: int) -> list[_Frontier]:
+    """Cut a frontier into batches, without what has no room for the items that remain."""
     chosen, group, entry = frontier
+    room = entry - rows.start[entry]
+    able = room >= size - chosen.shape[1]
+    group, entry, room = group[able], entry[able], room[able]
+    first, _ = _runs(group)
+    bounds = np.append(first, len(group))
+    costs = np.diff(offsets_of(room)[bounds])
+    return [
+        _Frontier(chosen, group[bounds[begin] : bounds[end]], entry[bounds[begin] : bounds[end]])
+        for begin, end in batches(costs)
+    ]
+
+
+def _extended(
+    rows: _FrequentRows, frontier: _Frontier, size: int, floor: int, meter: Meter
+) -> _Frontier | _Found:
+    """Extend some partial itemsets by one more frequent item: to itemsets of that size at last."""
+    chosen, group, entry = frontier
+    room = entry - rows.start[entry]
     meter(int(room.sum()))
     candidate = spread(rows.start[entry], room)
     # An extension is a pair (partial itemset, item): the item's rank is below that of the last one
@@ -155,33 +136,30 @@ def _extend_batch(
     extension, support = _count(key, units, (int(group[-1]) - base + 1) * width)
     frequent = support >= floor
     extension, support = extension[frequent], support[frequent]
-    if not len(extension):
-        return None
-    owner, last = base + extension // width, extension % width
-    if last_item:
-        return _Found(chosen, owner, last, support)
-    index = np.minimum(np.searchsorted(extension, key), len(extension) - 1)
-    is_frequent = extension[index] == key
-    index, candidate = index[is_frequent], candidate[is_frequent]
-    order = _stable_order(index)
-    longer = np.concatenate([chosen[owner], last[:, None].astype(np.int32)], axis=1)
-    return _Frontier(longer, index[order], candidate[order])
+    last = (extension % width).astype(np.int32)
+    longer = np.column_stack([chosen[base + extension // width], last])
+    if longer.shape[1] == size:
+        return longer, support
+    place = np.searchsorted(extension, key)
+    matches = np.flatnonzero(np.append(extension, -1)[place] == key)
+    place, candidate = place[matches], candidate[matches]
+    order = _stable_order(place)
+    return _Frontier(longer, place[order], candidate[order])
 
 
 def _count(key: Int64, units: Int64 | None, bound: int) -> tuple[Int64, Int64]:
     """Return the distinct keys, ascending, and how many units have each; keys are below bound."""
-    if units is None and bound <= 4 * len(key) + (1 << 16):
-        counts = np.bincount(key)
-        distinct = np.flatnonzero(counts)
-        return distinct, counts[distinct]
     if units is not None:
         # Units ascend inside a partial itemset, so a stable sort by key leaves a unit's repeats
         # adjacent.
         order = np.argsort(key, kind="stable")
         key, units = key[order], units[order]
-        fresh = np.ones(len(key), dtype=bool)
-        fresh[1:] = (key[1:] != key[:-1]) | (units[1:] != units[:-1])
-        key = key[fresh]
+        repeats = (np.diff(key, prepend=-1) == 0) & (np.diff(units, prepend=-1) == 0)
+        key = key[~repeats]
+    if bound <= 4 * len(key) + (1 << 16):
+        counts = np.bincount(key)
+        distinct = np.flatnonzero(counts)
+        return distinct, counts[distinct]
     return np.unique(key, return_counts=True)
 
 
@@ -224,13 +202,13 @@ class PortableCounter(ShardCounter):
             return Top([], floor)
         histogram = np.zeros(ceiling, dtype=np.int64)
         meter = Meter(self._effort, self._size, self.most_work)
-        for batch in self._found(floor, meter):
-            counts = np.bincount(batch.support[batch.support < ceiling])
+        for _, support in self._found(floor, meter):
+            counts = np.bincount(support[support < ceiling])
             histogram[: len(counts)] += counts
         return Top(levels_of(histogram, floor), floor, meter.done)
 
     def _found(self, floor: int, meter: Meter) -> Iterator[_Found]:
-        """Yield every itemset with support >= floor >= 1, in a fixed order, depth first."""
+        """Yield every itemset with support >= floor >= 1, in scan order, depth first."""
         rows = _frequent_rows(self._transactions, self.item_supports, self._size, floor)
         by_rank = _stable_order(rows.rank)
         if self._shard is not None:
@@ -239,15 +217,13 @@ class PortableCounter(ShardCounter):
             by_rank = by_rank[first:last]
         single = np.arange(len(self.item_supports), dtype=np.int32)[:, None]
         frontier = _Frontier(single, rows.rank[by_rank].astype(np.int64), by_rank)
-        waiting = [_extend(rows, frontier, self._size, floor, meter)]
+        waiting = _batched(rows, frontier, self._size)[::-1]
         while waiting:
-            extended = next(waiting[-1], None)
-            if isinstance(extended, _Found):
-                yield extended
-            elif extended is None:
-                waiting.pop()
+            extended = _extended(rows, waiting.pop(), self._size, floor, meter)
+            if isinstance(extended, _Frontier):
+                waiting += _batched(rows, extended, self._size)[::-1]
             else:
-                waiting.append(_extend(rows, extended, self._size, floor, meter))
+                yield extended
 
     def locate(self, support: int, index: int) -> list[int]:
         """Return the codes of the index-th itemset of that support; LookupError without one; see
@@ -269,60 +245,46 @@ class PortableCounter(ShardCounter):
 
     def _between(self, lowest: int, highest: int) -> Iterator[tuple[Int64, Int64]]:
         order = rank_order(self.item_supports)
-        for batch in self._found(lowest, Meter(self._effort, self._size, self.most_work)):
-            places = np.flatnonzero(batch.support <= highest)
-            ranks = np.column_stack([batch.chosen[batch.group[places]], batch.last[places]])
-            yield order[ranks], batch.support[places]
+        meter = Meter(self._effort, self._size, self.most_work)
+        for ranks, support in self._found(lowest, meter):
+            places = np.flatnonzero(support <= highest)
+            yield order[ranks[places]], support[places]
 
 
 # -------------------- candidates
 
-# In more of its baskets than this no unit has a cell.
+# In more of its baskets than this no unit has an item.
 _MOST_TIMES = (1 << 31) - 1
-# The unit of each hit, ascending from batch to batch, and its cell: (n,) int64 each.
-_Hits = tuple[Int64, Int64]
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Baskets as rows: row r has the numbers ``items[starts[r]:starts[r + 1]]``, ascending, and the
-    unit ``units[r]``.
+    """Baskets as rows: row r has the numbers ``items[starts[r]:starts[r + 1]]``, ascending.
 
-    repeats: (entries,) where a row is all baskets of a unit together, in how many of them each item
-    is; else None.
+    unit_starts: (units + 1,) the first row of each unit, and the end. repeats: (entries,) where a
+    row is all baskets of a unit together, in how many of them each item is; else None.
     """
 
     starts: Int64
     items: Int64
-    units: Int64
+    unit_starts: Int64
     repeats: Int32 | None = None
 
-    @property
-    def lengths(self) -> Int64:
-        """How many items each row has: (rows,)."""
-        return np.diff(self.starts)
 
-
-@dataclass(frozen=True)
-class CandidateCounts:
-    """Candidates among the items of some codes, (m,), counted in numpy by one thread; see
-    `CandidateSource`.
-    """
-
-    _transactions: Transactions
-    _codes: NDArray[np.integer]
-    _effort: Effort
+class CandidateCounts(CandidateCounter):
+    """Candidates counted in numpy by one thread; see `CandidateCounter`."""
 
     @cached_property
     def _rows(self) -> _Rows:
         """The baskets with these items only, by their numbers."""
-        number_of = ranks_of(self._codes, len(self._transactions.vocabulary))
-        if self._transactions.together:
-            starts, items, repeats = repeated_items(self._transactions, number_of)
-            return _Rows(starts, items.astype(np.int64), np.arange(len(starts) - 1), repeats)
-        row, items = ranked_entries(self._transactions, number_of)
-        starts = np.searchsorted(row, np.arange(self._transactions.stored + 1))
-        return _Rows(starts, items.astype(np.int64), unit_of_basket(self._transactions))
+        data = self._transactions
+        number_of = ranks_of(self._codes, len(data.vocabulary))
+        if data.together:
+            starts, items, repeats = repeated_items(data, number_of)
+            return _Rows(starts, items.astype(np.int64), np.arange(len(starts)), repeats)
+        row, items = ranked_entries(data, number_of)
+        starts = np.searchsorted(row, np.arange(data.stored + 1))
+        return _Rows(starts, items.astype(np.int64), _first_baskets(data))
 
     def pair_level_sums(self, scale: int) -> Int64:
         """Return the level sum of each pair; see `CandidateSource.pair_level_sums`."""
@@ -330,56 +292,71 @@ class CandidateCounts:
         high, low = np.tril_indices(len(self._codes), -1)
         return self.level_sums(np.column_stack([low, high]).astype(np.int32), scale)
 
-    def level_sums(self, sets: Int32, scale: int) -> Int64:
-        """Return the level sum of each candidate; see `CandidateSource.level_sums`."""
-        rows, cells, width = self._rows, len(sets), max(len(self._codes), 1)
-        sums = np.zeros(cells, dtype=np.int64)
-        entries = np.repeat(rows.units, rows.lengths) * width + rows.items
-        for keys, times in _distinct(self._hits([sets]), cells):
-            unit, cell = keys // cells, keys % cells
-            if rows.repeats is not None:
-                members = np.searchsorted(entries, unit[:, None] * width + sets[cell])
-                times = rows.repeats[members].min(axis=1).astype(np.int64)
-            np.add.at(sums, cell, _roots(unit, times, scale))
-        return sums
+    def _look_for(
+        self,
+        candidates: Candidates,
+        weights: Int64 | None,
+        sums: Int64 | None,
+        histogram: Int64 | None,
+        scale: int | None = None,
+    ) -> None:
+        for unit, cell, times in self._held(candidates):
+            _, counts = _runs(unit)
+            if histogram is not None:
+                histogram += np.bincount(counts, minlength=len(histogram))
+            elif sums is not None and scale is not None:
+                repeats = self._rows.repeats
+                if repeats is not None:
+                    times = self._least_repeated(unit, candidates[0][cell], repeats)
+                np.add.at(sums, cell, _roots(unit, times, scale))
+            elif sums is not None and weights is not None:
+                np.add.at(sums, cell, np.repeat(weights[counts], counts))
 
-    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
-        """Return the weighted sum of each candidate; see `CandidateSource.sums`."""
-        return _weighted(self._hits(candidates), weights, sum(map(len, candidates)))
+    @cached_property
+    def _entry_keys(self) -> Int64:
+        """The row and the number of each entry as one number, ascending: (entries,)."""
+        rows = self._rows
+        row = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
+        return np.asarray(row * len(self._codes) + rows.items)
 
-    def units_with(self, candidates: Candidates) -> Int64:
-        """Return how many units have 0, 1, … candidates; see `CandidateSource.units_with`."""
-        width = sum(map(len, candidates))
-        histogram = np.zeros(width + 1, dtype=np.int64)
-        for keys, _ in _distinct(self._hits(candidates), width):
-            _, counts = _runs(keys // width)
-            histogram += np.bincount(counts, minlength=width + 1)
-        histogram[0] = self._transactions.units - histogram.sum()
-        return histogram
+    def _least_repeated(self, unit: Int64, sets: Int32, repeats: Int32) -> Int64:
+        """Return in how many baskets of a unit, which is one row, the rarest item of a set is."""
+        keys = unit[:, None] * len(self._codes) + sets
+        members = np.searchsorted(self._entry_keys, keys)
+        return np.asarray(repeats[members].min(axis=1).astype(np.int64))
 
-    def _hits(self, candidates: Candidates) -> Iterator[_Hits]:
-        """Return a hit for each basket and each candidate in it."""
-        largest = max((rows.shape[1] for rows in candidates), default=1)
-        lengths = self._rows.lengths
+    def _held(self, candidates: Candidates) -> Iterator[tuple[Int64, Int64, Int64]]:
+        """Yield the candidates of whole units: the unit, ascending, the candidate, how often."""
+        rows, cells = self._rows, sum(map(len, candidates))
+        largest = max((sets.shape[1] for sets in candidates), default=1)
+        lengths = np.diff(rows.starts)
         trie = candidate_trie(candidates, max(len(self._codes), 1))
         # No more nodes are in a row than the trie has, nor than the row has subsets.
         nodes = np.minimum(2.0 ** np.minimum(lengths, 60), len(trie.accepts)).astype(np.int64)
         # Each is extended by what stands behind it.
         meter = Meter(self._effort, largest, int((nodes * lengths).sum()))
-        for first, last in batches(np.maximum(nodes, lengths)):
-            yield _candidates_of_rows(self._rows, first, last, trie, meter)
+        costs = np.diff(offsets_of(np.maximum(nodes, lengths))[rows.unit_starts])
+        for begin, end in batches(costs):
+            first, last = int(rows.unit_starts[begin]), int(rows.unit_starts[end])
+            row, cell = _candidates_of_rows(rows, first, last, trie, meter)
+            unit = np.searchsorted(rows.unit_starts, row, side="right") - 1
+            keys, times = np.unique(unit * cells + cell, return_counts=True)
+            yield keys // cells, keys % cells, times
 
 
 def item_sums(transactions: Transactions, weights: Int64 | None, effort: Effort) -> Int64:
     """Return the sum of weights[distinct items of the unit] of each item, as compiled.item_sums;
     effort is not used.
     """
-    items = len(transactions.vocabulary)
+    cells = len(transactions.vocabulary)
+    if weights is None and transactions.unit_offsets is None:
+        return np.bincount(transactions.items, minlength=cells)
+    starts, items, _ = repeated_items(transactions, np.arange(cells, dtype=np.int32))
     if weights is None:
-        if transactions.unit_offsets is None:
-            return np.bincount(transactions.items, minlength=items)
-        weights = np.ones(items + 1, dtype=np.int64)
-    return _weighted(_item_hits(transactions), weights, items)
+        return np.bincount(items, minlength=cells)
+    sums, counts = np.zeros(cells, dtype=np.int64), np.diff(starts)
+    np.add.at(sums, items, np.repeat(weights[counts], counts))
+    return sums
 
 
 def item_level_sums(transactions: Transactions, scale: int, most: int, effort: Effort) -> Int64:
@@ -388,13 +365,12 @@ def item_level_sums(transactions: Transactions, scale: int, most: int, effort: E
     """
     cells = len(transactions.vocabulary)
     sums = np.zeros(cells, dtype=np.int64)
-    for keys, times in _distinct(_item_hits(transactions), cells):
-        unit, item = keys // cells, keys % cells
-        order = np.lexsort((item, -times, unit))
-        first, lengths = _runs(unit)
-        place = np.arange(len(unit)) - np.repeat(first, lengths)
-        counted = np.sort(order[place < most])
-        np.add.at(sums, item[counted], _roots(unit[counted], times[counted], scale))
+    starts, items, times = repeated_items(transactions, np.arange(cells, dtype=np.int32))
+    unit = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.lexsort((items, -times, unit))
+    counted = np.sort(order[np.arange(len(unit)) - starts[unit] < most])
+    roots = _roots(unit[counted], times[counted].astype(np.int64), scale)
+    np.add.at(sums, items[counted], roots)
     return sums
 
 
@@ -406,8 +382,7 @@ def repeated_items(transactions: Transactions, number_of: Int32) -> tuple[Int64,
     items: (entries,).
     repeats: (entries,) int32.
     """
-    assert transactions.unit_offsets is not None
-    ends = transactions.offsets[transactions.unit_offsets]
+    ends = transactions.offsets[_first_baskets(transactions)]
     keys, repeats = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int32)]
     for first, last in batches(np.diff(ends)):
         number = number_of[transactions.items[ends[first] : ends[last]]]
@@ -420,79 +395,41 @@ def repeated_items(transactions: Transactions, number_of: Int32) -> tuple[Int64,
     return starts, (rows & 0xFFFFFFFF).astype(np.int32), np.concatenate(repeats)
 
 
-def _item_hits(transactions: Transactions) -> Iterator[_Hits]:
-    """Yield a hit for each basket and each item in it."""
-    lengths, units = np.diff(transactions.offsets), unit_of_basket(transactions)
-    for first, last in batches(lengths):
-        items = transactions.items[transactions.offsets[first] : transactions.offsets[last]]
-        yield np.repeat(units[first:last], lengths[first:last]), items.astype(np.int64)
-
-
 def _roots(units: Int64, times: Int64, scale: int) -> Int64:
     """Return floor(scale · √(times / all times of the unit)), exactly, for each cell of a unit:
     (n,).
 
-    units: (n,) ascending, n >= 1. times: (n,), and below 2^63 all together. scale: at most 2^16.
+    units: (n,) ascending. times: (n,), below 2^31, and below 2^63 all together. scale: at most
+    2^16.
     """
-    # No unit has as many baskets; with more the square would have no room in 64 bits.
-    times = np.minimum(times, _MOST_TIMES)
     first, lengths = _runs(units)
     totals = np.repeat(np.add.reduceat(times, first), lengths)
     return floor_roots(scale * scale * times // totals)
 
 
+def _first_baskets(transactions: Transactions) -> Int64:
+    """Return the first stored basket of each unit, and the end: (units + 1,)."""
+    if transactions.unit_offsets is None:
+        return np.arange(transactions.stored + 1)
+    return transactions.unit_offsets
+
+
 def unit_of_basket(transactions: Transactions) -> Int64:
     """Return the number of the unit of each stored basket: (stored,)."""
-    if transactions.unit_offsets is None:
-        return np.arange(transactions.stored)
-    return np.repeat(
-        np.arange(len(transactions.unit_offsets) - 1), np.diff(transactions.unit_offsets)
-    )
-
-
-def _weighted(hits: Iterable[_Hits], weights: Int64, cells: int) -> Int64:
-    """Return for each cell the sum of the weights of the units that hit it."""
-    sums = np.zeros(cells, dtype=np.int64)
-    for keys, _ in _distinct(hits, cells):
-        _, counts = _runs(keys // cells)
-        np.add.at(sums, keys % cells, np.repeat(weights[counts], counts))
-    return sums
-
-
-def _distinct(hits: Iterable[_Hits], width: int) -> Iterator[tuple[Int64, Int64]]:
-    """Yield unit * width + cell for all hits, each once and how often it is hit; ascending, and no
-    array is empty.
-
-    width: how many cells there are. All of a unit are in one array: beside a batch only one unit's
-    cells are stored.
-    """
-    waiting, before = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    for units, cells in hits:
-        new, more = np.unique(units * width + cells, return_counts=True)
-        keys, place = np.unique(np.concatenate([waiting, new]), return_inverse=True)
-        times = np.bincount(place, np.concatenate([before, more]), minlength=len(keys)).astype(
-            np.int64
-        )
-        if len(keys):
-            # The last unit may have more baskets in the next batch.
-            last = int(np.searchsorted(keys, keys[-1] // width * width))
-            if last:
-                yield keys[:last], times[:last]
-            waiting, before = keys[last:], times[last:]
-    if len(waiting):
-        yield waiting, before
+    first_baskets = _first_baskets(transactions)
+    return np.repeat(np.arange(len(first_baskets) - 1), np.diff(first_baskets))
 
 
 def _candidates_of_rows(
     rows: _Rows, first: int, last: int, trie: CandidateTrie, meter: Meter
-) -> _Hits:
-    """Return the hits of the rows first..last: the occurrences of the trie's nodes, level by
-    level.
+) -> tuple[Int64, Int64]:
+    """Return the rows first..last with the candidates in them: the occurrences of the trie's
+    nodes, level by level.
     """
     # An occurrence is a node, a row, and the entry behind that of the node's last item.
     row = np.arange(first, last)
     node, entry = np.zeros(len(row), dtype=np.int64), rows.starts[row]
-    hits = []
+    hits = [(row[:0], trie.accepts[:0])]  # units without a basket have no row
     while len(node):
         room = rows.starts[row + 1] - entry
         longer = []
@@ -508,9 +445,9 @@ def _candidates_of_rows(
             )
         node, row, entry = (np.concatenate(arrays) for arrays in zip(*longer, strict=True))
         accepted = np.flatnonzero(trie.accepts[node] >= 0)
-        hits.append((rows.units[row[accepted]], trie.accepts[node[accepted]].astype(np.int64)))
-    units, cells = (np.concatenate(arrays) for arrays in zip(*hits, strict=True))
-    return units, cells
+        hits.append((row[accepted], trie.accepts[node[accepted]]))
+    rows_hit, cells = (np.concatenate(arrays) for arrays in zip(*hits, strict=True))
+    return rows_hit, cells
 
 
 def spread(starts: Int64, lengths: Int64) -> Int64:

@@ -12,8 +12,9 @@ from math import inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.counter import CandidateSource
+from fim_private.counting.counter import CandidateSource, clipped_weights
 from fim_private.counting.source import ItemSource
+from fim_private.counting.work import Int64
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.recipe import (
     GRID,
@@ -78,8 +79,9 @@ def shrunken(weights: Floats, variance: float, features: Floats) -> tuple[Floats
         trust = (p / (variance + spread * p * p)) ** 2
         moment = float((trust * ((weights - p) ** 2 - variance)).sum() / (trust * p * p).sum())
         spread = min(max(moment, _LEAST_SPREAD), _LARGEST_SPREAD)
-    pull: Floats = variance / (variance + spread * p * p)
-    precision = p * p / (variance + spread * p * p)
+    total_variance = variance + spread * p * p
+    pull: Floats = variance / total_variance
+    precision = p * p / total_variance
     covariance = np.linalg.inv(x.T @ (x * precision[:, None]) + ridge)
     prediction_error = pull * p * np.sqrt(np.einsum("ij,jk,ik->i", x, covariance, x))
     return weights + pull * (p - weights), np.hypot(noise * np.sqrt(1 - pull), prediction_error)
@@ -183,18 +185,15 @@ def found_items(
     """
     variance = budget.variance(recipe.items, 1)
     sums = items.level_sums(GRID, recipe.own_items)
-    codes = np.arange(len(sums))
-    if delta is None:
-        noisy = noisy_sums(sums, variance, randomness)
-        cutoff = -inf
-    else:
-        codes = np.flatnonzero((sums != 0) | (codes < listed))
-        noisy = noisy_sums(sums[codes], variance, randomness)
+    codes, cutoff = np.arange(len(sums)), -inf
+    if delta is not None:
+        codes = codes[(sums != 0) | (codes < listed)]
+    noisy = noisy_sums(sums[codes], variance, randomness)
+    if delta is not None:
         # Whole numbers are compared: a float below the threshold might be rounded up to it.
         threshold = item_threshold(variance, delta, recipe.own_items)
         named = (noisy >= threshold).astype(np.bool_) | (codes < listed)
-        codes, noisy = codes[named], noisy[named]
-        cutoff = threshold / GRID
+        codes, noisy, cutoff = codes[named], noisy[named], threshold / GRID
     weights = np.asarray(noisy / GRID, dtype=np.float64)
     scores = np.where(np.isin(codes, [*known]), inf, weights)
     order = np.lexsort((-weights, -scores))
@@ -204,91 +203,6 @@ def found_items(
     )
     most = max(recipe.most_items, len(known))
     return codes[order[:most]], level.first(most)
-
-
-def found_levels(
-    counts: CandidateSource,
-    items: WeightedItemsets,
-    budget: GaussianBudget,
-    recipe: AnyRecipe,
-    randomness: Randomness,
-    known: Mapping[int, Itemsets] | None = None,
-) -> dict[int, WeightedItemsets]:
-    """Return the level of each size from 1 on; it is empty if no itemset has all subsets found.
-
-    known: by size, public itemsets that go on whatever they weigh, and all of their subsets.
-    """
-    levels = {1: items}
-    for size in range(2, len(recipe.levels) + 2):
-        known_sets = (known or {}).get(size, empty_level(size).sets)
-        find = _pairs if size == 2 else _larger
-        level = find(counts, levels, budget, recipe, randomness, known_sets)
-        levels[size] = level.best(recipe.survivors + len(known_sets))
-    return levels
-
-
-def _pairs(
-    counts: CandidateSource,
-    levels: WeightedBySize,
-    budget: GaussianBudget,
-    recipe: AnyRecipe,
-    randomness: Randomness,
-    known: Itemsets,
-) -> WeightedItemsets:
-    """Return the best pairs of all pairs of items, those of weight 0 included."""
-    items = len(levels[1].sets)
-    cells = items * (items - 1) // 2
-    if not cells:
-        return empty_level(2)
-    variance = budget.variance(recipe.levels[0], 1, cells)
-    weights = noisy_weights(counts.pair_level_sums(GRID), variance, randomness)
-    scores = weights
-    if cells <= _SHRUNKEN_CELLS:
-        # What its items predict speaks for a pair; but where it weighs much more, it is bought
-        # together for a reason.
-        features = subset_features(pairs_of(np.arange(cells)), levels)
-        estimates, _ = shrunken(weights, float(variance), features)
-        scores = np.maximum(estimates, weights - _LIFTED * sqrt(variance))
-    if len(known):
-        low, high = known[:, 0], known[:, 1].astype(np.int64)
-        scores = scores.copy()
-        scores[high * (high - 1) // 2 + low] = inf
-    best, cutoff, most = np.arange(cells), -inf, recipe.survivors + len(known)
-    if cells > most:  # only the best go on: it is quicker to name no others
-        best = np.sort(np.argpartition(-scores, most)[:most])
-        cutoff = float(scores[best].min())
-    return WeightedItemsets(
-        pairs_of(best), weights[best], sqrt(variance), float(weights.sum()), cutoff, scores[best]
-    )
-
-
-def _larger(
-    counts: CandidateSource,
-    levels: WeightedBySize,
-    budget: GaussianBudget,
-    recipe: AnyRecipe,
-    randomness: Randomness,
-    known: Itemsets,
-) -> WeightedItemsets:
-    """Return the itemsets of the next size all of whose subsets were found, by their estimates."""
-    size = len(levels) + 1
-    sets = closed_sets(levels[size - 1].sets)
-    most = recipe.most_closed + len(known)
-    is_cut = len(sets) > most
-    if is_cut:
-        likely = subset_logs(sets, levels[size - 1]).mean(axis=1)
-        likely[_are_among(sets, known)] = inf
-        sets = sets[np.sort(np.argsort(-likely, kind="stable")[:most])]
-    if not len(sets):
-        return empty_level(size)
-    variance = budget.variance(recipe.levels[size - 2], 1, len(sets))
-    weights = noisy_weights(counts.level_sums(sets, GRID), variance, randomness)
-    estimates, _ = shrunken(weights, float(variance), subset_features(sets, levels))
-    # The itemsets that were cut have rarer subsets: they would not have weighed more than the
-    # least that got a weight.
-    cutoff = float(estimates.min()) if is_cut else -inf
-    scores = np.where(_are_among(sets, known), inf, estimates)
-    return WeightedItemsets(sets, estimates, sqrt(variance), cutoff=cutoff, scores=scores)
 
 
 def _are_among(sets: Itemsets, known: Itemsets) -> NDArray[np.bool_]:
@@ -319,25 +233,27 @@ def subset_features(sets: Itemsets, levels: WeightedBySize) -> Floats:
 class CandidatePool:
     """K candidates of one or more sizes.
 
-    sets: for each size (n, size), any number of them. estimates: (K,) of their supports, in units,
-    in that order.
+    Attributes:
+        sets: For each size (n, size), any number of them.
+        estimates: (K,) of their supports, in units, in that order.
+        union: Whether all sizes are ranked together, not each by itself.
     """
 
     sets: tuple[Itemsets, ...]
     estimates: Floats
+    union: bool = True
 
     @classmethod
     def of_levels(
-        cls, levels: WeightedBySize, sizes: Sequence[int], most: Sequence[int]
+        cls, levels: WeightedBySize, sizes: Sequence[int], most: Sequence[int], *, union: bool
     ) -> CandidatePool:
         """Return the most[i] candidates of the highest scores of each size sizes[i]."""
         best = [
             levels.get(size, empty_level(size)).best(count)
             for size, count in zip(sizes, most, strict=True)
         ]
-        return cls(
-            tuple(level.sets for level in best), np.concatenate([level.weights for level in best])
-        )
+        estimates = np.concatenate([level.weights for level in best])
+        return cls(tuple(level.sets for level in best), estimates, union)
 
     @property
     def by_size(self) -> Iterator[tuple[Itemsets, slice]]:
@@ -350,17 +266,18 @@ class CandidatePool:
     def __len__(self) -> int:
         return len(self.estimates)
 
-    def rivals(self, *, union: bool) -> list[slice]:
-        """Return the places of all that are ranked together: all, or without union each size."""
-        if union:
+    @property
+    def rivals(self) -> list[slice]:
+        """The places of all that are ranked together: all, or without union each size."""
+        if self.union:
             return [slice(0, len(self))]
         return [places for _, places in self.by_size]
 
-    def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
+    def best(self, count: int) -> NDArray[np.intp]:
         """Return the places of the `count` best of each group of rivals, ascending."""
         best = [
             np.argsort(-self.estimates[rivals], kind="stable")[:count] + rivals.start
-            for rivals in self.rivals(union=union)
+            for rivals in self.rivals
         ]
         return np.sort(np.concatenate(best))
 
@@ -369,7 +286,7 @@ class CandidatePool:
         chosen = np.zeros(len(self), dtype=np.bool_)
         chosen[places] = True
         sets = tuple(of_size[chosen[their_places]] for of_size, their_places in self.by_size)
-        return CandidatePool(sets, self.estimates[places])
+        return replace(self, sets=sets, estimates=self.estimates[places])
 
     def shrunken(
         self,
@@ -402,4 +319,171 @@ class CandidatePool:
             # out as well.
             stands_out = weights[places] >= deviations[places]
             deviations[places] = np.where(stands_out, new_deviations, deviations[places])
-        return CandidatePool(self.sets, estimates), deviations
+        return replace(self, estimates=estimates), deviations
+
+
+# Squared norms that a count chooses from.
+BOUNDS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000)
+# Each bin of the histogram is this much wider than the one before, and a bin below this many σ of
+# its noise is taken for empty.
+_BIN_GROWTH, EMPTY = 1.15, 2.0
+# The error that scaling causes is about this much of the weight that the least itemset sought loses
+# by it: the part that differs from one itemset to another.
+_UNEVEN = 0.8
+
+
+@dataclass(frozen=True)
+class UnitHistogram:
+    """About how many units have how many candidates.
+
+    candidates: (bins,) the middle of each bin. units: (bins,) noisy, >= 0.
+    """
+
+    candidates: Floats
+    units: Floats
+
+    def remaining_weight(self, bound: int) -> float:
+        """Return the share of all weight, above 0, that remains if units are scaled to a norm.
+
+        bound: their squared norm.
+        """
+        weights = self.units * self.candidates
+        total = float(weights.sum())
+        if total <= 0:
+            return 1.0
+        scaled = weights * np.minimum(1, np.sqrt(bound / self.candidates))
+        return float(scaled.sum()) / total
+
+
+def bins(candidates: int) -> tuple[NDArray[np.int64], Floats]:
+    """Return the least number of candidates in each bin of a histogram, and the middle: (bins,)."""
+    edges, edge = [1], 2
+    while edge <= candidates:
+        edges.append(edge)
+        edge = max(edge + 1, int(edge * _BIN_GROWTH))
+    first = np.array(edges)
+    last = np.append(first[1:] - 1, candidates)
+    return first, np.asarray((first + last) / 2, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class NoisyCounts:
+    """Candidates among some items, of which a run sees nothing but sums with noise.
+
+    Attributes:
+        counts: The purchases of these items.
+        budget: The budget of the run.
+        randomness: The source of the noise.
+    """
+
+    counts: CandidateSource
+    budget: GaussianBudget
+    randomness: Randomness
+
+    def _noisy(
+        self, sums: Int64, share: Fraction, bound: int, candidates: int | None
+    ) -> tuple[Floats, float]:
+        """Return sums with noise, in units, and its variance; see `GaussianBudget.variance`."""
+        variance = self.budget.variance(share, bound, candidates)
+        return noisy_weights(sums, variance, self.randomness), float(variance)
+
+    def levels(
+        self, items: WeightedItemsets, recipe: AnyRecipe, known: Mapping[int, Itemsets]
+    ) -> dict[int, WeightedItemsets]:
+        """Return the level of each size from 1 on.
+
+        A level is empty if no itemset has all subsets found.
+
+        known: By size, public itemsets that go on whatever they weigh, and all of their subsets.
+        """
+        levels = {1: items}
+        for size, share in enumerate(recipe.levels, start=2):
+            known_sets = known.get(size, empty_level(size).sets)
+            if size == 2:
+                level = self._pairs(levels, share, known_sets)
+            else:
+                level = self._larger(levels, share, known_sets, recipe.most_closed)
+            levels[size] = level.best(recipe.survivors + len(known_sets))
+        return levels
+
+    def _pairs(self, levels: WeightedBySize, share: Fraction, known: Itemsets) -> WeightedItemsets:
+        """Return all pairs of items, those of weight 0 included."""
+        items = len(levels[1].sets)
+        cells = items * (items - 1) // 2
+        if not cells:
+            return empty_level(2)
+        weights, variance = self._noisy(self.counts.pair_level_sums(GRID), share, 1, cells)
+        sets, scores = pairs_of(np.arange(cells)), weights.copy()
+        if cells <= _SHRUNKEN_CELLS:
+            # What its items predict speaks for a pair; but where it weighs much more, it is bought
+            # together for a reason.
+            estimates, _ = shrunken(weights, variance, subset_features(sets, levels))
+            scores = np.maximum(estimates, weights - _LIFTED * sqrt(variance))
+        low, high = known[:, 0], known[:, 1].astype(np.int64)
+        scores[high * (high - 1) // 2 + low] = inf
+        total_weight = float(weights.sum())
+        return WeightedItemsets(sets, weights, sqrt(variance), total_weight, scores=scores)
+
+    def _larger(
+        self, levels: WeightedBySize, share: Fraction, known: Itemsets, most_closed: int
+    ) -> WeightedItemsets:
+        """Return the itemsets of the next size all of whose subsets were found."""
+        size = len(levels) + 1
+        sets = closed_sets(levels[size - 1].sets)
+        most = most_closed + len(known)
+        is_cut = len(sets) > most
+        if is_cut:
+            likely = subset_logs(sets, levels[size - 1]).mean(axis=1)
+            likely[_are_among(sets, known)] = inf
+            sets = sets[np.sort(np.argsort(-likely, kind="stable")[:most])]
+        if not len(sets):
+            return empty_level(size)
+        sums = self.counts.level_sums(sets, GRID)
+        weights, variance = self._noisy(sums, share, 1, len(sets))
+        estimates, _ = shrunken(weights, variance, subset_features(sets, levels))
+        # The itemsets that were cut have rarer subsets: they would not have weighed more than the
+        # least that got a weight.
+        cutoff = float(estimates.min()) if is_cut else -inf
+        scores = np.where(_are_among(sets, known), inf, estimates)
+        return WeightedItemsets(sets, estimates, sqrt(variance), cutoff=cutoff, scores=scores)
+
+    def weights(self, pool: CandidatePool, share: Fraction, bound: int) -> tuple[Floats, float]:
+        """Return the noisy weight of each candidate, (K,), in units, and the variance of the noise.
+
+        bound: the squared norm to which the weights of a unit are scaled.
+        """
+        candidates = len(pool)
+        sums = self.counts.sums(pool.sets, clipped_weights(bound, candidates, GRID))
+        return self._noisy(sums, share, bound, candidates)
+
+    def histogram(self, pool: CandidatePool, share: Fraction) -> UnitHistogram:
+        """Return how many candidates units have, with noise, in public bins of growing width."""
+        first, middles = bins(len(pool))
+        units = np.add.reduceat(self.counts.units_with(pool.sets)[1:], first - 1)
+        noisy, variance = self._noisy(units * GRID, share, 1, None)  # a unit is in one bin
+        noisy[noisy < EMPTY * sqrt(variance)] = 0
+        return UnitHistogram(middles, noisy)
+
+    def weights_by_histogram(
+        self, pool: CandidatePool, histogram_share: Fraction, share: Fraction, least: float
+    ) -> tuple[Floats, float, float]:
+        """Return noisy weights, (K,), the variance of the noise, and how much weight remains.
+
+        The norm is that with the least error from noise and from scaling together.
+
+        Args:
+            pool: The candidates.
+            histogram_share: The share of the histogram of how many of them units have.
+            share: The share of the count.
+            least: The support of the least itemset that is sought, in units, >= 0.
+        """
+        histogram, candidates = self.histogram(pool, histogram_share), len(pool)
+
+        def error(bound: int) -> float:
+            remaining = histogram.remaining_weight(bound)
+            noise = float(self.budget.variance(share, bound, candidates)) / remaining**2
+            return noise + (_UNEVEN * (1 - remaining) * least) ** 2
+
+        bound = min((min(bound, candidates) for bound in BOUNDS), key=error)
+        weights, variance = self.weights(pool, share, bound)
+        return weights, variance, histogram.remaining_weight(bound)

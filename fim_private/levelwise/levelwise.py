@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fim_private.counting.counter import CandidateSource, clipped_weights
+from fim_private.counting.counter import CandidateSource
 from fim_private.counting.source import (
     ItemSource,
     KnownItemsets,
@@ -25,11 +25,13 @@ from fim_private.counting.source import (
 from fim_private.dp.composition import PrivacyBudget
 from fim_private.dp.noise import Randomness
 from fim_private.levelwise.discovery import (
+    EMPTY,
     CandidatePool,
+    NoisyCounts,
     WeightedBySize,
     WeightedItemsets,
+    bins,
     found_items,
-    found_levels,
 )
 from fim_private.levelwise.recipe import (
     GRID,
@@ -43,107 +45,7 @@ from fim_private.levelwise.recipe import (
     Sought,
     ThresholdRecipe,
     item_threshold,
-    noisy_weights,
 )
-
-# Squared norms that a count chooses from.
-BOUNDS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1_200, 2_000)
-# Each bin of the histogram is this much wider than the one before, and a bin below this many σ of
-# its noise is taken for empty.
-_BIN_GROWTH, EMPTY = 1.15, 2.0
-# The error that scaling causes is about this much of the weight that the least itemset sought loses
-# by it: the part that differs from one itemset to another.
-_UNEVEN = 0.8
-
-
-def noisy_counts(
-    counts: CandidateSource,
-    pool: CandidatePool,
-    budget: GaussianBudget,
-    share: Fraction,
-    bound: int,
-    randomness: Randomness,
-) -> tuple[Floats, float]:
-    """Return the noisy weight of each candidate, (K,), in units, and the variance of the noise."""
-    variance = budget.variance(share, bound, len(pool))
-    sums = counts.sums(pool.sets, clipped_weights(bound, len(pool), GRID))
-    return noisy_weights(sums, variance, randomness), float(variance)
-
-
-@dataclass(frozen=True)
-class UnitHistogram:
-    """About how many units have how many candidates.
-
-    candidates: (bins,) the middle of each bin. units: (bins,) noisy, >= 0.
-    """
-
-    candidates: Floats
-    units: Floats
-
-    def remaining_weight(self, bound: int) -> float:
-        """Return the share of all weight, above 0, that remains if units are scaled to a norm.
-
-        bound: their squared norm.
-        """
-        weights = self.units * self.candidates
-        total = float(weights.sum())
-        if total <= 0:
-            return 1.0
-        scaled = weights * np.minimum(1, np.sqrt(bound / self.candidates))
-        return float(scaled.sum()) / total
-
-
-def unit_histogram(
-    counts: CandidateSource,
-    pool: CandidatePool,
-    budget: GaussianBudget,
-    share: Fraction,
-    randomness: Randomness,
-) -> UnitHistogram:
-    """Return how many candidates units have, with noise, in public bins of growing width."""
-    first = _bins(len(pool))
-    units = np.add.reduceat(counts.units_with(pool.sets)[1:], first - 1)
-    variance = budget.variance(share, 1)  # a unit is in one bin
-    noisy = noisy_weights(units * GRID, variance, randomness)
-    noisy[noisy < EMPTY * sqrt(variance)] = 0
-    return UnitHistogram(_middles(first, len(pool)), noisy)
-
-
-def _bins(candidates: int) -> NDArray[np.int64]:
-    """Return the least number of candidates in each bin of a histogram: (bins,), ascending."""
-    edges, edge = [1], 2
-    while edge <= candidates:
-        edges.append(edge)
-        edge = max(edge + 1, int(edge * _BIN_GROWTH))
-    return np.array(edges)
-
-
-def _middles(first: NDArray[np.int64], candidates: int) -> Floats:
-    """Return the middle of each bin: (bins,). first: the least number in each."""
-    last = np.append(first[1:] - 1, candidates)
-    return np.asarray((first + last) / 2, dtype=np.float64)
-
-
-def best_bound(
-    histogram: UnitHistogram, candidates: int, budget: GaussianBudget, share: Fraction, least: float
-) -> int:
-    """Return the squared norm with the least error from noise and from scaling together.
-
-    Args:
-        histogram: How many candidates units have.
-        candidates: The number of candidates, >= 1.
-        budget: The budget of the run.
-        share: The share of the count.
-        least: The support of the least itemset that is sought, in units, >= 0.
-    """
-
-    def error(bound: int) -> float:
-        remaining = histogram.remaining_weight(bound)
-        noise = float(budget.variance(share, bound, candidates)) / remaining**2
-        return noise + (_UNEVEN * (1 - remaining) * least) ** 2
-
-    return min((min(bound, candidates) for bound in BOUNDS), key=error)
-
 
 # A candidate this many σ of the first count above the last one sought is taken for found, if it is
 # `clear_ratio` times as frequent as well. Units then hold fewer of the others, so these are counted
@@ -167,48 +69,38 @@ class Counted:
     deviations: Floats
     clear: NDArray[np.bool_]
 
-    def best(self, count: int, *, union: bool) -> NDArray[np.intp]:
+    def best(self, count: int) -> NDArray[np.intp]:
         """Return the places of the `count` best among each group of rivals, ascending.
 
         The best are those that the first count found, then those of the highest estimates.
         """
         clear_first = np.where(self.clear, np.inf, self.pool.estimates)
-        return replace(self.pool, estimates=clear_first).best(count, union=union)
+        return replace(self.pool, estimates=clear_first).best(count)
 
 
 def counted_twice(
-    counts: CandidateSource,
-    pool: CandidatePool,
-    levels: WeightedBySize,
-    budget: GaussianBudget,
-    recipe: Recipe,
-    count: int,
-    *,
-    union: bool,
-    randomness: Randomness,
+    noisy: NoisyCounts, pool: CandidatePool, levels: WeightedBySize, recipe: Recipe, count: int
 ) -> Counted:
     """Return the best candidates of a pool, which is not empty, with their estimates."""
-    weights, variance = noisy_counts(
-        counts, pool, budget, recipe.first, recipe.first_bound, randomness
-    )
+    weights, variance = noisy.weights(pool, recipe.first, recipe.first_bound)
     first_noise = sqrt(variance)
     ranked, deviations = pool.shrunken(weights, variance, levels)
     scales, histogram_share = np.ones(len(pool)), recipe.histogram
-    if union and _tells_scales(ranked, budget, recipe.histogram / 2):
+    if pool.union and _tells_scales(ranked, noisy.budget, recipe.histogram / 2):
         histogram_share = recipe.histogram / 2
-        scales = _scales_by_size(counts, ranked, budget, histogram_share, randomness)
+        scales = _scales_by_size(noisy, ranked, histogram_share)
     ranked = replace(ranked, estimates=ranked.estimates * scales)
-    deviations = deviations * scales
-    places = ranked.best(recipe.second_pool, union=union)
-    pool, deviations = ranked.at(places), deviations[places]
-    clear = _clear(pool, first_noise, float(recipe.clear_ratio), count, union=union)
+    places = ranked.best(recipe.second_pool)
+    scales = scales[places]
+    pool, deviations = ranked.at(places), deviations[places] * scales
+    clear = _clear(pool, first_noise, float(recipe.clear_ratio), count)
     again = np.flatnonzero(~clear)
     contested = pool.at(again)
-    histogram = unit_histogram(counts, contested, budget, histogram_share, randomness)
-    sought = min(count if union else count * len(pool.sets), len(pool))
+    sought = min(count * len(pool.rivals), len(pool))
     least = max(float(np.sort(pool.estimates)[::-1][sought - 1]), 0.0)
-    bound = best_bound(histogram, len(contested), budget, recipe.second, least)
-    weights, variance = noisy_counts(counts, contested, budget, recipe.second, bound, randomness)
+    weights, variance, _ = noisy.weights_by_histogram(
+        contested, histogram_share, recipe.second, least
+    )
     # The first estimates are a feature of the second ones. Their logarithm is taken, so that each
     # is at least the noise of the first count.
     earlier = np.maximum(contested.estimates, first_noise)
@@ -216,32 +108,27 @@ def counted_twice(
     # The second count took less from the weights of a unit: one scale brings the first to it.
     scale = max(float(np.maximum(second.estimates, 0).sum()) / float(earlier.sum()), 1.0)
     estimates, deviations = pool.estimates * scale, deviations * scale
-    noise = first_noise * scales[places] * scale
+    noise = first_noise * scales * scale
     estimates[again], deviations[again] = second.estimates, second_deviations
     noise[again] = sqrt(variance)
-    return Counted(CandidatePool(pool.sets, estimates), noise, deviations, clear)
+    return Counted(replace(pool, estimates=estimates), noise, deviations, clear)
 
 
 def _tells_scales(pool: CandidatePool, budget: GaussianBudget, share: Fraction) -> bool:
     """Return whether several sizes have histograms whose noise leaves something of their sums."""
-    if len(pool.sets) == 1:
-        return False
     noise = sqrt(budget.variance(share / len(pool.sets), 1))
-    for sets, places in pool.by_size:
-        counted = float(np.maximum(pool.estimates[places], 0).sum())
-        middles = _middles(_bins(len(sets)), len(sets))
-        if EMPTY * noise * float(np.linalg.norm(middles)) > counted:
-            return False
-    return True
+    lost = [EMPTY * noise * float(np.linalg.norm(bins(len(sets))[1])) for sets in pool.sets]
+    return len(lost) > 1 and all(
+        least <= counted for least, counted in zip(lost, _counted_by_size(pool), strict=True)
+    )
 
 
-def _scales_by_size(
-    counts: CandidateSource,
-    pool: CandidatePool,
-    budget: GaussianBudget,
-    share: Fraction,
-    randomness: Randomness,
-) -> Floats:
+def _counted_by_size(pool: CandidatePool) -> list[float]:
+    """Return the sum of the estimates of each size, without those below 0."""
+    return [float(np.maximum(pool.estimates[places], 0).sum()) for _, places in pool.by_size]
+
+
+def _scales_by_size(noisy: NoisyCounts, pool: CandidatePool, share: Fraction) -> Floats:
     """Return what each estimate of the first count is to be multiplied by: (K,), >= 1.
 
     Where all sizes are ranked together, they must be on one scale. Large itemsets are in units that
@@ -251,13 +138,12 @@ def _scales_by_size(
     """
     scales = np.ones(len(pool))
     share_of_size = share / len(pool.sets)
-    noise = sqrt(budget.variance(share_of_size, 1))
-    for sets, places in pool.by_size:
-        counted = float(np.maximum(pool.estimates[places], 0).sum())
+    noise = sqrt(noisy.budget.variance(share_of_size, 1))
+    for (sets, places), counted in zip(pool.by_size, _counted_by_size(pool), strict=True):
         if not counted:
             continue
         candidates = CandidatePool((sets,), pool.estimates[places])
-        histogram = unit_histogram(counts, candidates, budget, share_of_size, randomness)
+        histogram = noisy.histogram(candidates, share_of_size)
         in_use = histogram.candidates[histogram.units > 0]
         supports = float((histogram.units * histogram.candidates).sum())
         least = supports - EMPTY * noise * float(np.linalg.norm(in_use))
@@ -265,12 +151,10 @@ def _scales_by_size(
     return scales
 
 
-def _clear(
-    pool: CandidatePool, noise: float, ratio: float, count: int, *, union: bool
-) -> NDArray[np.bool_]:
+def _clear(pool: CandidatePool, noise: float, ratio: float, count: int) -> NDArray[np.bool_]:
     """Return whether each candidate is clearly above the last of the `count` that are sought."""
     clear = np.zeros(len(pool), dtype=np.bool_)
-    for rivals in pool.rivals(union=union):
+    for rivals in pool.rivals:
         estimates = pool.estimates[rivals]
         if len(estimates) > count:
             order = np.argsort(-estimates, kind="stable")
@@ -299,8 +183,6 @@ def doubtful(
     chosen: NDArray[np.intp],
     levels: WeightedBySize,
     pool: CandidatePool,
-    *,
-    union: bool,
 ) -> NDArray[np.bool_]:
     """Return for each of the chosen itemsets whether it may not be among the most frequent: (n,).
 
@@ -309,10 +191,9 @@ def doubtful(
         chosen: The places of those that are released, ascending.
         levels: The levels that were found.
         pool: The candidates of the first count.
-        union: Whether all sizes were ranked together, not each by itself.
     """
     dropped = _dropped_supports(counted, levels, pool)
-    estimates = counted.pool.estimates
+    estimates, union = counted.pool.estimates, pool.union
     not_released = estimates.copy()
     not_released[chosen] = -math.inf
     in_doubt = np.zeros(len(estimates), dtype=np.bool_)
@@ -478,11 +359,11 @@ class Levelwise:
             known = self.known.itemsets
             if self.items_delta is not None:
                 listed, public = len(self.known.items), self.known
-        items = source.items(public)
+        items, recipe = source.items(public), self.recipe
         codes, level = found_items(
             items,
             self.budget,
-            self.recipe,
+            recipe,
             self.items_delta,
             randomness,
             listed=listed,
@@ -490,37 +371,29 @@ class Levelwise:
         )
         most = self._items_that_go_on(level)
         codes, level = codes[:most], level.first(most)
-        counts, known_sets = items.among(codes), _with_subsets(known, codes)
+        noisy = NoisyCounts(items.among(codes), self.budget, randomness)
+        known_sets = _with_subsets(known, codes)
         paired = level.first(self._items_to_pair(level, len(known_sets.get(1, ()))))
-        of_paired = counts
+        noisy_of_paired = noisy
         if len(paired.sets) < len(codes):
-            of_paired = items.among(codes[: len(paired.sets)])
-        levels = found_levels(of_paired, paired, self.budget, self.recipe, randomness, known_sets)
+            noisy_of_paired = replace(noisy, counts=items.among(codes[: len(paired.sets)]))
+        levels = noisy_of_paired.levels(paired, recipe, known_sets)
         # All items are candidates by themselves, but those that are in no pair hide some sets.
         levels[1] = replace(level, cutoff=paired.cutoff)
         pool_sizes = [
             most + len(known_sets.get(size, ()))
-            for size, most in zip(self.sizes, self.recipe.pool, strict=True)
+            for size, most in zip(self.sizes, recipe.pool, strict=True)
         ]
-        first_pool = CandidatePool.of_levels(levels, self.sizes, pool_sizes)
+        first_pool = CandidatePool.of_levels(levels, self.sizes, pool_sizes, union=self.union)
         if not len(first_pool):
             return []
-        counted = counted_twice(
-            counts,
-            first_pool,
-            levels,
-            self.budget,
-            self.recipe,
-            self.count,
-            union=self.union,
-            randomness=randomness,
-        )
-        places = counted.best(self.count, union=self.union)
+        counted = counted_twice(noisy, first_pool, levels, recipe, self.count)
+        places = counted.best(self.count)
         if not self.keep_all:
             least = STANDS_OUT * counted.deviations[places]
             places = places[counted.pool.estimates[places] >= least]
-        in_doubt = doubtful(counted, places, levels, first_pool, union=self.union)
-        return _named(items, counts, codes, counted.pool.at(places), in_doubt)
+        in_doubt = doubtful(counted, places, levels, first_pool)
+        return _named(items, noisy.counts, codes, counted.pool.at(places), in_doubt)
 
     def _items_to_pair(self, found: WeightedItemsets, known: int) -> int:
         """Return how many of the items that go on also go on to the pairs.
@@ -603,70 +476,59 @@ class LevelwiseThreshold:
     ) -> list[SelectedItemset]:
         """Return itemsets that may reach the threshold, in units, >= 1; as Levelwise.find."""
         items, recipe = source.items(universe), self.recipe
-        codes, named = found_items(items, self.budget, recipe, self.items_delta, randomness)
+        codes, found = found_items(items, self.budget, recipe, self.items_delta, randomness)
         if not len(codes):
             return []
-        counted, deviation = self._counted(
-            items.among(codes),
-            CandidatePool((named.sets,), named.weights),
-            {1: named},
+        pool, deviation = self._counted(
+            NoisyCounts(items.among(codes), self.budget, randomness),
+            CandidatePool((found.sets,), found.weights),
+            {1: found},
             recipe.item_count,
             threshold,
-            randomness,
         )
-        places = _likely(counted, threshold, deviation, _ITEMS_REACH)
-        places = places[np.argsort(-counted.estimates[places], kind="stable")]
-        numbers = np.arange(len(places), dtype=np.int32)[:, None]
-        level = WeightedItemsets(numbers, counted.estimates[places], deviation)
-        counts, pool = items.among(codes[places]), CandidatePool((), np.empty(0))
+        places = _likely(pool, threshold, deviation, _ITEMS_REACH)
+        places = places[np.argsort(-pool.estimates[places], kind="stable")]
+        codes, numbers = codes[places], np.arange(len(places), dtype=np.int32)[:, None]
+        level = WeightedItemsets(numbers, pool.estimates[places], deviation)
+        noisy = NoisyCounts(items.among(codes), self.budget, randomness)
+        pools = []
         if self.sizes[0] == 1:
             pool = CandidatePool((level.sets,), level.weights)
-            pool = pool.at(_likely(pool, threshold, deviation, _REACH))
+            pools.append(pool.at(_likely(pool, threshold, deviation, _REACH)))
         if self._sizes_of_sets:
-            sets = self._sets(counts, level, threshold, randomness)
-            pool = CandidatePool(
-                (*pool.sets, *sets.sets), np.concatenate([pool.estimates, sets.estimates])
-            )
+            pools.append(self._sets(noisy, level, threshold))
+        sets = [of_size for pool in pools for of_size in pool.sets]
+        pool = CandidatePool((*sets,), np.concatenate([pool.estimates for pool in pools]))
         if not len(pool):
             return []
-        best = pool.at(pool.best(self.most, union=True))
-        return _named(items, counts, codes[places], best)
+        return _named(items, noisy.counts, codes, pool.at(pool.best(self.most)))
 
-    def _sets(
-        self,
-        counts: CandidateSource,
-        items: WeightedItemsets,
-        threshold: int,
-        randomness: Randomness,
-    ) -> CandidatePool:
+    def _sets(self, noisy: NoisyCounts, items: WeightedItemsets, threshold: int) -> CandidatePool:
         """Return the sets of two items or more that may reach the threshold."""
         recipe, sizes = self.recipe, self._sizes_of_sets
-        levels = found_levels(counts, items, self.budget, recipe, randomness)
-        pool = CandidatePool.of_levels(levels, sizes, [recipe.survivors] * len(sizes))
+        levels = noisy.levels(items, recipe, {})
+        most = [recipe.survivors] * len(sizes)
+        pool = CandidatePool.of_levels(levels, sizes, most, union=True)
         if not len(pool):
             return pool
-        pool, deviation = self._counted(
-            counts, pool, levels, recipe.set_count, threshold, randomness
-        )
+        pool, deviation = self._counted(noisy, pool, levels, recipe.set_count, threshold)
         return pool.at(_likely(pool, threshold, deviation, _REACH))
 
     def _counted(
         self,
-        counts: CandidateSource,
+        noisy: NoisyCounts,
         pool: CandidatePool,
         levels: WeightedBySize,
         share: Fraction,
         threshold: int,
-        randomness: Randomness,
     ) -> tuple[CandidatePool, float]:
         """Return a pool with estimates, in units, and σ of the noise in each.
 
         The estimates make up for the weight that scaling takes from units.
         """
-        histogram = unit_histogram(counts, pool, self.budget, self.recipe.histogram, randomness)
-        bound = best_bound(histogram, len(pool), self.budget, share, threshold)
-        weights, variance = noisy_counts(counts, pool, self.budget, share, bound, randomness)
-        remaining = histogram.remaining_weight(bound)
+        weights, variance, remaining = noisy.weights_by_histogram(
+            pool, self.recipe.histogram, share, threshold
+        )
         estimated, _ = pool.shrunken(weights / remaining, variance / remaining**2, levels)
         return estimated, sqrt(variance) / remaining
 
@@ -680,55 +542,39 @@ def _likely(
 
 
 def levelwise(
-    sizes: Sequence[int],
-    count: int,
-    *,
+    sought: Sought,
     budget: PrivacyBudget,
-    neighbors: str,
-    listed: bool,
-    by_user: bool,
-    part: Fraction = Fraction(1),
-    union: bool = True,
+    *,
+    part: Fraction,
     keep_all: bool = False,
     threshold: bool = False,
     known: KnownItemsets | None = None,
 ) -> Levelwise | LevelwiseThreshold:
     """Return the run that spends a share of a budget (docs/privacy.md, Theorem 13).
 
-    Raises ParameterError for a budget out of range, and for a size above LARGEST_SIZE.
+    Raises ParameterError for a budget out of range.
 
     Args:
-        sizes: The sizes of the itemsets, consecutive, >= 1.
-        count: How many are sought; with a threshold, how many come out at most.
+        sought: The itemsets that are sought. With a threshold, no more than its count come out.
         budget: The budget of the release. Without a list of items, a share of its δ is spent on
             naming them; what remains of it makes μ.
-        neighbors: The neighbour relation.
-        listed: Whether all items are public.
-        by_user: Whether the units are users, not baskets.
         part: The share of μ² that the run spends, the others being for supports.
-        union: As in Levelwise.
         keep_all: As in Levelwise.
         threshold: Whether the itemsets are sought that reach a threshold.
         known: As in Levelwise.
     """
-    items_delta = None if listed else min(budget.delta_for_names(ITEMS_DELTA), LARGEST_DELTA)
-    gaussian = GaussianBudget(
-        budget.mu_squared_for_steps(items_delta or Fraction(0)), neighbors, part
-    )
-    sought = Sought(
-        sizes=tuple(sizes),
-        count=count,
-        union=union,
-        by_user=by_user,
-        listed=listed,
-        epsilon=budget.loss,
-        neighbors=neighbors,
-    )
+    items_delta = None
+    if not sought.listed:
+        items_delta = min(budget.delta_for_names(ITEMS_DELTA), LARGEST_DELTA)
+    mu_squared = budget.mu_squared_for_steps(items_delta or Fraction(0))
+    gaussian = GaussianBudget(mu_squared, sought.neighbors, part)
+    sizes, count = sought.sizes, sought.count
     if threshold:
         recipe = ThresholdRecipe.of(sought)
-        return LevelwiseThreshold(sought.sizes, count, gaussian, items_delta, recipe)
+        return LevelwiseThreshold(sizes, count, gaussian, items_delta, recipe)
+    recipe_of_most_frequent = Recipe.of(sought)
     return Levelwise(
-        sought.sizes, count, union, gaussian, Recipe.of(sought), items_delta, keep_all, known
+        sizes, count, sought.union, gaussian, recipe_of_most_frequent, items_delta, keep_all, known
     )
 
 

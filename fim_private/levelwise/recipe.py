@@ -254,8 +254,6 @@ class Recipe:
         most_items: How many items go on.
         fewest_paired: How many of them go on to the pairs in any case.
         most_paired: How many of them go on to the pairs at most.
-        most_closed: How many candidates of a size get a noisy weight.
-        survivors: How many of these go on.
         pool: How many candidates are counted first, for each size sought.
         second_pool: How many, of each size or in all, are counted again.
         first_bound: The squared norm of a unit's weights in the first count.
@@ -273,14 +271,22 @@ class Recipe:
     most_items: int
     fewest_paired: int
     most_paired: int
-    most_closed: int
-    survivors: int
     pool: tuple[int, ...]
     second_pool: int
     first_bound: int = 16
     own_items: int = OWN_ITEMS
     listed_stand_out: float | None = None
     clear_ratio: Fraction = Fraction(1)
+
+    @property
+    def most_closed(self) -> int:
+        """How many candidates of a size get a noisy weight."""
+        return max(8_000, min(4 * max(self.pool), _MOST_CANDIDATES))
+
+    @property
+    def survivors(self) -> int:
+        """How many of these go on."""
+        return max(1_000, *self.pool)
 
     @classmethod
     def of(cls, sought: Sought) -> Recipe:
@@ -321,8 +327,6 @@ class Recipe:
             most_items=most_items,
             fewest_paired=min(_ITEMS_OF_USERS, most_paired),
             most_paired=most_paired,
-            most_closed=_most_closed(pool),
-            survivors=max(1_000, *pool),
             pool=pool,
             second_pool=2 * sought.count + 10,
             first_bound=3,
@@ -348,8 +352,6 @@ class Recipe:
             most_items=most_items,
             fewest_paired=most_items,
             most_paired=most_items,
-            most_closed=_most_closed(pool),
-            survivors=max(1_000, *pool),
             pool=pool,
             second_pool=2 * sought.count + 10,
             # More items of a list would make more pairs, of which each would weigh less (FNR of
@@ -420,11 +422,6 @@ def unlisted_items_share(share: Fraction, epsilon: Fraction, neighbors: str) -> 
 
 def _limited(pool: Sequence[int]) -> tuple[int, ...]:
     return tuple(min(candidates, _MOST_CANDIDATES) for candidates in pool)
-
-
-def _most_closed(pool: Sequence[int]) -> int:
-    """Return how many candidates of a size get a noisy weight, if `pool` are counted first."""
-    return max(8_000, min(4 * max(pool), _MOST_CANDIDATES))
 
 
 def _rounded(share: float) -> Fraction:

@@ -45,6 +45,7 @@ from fim_private.dp.cost import Exact
 from fim_private.dp.parameters import EPSILON_RANGE
 from fim_private.errors import ParameterError, parameter
 from fim_private.levelwise.levelwise import levelwise
+from fim_private.levelwise.recipe import Sought
 from fim_private.mechanisms import registry
 from fim_private.mechanisms.base import PublicParameters
 from fim_private.mechanisms.top_k import Build, TopK, is_bounded_range
@@ -340,15 +341,19 @@ def _by_gaussian_composition(request: Request) -> ReleasePlan:
     target, universe = request.target, request.counted_universe
     request.selection_parameters()  # raises for a catalogue that is too small for a size
     run_share = 1 - request.extras
-    run = levelwise(
-        target.sizes,
-        target.top,
-        budget=request.budget,
-        neighbors=request.promise.neighbors,
-        listed=isinstance(universe, Catalogue),
-        by_user=request.promise.by_user,
-        part=run_share,
+    sought = Sought(
+        sizes=target.sizes,
+        count=target.top,
         union=target.union,
+        by_user=request.promise.by_user,
+        listed=isinstance(universe, Catalogue),
+        epsilon=request.budget.loss,
+        neighbors=request.promise.neighbors,
+    )
+    run = levelwise(
+        sought,
+        request.budget,
+        part=run_share,
         keep_all=target.keep_all,
         threshold=target.min_support is not None,
         known=target.known,

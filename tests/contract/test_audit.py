@@ -188,7 +188,7 @@ def test_a_guided_search_finds_no_broken_guarantee(
     one = {n: c + (n in lowered and not c) for n, c in zip(exact.NAMES, supports, strict=True)}
     two = {n: c + (n in raised) - (n in lowered) for n, c in one.items()}
     assert are_neighbors(one, two, neighbors, most)
-    p, q = map(exact.itemsets(exact.distribution, mechanism, universe), (one, two))
+    p, q = map(exact.Setting(mechanism, universe).itemsets, (one, two))
     spent = max(hockey_stick(p, q, Fraction(2)), hockey_stick(q, p, Fraction(2)))
     target(float(spent) / (mechanism.cost.delta or 1))
     assert spent <= Fraction(repr(mechanism.cost.delta)) + Fraction(1, 10**30)
@@ -515,8 +515,7 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
     mechanism = ALL[name]("add-remove")
     most = 2 if name.endswith("Δ") else 4
     pairs = structured_pairs("replace-one", auditing._scales(mechanism), most)
-    [(mechanism, universe, *_), *_] = auditing.settings(mechanism)
-    distribution = exact.itemsets(exact.distribution, mechanism, universe)
+    distribution = auditing.settings(mechanism)[0].itemsets
     spent = max(
         hockey_stick(distribution(p), distribution(q), Fraction(1))
         for pair in pairs
@@ -529,7 +528,7 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 def test_a_unit_with_more_itemsets_than_promised_is_caught(neighbors: str) -> None:
     mechanism = Choosing(1.0, 1e-3, 2, neighbors)
-    distribution = exact.itemsets(exact.distribution, mechanism, None)
+    distribution = exact.Setting(mechanism, None).itemsets
     one, two = dict.fromkeys(exact.NAMES, 0), dict.fromkeys(exact.NAMES, 1)
     assert are_neighbors(one, two, neighbors)
     assert not are_neighbors(one, two, neighbors, mechanism.max_itemsets)
@@ -548,7 +547,7 @@ def test_a_tie_named_by_the_order_of_the_rows_is_caught(name: str, neighbors: st
     mechanism: Any = ALL[name](neighbors)
     is_pure = isinstance(mechanism, PURE)
     mechanism = mechanism if is_pure else replace(mechanism, max_rank=3)
-    fair = exact.itemsets(exact.distribution, mechanism, 3 if is_pure else None)
+    fair = exact.Setting(mechanism, 3 if is_pure else None).itemsets
     one, two = fair({"a": 90, "b": 90, "c": 0}), fair({"a": 91, "b": 91, "c": 0})
     p = one | {"a": one["a"] + one["b"], "b": Decimal(0)}
     q = two | {"a": Decimal(0), "b": two["a"] + two["b"]}

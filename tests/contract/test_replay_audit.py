@@ -36,7 +36,7 @@ from fim_private.dp.composition import gdp_mu, zcdp_rho
 from fim_private.dp.noise import Randomness, least_exceeding
 from fim_private.levelwise import discovery, levelwise
 from fim_private.levelwise import recipe as gaussian_budget
-from fim_private.levelwise.discovery import WeightedItemsets, empty_level
+from fim_private.levelwise.discovery import NoisyCounts, WeightedItemsets
 from fim_private.levelwise.recipe import (
     OWN_ITEMS,
     OWN_ITEMS_OF_USER,
@@ -501,7 +501,7 @@ Patch = pytest.MonkeyPatch
 
 
 def weights_by(patch: Patch, weights: Callable[[int, int, int], Any]) -> None:
-    patch.setattr(levelwise, "clipped_weights", weights)
+    patch.setattr(discovery, "clipped_weights", weights)
 
 
 # Of a unit's cells: in how many of its baskets each is, in how many all are together, and the
@@ -623,20 +623,13 @@ def threshold_for_many(patch: Patch) -> None:
 def pairs_that_occur(patch: Patch) -> None:
     """No others get noise."""
 
-    def occurring(
-        counts: Any, levels: Any, budget: Any, recipe: Any, randomness: Any, known: Any
-    ) -> WeightedItemsets:
-        items = len(levels[1].sets)
-        cells = items * (items - 1) // 2
-        if not cells:
-            return empty_level(2)
-        sums = counts.pair_level_sums(GRID)
+    def occurring(noisy: NoisyCounts, levels: Any, share: Fraction, *_: Any) -> WeightedItemsets:
+        sums = noisy.counts.pair_level_sums(GRID)
         found = np.flatnonzero(sums)
-        variance = budget.variance(recipe.levels[0], 1, cells)
-        weights = gaussian_budget.noisy_weights(sums[found], variance, randomness)
+        weights, variance = noisy._noisy(sums[found], share, 1, len(sums))
         return WeightedItemsets(pairs_of(found), weights, math.sqrt(variance))
 
-    patch.setattr(discovery, "_pairs", occurring)
+    patch.setattr(NoisyCounts, "_pairs", occurring)
 
 
 def last_pair_forgotten(patch: Patch) -> None:
@@ -714,32 +707,26 @@ def one_for_all_cut(patch: Patch) -> None:
 def bound_of_the_data(patch: Patch) -> None:
     """Weights are scaled to what the fullest unit holds."""
 
-    def bare(counts: Any, pool: Any, budget: Any, share: Any, randomness: Any) -> Any:
-        units = counts.units_with(pool.sets).astype(np.float64)
-        return levelwise.UnitHistogram(np.maximum(np.arange(len(units)), 0.5), units)
+    def fullest(noisy: NoisyCounts, pool: Any, _: Fraction, share: Fraction, __: float) -> Any:
+        held = np.flatnonzero(noisy.counts.units_with(pool.sets))
+        return *noisy.weights(pool, share, max(int(held.max(initial=1)), 1)), 1.0
 
-    def fullest(held: Any, candidates: int, *rest: Any) -> int:
-        return max(int(held.candidates[held.units > 0].max(initial=1)), 1)
-
-    patch.setattr(levelwise, "unit_histogram", bare)
-    patch.setattr(levelwise, "best_bound", fullest)
+    patch.setattr(NoisyCounts, "weights_by_histogram", fullest)
 
 
 def scales_for_nothing(patch: Patch) -> None:
     """The histograms of the sizes spend the whole share, and that of the second count half more."""
     whole = vars(levelwise)["_scales_by_size"]
 
-    def dearer(counts: Any, pool: Any, budget: Any, share: Any, randomness: Any) -> Any:
-        return whole(counts, pool, budget, 2 * share, randomness)
-
+    dearer = lambda noisy, pool, share: whole(noisy, pool, 2 * share)  # noqa: E731
     patch.setattr(levelwise, "_scales_by_size", dearer)
 
 
 def scales_of_the_data(patch: Patch) -> None:
     """Sizes are brought to one scale by the supports that their itemsets have."""
 
-    def bare(counts: Any, pool: Any, *_: Any) -> Any:
-        supports = counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
+    def bare(noisy: NoisyCounts, pool: Any, _: Fraction) -> Any:
+        supports = noisy.counts.sums(pool.sets, np.append(0, np.ones(len(pool), dtype=np.int64)))
         scales = np.ones(len(pool))
         for _, places in pool.by_size:
             scales[places] = 1 + supports[places].sum() % 7

@@ -41,7 +41,7 @@ import fim_private as fim
 from fim_private.counting import source as itemset_spectra
 from fim_private.dp.cost import ZcdpCost
 from fim_private.dp.noise import discrete_laplace
-from fim_private.mechanisms import PermuteAndFlip, registry
+from fim_private.mechanisms import registry
 from fim_private.mechanisms.exponential import AbstentionWeight
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
 from fim_private.reading.purchases import read_transactions
@@ -533,9 +533,6 @@ def count_at_half_the_scale(plan: Plan) -> Plan:
 
 FLIP = Ask("permute-and-flip", top=2, universe=ITEMS)
 PICKS = Ask("exponential", top=2, universe=ITEMS, delta=MINUTE)
-TENTH = Fraction(1, 10)
-FLIP = Ask("permute-and-flip", top=2, universe=ITEMS)
-PICKS = Ask("exponential", top=2, universe=ITEMS, delta=MINUTE)
 GAUSSIAN = ask_for("exponential", (2, 0.1), **UNITED, **SUPPORTS)
 SMALL_DELTA, TENTH = Fraction(1, 1000), Fraction(1, 10)
 OF_RHO = (PURELY_CONCENTRATED[0], PURELY_CONCENTRATED[1])
@@ -578,14 +575,6 @@ def test_what_is_broken_is_caught(mutant: tuple[Any, ...]) -> None:
         return worst(plan, pairs) > decimal(plan.delta * Fraction(11, 10)) + ERROR
 
     assert any(map(is_caught, NEIGHBORS))
-
-
-def test_permute_and_flip_is_not_bounded_range(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Declared to be, its picks would be composed in zCDP, and spend too much."""
-    ask = ask_for("permute-and-flip", (1, 0.05), top=2, universe=ITEMS)
-    monkeypatch.setattr(PermuteAndFlip, "bounded_range", "no theorem", raising=False)
-    plan = allocated_plan(ask, "add-remove")
-    assert worst(plan, all_pairs(ask, "add-remove")) > 2 * plan.delta
 
 
 # -------------------- what is drawn

@@ -110,14 +110,17 @@ def test_the_parts_of_a_recipe_are_the_whole(
 def test_items_that_are_paired_are_a_number_between_two_public_ones(
     weights: list[float], known: int, count: int
 ) -> None:
-    run = levelwise_run.levelwise(
-        (2,),
-        count,
-        budget=PrivacyBudget.of(1, 1e-6, None, otherwise=1),
-        neighbors="add-remove",
-        listed=False,
+    sought = Sought(
+        sizes=(2,),
+        count=count,
+        union=True,
         by_user=True,
+        listed=False,
+        epsilon=Fraction(1),
+        neighbors="add-remove",
     )
+    budget = PrivacyBudget.of(1, 1e-6, None, otherwise=1)
+    run = levelwise_run.levelwise(sought, budget, part=Fraction(1))
     assert isinstance(run, levelwise_run.Levelwise)
     numbers = np.arange(len(weights), dtype=np.int32)[:, None]
     found = WeightedItemsets(numbers, np.array(weights), 6.0)
@@ -262,20 +265,6 @@ def test_the_threshold_is_the_least_that_the_theorem_allows(
     assert named(lower) >= delta * (1 - FLOATS)
 
 
-@pytest.mark.parametrize(
-    ("sigma", "delta", "most"), [(0.5, 0.01, 1000), (1.0, 5e-7, 150), (2.0, 1e-12, 30)]
-)
-def test_the_threshold_of_equal_weights_is_too_low(sigma: float, delta: float, most: int) -> None:
-    """A mutant, which the search above has to see."""
-    assert (
-        laws.likeliest_alone(sigma, equal_weights_threshold(sigma, delta, most), most)
-        > 1.19 * delta
-    )
-
-
-# -------------------- two counts
-
-
 # -------------------- whole runs
 
 SHOP = [
@@ -377,9 +366,13 @@ class Drawn:
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
     found = Drawn()
-    draw, weigh = vars(gaussian_budget)["rounded_normal"], vars(levelwise_run)["clipped_weights"]
+    draw, weigh = vars(gaussian_budget)["rounded_normal"], vars(discovery)["clipped_weights"]
 
     def rounded_normal(variance: Fraction, size: int, *, randomness: Randomness) -> Any:
+        if len(found.bounds) == len(found.variances):
+            # Of items and levels the norm is 1 (test_weighted_counting.py), and of a histogram.
+            found.bounds.append(1)
+            found.candidates.append(size)
         found.variances.append(variance / GRID**2)
         return draw(variance, size, randomness=randomness)
 
@@ -390,21 +383,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
         found.candidates.append(largest)
         return weights
 
-    def level(name: str) -> None:
-        """Of items and levels the norm is 1 (test_weighted_counting.py)."""
-        whole = vars(discovery)[name]
-
-        def noisy(sums: Any, *rest: Any) -> Any:
-            found.bounds.append(1)
-            found.candidates.append(len(sums))
-            return whole(sums, *rest)
-
-        monkeypatch.setattr(discovery, name, noisy)
-
     monkeypatch.setattr(gaussian_budget, "rounded_normal", rounded_normal)
-    monkeypatch.setattr(levelwise_run, "clipped_weights", clipped_weights)
-    level("noisy_sums")
-    level("noisy_weights")
+    monkeypatch.setattr(discovery, "clipped_weights", clipped_weights)
     return found
 
 
@@ -417,18 +397,9 @@ def test_the_noise_of_all_steps_costs_what_was_allowed(
 ) -> None:
     """Σ Δ²/σ² <= μ²."""
     release = mined(top=3, supports=False, neighbors=neighbors, size=size, union=union)
-    # Items, levels, first count; the histogram, which has weights of 1 in one bin; second count.
-    squared = [*drawn.bounds[:-1], 1, drawn.bounds[-1]]
-    most = [*drawn.candidates[:-1], 2, drawn.candidates[-1]]
     change = 1 if neighbors == "add-remove" else 2
     for share, bound, k, variance in zip(
-        release.shares, squared, most, drawn.variances, strict=True
+        release.shares, drawn.bounds, drawn.candidates, drawn.variances, strict=True
     ):
         # No weight is above 1, so with few candidates their number bounds a change too.
         assert min(change * bound, k) / variance == share.mu_squared
-
-
-# -------------------- supports
-
-
-# -------------------- real data

@@ -132,6 +132,23 @@ class Plan:
         names = tuple(self.best(top).name for top in self.tops)
         return names[0] if isinstance(self.top, int) else names
 
+    def __len__(self) -> int:
+        return len(self.mechanisms)
+
+    def __iter__(self) -> Iterator[PlannedMechanism]:
+        return iter(self.mechanisms)
+
+    def __getitem__(self, key: str | int) -> PlannedMechanism:
+        """Return the figures of a mechanism by its name, or of the one recommended for so many
+        itemsets.
+        """
+        if isinstance(key, int):
+            return self.best(key)
+        for mechanism in self.mechanisms:
+            if mechanism.name == key:
+                return mechanism
+        raise KeyError(key)
+
     def best(self, top: int) -> PlannedMechanism:
         """Return the figures of the one recommended for that many, one of `tops`: of those that can
         run that of least.

@@ -9,8 +9,10 @@ import numbers
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, time, timedelta
 from functools import lru_cache
+from importlib.util import find_spec
 from itertools import chain, islice
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -22,11 +24,11 @@ from numpy.typing import NDArray
 
 from fim_private.errors import DataError
 from fim_private.reading import memory
-from fim_private.reading.columns import Wanted
+from fim_private.reading.columns import ReadAs, Wanted, choose
 from fim_private.reading.files import READABLE
 from fim_private.reading.labels import Labels, basket_of, is_list_type
 from fim_private.reading.locations import InMemory
-from fim_private.reading.options import Reading
+from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.record_batches import (
     ArrowSource,
     as_presence,
@@ -104,7 +106,10 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     data = source.data
     table = table_of(source)
     if table is not None:
-        return read_arrow(table, options)
+        transactions = None
+        if source.kind == "pandas.DataFrame":
+            transactions = _read_sparse_frame(data, table, options)
+        return transactions or read_arrow(table, options)
     match source.kind:
         case "scipy.sparse.spmatrix" | "scipy.sparse.sparray":
             return _read_sparse(data, options)
@@ -113,7 +118,8 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
     array = array_of(source)
     if array is not None:
         return _read_list_array(array, options)
-    if isinstance(data, Iterable) and not isinstance(data, bytes | Mapping):
+    _refuse_near_misses(data)
+    if isinstance(data, Iterable) and not isinstance(data, bytes):
         options.refuse("an iterable of baskets")
         iterator = iter(data)
         chunks = iter(lambda: list(islice(iterator, memory.LIST_ROWS)), [])
@@ -122,6 +128,19 @@ def read_object(source: InMemory, options: Reading) -> Transactions:
         f"cannot read baskets from {source.shown}; give a table, a frame, an iterable of baskets, "
         f"or the path of one of: {READABLE}"
     )
+
+
+def _refuse_near_misses(data: object) -> None:
+    """Raise DataError for an object that is not read, but from which baskets are easily taken."""
+    advice = None
+    if isinstance(data, Mapping):
+        advice = "give its values()"
+    elif hasattr(data, "readline"):
+        advice = "give the path of the file"
+    elif type(data).__name__.endswith("GroupBy"):
+        advice = "give the items of each group: groupby(...)[...].agg(list)"
+    if advice is not None:
+        raise DataError(f"cannot read baskets from {type(data).__name__}; {advice}")
 
 
 def _read_list_array(array: pa.ChunkedArray, options: Reading) -> Transactions:
@@ -273,7 +292,7 @@ def _read_array(matrix: NDArray[np.generic], options: Reading) -> Transactions:
         cells = as_presence(array[first : first + size], "the array")
         return np.count_nonzero(cells, axis=1), np.nonzero(cells)[1]
 
-    return _of_blocks(map(block, range(0, count, size)), width, "the array")
+    return _of_blocks(map(block, range(0, count, size)), np.arange(width), "the array")
 
 
 def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
@@ -285,24 +304,52 @@ def _read_sparse(matrix: SparseMatrix, options: Reading) -> Transactions:
         raise DataError(
             "the matrix holds negative numbers or NaN; give quantities of at least 0, or booleans"
         )
-    count, width = by_row.shape
+    return _of_sparse(by_row, np.arange(by_row.shape[1]), "the matrix")
+
+
+def _of_sparse(
+    by_row: SparseMatrix, items: Sequence[str] | NDArray[np.integer], name: str
+) -> Transactions:
+    """Return the rows of a sparse matrix as baskets. items: of its columns."""
 
     def block(first: int) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         rows = by_row[first : first + memory.LIST_ROWS]
         return np.diff(rows.indptr), np.where(rows.data != 0, rows.indices, -1)
 
-    return _of_blocks(map(block, range(0, count, memory.LIST_ROWS)), width, "the matrix")
+    return _of_blocks(map(block, range(0, by_row.shape[0], memory.LIST_ROWS)), items, name)
+
+
+def _read_sparse_frame(
+    frame: PandasFrame, table: ArrowSource, options: Reading
+) -> Transactions | None:
+    """Read a pandas frame of nothing but items in sparse columns; None for another."""
+    is_sparse = all(
+        str(dtype).startswith("Sparse") and not dtype.fill_value for dtype in frame.dtypes
+    )
+    # Any other way is the usual one, which only takes longer.
+    if not is_sparse or options.fold_case or options.dialect.given() or not find_spec("scipy"):
+        return None
+    roles = choose(table.columns(), options, table.name)
+    if roles.form is not InputForm.ONE_HOT or len(roles.values) < len(table.schema):
+        return None
+    matrix = frame.sparse.to_coo()
+    as_presence(matrix.data, f"a column of {table.name}")
+    transactions = _of_sparse(matrix.tocsr(), [*roles.values], table.name)
+    read_as = ReadAs.of_table(table.schema.names, roles, kind=table.kind)
+    return replace(transactions, read_as=read_as, rows=len(frame))
 
 
 def _of_blocks(
-    blocks: Iterable[tuple[NDArray[np.integer], NDArray[np.integer]]], width: int, name: str
+    blocks: Iterable[tuple[NDArray[np.integer], NDArray[np.integer]]],
+    items: Sequence[str] | NDArray[np.integer],
+    name: str,
 ) -> Transactions:
-    """Return the rows of a matrix as baskets, of the numbers of its columns.
+    """Return the rows of a matrix as baskets, of the items of its columns.
 
     blocks: of each some of the rows, their lengths, and the columns of their items, -1 for no item.
     """
     labels = Labels(name)
-    codes = np.append(labels.encode(arrow_of(np.arange(width))), np.int32(-1))
+    codes = np.append(labels.encode(pa.array(items)), np.int32(-1))
     return assemble((KeyedRows(lengths, codes[columns]) for lengths, columns in blocks), labels)
 
 

@@ -8,8 +8,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from enum import Enum
-from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +17,7 @@ import typer
 from fim_private import __version__
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
-from fim_private.display import command_line, printable
+from fim_private.display import printable
 from fim_private.errors import (
     DataError,
     FimPrivateError,
@@ -351,7 +349,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
             release = release.with_exact_intervals()
         made = None if limits is None else rules_by_segment(release, *limits)
         writing.write_release(
-            write, release, form, output, rules=made, spelled=partial(retyped, context)
+            write, release, form, output, rules=made, spelled=partial(parsing.retyped, context)
         )
         if write_page is not None:
             from fim_private.release.page import page as page_of
@@ -360,7 +358,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     if release.abstained:
         from fim_private.output.releases import nothing_came_out
 
-        writing.tell_empty(nothing_came_out(release, partial(retyped, context)), output)
+        writing.tell_empty(nothing_came_out(release, partial(parsing.retyped, context)), output)
         if fail_if_empty:
             raise typer.Exit(NOTHING_CAME_OUT)
 
@@ -465,60 +463,6 @@ def vote(data: Purchases, **typed: Any) -> None:
         with _spending(typed, "Asking blocks") as request:
             outcome = voted(data, question, **request)
         show(outcome.to_dict(), partial(render_vote, outcome))
-
-
-def retyped(context: Any, changes: Mapping[str, Any]) -> str:
-    """Return the command of a context as it was given, with the changes, to be copied.
-
-    changes: parameters and their values; False or None leaves an option out. A variable that gives
-    what is to be left out is emptied in front of the command.
-    """
-    prefix = context.auto_envvar_prefix
-    emptied: list[str] = []
-    words: list[str] = []
-    hidden = {"quiet": context.meta.get(parsing.QUIET), "json": context.meta.get(parsing.JSON)}
-    for option in context.command.params:
-        name, source = option.name, parsing.source_of(context, option.name)
-        from_environment = source == "ENVIRONMENT"
-        if name in changes:
-            typed = _typed(option, changes[name])
-            words += typed
-            if from_environment and not typed:
-                emptied.append(f"{parsing.variable_of(prefix, option)}=")
-        elif name == "config":
-            # Nothing that is typed can take away what a file of options says.
-            if from_environment and parsing.CONFIG in context.meta:
-                emptied.append(f"{parsing.variable_of(prefix, option)}=")
-        elif source != "DEFAULT":
-            words += _typed(option, context.params.get(name, hidden.get(name)))
-    start = [str(context.find_root().info_name or "fim-private"), *parsing.path_of(context)]
-    return " ".join([*emptied, *start, command_line(words)])
-
-
-def _typed(option: Any, value: Any) -> list[str]:
-    """Return the words that give an option or argument a value: none if it is left out."""
-    if value is False:
-        return list(option.secondary_opts[:1])
-    if value is None or value == 0:
-        return []
-    words: list[str] = []
-    elements = value if isinstance(value, list | tuple) else [value]
-    for element in elements:
-        if option.param_type_name == "option":
-            words.append(option.opts[0])
-        if element is not True:
-            words.append(_word(element))
-    return words
-
-
-def _word(value: object) -> str:
-    if isinstance(value, Fraction):
-        return f"{float(value):g}"
-    from fim_private.reading.locations import shown_source
-
-    if isinstance(value, Enum):
-        value = value.value
-    return shown_source(str(value))  # an address without its password
 
 
 _ReleaseFile = Annotated[

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
+from enum import Enum
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from fim_private.cli.writing import is_same_file, output_path, silence
+from fim_private.display import command_line
 from fim_private.errors import DataError, OutputError, ParameterError, parameter, shown
 from fim_private.options import option_name
 from fim_private.options.declaration import Option, options_of
@@ -513,3 +516,57 @@ def _kind(value: object) -> str:
         dict: "a table",
     }
     return kinds.get(type(value), "a date or a time")
+
+
+def retyped(context: Context, changes: Mapping[str, Any]) -> str:
+    """Return the command of a context as it was given, with the changes, to be copied.
+
+    changes: parameters and their values; False or None leaves an option out. A variable that gives
+    what is to be left out is emptied in front of the command.
+    """
+    prefix = context.auto_envvar_prefix
+    emptied: list[str] = []
+    words: list[str] = []
+    hidden = {"quiet": context.meta.get(QUIET), "json": context.meta.get(JSON)}
+    for option in context.command.params:
+        name, source = option.name, source_of(context, option.name)
+        from_environment = source == "ENVIRONMENT"
+        if name in changes:
+            typed = _typed(option, changes[name])
+            words += typed
+            if from_environment and not typed:
+                emptied.append(f"{variable_of(prefix, option)}=")
+        elif name == "config":
+            # Nothing that is typed can take away what a file of options says.
+            if from_environment and CONFIG in context.meta:
+                emptied.append(f"{variable_of(prefix, option)}=")
+        elif source != "DEFAULT":
+            words += _typed(option, context.params.get(name, hidden.get(name)))
+    start = [str(context.find_root().info_name or "fim-private"), *path_of(context)]
+    return " ".join([*emptied, *start, command_line(words)])
+
+
+def _typed(option: Parameter, value: Any) -> list[str]:
+    """Return the words that give an option or argument a value: none if it is left out."""
+    if value is False:
+        return list(option.secondary_opts[:1])
+    if value is None or value == 0:
+        return []
+    words: list[str] = []
+    elements = value if isinstance(value, list | tuple) else [value]
+    for element in elements:
+        if option.param_type_name == "option":
+            words.append(option.opts[0])
+        if element is not True:
+            words.append(_word(element))
+    return words
+
+
+def _word(value: object) -> str:
+    if isinstance(value, Fraction):
+        return f"{float(value):g}"
+    from fim_private.reading.locations import shown_source
+
+    if isinstance(value, Enum):
+        value = value.value
+    return shown_source(str(value))  # an address without its password

@@ -1,7 +1,7 @@
 """From the options of a caller to the plan of a release.
 
-groups      What a request is made of: what is sought, what is public, and what is promised; and
-            which mechanism "auto" stands for.
+choice      Which mechanism "auto" stands for.
+groups      What a request is made of: what is sought, what is public, and what is promised.
 scope       The rows that count, and what an item is.
 request     The request, checked before any data is read.
 plan        The plan: its steps and selections, and what it costs.

@@ -14,8 +14,8 @@ from commands import Done, run
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fim_private.cli.commands import app, retyped
-from fim_private.cli.parsing import is_typed_only, key_of, path_of
+from fim_private.cli.commands import app
+from fim_private.cli.parsing import is_typed_only, key_of, path_of, retyped
 
 BASKETS = "39 48\n" * 600 + "39 41\n" * 60
 

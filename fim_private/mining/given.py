@@ -563,7 +563,7 @@ def warn_of_seed(
     """Warn where what is to be public comes from a release that was not private."""
     if not release.private:
         seeded = f"{parameter(name)} is a release that was made with a seed, and so is not private"
-        run.warn([f"{seeded}: that does not make its items public"], stacklevel + 1)
+        run.warn([f"{seeded}: that does not make its items public"], stacklevel)
 
 
 def _is_same(data: object, catalogue: object) -> bool:

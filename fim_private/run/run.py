@@ -179,7 +179,6 @@ class Run:
         charge = pending_charge(self, spending, scope)
         exchanges = spending.neighbors == Neighbors.REPLACE_ONE
         units_are_chosen = scope.chooses_units(self.where)
-        stacklevel += 1
         self.warn(cautions(spending.cost, rho=spending.rho), stacklevel)
         if exchanges and units_are_chosen:
             self.warn([caution_of_chosen_units(self.unit)], stacklevel)

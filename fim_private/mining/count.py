@@ -17,7 +17,8 @@ from fim_private.options.declaration import filled, takes
 from fim_private.options.requests import CountOptions
 from fim_private.periods import KINDS
 from fim_private.reading.memory import limit_memory
-from fim_private.release.release import GIVEN, Release
+from fim_private.release.release import Release
+from fim_private.release.words import GIVEN
 from fim_private.request.allocation import plan_of_given
 from fim_private.request.itemsets import supports_of
 from fim_private.run import outcome

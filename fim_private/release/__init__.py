@@ -7,6 +7,7 @@ saved      Loading a release: the check of a file against the schema, field by f
 rules      The association rules of a release, with their metrics and intervals.
 changes    What changed between two releases by more than the noise of both.
 words      What a release says of itself, in words.
+picture    The itemsets of a release as a chart: which leads, and what the marks mean.
 chart      Itemsets as dots, rules by confidence and lift: SVG, and axes of matplotlib.
 templates  Pages of HTML and drawings from Jinja's templates, which stand beside it (*.jinja).
 page       Pages that show one release, what changed between two, or how shares moved over several.

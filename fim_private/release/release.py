@@ -19,16 +19,8 @@ from fim_private.options.declaration import refuse_unknown
 from fim_private.planning.advice import Advice, advice
 from fim_private.reading.labels import Item
 from fim_private.release import forms, words
-from fim_private.release.chart import (
-    TITLE,
-    Bar,
-    BarChart,
-    cut,
-    draw,
-    named,
-    svg,
-    width,
-)
+from fim_private.release.chart import BarChart, draw, svg
+from fim_private.release.picture import MOST_BARS, chart_of
 from fim_private.release.rules import (
     Rules,
     rules_chart,
@@ -46,13 +38,9 @@ from fim_private.request.supports import SupportNoise
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["GIVEN", "Itemset", "Release"]
+__all__ = ["Itemset", "Release"]
 
-# The mechanism's name where no itemset was selected: all were given, to be counted.
-GIVEN = "count"
 _MOST_COLUMNS, _MOST_DECIMALS = 10_000, 6
-# More bars nobody reads; the other forms of a release have all.
-_MOST_BARS = 200
 _ALIKE = {
     "basket": "long baskets hold much the same items as short ones",
     "user": (
@@ -282,7 +270,7 @@ class Release:
     @property
     def title(self) -> str:
         """What was released, in words: how many itemsets of how many, or why there are none."""
-        if self.mechanism == GIVEN:
+        if self.mechanism == words.GIVEN:
             if self.top == 1:
                 return "The support of the itemset given"
             return f"The supports of the {self.top:,} itemsets given"
@@ -393,7 +381,7 @@ class Release:
         """How certain it is that these itemsets are what was asked for, in sentences; none where
         they were given.
         """
-        if self.mechanism == GIVEN or not self.itemsets:
+        if self.mechanism == words.GIVEN or not self.itemsets:
             return ()
         doubts = [itemset.doubtful for itemset in self.itemsets]
         marks = [doubtful for doubtful in doubts if doubtful is not None]
@@ -439,7 +427,9 @@ class Release:
     @property
     def rows_read(self) -> tuple[str, ...]:
         """Which rows were read, and what of them counted, in sentences."""
-        is_empty = self.scope.period is not None and not self.itemsets and self.mechanism != GIVEN
+        is_empty = (
+            self.scope.period is not None and not self.itemsets and self.mechanism != words.GIVEN
+        )
         alike = ["A period without baskets gives the same, and costs as much."] * is_empty
         counted = [words.counted_for_rules("users")] if self.counts_for_rules else []
         return (
@@ -700,132 +690,11 @@ class Release:
             f"take the supports in {self.privacy_unit}s: to_pandas(relative=False)"
         )
 
-    def chart(self, *, relative: bool = True, most: int | None = _MOST_BARS) -> BarChart:
+    def chart(self, *, relative: bool = True, most: int | None = MOST_BARS) -> BarChart:
         """Return what is drawn. relative: supports as shares, where known. most: of how many
         itemsets.
         """
-        per_cent = relative and self.has_shares and bool(self.units)
-        count = len(self.itemsets)
-        bars = tuple(self._bar(itemset, per_cent=per_cent) for itemset in self.itemsets[:most])
-        notes = [self._how_drawn, *self.certainty, *self.rows_read]
-        warning = ""
-        if self.private:
-            notes.append(self.guarantee)
-        else:
-            warning = self.guarantee
-        scale = ""
-        if self.has_supports and bars:
-            scale = self._scale(per_cent=per_cent)
-        heading = ""
-        if self.scope.segment:
-            segment = f"{printable(self.scope.by or '')} {printable(self.scope.segment)}"
-            heading = f"{cut(segment, TITLE / 3)}: "
-        title, about, leader = self.title, "", self._leader
-        if leader is not None:
-            title = self._message(leader, TITLE - width(heading), per_cent=per_cent)
-        elif count:
-            title = f"{words.number_of(count, 'itemset')}, released without supports"
-        if title != self.title:
-            about = self.title
-        return BarChart(
-            heading + title,
-            bars,
-            scale,
-            per_cent,
-            count - len(bars),
-            warning,
-            tuple(notes),
-            about=about,
-        )
-
-    def _scale(self, *, per_cent: bool) -> str:
-        """Return what the lengths of a chart are, in words."""
-        who = words.customers(self.privacy_unit)
-        if not per_cent:
-            return who
-        among = "all" if self.units_interval is None else "about"
-        return f"share of {among} {self.units:,} {who}"
-
-    @property
-    def _how_drawn(self) -> str:
-        """What the marks of a chart mean, or why it has none."""
-        if not self.itemsets:
-            return "The budget of this release is spent all the same."
-        if not self.has_supports:
-            return (
-                "Supports were not asked for: this is a list, and says nothing of how frequent "
-                "each is."
-            )
-        hollow = ""
-        if any(itemset.doubtful for itemset in self.itemsets):
-            hollow = "; hollow, what is marked ?"
-        who = words.customers(self.privacy_unit)
-        return (
-            f"Dots: {who} with all of the items, as noisy numbers{hollow}. Lines: 95 % "
-            f"intervals, {self.held}."
-        )
-
-    @property
-    def _leader(self) -> Itemset | None:
-        """The itemset with the highest support released: of two items or more where there is
-        one.
-        """
-        counted = [
-            itemset
-            for itemset in self.itemsets
-            if itemset.items and itemset.support is not None and itemset.interval is not None
-        ]
-        together = [itemset for itemset in counted if len(itemset.items or ()) > 1]
-        return max(together or counted, key=lambda itemset: itemset.support or 0, default=None)
-
-    def _message(self, leader: Itemset, widest: float, *, per_cent: bool) -> str:
-        """Return the title of a picture, on one line: which items lead, and with how much."""
-        items, who = leader.items or (), words.customers(self.privacy_unit)
-        number = f"{leader.support:,} {who}"
-        if per_cent:
-            share = words.percent(self.share_of(leader) or 0, self.decimals)
-            number = f"{share} of {who}"
-        verb = "is bought"
-        if len(items) > 1:
-            verb = "are bought together"
-        if self._is_most_frequent(leader):
-            verb += " most,"
-        preposition = "in" if self.privacy_unit == "basket" else "by"
-        predicate = f" {verb} {preposition} about {number}"
-        return named(items, widest - width(predicate)) + predicate
-
-    def _is_most_frequent(self, leader: Itemset) -> bool:
-        """Return whether a picture may say that the leader is bought most."""
-        items, interval = leader.items or (), leader.by_itself.interval or (0, 0)
-        if len(items) > 2 or leader.doubtful or self.mechanism == GIVEN:
-            return False
-        # What was left out may have more than was counted.
-        if self.scope.exclude or self.max_basket is not None:
-            return False
-        rivals = [itemset.by_itself for itemset in self.itemsets if itemset is not leader]
-        if len(items) > 1:
-            rivals = [itemset for itemset in rivals if len(itemset.items or ()) > 1]
-        return bool(rivals) and all(
-            rival.interval is not None and rival.interval[1] < interval[0] for rival in rivals
-        )
-
-    def _bar(self, itemset: Itemset, *, per_cent: bool) -> Bar:
-        doubtful = bool(itemset.doubtful)
-        if itemset.support is None or itemset.interval is None:
-            return Bar(itemset.items, doubtful=doubtful)
-        length: float
-        low: float
-        high: float
-        length, low, high = (itemset.support, *itemset.interval)
-        texts = [f"{number:,}" for number in (length, low, high)]
-        if per_cent:
-            low, high = self.share_interval_of(itemset) or (0.0, 0.0)
-            shares = (self.share_of(itemset) or 0.0, low, high)
-            texts = [words.percent(share, self.decimals) for share in shares]
-            length, low, high = (100 * share for share in shares)
-        number, lowest, highest = texts
-        interval = f"{lowest} to {highest}"
-        return Bar(itemset.items, length, low, high, number, interval, doubtful)
+        return chart_of(self, relative=relative, most=most)
 
     def to_svg(self, rules: Rules | None = None, *, relative: bool = True) -> str:
         """Return the itemsets as dots with their 95 % intervals, as SVG, which has no script and

@@ -13,6 +13,8 @@ from fim_private.reading.labels import Item
 from fim_private.reading.options import MissingUser
 from fim_private.request.scope import Scope
 
+# The mechanism's name where no itemset was selected: all were given, to be counted.
+GIVEN = "count"
 # From this ε on e^ε says nothing to anybody.
 _LARGE_EPSILON = 20
 # Itemsets of one and of two items.

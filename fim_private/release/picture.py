@@ -1,0 +1,143 @@
+"""The itemsets of a release as a chart: a dot for each, with its interval, and what leads."""
+
+from __future__ import annotations
+
+from fim_private.display import printable
+from fim_private.release import words
+from fim_private.release.chart import TITLE, Bar, BarChart, cut, named, width
+from fim_private.release.forms import AnyRelease
+from fim_private.request.itemsets import Itemset
+
+# More bars nobody reads; the other forms of a release have all.
+MOST_BARS = 200
+
+
+def chart_of(release: AnyRelease, *, relative: bool, most: int | None) -> BarChart:
+    """Return what is drawn. relative: supports as shares, where known. most: of how many
+    itemsets.
+    """
+    per_cent = relative and release.has_shares and bool(release.units)
+    count = len(release.itemsets)
+    bars = tuple(_bar(release, itemset, per_cent=per_cent) for itemset in release.itemsets[:most])
+    notes = [_how_drawn(release), *release.certainty, *release.rows_read]
+    warning = ""
+    if release.private:
+        notes.append(release.guarantee)
+    else:
+        warning = release.guarantee
+    scale = ""
+    if release.has_supports and bars:
+        scale = _scale(release, per_cent=per_cent)
+    heading = ""
+    if release.scope.segment:
+        segment = f"{printable(release.scope.by or '')} {printable(release.scope.segment)}"
+        heading = f"{cut(segment, TITLE / 3)}: "
+    title, about, leader = release.title, "", _leader(release)
+    if leader is not None:
+        title = _message(release, leader, TITLE - width(heading), per_cent=per_cent)
+    elif count:
+        title = f"{words.number_of(count, 'itemset')}, released without supports"
+    if title != release.title:
+        about = release.title
+    return BarChart(
+        heading + title,
+        bars,
+        scale,
+        per_cent,
+        count - len(bars),
+        warning,
+        tuple(notes),
+        about=about,
+    )
+
+
+def _scale(release: AnyRelease, *, per_cent: bool) -> str:
+    """Return what the lengths of a chart are, in words."""
+    who = words.customers(release.privacy_unit)
+    if not per_cent:
+        return who
+    among = "all" if release.units_interval is None else "about"
+    return f"share of {among} {release.units:,} {who}"
+
+
+def _how_drawn(release: AnyRelease) -> str:
+    """What the marks of a chart mean, or why it has none."""
+    if not release.itemsets:
+        return "The budget of this release is spent all the same."
+    if not release.has_supports:
+        return (
+            "Supports were not asked for: this is a list, and says nothing of how frequent each is."
+        )
+    hollow = ""
+    if any(itemset.doubtful for itemset in release.itemsets):
+        hollow = "; hollow, what is marked ?"
+    who = words.customers(release.privacy_unit)
+    return (
+        f"Dots: {who} with all of the items, as noisy numbers{hollow}. Lines: 95 % "
+        f"intervals, {release.held}."
+    )
+
+
+def _leader(release: AnyRelease) -> Itemset | None:
+    """The itemset with the highest support released: of two items or more where there is
+    one.
+    """
+    counted = [
+        itemset
+        for itemset in release.itemsets
+        if itemset.items and itemset.support is not None and itemset.interval is not None
+    ]
+    together = [itemset for itemset in counted if len(itemset.items or ()) > 1]
+    return max(together or counted, key=lambda itemset: itemset.support or 0, default=None)
+
+
+def _message(release: AnyRelease, leader: Itemset, widest: float, *, per_cent: bool) -> str:
+    """Return the title of a picture, on one line: which items lead, and with how much."""
+    items, who = leader.items or (), words.customers(release.privacy_unit)
+    number = f"{leader.support:,} {who}"
+    if per_cent:
+        share = words.percent(release.share_of(leader) or 0, release.decimals)
+        number = f"{share} of {who}"
+    verb = "is bought"
+    if len(items) > 1:
+        verb = "are bought together"
+    if _is_most_frequent(release, leader):
+        verb += " most,"
+    preposition = "in" if release.privacy_unit == "basket" else "by"
+    predicate = f" {verb} {preposition} about {number}"
+    return named(items, widest - width(predicate)) + predicate
+
+
+def _is_most_frequent(release: AnyRelease, leader: Itemset) -> bool:
+    """Return whether a picture may say that the leader is bought most."""
+    items, interval = leader.items or (), leader.by_itself.interval or (0, 0)
+    if len(items) > 2 or leader.doubtful or release.mechanism == words.GIVEN:
+        return False
+    # What was left out may have more than was counted.
+    if release.scope.exclude or release.max_basket is not None:
+        return False
+    rivals = [itemset.by_itself for itemset in release.itemsets if itemset is not leader]
+    if len(items) > 1:
+        rivals = [itemset for itemset in rivals if len(itemset.items or ()) > 1]
+    return bool(rivals) and all(
+        rival.interval is not None and rival.interval[1] < interval[0] for rival in rivals
+    )
+
+
+def _bar(release: AnyRelease, itemset: Itemset, *, per_cent: bool) -> Bar:
+    doubtful = bool(itemset.doubtful)
+    if itemset.support is None or itemset.interval is None:
+        return Bar(itemset.items, doubtful=doubtful)
+    length: float
+    low: float
+    high: float
+    length, low, high = (itemset.support, *itemset.interval)
+    texts = [f"{number:,}" for number in (length, low, high)]
+    if per_cent:
+        low, high = release.share_interval_of(itemset) or (0.0, 0.0)
+        shares = (release.share_of(itemset) or 0.0, low, high)
+        texts = [words.percent(share, release.decimals) for share in shares]
+        length, low, high = (100 * share for share in shares)
+    number, lowest, highest = texts
+    interval = f"{lowest} to {highest}"
+    return Bar(itemset.items, length, low, high, number, interval, doubtful)

@@ -57,8 +57,9 @@ def expected(customers: int, epsilon: float) -> float:
     list.
     """
     plan = fim.plan(units=customers, user_items=USER_ITEMS, top=TOP, epsilon=epsilon)
-    assert plan.expected_found is not None
-    return TOP * plan.expected_found["add-remove"]["no list"]
+    share = plan.expected_found["add-remove"]["no list"]
+    assert isinstance(share, float)
+    return TOP * share
 
 
 def draw_page() -> None:

@@ -44,9 +44,9 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text: the question, a row for each top and mechanism, and the advice."""
     title = Text(plan.title, style="bold")
     if isinstance(plan, CustomerPlan):
-        columns = ("neighbours", "without a\nproduct list", "with a\nproduct list")
+        columns = (*plan.row_names, "without a\nproduct list", "with a\nproduct list")
         notes = [Text(note, style="dim") for note in NOTES]
-        return screen.render([title, Grid(columns, plan.rows, whole=range(3)), *notes])
+        return screen.render([title, Grid(columns, plan.rows, whole=range(len(columns))), *notes])
     planned, not_planned = [], []
     for mechanism in plan.mechanisms:
         if mechanism.top > 1 and mechanism.missing:

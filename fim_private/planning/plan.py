@@ -31,7 +31,9 @@ from fim_private.mechanisms.top_k import TopK
 from fim_private.options.declaration import OptionValues, filled, takes
 from fim_private.options.requests import PlannedUsers, PlanOptions
 from fim_private.planning.forecast import (
+    USUAL_TOP,
     CustomerPlan,
+    enumerated,
     list_gain,
     plan_customers,
     typical_items,
@@ -401,7 +403,7 @@ class Plan:
         chance = percent(100 * self.confidence)
         for name in dict.fromkeys(planned.name for planned in best):
             same = [planned for planned in best if planned.name == name]
-            tops = _enumerated([f"{planned.top:,}" for planned in same])
+            tops = enumerated([f"{planned.top:,}" for planned in same])
             if any(planned.required_support is None for planned in same):
                 yield (
                     f"For the top {tops} no mechanism succeeds with {chance} probability: ask "
@@ -409,7 +411,7 @@ class Plan:
                 )
                 continue
             supports = [f"{planned.required_support:,}" for planned in same]
-            needed = _enumerated(supports) if len({*supports}) > 1 else supports[0]
+            needed = enumerated(supports) if len({*supports}) > 1 else supports[0]
             yield (
                 f"For the top {tops} take {name}: {registry.spec_named(name).description}. "
                 f"An itemset is found with {chance} probability once {needed} units have it."
@@ -417,7 +419,7 @@ class Plan:
             too_few = [f"{planned.top:,}" for planned in same if planned.feasible is False]
             if too_few:
                 yield (
-                    f"But {of_units(self.units)} are too few for the top {_enumerated(too_few)}: "
+                    f"But {of_units(self.units)} are too few for the top {enumerated(too_few)}: "
                     f"no mechanism will do."
                 )
 
@@ -486,7 +488,9 @@ def plan(
         values["epsilon"] = options.EPSILON
     neighbors = exact_neighbors(values["neighbors"]).value
     if user_items is not None:
-        return plan_customers(user_items, values)
+        return plan_customers(
+            user_items, values, _numbers_of(USUAL_TOP if values["top"] is None else values["top"])
+        )
     sizes, delta = parse_sizes(values["size"]), exact_delta_or_zero(values["delta"])
     union = flag("union", values["union"])
     if union and len(sizes) == 1:
@@ -498,12 +502,12 @@ def plan(
     if top is None:
         seeks_many = union or values["supports"] or basket is not None or len(sizes) > 1
         top = options.PLANNED_TOPS if seeks_many else 1
-    tops = _tops(top)
+    numbers = _numbers_of(top)
     planned = Plan(
         size=sizes[0] if len(sizes) == 1 else f"{sizes[0]}-{sizes[-1]}",
-        top=tops if isinstance(top, Iterable) else tops[0],
+        top=numbers,
         union=union,
-        supports=flag("supports", wants_supports(values["supports"], max(tops))),
+        supports=flag("supports", wants_supports(values["supports"], max(listed(numbers)))),
         typical_basket=None if basket is None else typical_items("typical_basket", basket, least=1),
         epsilon=float(Exact(exact_epsilon(values["epsilon"]))),
         delta=float(Exact(delta)),
@@ -523,15 +527,15 @@ def plan(
     return planned
 
 
-def _tops(top: object) -> tuple[int, ...]:
-    """Return the numbers of itemsets that are planned for, ascending."""
+def _numbers_of(top: object) -> int | tuple[int, ...]:
+    """Return the number of itemsets that is planned for or, of several, all in ascending order."""
     numbers = [*islice(listed(top), _MOST_TOPS + 1)]
     tops = {whole_number("top", number, least=1, most=_LARGEST_TOP) for number in numbers}
     if not tops:
         raise ParameterError(f"{parameter('top')} must hold at least one number")
     if len(numbers) > _MOST_TOPS:
         raise ParameterError(f"{parameter('top')} must hold at most {_MOST_TOPS} numbers")
-    return tuple(sorted(tops))
+    return tuple(sorted(tops)) if isinstance(top, Iterable) else min(tops)
 
 
 def _number(name: str, values: OptionValues) -> int | None:
@@ -586,7 +590,3 @@ def run_needs(
         return None
     level = LevelNeeds.of(run, items, confidence)
     return Prospects(level.support, None, level.margin, None)
-
-
-def _enumerated(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -48,6 +48,26 @@ def test_the_shares_are_named_by_relation_and_list(ascii_only: bool) -> None:
     assert "estimates" in text
 
 
+def test_several_numbers_of_itemsets_have_a_share_each() -> None:
+    plan = fim.plan(units=10_000, user_items=30, top=[50, 10])
+    assert plan.top == plan.tops == (10, 50)
+    assert plan.title.startswith(
+        "Expected share of the 10 and 50 most frequent pairs that is found"
+    )
+    for place, top in enumerate((10, 50)):
+        single = fim.plan(units=10_000, user_items=30, top=top)
+        assert single.tops == (top,)
+        for relation, shares in single.expected_found.items():
+            several = plan.expected_found[relation]
+            assert shares == {name: share[place] for name, share in several.items()}  # type: ignore[index]
+    assert [row[:2] for row in plan.rows] == [
+        (relation, top) for relation in RELATIONS for top in ("10", "50")
+    ]
+    text = render_plan(plan, Screen())
+    assert "│ replace-one │  50 │" in text
+    assert json.loads(json.dumps(plan.to_dict()))["top"] == [10, 50]
+
+
 def test_more_customers_and_a_larger_epsilon_find_more() -> None:
     usual = found()
     for better in ({"units": 20_000}, {"epsilon": 2}, {"top": 20}):
@@ -67,6 +87,7 @@ def test_more_customers_and_a_larger_epsilon_find_more() -> None:
         ({"user_items": float("nan")}, "user_items must be a number of items from 2 to 1,000,000"),
         ({"user_items": 2e6}, "user_items must be a number of items from 2 to 1,000,000"),
         ({"top": 0}, "top must be a whole number of at least 1"),
+        ({"top": [10, 0]}, "top must be a whole number of at least 1"),
         ({"delta": 0}, "delta must be a number above 0"),
         ({"neighbors": "both"}, "neighbors must be one of"),
         ({"universe_size": 1}, "universe_size must be a whole number of at least 2"),

@@ -93,10 +93,10 @@ class TopK:
     def by_basic_composition(
         cls, build: Build, count: int, epsilon: Fraction, delta: Fraction
     ) -> TopK:
-        """Split (epsilon, delta) evenly among `count` >= 1 selections, of what build(epsilon,
-        delta) returns for each.
+        """Split (epsilon, delta) evenly among `count` >= 1 choices, of what build(epsilon, delta)
+        returns for each.
 
-        Bounded-range selections share one abstention, so that each may have the whole δ (Theorem
+        Bounded-range choices share one abstention, so that each may have the whole δ (Theorem
         8).
         """
         whole = build(epsilon, delta)

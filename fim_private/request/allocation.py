@@ -5,25 +5,27 @@
 
    - Those of levelwise share μ² of Gaussian privacy (docs/privacy.md, Theorem 13).
    - Those of any other mechanism share ρ of zCDP if ρ was given (Theorem 16).
-   - Otherwise they share ε by basic composition. If there is a δ, and only the range of a choice's
-     odds is bounded, they may share ρ instead: whichever needs less support (Theorem 8).
+   - Otherwise they share ε by basic composition. If there is a δ, and every choice bounds the range
+     of its odds, they may share ρ instead: whichever needs less support (Theorem 8).
    - Given itemsets have no choices. They share ε, or μ² if intervals are narrower with it.
 
-   To share ρ or μ², (ε, δ) is first converted into the largest one that implies it. Without a list
-   of items a part of δ, δ₀, is set aside before that: it bounds the chance that a name is released
-   which only one unit has.
+   A ρ that was given is shared as it is, or as μ² = 2ρ. An (ε, δ) is first converted into the
+   largest ρ or μ² that implies it. Before that a part of δ, δ₀, is set aside where a mechanism may
+   name an item that only one unit has. It bounds the chance of that.
 3. Each step gets a share. supports_share and count_share are for the supports and the number of
    units; the rest is for finding itemsets, in equal parts for several selections. A plan that
    counts given itemsets has no selection.
-4. What a step spends decides its noise, and nothing else does:
+4. The noise of a step follows from what it spends, from how many numbers or choices it is for, and
+   from what one unit can change:
 
        k supports or numbers of units   discrete Laplace of scale k/ε, discrete Gaussian of
                                         σ² = k/(2ρ), or rounded normal of σ² = k/μ²
                                         (`plan.noise_of`, `supports.SupportNoise`). Under
                                         add-remove two normals give the number of units as well.
        k choices, one after the other   each with ε/k; of ρ with √(8ρ/k) if their odds have a
-                                        bounded range, else √(2ρ/k) (`mechanisms.top_k`). A
-                                        mechanism weighs itemsets by it.
+                                        bounded range, else √(2ρ/k) (`mechanisms.top_k`). An
+                                        itemset of support s is drawn by weight exp(ε′s), ε′ that
+                                        of a choice; by exp(ε′s/2) if a unit may be replaced.
        a count of levelwise             rounded normal of σ² = Δ²/μ², where Δ² is how far a unit
                                         can move all of its weights (`GaussianBudget.variance`).
 
@@ -130,7 +132,9 @@ def plan_of_given(
     plans = []
     if budget.epsilon is not None:
         steps = _sharing_epsilon(_extra_steps(sizes, 1 - count_share, count_share), budget.epsilon)
-        delta = None if joint_noise else budget.delta or None
+        delta = budget.delta or None
+        if joint_noise:  # two normals, which have a plan of their own
+            delta = None
         noise = SupportNoise.for_budget(Fraction(steps[0].epsilon or 0), delta, number)
         assert noise.cost is not None
         steps[0] = replace(steps[0], delta=noise.cost.delta)
@@ -294,12 +298,13 @@ def _delta_for_supports(request: Request, count: int) -> Fraction:
 def _by_zcdp_composition(request: Request, selections: Sequence[PublicParameters]) -> ReleasePlan:
     """Split the budget in zCDP (docs/privacy.md, Theorems 8 and 16).
 
-    A share of δ is for abstaining, if that needs any; the rest converts ρ into ε.
+    A share of δ is for abstaining, if that needs any. The rest converts between ε and ρ.
     """
     joint_noise = request.has_joint_noise
     if joint_noise:
         request = request.without_count_step()
     budget = request.budget
+    # Built only to see whether the mechanism spends δ.
     whole = registry.build(request.mechanism, budget.loss, budget.delta, selections[0])
     names_delta = budget.delta_for_names(_NAMES_SHARE) if whole.cost.delta else _NOTHING
     rho = budget.rho_for_steps(names_delta)

@@ -2,15 +2,15 @@
 
 How a pair gets its interval:
 
-1. When the itemsets to release are known, `plan.noise_of` chooses a `SupportNoise` for all k of
-   them, by public parameters alone. Its `half_width` w is such that one noise value is within it,
-   on either side, with probability 95 % or more.
+1. Once the k itemsets to release are chosen, `plan.noise_of` takes a `SupportNoise` for all of
+   them. It looks at k and at public parameters, not at supports. Its `half_width` w is such that
+   one noise value is within it, on either side, with probability 95 % or more.
 2. `release` (or `release_with_units`) adds noise of its own to each true support. After that
    nothing looks at the data.
 3. `consistent` makes of the noisy supports an estimate and an interval each. Without other
    itemsets that is the noisy support ± w, cut at 0. (Two normals are on a grid of halves, where
-   `reach` is w in steps.) If one itemset contains another, D is
-   the least noisy support among it and its subsets, and U the greatest among it and its supersets.
+   `reach` is w in steps.) If one itemset contains another, D is the least noisy support among it
+   and its subsets, and U the greatest among it and its supersets.
    The interval is then from D - w to U + w. It holds the true support with 95 % probability.
 4. Of 20 itemsets or more that levelwise found, without a least support, `pooling` draws the
    estimates towards what earlier counts predict. It makes narrower intervals, of which 95 % hold.

@@ -23,9 +23,10 @@
                                         (`plan.noise_of`, `supports.SupportNoise`). Under
                                         add-remove two normals give the number of units as well.
        k choices, one after the other   each with ε/k; of ρ with √(8ρ/k) if their odds have a
-                                        bounded range, else √(2ρ/k) (`mechanisms.top_k`). An
-                                        itemset of support s is drawn by weight exp(ε′s), ε′ that
-                                        of a choice; by exp(ε′s/2) if a unit may be replaced.
+                                        bounded range, else √(2ρ/k) (`mechanisms.top_k`). Of ε′,
+                                        the exponential mechanism and its kin draw an itemset of
+                                        support s by weight exp(ε′s), or exp(ε′s/2) under
+                                        replace-one.
        a count of levelwise             rounded normal of σ² = Δ²/μ², where Δ² is how far a unit
                                         can move all of its weights (`GaussianBudget.variance`).
 

@@ -28,6 +28,7 @@ EXECUTOR = "CoarseGrainedExecutorBackend"
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 REQUEST: Any = {"basket": "basket", "item": "item", "user": "user", "missing_user": "own-unit"}
 REQUEST |= {"epsilon": 20, "delta": 1e-3, "seed": 1, "size": "1-2", "top": 3, "supports": True}
+REQUEST |= {"mechanism": "limited-domain"}  # whose counter counts in rounds
 
 
 def executors() -> list[int]:

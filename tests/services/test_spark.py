@@ -109,6 +109,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 OF_USERS: Any = {"user": "user", "missing_user": "drop", "basket": "basket", "item": "item"}
+OF_USERS |= {"units": 10**6}  # so that a few itemsets are selected one by one
 # With so few rows only a large ε releases anything.
 MUCH: Any = {"epsilon": 20, "delta": 1e-3, "seed": 1}
 CODES = [*map(str, range(41)), "i3", "i6", "i99"]

@@ -80,10 +80,8 @@ def stored_purchases(
     """
     roles = _roles(table, options, session.name)
     rows = _rows(session, table, roles)
-    cells = rows.mutate(i0=rows.i0.unnest()) if roles.is_list else rows
-    cells = cells.filter(_.read)
-    vocabulary, codes = _coded(session, cells, roles, excluded)
-    entries, units = _numbered(session, rows, cells, codes, roles)
+    vocabulary, codes = _coded(session, rows, roles, excluded)
+    entries, units = _numbered(session, rows, codes, roles)
     if min_basket is not None:
         counted = entries.mutate(items=_.count().over(group_by=["basket", "part"]))
         entries = session.keep(counted.filter(_.items >= min_basket).drop("items"), "long")
@@ -247,14 +245,15 @@ def _whole(count: Value) -> Value:
 
 
 def _coded(
-    session: Session, cells: Table, roles: Roles, excluded: Vocabulary | None
+    session: Session, rows: Table, roles: Roles, excluded: Vocabulary | None
 ) -> tuple[Vocabulary, Table]:
     """Number the names of items as one machine does.
 
     Returns the vocabulary, and a table of each name that counts, with its code.
     """
     labels = Labels(items_name(session.name, roles), fold_case=roles.fold_case)
-    distinct = cells.select(*(f"i{place}" for place in range(len(roles.values)))).distinct()
+    cells = _cells(rows.filter(_.read), roles)
+    distinct = cells.select(_items_of(rows)).distinct()
     schema = distinct.schema().to_pyarrow()
     dry = {field.name: pa.array(range(_DRY_ITEMS)).cast(field.type) for field in schema}
     names = session.rows(distinct, dry)
@@ -272,15 +271,16 @@ def _coded(
 
 
 def _numbered(
-    session: Session, rows: Table, cells: Table, codes: Table, roles: Roles
+    session: Session, rows: Table, codes: Table, roles: Roles
 ) -> tuple[Table, NDArray[np.int64]]:
     """Number the baskets and units; return the entries, and how many units each part has."""
     segments = roles.parts
     keys = [name for name in rows.columns if name.startswith("key")]
     named = _named_baskets(session, rows, keys, roles)
-    baskets = session.keep(_in_parts(rows.filter(_.read), named, keys), "baskets")
-    coded = _joined(cells, codes, [name for name in codes.columns if name != "item"])
-    entries = _in_parts(coded, named, keys, "item")
+    items = _items_of(rows)
+    numbered = _in_parts(rows.filter(_.read), named, keys, *items)
+    baskets = session.keep(numbered.drop(items).distinct(), "baskets")
+    entries = _joined(_cells(numbered, roles), codes, items).drop(items).distinct()
     if segments is not None and segments.most < len(segments.names):
         counted_parts = session.keep(_parts_with_most(baskets, segments.most), "counts")
         entries = entries.semi_join(counted_parts, ["unit", "part"])
@@ -290,6 +290,15 @@ def _numbered(
     units = session.vector(by_part, 1 if segments is None else len(segments.names), dry=_DRY_UNITS)
     session.drop(rows)
     return entries, units
+
+
+def _items_of(rows: Table) -> list[str]:
+    return [name for name in rows.columns if name.startswith("i")]
+
+
+def _cells(rows: Table, roles: Roles) -> Table:
+    """Return rows with one item each."""
+    return rows.mutate(i0=rows.i0.unnest()) if roles.is_list else rows
 
 
 def _named_baskets(session: Session, rows: Table, keys: list[str], roles: Roles) -> Table:
@@ -332,11 +341,11 @@ def _date(number: int) -> date:
 
 
 def _in_parts(rows: Table, named: Table, keys: list[str], *columns: str) -> Table:
-    """Return the unit, basket and part of the rows, and these columns, each combination once."""
+    """Return the unit, basket and part of the rows, and these columns."""
     joined = _joined(rows, named, keys)
     if "place" in named.columns:
         joined = joined.mutate(part=_.place)
-    return joined.select("unit", "basket", "part", *columns).distinct()
+    return joined.select("unit", "basket", "part", *columns)
 
 
 def _parts_with_most(baskets: Table, most: int) -> Table:

@@ -61,10 +61,9 @@ class Session:
         table = self.rows(expression, dry)
         try:
             return {
-                name: np.array(table.column(name).to_pylist(), dtype=np.int64)
-                for name in table.schema.names
+                name: table.column(name).cast(pa.int64()).to_numpy() for name in table.schema.names
             }
-        except (OverflowError, TypeError):
+        except pa.ArrowInvalid:
             raise DataError(f"{self.name}: a sum is beyond 64 bits") from None
 
     def vector(self, expression: Table, cells: int, dry: int) -> NDArray[np.int64]:
@@ -84,7 +83,7 @@ class Session:
             self.queries.append(f"CREATE TEMPORARY TABLE fim_{what} AS\n{query};")
             return ibis.table(expression.schema(), name=f"fim_{what}")
 
-    def upload(self, columns: pa.Table | Mapping[str, NDArray[np.int64]], what: str) -> Table:
+    def upload(self, columns: pa.Table | Mapping[str, NDArray[np.generic]], what: str) -> Table:
         """Return a table, or columns of (rows,) each, as a temporary table."""
         # As an expression: of data alone some versions leave a view behind, or fail.
         memory = ibis.memtable(pa.table(columns))

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import ibis
 import numpy as np
@@ -20,7 +20,6 @@ from fim_private.counting import source as on_one_machine
 from fim_private.counting.counter import (
     Candidates,
     Top,
-    floor_roots,
     rank_order,
     ranks_of,
 )
@@ -37,14 +36,6 @@ if TYPE_CHECKING:
 
 MOST_OCCURRENCES = 10**8  # if itemsets are counted one by one, so many in baskets at most
 _ONE = ibis.literal(1, type="int64")
-
-# Returns the weight of a cell for a unit, from how many of its baskets hold the cell, and the sum
-# of that over all cells that it holds: (n,) int64 each.
-Weigh = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
-
-
-def _level(scale: int) -> Weigh:
-    return lambda times, total: floor_roots(scale * scale * times // total)
 
 
 @dataclass(frozen=True)
@@ -79,39 +70,62 @@ class View:
             entries = entries.distinct()
         return replace(self, entries=self.session.keep(entries, "recoded"), count=count)
 
-    @property
+    @cached_property
     def unit_items(self) -> Table:
         """Which units have which items, and in how many of their baskets: unit, item, times."""
-        if self.by_user:
-            return self.entries.group_by("unit", "item").aggregate(times=_.count())
-        return self.entries.select("unit", "item", times=_ONE)
+        if not self.by_user:
+            return self.entries.select("unit", "item", times=_ONE)
+        counted = self.entries.group_by("unit", "item").aggregate(times=_.count())
+        return self.session.keep(counted, "times")
 
     def cut_to(self, count: int) -> View:
         """Return the purchases with only the first ``count`` items of each unit, by label."""
+        if count >= self.count:  # no unit has more
+            return self
         place = ibis.dense_rank().over(group_by="unit", order_by="item")
         entries = self.entries.mutate(place=place).filter(_.place < count).drop("place")
         return replace(self, entries=entries)
 
-    def weight_sums(self, held: Table, cells: int, weigh: Weigh) -> NDArray[np.int64]:
+    def sums_by_total(
+        self, held: Table, cells: int, weights: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         """Return the sum of the weights of the units that hold each cell: (cells,).
 
-        held: the unit, place (the cell's number) and times (how many of its baskets hold it).
+        held: the unit and the place (the cell's number), each pair of them once.
+        weights: (most + 1,) the weight of each cell of a unit that holds so many in all.
         """
-        session = self.session
-        held = session.keep(held, "held")  # it is read twice
-        totals = held.group_by("unit").aggregate(total=_.times.sum().cast("int64"))
-        joined = held.inner_join(totals, "unit")
-        sizes = session.numbers(
-            joined.select("times", "total").distinct(), {"times": [1], "total": [1]}
-        )
-        weights = weigh(sizes["times"], sizes["total"])
-        # The weights are uploaded, so that no database takes a root.
-        table = session.upload({**sizes, "weight": weights}, "weights")
-        weighted = joined.inner_join(table, ["times", "total"])
-        by_place = weighted.group_by("place").aggregate(value=_.weight.sum())
-        sums = session.vector(by_place, cells, dry=int(weights.max(initial=0)) * self.units)
-        session.drop(held)
-        return sums
+        uploaded = {"total": np.arange(len(weights)), "weight": weights.astype(np.float64)}
+        table = self.session.upload(uploaded, "weights")
+        weighted = _with_totals(held.mutate(times=_ONE)).inner_join(table, "total")
+        return self.summed(weighted, cells, int(weights.max(initial=0)))
+
+    def summed(self, weighted: Table, cells: int, most: int) -> NDArray[np.int64]:
+        """Return the sum of the weights, at most ``most`` each, at each place: (cells,).
+
+        The weights are floats, which are added faster, and exactly as long as a sum is below 2^53.
+        """
+        by_place = weighted.group_by("place").aggregate(value=_.weight.sum().cast("int64"))
+        return self.session.vector(by_place, cells, dry=most * self.units)
+
+
+def _with_totals(held: Table) -> Table:
+    """Return the cells that units hold with the sum of times over each unit's cells: total."""
+    totals = held.group_by("unit").aggregate(total=_.times.sum().cast("int64"))
+    return held.inner_join(totals, "unit")
+
+
+def _with_level_weights(held: Table, scale: int) -> Table:
+    """Return the cells with their weights in a level sum: floor(scale · √(times / total)), exactly.
+
+    held: times (how many of a unit's baskets hold the cell) and total (the sum of times over all
+    cells that the unit holds).
+    """
+    square = _.times * (scale * scale)
+    rooted = held.mutate(square=square, root=(square / _.total).sqrt().round().cast("int64"))
+    # Databases round differently, so whole numbers tell whether the root was rounded up.
+    is_above = _.root * _.root * _.total > _.square
+    weight = is_above.ifelse(_.root - 1, _.root).cast("float64")
+    return rooted.select(*held.columns, weight=weight)
 
 
 @dataclass(frozen=True)
@@ -123,17 +137,19 @@ class _Items:
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         cut = self.view.cut_to(len(weights) - 1)
-        held = cut.unit_items.select("unit", place="item", times=_ONE)
-        return cut.weight_sums(held, cut.count, lambda times, total: weights[total])
+        held = cut.unit_items.select("unit", place="item")
+        return cut.sums_by_total(held, cut.count, weights)
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
         held = self.view.unit_items.select("unit", "times", place="item")
         # Only units with more items are put in order, since that takes long.
         long = held.group_by("unit").aggregate(items=_.count()).filter(_.items > most)
         order = ibis.row_number().over(group_by="unit", order_by=[ibis.desc("times"), "place"])
-        cut = held.semi_join(long, "unit").mutate(order=order).filter(_.order < most).drop("order")
-        held = held.anti_join(long, "unit").union(cut)
-        return self.view.weight_sums(held, self.view.count, _level(scale))
+        ordered = held.semi_join(long, "unit").mutate(order=order)
+        beyond = ordered.filter(_.order >= most).select("unit", "place")
+        held = held.anti_join(self.view.session.keep(beyond, "beyond"), ["unit", "place"])
+        weighted = _with_level_weights(_with_totals(held), scale)
+        return self.view.summed(weighted, self.view.count, scale)
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         return [in_label_order(map(self.label, codes)) for codes in itemsets]
@@ -144,32 +160,50 @@ class _Items:
         return _CandidateCounts(self.view.recoded(numbers, len(codes), merges=False))
 
 
+# Candidates with their places in a table, and that table of who holds them: unit, place, times.
+_LookedFor: TypeAlias = "tuple[dict[tuple[int, ...], int], Table]"
+
+
 @dataclass(frozen=True)
 class _CandidateCounts:
     """Candidates among some items; see `CandidateSource`."""
 
     view: View
+    _looked_for: list[_LookedFor] = field(default_factory=list)
 
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
-        items = self.view.count
-        held = self._held(self._pairs.select("unit", "times", place="pair"))
-        sums = self.view.weight_sums(held, items * items, _level(scale)).reshape(items, items)
+        view, items = self.view, self.view.count
+        totals = self._pair_totals
+        if not view.by_user:  # each of the unit's pairs has the same weight
+            totals = _with_level_weights(totals.mutate(times=_ONE), scale).drop("times")
+        pairs = self._pairs(view.session.keep(self._rows.inner_join(totals, "unit"), "rows"))
+        if self._counts_baskets:
+            by_pair = pairs.group_by("unit", "place")
+            pairs = by_pair.aggregate(times=_.times.sum().cast("int64"), total=_.total.max())
+        if view.by_user:
+            pairs = _with_level_weights(pairs, scale)
+        sums = view.summed(pairs, items * items, scale).reshape(items, items)
         return sums[np.tril_indices(items, -1)]
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
-        return self.view.weight_sums(self._held(self._containing([sets])), len(sets), _level(scale))
+        weighted = _with_level_weights(_with_totals(self._held([sets])), scale)
+        return self.view.summed(weighted, len(sets), scale)
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        held = self._held(self._containing(candidates)).mutate(times=_ONE)
-        return self.view.weight_sums(held, len(weights) - 1, lambda times, total: weights[total])
+        held = self._held(candidates).drop("times")
+        return self.view.sums_by_total(held, len(weights) - 1, weights)
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
-        held = self._held(self._containing(candidates))
-        counted = held.group_by("unit").aggregate(number=_.count())
+        counted = self._held(candidates).group_by("unit").aggregate(number=_.count())
         by_number = counted.group_by(place=_.number).aggregate(value=_.count())
         histogram = self.view.session.vector(by_number, sum(map(len, candidates)) + 1, dry=0)
         histogram[0] = self.view.units - histogram.sum()
         return histogram
+
+    @property
+    def _counts_baskets(self) -> bool:
+        """Whether a unit holds a candidate as often as its baskets do."""
+        return self.view.by_user and not self.view.together
 
     @property
     def _rows(self) -> Table:
@@ -178,44 +212,92 @@ class _CandidateCounts:
             return self.view.unit_items.mutate(basket=_.unit)
         return self.view.entries.mutate(times=_ONE)
 
-    @cached_property
-    def _pairs(self) -> Table:
-        """The pairs of items in each basket: unit, basket, pair and times."""
-        first, second = self._rows, self._rows.view()
-        pairs = first.inner_join(second, [first.basket == second.basket, first.item < second.item])
-        # A pair has one number. Otherwise candidates could be joined to one of its items first,
-        # which takes far longer.
-        pair = second.item * self.view.count + first.item
-        times = ibis.least(first.times, second.times)
-        pairs = pairs.select(unit=first.unit, basket=first.basket, pair=pair, times=times)
-        return self.view.session.keep(pairs, "pairs")
+    @property
+    def _pair_totals(self) -> Table:
+        """The sum of times over the pairs in each unit's baskets: unit and total, which is > 0."""
+        # An item makes a pair with each one before it, as often as it occurs itself.
+        if self.view.together:
+            before = ibis.row_number().over(group_by="unit", order_by=ibis.desc("times"))
+            baskets = self._rows.mutate(pairs=_.times * before)
+        else:
+            baskets = self._rows.group_by("unit", "basket").aggregate(items=_.count())
+            baskets = baskets.mutate(pairs=(_.items * (_.items - 1) / 2).cast("int64"))
+        if not self.view.by_user:
+            return baskets.select("unit", total="pairs").filter(_.total > 0)
+        totals = baskets.group_by("unit").aggregate(total=_.pairs.sum().cast("int64"))
+        return totals.filter(_.total > 0)
 
-    def _held(self, baskets: Table) -> Table:
-        """Return in how many of the baskets each unit holds each place: unit, place, times."""
-        if self.view.together or not self.view.by_user:
-            return baskets
-        return baskets.group_by("unit", "place").aggregate(times=_.times.sum().cast("int64"))
+    def _held(self, candidates: Candidates) -> Table:
+        """Return in how many baskets, or as part of how many, each unit has each candidate.
 
-    def _containing(self, candidates: Candidates) -> Table:
-        """Return the baskets, or united users, that contain a candidate: unit, place, times."""
+        The columns are unit, place and times.
+        """
+        itemsets = [tuple(itemset) for sets in candidates for itemset in sets.tolist()]
+        places, held = self._looked_for_before(itemsets) or self._look_for(candidates, itemsets)
+        old = np.array([places[itemset] for itemset in itemsets], dtype=np.int64)
+        table = self.view.session.upload({"place": old, "new": np.arange(len(old))}, "places")
+        return held.inner_join(table, "place").select("unit", "times", place="new")
+
+    def _looked_for_before(self, itemsets: list[tuple[int, ...]]) -> _LookedFor | None:
+        """Return a table that has at least these itemsets, if there is one."""
+        if self.view.session.queries is not None:  # a dry run shows every query that there may be
+            return None
+        return next(
+            (known for known in self._looked_for if known[0].keys() >= {*itemsets}),
+            None,
+        )
+
+    def _look_for(self, candidates: Candidates, itemsets: list[tuple[int, ...]]) -> _LookedFor:
+        """Make the table of who holds which of these itemsets, the candidates in their order."""
+        session = self.view.session
+        codes = np.unique(np.concatenate([sets.ravel() for sets in candidates]))
+        items = session.upload({"item": codes.astype(np.int64)}, "items")
+        rows = session.keep(self._rows.semi_join(items, "item"), "rows")
         starts = np.cumsum([0, *map(len, candidates)])[:-1].tolist()
-        return reduce(ibis.union, map(self._containing_one_size, candidates, starts))
+        containing = partial(self._containing, rows)
+        baskets = reduce(ibis.union, map(containing, candidates, starts))
+        if self._counts_baskets:
+            by_place = baskets.group_by("unit", "place")
+            baskets = by_place.aggregate(times=_.times.sum().cast("int64"))
+        places = {itemset: place for place, itemset in enumerate(itemsets)}
+        looked_for = places, session.keep(baskets, "held")
+        self._looked_for.append(looked_for)
+        return looked_for
 
-    def _containing_one_size(self, candidates: NDArray[np.int32], start: int) -> Table:
-        sets, size = candidates.astype(np.int64), candidates.shape[1]
-        columns = {"item": sets[:, 0]}
-        if size > 1:
-            columns = {"pair": sets[:, 1] * self.view.count + sets[:, 0]}
-        further = {f"i{k}": sets[:, k] for k in range(2, size)}
-        places = np.arange(start, start + len(sets), dtype=np.int64)
-        table = self.view.session.upload({**columns, **further, "place": places}, "candidates")
-        rows = self._rows if size == 1 else self._pairs
-        baskets = rows.inner_join(table, [*columns])
-        for item in further:
-            rows = self._rows.view().select("basket", more=_.times, **{item: _.item})
-            baskets = baskets.inner_join(rows, ["basket", item])
+    def _containing(self, rows: Table, candidates: NDArray[np.int32], start: int) -> Table:
+        """Return the baskets, or united users, that contain a candidate: unit, place, times.
+
+        rows: those with items of candidates.
+        """
+        session, size = self.view.session, candidates.shape[1]
+        sets = candidates.astype(np.int64)
+        columns = {f"i{place}": sets[:, place] for place in range(2, size)}
+        columns["place"] = np.arange(start, start + len(sets), dtype=np.int64)
+        if size == 1:
+            table = session.upload({"item": sets[:, 0], **columns}, "candidates")
+            return rows.inner_join(table, "item").select("unit", "place", "times")
+        columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
+        table = session.upload(columns, "candidates")
+        baskets = self._pairs(rows).rename(pair="place").inner_join(table, "pair")
+        for place in range(2, size):
+            further = rows.view().select("basket", more=_.times, **{f"i{place}": _.item})
+            baskets = baskets.inner_join(further, ["basket", f"i{place}"])
             baskets = baskets.mutate(times=ibis.least(_.times, _.more)).drop("more")
         return baskets.select("unit", "place", "times")
+
+    def _pairs(self, rows: Table) -> Table:
+        """Return the pairs of items in each basket, by their numbers as places, with their times.
+
+        The other columns of the rows come along.
+        """
+        first, second = rows, rows.view()
+        in_one_basket = [first.basket == second.basket, first.item < second.item]
+        others = [first[name] for name in first.columns if name not in ("item", "times")]
+        # A pair has one number. Otherwise candidates could be joined to one of its items first,
+        # which takes far longer.
+        pair = (second.item * self.view.count + first.item).name("place")
+        times = ibis.least(first.times, second.times).name("times")
+        return first.inner_join(second, in_one_basket).select(*others, pair, times)
 
 
 @dataclass(frozen=True)

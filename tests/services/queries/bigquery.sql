@@ -290,61 +290,77 @@ FROM (
 
 CREATE TEMPORARY TABLE fim_entries AS
 SELECT DISTINCT
-  `t12`.`unit`,
-  `t12`.`basket`,
-  `t12`.`part`,
-  `t12`.`item`
+  *
 FROM (
   SELECT
-    `t8`.`key0`,
-    `t8`.`key1`,
-    `t8`.`key_user`,
-    `t8`.`key_nobody`,
-    `t8`.`day`,
-    `t8`.`part`,
-    `t8`.`read`,
-    `t8`.`i0`,
-    `t4`.`item`,
-    `t11`.`basket`,
-    `t11`.`unit`
+    `t15`.*
+    EXCEPT (`i0`)
   FROM (
     SELECT
-      *
-    FROM `fim_rows` AS `t0`
-    WHERE
-      `t0`.`read`
-  ) AS `t8`
-  INNER JOIN `fim_items` AS `t4`
-    ON `t8`.`i0` = `t4`.`i0`
-  INNER JOIN (
-    SELECT
-      `t9`.`key0`,
-      `t9`.`key1`,
-      `t9`.`key_user`,
-      `t9`.`key_nobody`,
-      `t9`.`basket`,
-      IF(`t9`.`key_nobody`, -1 - `t9`.`basket`, `t9`.`unit`) AS `unit`
+      `t14`.`unit`,
+      `t14`.`basket`,
+      `t14`.`part`,
+      `t14`.`i0`,
+      `t4`.`item`
     FROM (
       SELECT
-        `t5`.`key0`,
-        `t5`.`key1`,
-        `t5`.`key_user`,
-        `t5`.`key_nobody`,
-        `t5`.`day`,
-        `t5`.`place`,
-        `t5`.`basket`,
-        `t6`.`key_user` AS `key_user_right`,
-        `t6`.`unit`
-      FROM `fim_named` AS `t5`
-      LEFT OUTER JOIN `fim_users` AS `t6`
-        ON `t5`.`key_user` = `t6`.`key_user`
-    ) AS `t9`
-  ) AS `t11`
-    ON `t8`.`key0` = `t11`.`key0`
-    AND `t8`.`key1` = `t11`.`key1`
-    AND `t8`.`key_user` = `t11`.`key_user`
-    AND `t8`.`key_nobody` = `t11`.`key_nobody`
-) AS `t12`;
+        `t12`.`unit`,
+        `t12`.`basket`,
+        `t12`.`part`,
+        `t12`.`i0`
+      FROM (
+        SELECT
+          `t8`.`key0`,
+          `t8`.`key1`,
+          `t8`.`key_user`,
+          `t8`.`key_nobody`,
+          `t8`.`day`,
+          `t8`.`part`,
+          `t8`.`read`,
+          `t8`.`i0`,
+          `t11`.`basket`,
+          `t11`.`unit`
+        FROM (
+          SELECT
+            *
+          FROM `fim_rows` AS `t1`
+          WHERE
+            `t1`.`read`
+        ) AS `t8`
+        INNER JOIN (
+          SELECT
+            `t9`.`key0`,
+            `t9`.`key1`,
+            `t9`.`key_user`,
+            `t9`.`key_nobody`,
+            `t9`.`basket`,
+            IF(`t9`.`key_nobody`, -1 - `t9`.`basket`, `t9`.`unit`) AS `unit`
+          FROM (
+            SELECT
+              `t5`.`key0`,
+              `t5`.`key1`,
+              `t5`.`key_user`,
+              `t5`.`key_nobody`,
+              `t5`.`day`,
+              `t5`.`place`,
+              `t5`.`basket`,
+              `t6`.`key_user` AS `key_user_right`,
+              `t6`.`unit`
+            FROM `fim_named` AS `t5`
+            LEFT OUTER JOIN `fim_users` AS `t6`
+              ON `t5`.`key_user` = `t6`.`key_user`
+          ) AS `t9`
+        ) AS `t11`
+          ON `t8`.`key0` = `t11`.`key0`
+          AND `t8`.`key1` = `t11`.`key1`
+          AND `t8`.`key_user` = `t11`.`key_user`
+          AND `t8`.`key_nobody` = `t11`.`key_nobody`
+      ) AS `t12`
+    ) AS `t14`
+    INNER JOIN `fim_items` AS `t4`
+      ON `t14`.`i0` = `t4`.`i0`
+  ) AS `t15`
+) AS `t16`;
 
 SELECT
   `t0`.`part` AS `place`,
@@ -376,107 +392,152 @@ FROM (
     `t1`.`items` >= 2
 ) AS `t2`;
 
-CREATE TEMPORARY TABLE fim_held AS
-WITH `t3` AS (
-  SELECT
-    `t2`.`unit`,
-    `t2`.`times`,
-    `t2`.`item` AS `place`
-  FROM (
-    SELECT
-      `t1`.`unit`,
-      `t1`.`item`,
-      COUNT(*) AS `times`
-    FROM (
-      SELECT
-        `t0`.`unit`,
-        `t0`.`basket`,
-        `t0`.`item`
-      FROM `fim_long` AS `t0`
-      WHERE
-        `t0`.`part` = 0
-    ) AS `t1`
-    GROUP BY
-      1,
-      2
-  ) AS `t2`
-)
+CREATE TEMPORARY TABLE fim_times AS
 SELECT
-  *
+  `t1`.`unit`,
+  `t1`.`item`,
+  COUNT(*) AS `times`
 FROM (
   SELECT
-    `t5`.`unit`,
-    `t5`.`times`,
-    `t5`.`place`
-  FROM `t3` AS `t5`
+    `t0`.`unit`,
+    `t0`.`basket`,
+    `t0`.`item`
+  FROM `fim_long` AS `t0`
   WHERE
-    NOT EXISTS(
+    `t0`.`part` = 0
+) AS `t1`
+GROUP BY
+  1,
+  2;
+
+CREATE TEMPORARY TABLE fim_beyond AS
+WITH `t1` AS (
+  SELECT
+    `t0`.`unit`,
+    `t0`.`times`,
+    `t0`.`item` AS `place`
+  FROM `fim_times` AS `t0`
+)
+SELECT
+  `t8`.`unit`,
+  `t8`.`place`
+FROM (
+  SELECT
+    `t7`.`unit`,
+    `t7`.`times`,
+    `t7`.`place`,
+    ROW_NUMBER() OVER (PARTITION BY `t7`.`unit` ORDER BY `t7`.`times` DESC, `t7`.`place` ASC) - 1 AS `order`
+  FROM (
+    SELECT
+      `t3`.`unit`,
+      `t3`.`times`,
+      `t3`.`place`
+    FROM `t1` AS `t3`
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM (
+          SELECT
+            *
+          FROM (
+            SELECT
+              `t2`.`unit`,
+              COUNT(*) AS `items`
+            FROM `t1` AS `t2`
+            GROUP BY
+              1
+          ) AS `t4`
+          WHERE
+            `t4`.`items` > 150
+        ) AS `t6`
+        WHERE
+          `t3`.`unit` = `t6`.`unit`
+      )
+  ) AS `t7`
+) AS `t8`
+WHERE
+  `t8`.`order` >= 150;
+
+SELECT
+  `t10`.`place`,
+  CAST(TRUNC(SUM(`t10`.`weight`)) AS INT64) AS `value`
+FROM (
+  SELECT
+    `t9`.`unit`,
+    `t9`.`times`,
+    `t9`.`place`,
+    `t9`.`total`,
+    CAST(IF(
+      (
+        `t9`.`root` * `t9`.`root` * `t9`.`total`
+      ) > `t9`.`square`,
+      `t9`.`root` - 1,
+      `t9`.`root`
+    ) AS FLOAT64) AS `weight`
+  FROM (
+    SELECT
+      `t8`.`unit`,
+      `t8`.`times`,
+      `t8`.`place`,
+      `t8`.`total`,
+      `t8`.`times` * 4294967296 AS `square`,
+      CAST(ROUND(SQRT(ieee_divide(`t8`.`times` * 4294967296, `t8`.`total`)), 0) AS INT64) AS `root`
+    FROM (
       SELECT
-        1
+        `t4`.`unit`,
+        `t4`.`times`,
+        `t4`.`place`,
+        `t7`.`total`
       FROM (
         SELECT
-          *
+          `t0`.`unit`,
+          `t0`.`times`,
+          `t0`.`item` AS `place`
+        FROM `fim_times` AS `t0`
+      ) AS `t4`
+      INNER JOIN (
+        SELECT
+          `t5`.`unit`,
+          SUM(`t5`.`times`) AS `total`
         FROM (
           SELECT
             `t4`.`unit`,
-            COUNT(*) AS `items`
-          FROM `t3` AS `t4`
-          GROUP BY
-            1
-        ) AS `t6`
-        WHERE
-          `t6`.`items` > 150
-      ) AS `t8`
-      WHERE
-        `t5`.`unit` = `t8`.`unit`
-    )
-) AS `t9`
-UNION ALL
-SELECT
-  *
-FROM (
-  SELECT
-    `t11`.`unit`,
-    `t11`.`times`,
-    `t11`.`place`
-  FROM (
-    SELECT
-      `t10`.`unit`,
-      `t10`.`times`,
-      `t10`.`place`,
-      ROW_NUMBER() OVER (PARTITION BY `t10`.`unit` ORDER BY `t10`.`times` DESC, `t10`.`place` ASC) - 1 AS `order`
-    FROM (
-      SELECT
-        `t5`.`unit`,
-        `t5`.`times`,
-        `t5`.`place`
-      FROM `t3` AS `t5`
-      WHERE
-        EXISTS(
-          SELECT
-            1
+            `t4`.`times`,
+            `t4`.`place`
           FROM (
             SELECT
-              *
-            FROM (
-              SELECT
-                `t4`.`unit`,
-                COUNT(*) AS `items`
-              FROM `t3` AS `t4`
-              GROUP BY
-                1
-            ) AS `t6`
-            WHERE
-              `t6`.`items` > 150
-          ) AS `t8`
+              `t0`.`unit`,
+              `t0`.`times`,
+              `t0`.`item` AS `place`
+            FROM `fim_times` AS `t0`
+          ) AS `t4`
           WHERE
-            `t5`.`unit` = `t8`.`unit`
+            NOT EXISTS(
+              SELECT
+                1
+              FROM `fim_beyond` AS `t2`
+              WHERE
+                `t4`.`unit` = `t2`.`unit` AND `t4`.`place` = `t2`.`place`
+            )
+        ) AS `t5`
+        GROUP BY
+          1
+      ) AS `t7`
+        ON `t4`.`unit` = `t7`.`unit`
+      WHERE
+        NOT EXISTS(
+          SELECT
+            1
+          FROM `fim_beyond` AS `t2`
+          WHERE
+            `t4`.`unit` = `t2`.`unit` AND `t4`.`place` = `t2`.`place`
         )
-    ) AS `t10`
-  ) AS `t11`
-  WHERE
-    `t11`.`order` < 150
-) AS `t12`;
+    ) AS `t8`
+  ) AS `t9`
+) AS `t10`
+GROUP BY
+  1;
 
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT
@@ -495,265 +556,325 @@ FROM (
 INNER JOIN `fim_codes` AS `t2`
   ON `t4`.`item` = `t2`.`item`;
 
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  `t0`.`unit`,
-  `t0`.`times`,
-  `t0`.`pair` AS `place`
-FROM `fim_pairs` AS `t0`;
-
-SELECT
-  `t6`.`place`,
-  SUM(`t6`.`weight`) AS `value`
-FROM (
+CREATE TEMPORARY TABLE fim_rows AS
+WITH `t1` AS (
   SELECT
-    `t2`.`unit`,
-    `t2`.`times`,
-    `t2`.`place`,
-    `t5`.`total`,
-    `t3`.`weight`
-  FROM `fim_held` AS `t2`
-  INNER JOIN (
-    SELECT
-      `t0`.`unit`,
-      SUM(`t0`.`times`) AS `total`
-    FROM `fim_held` AS `t0`
-    GROUP BY
-      1
-  ) AS `t5`
-    ON `t2`.`unit` = `t5`.`unit`
-  INNER JOIN `fim_weights` AS `t3`
-    ON `t2`.`times` = `t3`.`times` AND `t5`.`total` = `t3`.`total`
-) AS `t6`
-GROUP BY
-  1;
-
-CREATE TEMPORARY TABLE fim_held AS
+    `t0`.`unit`,
+    `t0`.`item`,
+    `t0`.`times`,
+    `t0`.`unit` AS `basket`
+  FROM `fim_times` AS `t0`
+)
 SELECT
-  `t12`.`unit`,
-  `t12`.`place`,
-  `t12`.`times`
-FROM (
-  SELECT
-    `t11`.*
-    EXCEPT (`more`)
-  FROM (
-    SELECT
-      `t10`.`unit`,
-      `t10`.`basket`,
-      `t10`.`pair`,
-      LEAST(`t10`.`times`, `t10`.`more`) AS `times`,
-      `t10`.`i2`,
-      `t10`.`place`,
-      `t10`.`more`
-    FROM (
-      SELECT
-        `t3`.`unit`,
-        `t3`.`basket`,
-        `t3`.`pair`,
-        `t3`.`times`,
-        `t4`.`i2`,
-        `t4`.`place`,
-        `t9`.`more`
-      FROM `fim_pairs` AS `t3`
-      INNER JOIN `fim_candidates` AS `t4`
-        ON `t3`.`pair` = `t4`.`pair`
-      INNER JOIN (
-        SELECT
-          `t7`.`basket`,
-          `t7`.`times` AS `more`,
-          `t7`.`item` AS `i2`
-        FROM (
-          SELECT
-            `t5`.`unit`,
-            `t5`.`item`,
-            `t5`.`times`,
-            `t5`.`unit` AS `basket`
-          FROM (
-            SELECT
-              `t2`.`unit`,
-              `t2`.`item`,
-              COUNT(*) AS `times`
-            FROM `fim_recoded` AS `t2`
-            GROUP BY
-              1,
-              2
-          ) AS `t5`
-        ) AS `t7`
-      ) AS `t9`
-        ON `t3`.`basket` = `t9`.`basket` AND `t4`.`i2` = `t9`.`i2`
-    ) AS `t10`
-  ) AS `t11`
-) AS `t12`;
-
-SELECT
-  `t18`.`number` AS `place`,
-  COUNT(*) AS `value`
-FROM (
-  SELECT
-    `t17`.`unit`,
-    COUNT(*) AS `number`
-  FROM (
-    SELECT
-      *
-    FROM (
-      SELECT
-        `t4`.`unit`,
-        `t5`.`place`,
-        `t4`.`times`
-      FROM `fim_pairs` AS `t4`
-      INNER JOIN `fim_candidates` AS `t5`
-        ON `t4`.`pair` = `t5`.`pair`
-    ) AS `t9`
-    UNION ALL
-    SELECT
-      *
-    FROM (
-      SELECT
-        `t15`.`unit`,
-        `t15`.`place`,
-        `t15`.`times`
-      FROM (
-        SELECT
-          `t14`.*
-          EXCEPT (`more`)
-        FROM (
-          SELECT
-            `t13`.`unit`,
-            `t13`.`basket`,
-            `t13`.`pair`,
-            LEAST(`t13`.`times`, `t13`.`more`) AS `times`,
-            `t13`.`i2`,
-            `t13`.`place`,
-            `t13`.`more`
-          FROM (
-            SELECT
-              `t4`.`unit`,
-              `t4`.`basket`,
-              `t4`.`pair`,
-              `t4`.`times`,
-              `t6`.`i2`,
-              `t6`.`place`,
-              `t12`.`more`
-            FROM `fim_pairs` AS `t4`
-            INNER JOIN `fim_candidates` AS `t6`
-              ON `t4`.`pair` = `t6`.`pair`
-            INNER JOIN (
-              SELECT
-                `t10`.`basket`,
-                `t10`.`times` AS `more`,
-                `t10`.`item` AS `i2`
-              FROM (
-                SELECT
-                  `t7`.`unit`,
-                  `t7`.`item`,
-                  `t7`.`times`,
-                  `t7`.`unit` AS `basket`
-                FROM (
-                  SELECT
-                    `t3`.`unit`,
-                    `t3`.`item`,
-                    COUNT(*) AS `times`
-                  FROM `fim_recoded` AS `t3`
-                  GROUP BY
-                    1,
-                    2
-                ) AS `t7`
-              ) AS `t10`
-            ) AS `t12`
-              ON `t4`.`basket` = `t12`.`basket` AND `t6`.`i2` = `t12`.`i2`
-          ) AS `t13`
-        ) AS `t14`
-      ) AS `t15`
-    ) AS `t16`
-  ) AS `t17`
-  GROUP BY
-    1
-) AS `t18`
-GROUP BY
-  1;
-
--- fim_candidates is uploaded: pair, i2, place
-
-CREATE TEMPORARY TABLE fim_held AS
-SELECT
-  `t17`.`unit`,
-  `t17`.`place`,
-  1 AS `times`
-FROM (
+  `t3`.`unit`,
+  `t3`.`item`,
+  `t3`.`times`,
+  `t3`.`basket`,
+  `t7`.`total`
+FROM `t1` AS `t3`
+INNER JOIN (
   SELECT
     *
   FROM (
     SELECT
       `t4`.`unit`,
-      `t5`.`place`,
-      `t4`.`times`
-    FROM `fim_pairs` AS `t4`
-    INNER JOIN `fim_candidates` AS `t5`
-      ON `t4`.`pair` = `t5`.`pair`
-  ) AS `t9`
-  UNION ALL
-  SELECT
-    *
-  FROM (
-    SELECT
-      `t15`.`unit`,
-      `t15`.`place`,
-      `t15`.`times`
+      SUM(`t4`.`pairs`) AS `total`
     FROM (
       SELECT
-        `t14`.*
-        EXCEPT (`more`)
+        `t2`.`unit`,
+        `t2`.`item`,
+        `t2`.`times`,
+        `t2`.`basket`,
+        `t2`.`times` * (
+          ROW_NUMBER() OVER (PARTITION BY `t2`.`unit` ORDER BY `t2`.`times` DESC) - 1
+        ) AS `pairs`
+      FROM `t1` AS `t2`
+    ) AS `t4`
+    GROUP BY
+      1
+  ) AS `t5`
+  WHERE
+    `t5`.`total` > 0
+) AS `t7`
+  ON `t3`.`unit` = `t7`.`unit`;
+
+SELECT
+  `t5`.`place`,
+  CAST(TRUNC(SUM(`t5`.`weight`)) AS INT64) AS `value`
+FROM (
+  SELECT
+    `t4`.`unit`,
+    `t4`.`basket`,
+    `t4`.`total`,
+    `t4`.`place`,
+    `t4`.`times`,
+    CAST(IF(
+      (
+        `t4`.`root` * `t4`.`root` * `t4`.`total`
+      ) > `t4`.`square`,
+      `t4`.`root` - 1,
+      `t4`.`root`
+    ) AS FLOAT64) AS `weight`
+  FROM (
+    SELECT
+      `t3`.`unit`,
+      `t3`.`basket`,
+      `t3`.`total`,
+      `t3`.`place`,
+      `t3`.`times`,
+      `t3`.`times` * 4294967296 AS `square`,
+      CAST(ROUND(SQRT(ieee_divide(`t3`.`times` * 4294967296, `t3`.`total`)), 0) AS INT64) AS `root`
+    FROM (
+      SELECT
+        `t1`.`unit`,
+        `t1`.`basket`,
+        `t1`.`total`,
+        (
+          `t2`.`item` * 10
+        ) + `t1`.`item` AS `place`,
+        LEAST(`t1`.`times`, `t2`.`times`) AS `times`
+      FROM `fim_rows` AS `t1`
+      INNER JOIN `fim_rows` AS `t2`
+        ON `t1`.`basket` = `t2`.`basket` AND `t1`.`item` < `t2`.`item`
+    ) AS `t3`
+  ) AS `t4`
+) AS `t5`
+GROUP BY
+  1;
+
+CREATE TEMPORARY TABLE fim_held AS
+SELECT
+  `t13`.`unit`,
+  `t13`.`place`,
+  `t13`.`times`
+FROM (
+  SELECT
+    `t12`.*
+    EXCEPT (`more`)
+  FROM (
+    SELECT
+      `t11`.`unit`,
+      `t11`.`basket`,
+      `t11`.`pair`,
+      LEAST(`t11`.`times`, `t11`.`more`) AS `times`,
+      `t11`.`i2`,
+      `t11`.`place`,
+      `t11`.`more`
+    FROM (
+      SELECT
+        `t10`.`unit`,
+        `t10`.`basket`,
+        `t10`.`pair`,
+        `t10`.`times`,
+        `t2`.`i2`,
+        `t2`.`place`,
+        `t7`.`more`
       FROM (
         SELECT
-          `t13`.`unit`,
-          `t13`.`basket`,
-          `t13`.`pair`,
-          LEAST(`t13`.`times`, `t13`.`more`) AS `times`,
-          `t13`.`i2`,
-          `t13`.`place`,
-          `t13`.`more`
+          `t8`.`unit`,
+          `t8`.`basket`,
+          `t8`.`place` AS `pair`,
+          `t8`.`times`
         FROM (
           SELECT
-            `t4`.`unit`,
-            `t4`.`basket`,
-            `t4`.`pair`,
-            `t4`.`times`,
-            `t6`.`i2`,
-            `t6`.`place`,
-            `t12`.`more`
-          FROM `fim_pairs` AS `t4`
-          INNER JOIN `fim_candidates` AS `t6`
-            ON `t4`.`pair` = `t6`.`pair`
-          INNER JOIN (
+            `t3`.`unit`,
+            `t3`.`basket`,
+            (
+              `t5`.`item` * 10
+            ) + `t3`.`item` AS `place`,
+            LEAST(`t3`.`times`, `t5`.`times`) AS `times`
+          FROM `fim_rows` AS `t3`
+          INNER JOIN `fim_rows` AS `t5`
+            ON `t3`.`basket` = `t5`.`basket` AND `t3`.`item` < `t5`.`item`
+        ) AS `t8`
+      ) AS `t10`
+      INNER JOIN `fim_candidates` AS `t2`
+        ON `t10`.`pair` = `t2`.`pair`
+      INNER JOIN (
+        SELECT
+          `t4`.`basket`,
+          `t4`.`times` AS `more`,
+          `t4`.`item` AS `i2`
+        FROM `fim_rows` AS `t4`
+      ) AS `t7`
+        ON `t10`.`basket` = `t7`.`basket` AND `t2`.`i2` = `t7`.`i2`
+    ) AS `t11`
+  ) AS `t12`
+) AS `t13`;
+
+SELECT
+  `t9`.`place`,
+  CAST(TRUNC(SUM(`t9`.`weight`)) AS INT64) AS `value`
+FROM (
+  SELECT
+    `t8`.`unit`,
+    `t8`.`times`,
+    `t8`.`place`,
+    `t8`.`total`,
+    CAST(IF(
+      (
+        `t8`.`root` * `t8`.`root` * `t8`.`total`
+      ) > `t8`.`square`,
+      `t8`.`root` - 1,
+      `t8`.`root`
+    ) AS FLOAT64) AS `weight`
+  FROM (
+    SELECT
+      `t7`.`unit`,
+      `t7`.`times`,
+      `t7`.`place`,
+      `t7`.`total`,
+      `t7`.`times` * 4294967296 AS `square`,
+      CAST(ROUND(SQRT(ieee_divide(`t7`.`times` * 4294967296, `t7`.`total`)), 0) AS INT64) AS `root`
+    FROM (
+      SELECT
+        `t2`.`unit`,
+        `t2`.`times`,
+        `t3`.`new` AS `place`,
+        `t6`.`total`
+      FROM `fim_held` AS `t2`
+      INNER JOIN `fim_places` AS `t3`
+        ON `t2`.`place` = `t3`.`place`
+      INNER JOIN (
+        SELECT
+          `t4`.`unit`,
+          SUM(`t4`.`times`) AS `total`
+        FROM (
+          SELECT
+            `t2`.`unit`,
+            `t2`.`times`,
+            `t3`.`new` AS `place`
+          FROM `fim_held` AS `t2`
+          INNER JOIN `fim_places` AS `t3`
+            ON `t2`.`place` = `t3`.`place`
+        ) AS `t4`
+        GROUP BY
+          1
+      ) AS `t6`
+        ON `t2`.`unit` = `t6`.`unit`
+    ) AS `t7`
+  ) AS `t8`
+) AS `t9`
+GROUP BY
+  1;
+
+SELECT
+  `t5`.`number` AS `place`,
+  COUNT(*) AS `value`
+FROM (
+  SELECT
+    `t4`.`unit`,
+    COUNT(*) AS `number`
+  FROM (
+    SELECT
+      `t2`.`unit`,
+      `t2`.`times`,
+      `t3`.`new` AS `place`
+    FROM `fim_held` AS `t2`
+    INNER JOIN `fim_places` AS `t3`
+      ON `t2`.`place` = `t3`.`place`
+  ) AS `t4`
+  GROUP BY
+    1
+) AS `t5`
+GROUP BY
+  1;
+
+-- fim_candidates is uploaded: i2, place, pair
+
+CREATE TEMPORARY TABLE fim_held AS
+SELECT
+  *
+FROM (
+  SELECT
+    `t15`.`unit`,
+    `t3`.`place`,
+    `t15`.`times`
+  FROM (
+    SELECT
+      `t11`.`unit`,
+      `t11`.`basket`,
+      `t11`.`place` AS `pair`,
+      `t11`.`times`
+    FROM (
+      SELECT
+        `t4`.`unit`,
+        `t4`.`basket`,
+        (
+          `t5`.`item` * 10
+        ) + `t4`.`item` AS `place`,
+        LEAST(`t4`.`times`, `t5`.`times`) AS `times`
+      FROM `fim_rows` AS `t4`
+      INNER JOIN `fim_rows` AS `t5`
+        ON `t4`.`basket` = `t5`.`basket` AND `t4`.`item` < `t5`.`item`
+    ) AS `t11`
+  ) AS `t15`
+  INNER JOIN `fim_candidates` AS `t3`
+    ON `t15`.`pair` = `t3`.`pair`
+) AS `t17`
+UNION ALL
+SELECT
+  *
+FROM (
+  SELECT
+    `t20`.`unit`,
+    `t20`.`place`,
+    `t20`.`times`
+  FROM (
+    SELECT
+      `t19`.*
+      EXCEPT (`more`)
+    FROM (
+      SELECT
+        `t18`.`unit`,
+        `t18`.`basket`,
+        `t18`.`pair`,
+        LEAST(`t18`.`times`, `t18`.`more`) AS `times`,
+        `t18`.`i2`,
+        `t18`.`place`,
+        `t18`.`more`
+      FROM (
+        SELECT
+          `t16`.`unit`,
+          `t16`.`basket`,
+          `t16`.`pair`,
+          `t16`.`times`,
+          `t8`.`i2`,
+          `t8`.`place`,
+          `t10`.`more`
+        FROM (
+          SELECT
+            `t12`.`unit`,
+            `t12`.`basket`,
+            `t12`.`place` AS `pair`,
+            `t12`.`times`
+          FROM (
             SELECT
-              `t10`.`basket`,
-              `t10`.`times` AS `more`,
-              `t10`.`item` AS `i2`
-            FROM (
-              SELECT
-                `t7`.`unit`,
-                `t7`.`item`,
-                `t7`.`times`,
-                `t7`.`unit` AS `basket`
-              FROM (
-                SELECT
-                  `t3`.`unit`,
-                  `t3`.`item`,
-                  COUNT(*) AS `times`
-                FROM `fim_recoded` AS `t3`
-                GROUP BY
-                  1,
-                  2
-              ) AS `t7`
-            ) AS `t10`
+              `t4`.`unit`,
+              `t4`.`basket`,
+              (
+                `t7`.`item` * 10
+              ) + `t4`.`item` AS `place`,
+              LEAST(`t4`.`times`, `t7`.`times`) AS `times`
+            FROM `fim_rows` AS `t4`
+            INNER JOIN `fim_rows` AS `t7`
+              ON `t4`.`basket` = `t7`.`basket` AND `t4`.`item` < `t7`.`item`
           ) AS `t12`
-            ON `t4`.`basket` = `t12`.`basket` AND `t6`.`i2` = `t12`.`i2`
-        ) AS `t13`
-      ) AS `t14`
-    ) AS `t15`
-  ) AS `t16`
-) AS `t17`;
+        ) AS `t16`
+        INNER JOIN `fim_candidates` AS `t8`
+          ON `t16`.`pair` = `t8`.`pair`
+        INNER JOIN (
+          SELECT
+            `t6`.`basket`,
+            `t6`.`times` AS `more`,
+            `t6`.`item` AS `i2`
+          FROM `fim_rows` AS `t6`
+        ) AS `t10`
+          ON `t16`.`basket` = `t10`.`basket` AND `t8`.`i2` = `t10`.`i2`
+      ) AS `t18`
+    ) AS `t19`
+  ) AS `t20`
+) AS `t21`;
 
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT DISTINCT
@@ -776,36 +897,38 @@ FROM (
     ON `t4`.`item` = `t2`.`item`
 ) AS `t5`;
 
-CREATE TEMPORARY TABLE fim_held AS
+WITH `t3` AS (
+  SELECT
+    `t1`.`unit`,
+    `t1`.`item` AS `place`,
+    1 AS `times`
+  FROM `fim_times` AS `t1`
+)
 SELECT
-  `t3`.`unit`,
-  `t3`.`item` AS `place`,
-  1 AS `times`
+  `t8`.`place`,
+  CAST(TRUNC(SUM(`t8`.`weight`)) AS INT64) AS `value`
 FROM (
   SELECT
-    `t2`.`unit`,
-    `t2`.`item`,
-    COUNT(*) AS `times`
-  FROM (
+    `t5`.`unit`,
+    `t5`.`place`,
+    `t5`.`times`,
+    `t7`.`total`,
+    `t2`.`weight`
+  FROM `t3` AS `t5`
+  INNER JOIN (
     SELECT
-      `t1`.`unit`,
-      `t1`.`basket`,
-      `t1`.`item`
-    FROM (
-      SELECT
-        `t0`.`unit`,
-        `t0`.`basket`,
-        `t0`.`item`,
-        DENSE_RANK() OVER (PARTITION BY `t0`.`unit` ORDER BY `t0`.`item` ASC) - 1 AS `place`
-      FROM `fim_recoded` AS `t0`
-    ) AS `t1`
-    WHERE
-      `t1`.`place` < 10
-  ) AS `t2`
-  GROUP BY
-    1,
-    2
-) AS `t3`;
+      `t4`.`unit`,
+      SUM(`t4`.`times`) AS `total`
+    FROM `t3` AS `t4`
+    GROUP BY
+      1
+  ) AS `t7`
+    ON `t5`.`unit` = `t7`.`unit`
+  INNER JOIN `fim_weights` AS `t2`
+    ON `t7`.`total` = `t2`.`total`
+) AS `t8`
+GROUP BY
+  1;
 
 -- fim_codes is uploaded: item, code
 
@@ -818,95 +941,112 @@ FROM `fim_recoded` AS `t2`
 INNER JOIN `fim_codes` AS `t3`
   ON `t2`.`item` = `t3`.`item`;
 
--- fim_candidates is uploaded: pair, place
+-- fim_items is uploaded: item
 
-CREATE TEMPORARY TABLE fim_pairs AS
-WITH `t2` AS (
-  SELECT
-    `t1`.`unit`,
-    `t1`.`item`,
-    `t1`.`times`,
-    `t1`.`unit` AS `basket`
-  FROM (
-    SELECT
-      `t0`.`unit`,
-      `t0`.`item`,
-      COUNT(*) AS `times`
-    FROM `fim_recoded` AS `t0`
-    GROUP BY
-      1,
-      2
-  ) AS `t1`
-)
+CREATE TEMPORARY TABLE fim_times AS
+SELECT
+  `t0`.`unit`,
+  `t0`.`item`,
+  COUNT(*) AS `times`
+FROM `fim_recoded` AS `t0`
+GROUP BY
+  1,
+  2;
+
+CREATE TEMPORARY TABLE fim_rows AS
 SELECT
   `t4`.`unit`,
-  `t4`.`basket`,
-  (
-    `t5`.`item` * 10
-  ) + `t4`.`item` AS `pair`,
-  LEAST(`t4`.`times`, `t5`.`times`) AS `times`
-FROM `t2` AS `t4`
-INNER JOIN `t2` AS `t5`
-  ON `t4`.`basket` = `t5`.`basket` AND `t4`.`item` < `t5`.`item`;
+  `t4`.`item`,
+  `t4`.`times`,
+  `t4`.`basket`
+FROM (
+  SELECT
+    `t0`.`unit`,
+    `t0`.`item`,
+    `t0`.`times`,
+    `t0`.`unit` AS `basket`
+  FROM `fim_times` AS `t0`
+) AS `t4`
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM `fim_items` AS `t2`
+    WHERE
+      `t4`.`item` = `t2`.`item`
+  );
+
+-- fim_candidates is uploaded: place, pair
 
 CREATE TEMPORARY TABLE fim_held AS
 SELECT
-  `t4`.`unit`,
-  `t4`.`place`,
-  1 AS `times`
+  `t7`.`unit`,
+  `t2`.`place`,
+  `t7`.`times`
 FROM (
   SELECT
-    `t2`.`unit`,
-    `t3`.`place`,
-    `t2`.`times`
-  FROM `fim_pairs` AS `t2`
-  INNER JOIN `fim_candidates` AS `t3`
-    ON `t2`.`pair` = `t3`.`pair`
-) AS `t4`;
-
-SELECT DISTINCT
-  *
-FROM (
-  SELECT
-    `t1`.`times`,
-    `t3`.`total`
-  FROM `fim_held` AS `t1`
-  INNER JOIN (
+    `t5`.`unit`,
+    `t5`.`basket`,
+    `t5`.`place` AS `pair`,
+    `t5`.`times`
+  FROM (
     SELECT
-      `t0`.`unit`,
-      SUM(`t0`.`times`) AS `total`
-    FROM `fim_held` AS `t0`
-    GROUP BY
-      1
-  ) AS `t3`
-    ON `t1`.`unit` = `t3`.`unit`
-) AS `t4`;
-
--- fim_weights is uploaded: times, total, weight
-
-SELECT
-  `t6`.`place`,
-  SUM(`t6`.`weight`) AS `value`
-FROM (
-  SELECT
-    `t2`.`unit`,
-    `t2`.`place`,
-    `t2`.`times`,
-    `t5`.`total`,
-    `t3`.`weight`
-  FROM `fim_held` AS `t2`
-  INNER JOIN (
-    SELECT
-      `t0`.`unit`,
-      SUM(`t0`.`times`) AS `total`
-    FROM `fim_held` AS `t0`
-    GROUP BY
-      1
+      `t3`.`unit`,
+      `t3`.`basket`,
+      (
+        `t4`.`item` * 10
+      ) + `t3`.`item` AS `place`,
+      LEAST(`t3`.`times`, `t4`.`times`) AS `times`
+    FROM `fim_rows` AS `t3`
+    INNER JOIN `fim_rows` AS `t4`
+      ON `t3`.`basket` = `t4`.`basket` AND `t3`.`item` < `t4`.`item`
   ) AS `t5`
-    ON `t2`.`unit` = `t5`.`unit`
+) AS `t7`
+INNER JOIN `fim_candidates` AS `t2`
+  ON `t7`.`pair` = `t2`.`pair`;
+
+-- fim_places is uploaded: place, new
+
+-- fim_weights is uploaded: total, weight
+
+WITH `t7` AS (
+  SELECT
+    `t6`.`unit`,
+    `t6`.`place`,
+    1 AS `times`
+  FROM (
+    SELECT
+      `t4`.`unit`,
+      `t4`.`times`,
+      `t5`.`new` AS `place`
+    FROM `fim_held` AS `t4`
+    INNER JOIN `fim_places` AS `t5`
+      ON `t4`.`place` = `t5`.`place`
+  ) AS `t6`
+)
+SELECT
+  `t12`.`place`,
+  CAST(TRUNC(SUM(`t12`.`weight`)) AS INT64) AS `value`
+FROM (
+  SELECT
+    `t9`.`unit`,
+    `t9`.`place`,
+    `t9`.`times`,
+    `t11`.`total`,
+    `t3`.`weight`
+  FROM `t7` AS `t9`
+  INNER JOIN (
+    SELECT
+      `t8`.`unit`,
+      SUM(`t8`.`times`) AS `total`
+    FROM `t7` AS `t8`
+    GROUP BY
+      1
+  ) AS `t11`
+    ON `t9`.`unit` = `t11`.`unit`
   INNER JOIN `fim_weights` AS `t3`
-    ON `t2`.`times` = `t3`.`times` AND `t5`.`total` = `t3`.`total`
-) AS `t6`
+    ON `t11`.`total` = `t3`.`total`
+) AS `t12`
 GROUP BY
   1;
 

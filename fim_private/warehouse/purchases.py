@@ -265,7 +265,7 @@ def _coded(
         code_of = np.where(is_excluded[code_of], -1, code_of)
     codes = np.append(code_of, -1)[coded]
     is_counted = codes >= 0
-    items = pa.array(codes[is_counted].astype(np.int64))
+    items = pa.array(codes[is_counted].astype(np.int32))
     named = names.filter(pa.array(is_counted)).append_column("item", items)
     return vocabulary, session.upload(named, "items")
 
@@ -278,18 +278,34 @@ def _numbered(
     keys = [name for name in rows.columns if name.startswith("key")]
     named = _named_baskets(session, rows, keys, roles)
     items = _items_of(rows)
-    numbered = _in_parts(rows.filter(_.read), named, keys, *items)
-    baskets = session.keep(numbered.drop(items).distinct(), "baskets")
-    entries = _joined(_cells(numbered, roles), codes, items).drop(items).distinct()
+    baskets = _in_parts(rows.filter(_.read), named, keys, *items)
+    entries = _joined(_cells(baskets, roles), codes, items).drop(items)
     if segments is not None and segments.most < len(segments.names):
         counted_parts = session.keep(_parts_with_most(baskets, segments.most), "counts")
         entries = entries.semi_join(counted_parts, ["unit", "part"])
         baskets = baskets.semi_join(counted_parts, ["unit", "part"])
-    entries = session.keep(entries, "entries")
     by_part = baskets.group_by(place=_.part).aggregate(value=_.unit.nunique())
     units = session.vector(by_part, 1 if segments is None else len(segments.names), dry=_DRY_UNITS)
+    entries = _stored_once(session, entries, roles)
     session.drop(rows)
     return entries, units
+
+
+def _stored_once(session: Session, entries: Table, roles: Roles) -> Table:
+    """Keep each entry once.
+
+    The columns of a unit that is the basket, and of a part that is always 0, take no room.
+    """
+    if roles.user is None:
+        entries = entries.drop("unit")
+    if roles.parts is None:
+        entries = entries.drop("part")
+    entries = session.keep(entries.distinct(), "entries")
+    if roles.user is None:
+        entries = entries.mutate(unit=_.basket)
+    if roles.parts is None:
+        entries = entries.mutate(part=ibis.literal(0, type="int32"))
+    return entries
 
 
 def _items_of(rows: Table) -> list[str]:
@@ -351,7 +367,7 @@ def _in_parts(rows: Table, named: Table, keys: list[str], *columns: str) -> Tabl
 def _parts_with_most(baskets: Table, most: int) -> Table:
     """Return the parts with most of each unit's baskets, the first ones if equal: unit and part."""
     order = ibis.window(group_by="unit", order_by=[ibis.desc("baskets"), "part"])
-    counts = baskets.group_by("unit", "part").aggregate(baskets=_.count())
+    counts = baskets.group_by("unit", "part").aggregate(baskets=_.basket.nunique())
     counts = counts.mutate(order=ibis.row_number().over(order)).filter(_.order < most)
     return counts.select("unit", "part")
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ibis.expr.types import Table
 
 MOST_OCCURRENCES = 10**8  # if itemsets are counted one by one, so many in baskets at most
-_ONE = ibis.literal(1, type="int64")
+_ONE = ibis.literal(1, type="int8")
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,17 @@ class View:
 
         merges: whether two items may get one code.
         """
-        items = np.flatnonzero(codes >= 0).astype(np.int64)
-        table = self.session.upload({"item": items, "code": codes[items].astype(np.int64)}, "codes")
+        items = np.flatnonzero(codes >= 0)
+        columns = {"item": items.astype(np.int32), "code": codes[items].astype(np.int32)}
+        table = self.session.upload(columns, "codes")
         entries = self.entries.inner_join(table, "item").select("unit", "basket", item="code")
         if merges:
             entries = entries.distinct()
-        return replace(self, entries=self.session.keep(entries, "recoded"), count=count)
+        if self.by_user:
+            entries = self.session.keep(entries, "recoded")
+        else:  # a unit is a basket
+            entries = self.session.keep(entries.drop("unit"), "recoded").mutate(unit=_.basket)
+        return replace(self, entries=entries, count=count)
 
     @cached_property
     def unit_items(self) -> Table:
@@ -122,10 +127,15 @@ def _with_level_weights(held: Table, scale: int) -> Table:
     """
     square = _.times * (scale * scale)
     rooted = held.mutate(square=square, root=(square / _.total).sqrt().round().cast("int64"))
-    # Databases round differently, so whole numbers tell whether the root was rounded up.
-    is_above = _.root * _.root * _.total > _.square
-    weight = is_above.ifelse(_.root - 1, _.root).cast("float64")
-    return rooted.select(*held.columns, weight=weight)
+    # Databases round differently, so whole numbers tell whether the root was rounded up. However
+    # a database takes roots, no weight is above the true one.
+    lower = _.root - 1
+    weight = ibis.cases(
+        (_.root * _.root * _.total <= _.square, _.root),
+        (lower * lower * _.total <= _.square, lower),
+        else_=0,
+    )
+    return rooted.select(*held.columns, weight=weight.cast("float64"))
 
 
 @dataclass(frozen=True)
@@ -141,15 +151,21 @@ class _Items:
         return cut.sums_by_total(held, cut.count, weights)
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
-        held = self.view.unit_items.select("unit", "times", place="item")
+        view, held = self.view, self.view.unit_items.rename(place="item")
+        by_unit = held.group_by("unit")
+        counted = by_unit.aggregate(items=_.count(), total=_.times.sum().cast("int64"))
+        totals = view.session.keep(counted, "totals")
         # Only units with more items are put in order, since that takes long.
-        long = held.group_by("unit").aggregate(items=_.count()).filter(_.items > most)
+        long = held.semi_join(totals.filter(_.items > most), "unit")
         order = ibis.row_number().over(group_by="unit", order_by=[ibis.desc("times"), "place"])
-        ordered = held.semi_join(long, "unit").mutate(order=order)
-        beyond = ordered.filter(_.order >= most).select("unit", "place")
-        held = held.anti_join(self.view.session.keep(beyond, "beyond"), ["unit", "place"])
-        weighted = _with_level_weights(_with_totals(held), scale)
-        return self.view.summed(weighted, self.view.count, scale)
+        beyond = long.mutate(order=order).filter(_.order >= most).drop("order")
+        beyond = view.session.keep(beyond, "beyond")
+        left_out = beyond.group_by("unit").aggregate(left_out=_.times.sum().cast("int64"))
+        totals = totals.left_join(left_out, "unit").select(
+            "unit", total=_.total - _.left_out.fill_null(0)
+        )
+        cut = held.anti_join(beyond, ["unit", "place"]).inner_join(totals, "unit")
+        return view.summed(_with_level_weights(cut, scale), view.count, scale)
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         return [in_label_order(map(self.label, codes)) for codes in itemsets]
@@ -174,15 +190,20 @@ class _CandidateCounts:
     def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
         view, items = self.view, self.view.count
         totals = self._pair_totals
-        if not view.by_user:  # each of the unit's pairs has the same weight
-            totals = _with_level_weights(totals.mutate(times=_ONE), scale).drop("times")
-        pairs = self._pairs(view.session.keep(self._rows.inner_join(totals, "unit"), "rows"))
+        if view.by_user:
+            rows = self._rows.inner_join(totals, "unit")
+        else:  # each of the unit's pairs has the same weight
+            weights = _with_level_weights(totals.mutate(times=_ONE), scale)
+            rows = self._rows.inner_join(weights, "unit").drop("unit", "total")
+        rows = view.session.keep(rows, "rows")
+        pairs = self._pairs(rows)
         if self._counts_baskets:
             by_pair = pairs.group_by("unit", "place")
             pairs = by_pair.aggregate(times=_.times.sum().cast("int64"), total=_.total.max())
         if view.by_user:
             pairs = _with_level_weights(pairs, scale)
         sums = view.summed(pairs, items * items, scale).reshape(items, items)
+        view.session.drop(rows)
         return sums[np.tril_indices(items, -1)]
 
     def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
@@ -190,7 +211,7 @@ class _CandidateCounts:
         return self.view.summed(weighted, len(sets), scale)
 
     def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-        held = self._held(candidates).drop("times")
+        held = self._held(candidates)
         return self.view.sums_by_total(held, len(weights) - 1, weights)
 
     def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
@@ -228,14 +249,12 @@ class _CandidateCounts:
         return totals.filter(_.total > 0)
 
     def _held(self, candidates: Candidates) -> Table:
-        """Return in how many baskets, or as part of how many, each unit has each candidate.
-
-        The columns are unit, place and times.
-        """
+        """Return which units have which candidates, and how often: unit, place and times."""
         itemsets = [tuple(itemset) for sets in candidates for itemset in sets.tolist()]
         places, held = self._looked_for_before(itemsets) or self._look_for(candidates, itemsets)
-        old = np.array([places[itemset] for itemset in itemsets], dtype=np.int64)
-        table = self.view.session.upload({"place": old, "new": np.arange(len(old))}, "places")
+        old = np.array([places[itemset] for itemset in itemsets], dtype=np.int32)
+        new = np.arange(len(old), dtype=np.int32)
+        table = self.view.session.upload({"place": old, "new": new}, "places")
         return held.inner_join(table, "place").select("unit", "times", place="new")
 
     def _looked_for_before(self, itemsets: list[tuple[int, ...]]) -> _LookedFor | None:
@@ -251,7 +270,7 @@ class _CandidateCounts:
         """Make the table of who holds which of these itemsets, the candidates in their order."""
         session = self.view.session
         codes = np.unique(np.concatenate([sets.ravel() for sets in candidates]))
-        items = session.upload({"item": codes.astype(np.int64)}, "items")
+        items = session.upload({"item": codes.astype(np.int32)}, "items")
         rows = session.keep(self._rows.semi_join(items, "item"), "rows")
         starts = np.cumsum([0, *map(len, candidates)])[:-1].tolist()
         containing = partial(self._containing, rows)
@@ -259,10 +278,11 @@ class _CandidateCounts:
         if self._counts_baskets:
             by_place = baskets.group_by("unit", "place")
             baskets = by_place.aggregate(times=_.times.sum().cast("int64"))
+        held = session.keep(baskets, "held")
+        session.drop(rows)
         places = {itemset: place for place, itemset in enumerate(itemsets)}
-        looked_for = places, session.keep(baskets, "held")
-        self._looked_for.append(looked_for)
-        return looked_for
+        self._looked_for.append((places, held))
+        return places, held
 
     def _containing(self, rows: Table, candidates: NDArray[np.int32], start: int) -> Table:
         """Return the baskets, or united users, that contain a candidate: unit, place, times.
@@ -271,10 +291,10 @@ class _CandidateCounts:
         """
         session, size = self.view.session, candidates.shape[1]
         sets = candidates.astype(np.int64)
-        columns = {f"i{place}": sets[:, place] for place in range(2, size)}
-        columns["place"] = np.arange(start, start + len(sets), dtype=np.int64)
+        columns = {f"i{place}": candidates[:, place] for place in range(2, size)}
+        columns["place"] = np.arange(start, start + len(sets), dtype=np.int32)
         if size == 1:
-            table = session.upload({"item": sets[:, 0], **columns}, "candidates")
+            table = session.upload({"item": sets[:, 0].astype(np.int32), **columns}, "candidates")
             return rows.inner_join(table, "item").select("unit", "place", "times")
         columns["pair"] = sets[:, 1] * self.view.count + sets[:, 0]
         table = session.upload(columns, "candidates")
@@ -295,7 +315,7 @@ class _CandidateCounts:
         others = [first[name] for name in first.columns if name not in ("item", "times")]
         # A pair has one number. Otherwise candidates could be joined to one of its items first,
         # which takes far longer.
-        pair = (second.item * self.view.count + first.item).name("place")
+        pair = (second.item.cast("int64") * self.view.count + first.item).name("place")
         times = ibis.least(first.times, second.times).name("times")
         return first.inner_join(second, in_one_basket).select(*others, pair, times)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import re
 import subprocess
@@ -33,7 +34,7 @@ from fim_private.reading.times import TimeFormat
 from fim_private.reading.values import MISSING_TEXTS
 from fim_private.warehouse.conditions import WHITE, day, moment, present
 from fim_private.warehouse.session import is_query
-from fim_private.warehouse.source import View
+from fim_private.warehouse.source import View, _with_level_weights
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -615,6 +616,23 @@ def test_a_dry_run_charges_nothing(duckdb_file: Path, tmp_path: Path) -> None:
         fim.queries(unknown, dialect="nothing", **COLUMNS, top=5)
     with pytest.raises(fim.ParameterError, match="only engine sql sends queries"):
         fim.queries(TABLE, engine="local", **COLUMNS, top=5)
+
+
+@pytest.mark.parametrize("scale", [1, 7, 1 << 16])
+def test_level_weights_are_exact_whole_numbers(scale: int) -> None:
+    """Also of perfect squares, and of numbers at which a float is rounded up."""
+    small = [(times, total) for total in range(1, 120) for times in range(1, total + 1)]
+    squares = [(k * k, k * k * m * m) for k in (1, 3, 99) for m in (2, 7, 300)]
+    large = [(times, total) for total in (2**30, 2**30 - 1) for times in (1, 2**29, total - 1)]
+    below = [(times, total + 1) for times, total in [*squares, *large]]
+    times, totals = zip(*small, *squares, *large, *below, strict=True)
+    held = ibis.memtable({"times": times, "total": totals})
+    weights = _with_level_weights(held, scale).to_pandas()
+    exact = [
+        math.isqrt(scale * scale * row.times // row.total)
+        for row in weights.itertuples(index=False)
+    ]
+    assert weights.weight.tolist() == exact
 
 
 def test_a_lost_connection_keeps_the_charge(

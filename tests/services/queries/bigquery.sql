@@ -234,63 +234,72 @@ FROM (
     )
 ) AS `t1`;
 
-CREATE TEMPORARY TABLE fim_baskets AS
-SELECT DISTINCT
-  `t10`.`unit`,
-  `t10`.`basket`,
-  `t10`.`part`
+SELECT
+  `t11`.`part` AS `place`,
+  COUNT(DISTINCT `t11`.`unit`) AS `value`
 FROM (
   SELECT
-    `t6`.`key0`,
-    `t6`.`key1`,
-    `t6`.`key_user`,
-    `t6`.`key_nobody`,
-    `t6`.`day`,
-    `t6`.`part`,
-    `t6`.`read`,
-    `t6`.`i0`,
-    `t9`.`basket`,
-    `t9`.`unit`
+    `t10`.`unit`,
+    `t10`.`basket`,
+    `t10`.`part`,
+    `t10`.`i0`
   FROM (
     SELECT
-      *
-    FROM `fim_rows` AS `t0`
-    WHERE
-      `t0`.`read`
-  ) AS `t6`
-  INNER JOIN (
-    SELECT
-      `t7`.`key0`,
-      `t7`.`key1`,
-      `t7`.`key_user`,
-      `t7`.`key_nobody`,
-      `t7`.`basket`,
-      IF(`t7`.`key_nobody`, -1 - `t7`.`basket`, `t7`.`unit`) AS `unit`
+      `t6`.`key0`,
+      `t6`.`key1`,
+      `t6`.`key_user`,
+      `t6`.`key_nobody`,
+      `t6`.`day`,
+      `t6`.`part`,
+      `t6`.`read`,
+      `t6`.`i0`,
+      `t9`.`basket`,
+      `t9`.`unit`
     FROM (
       SELECT
-        `t3`.`key0`,
-        `t3`.`key1`,
-        `t3`.`key_user`,
-        `t3`.`key_nobody`,
-        `t3`.`day`,
-        `t3`.`place`,
-        `t3`.`basket`,
-        `t4`.`key_user` AS `key_user_right`,
-        `t4`.`unit`
-      FROM `fim_named` AS `t3`
-      LEFT OUTER JOIN `fim_users` AS `t4`
-        ON `t3`.`key_user` = `t4`.`key_user`
-    ) AS `t7`
-  ) AS `t9`
-    ON `t6`.`key0` = `t9`.`key0`
-    AND `t6`.`key1` = `t9`.`key1`
-    AND `t6`.`key_user` = `t9`.`key_user`
-    AND `t6`.`key_nobody` = `t9`.`key_nobody`
-) AS `t10`;
+        *
+      FROM `fim_rows` AS `t0`
+      WHERE
+        `t0`.`read`
+    ) AS `t6`
+    INNER JOIN (
+      SELECT
+        `t7`.`key0`,
+        `t7`.`key1`,
+        `t7`.`key_user`,
+        `t7`.`key_nobody`,
+        `t7`.`basket`,
+        IF(`t7`.`key_nobody`, -1 - `t7`.`basket`, `t7`.`unit`) AS `unit`
+      FROM (
+        SELECT
+          `t3`.`key0`,
+          `t3`.`key1`,
+          `t3`.`key_user`,
+          `t3`.`key_nobody`,
+          `t3`.`day`,
+          `t3`.`place`,
+          `t3`.`basket`,
+          `t4`.`key_user` AS `key_user_right`,
+          `t4`.`unit`
+        FROM `fim_named` AS `t3`
+        LEFT OUTER JOIN `fim_users` AS `t4`
+          ON `t3`.`key_user` = `t4`.`key_user`
+      ) AS `t7`
+    ) AS `t9`
+      ON `t6`.`key0` = `t9`.`key0`
+      AND `t6`.`key1` = `t9`.`key1`
+      AND `t6`.`key_user` = `t9`.`key_user`
+      AND `t6`.`key_nobody` = `t9`.`key_nobody`
+  ) AS `t10`
+) AS `t11`
+GROUP BY
+  1;
 
 CREATE TEMPORARY TABLE fim_entries AS
 SELECT DISTINCT
-  *
+  `t16`.`unit`,
+  `t16`.`basket`,
+  `t16`.`item`
 FROM (
   SELECT
     `t15`.*
@@ -362,35 +371,35 @@ FROM (
   ) AS `t15`
 ) AS `t16`;
 
-SELECT
-  `t0`.`part` AS `place`,
-  COUNT(DISTINCT `t0`.`unit`) AS `value`
-FROM `fim_baskets` AS `t0`
-GROUP BY
-  1;
-
 CREATE TEMPORARY TABLE fim_long AS
 SELECT
-  `t2`.*
+  `t3`.*
   EXCEPT (`items`)
 FROM (
   SELECT
     *
   FROM (
     SELECT
-      `t0`.`unit`,
-      `t0`.`basket`,
-      `t0`.`part`,
-      `t0`.`item`,
+      `t1`.`unit`,
+      `t1`.`basket`,
+      `t1`.`item`,
+      `t1`.`part`,
       COUNT(*) OVER (
-        PARTITION BY `t0`.`basket`, `t0`.`part`
+        PARTITION BY `t1`.`basket`, `t1`.`part`
         ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
       ) AS `items`
-    FROM `fim_entries` AS `t0`
-  ) AS `t1`
+    FROM (
+      SELECT
+        `t0`.`unit`,
+        `t0`.`basket`,
+        `t0`.`item`,
+        0 AS `part`
+      FROM `fim_entries` AS `t0`
+    ) AS `t1`
+  ) AS `t2`
   WHERE
-    `t1`.`items` >= 2
-) AS `t2`;
+    `t2`.`items` >= 2
+) AS `t3`;
 
 CREATE TEMPORARY TABLE fim_times AS
 SELECT
@@ -410,29 +419,44 @@ GROUP BY
   1,
   2;
 
-CREATE TEMPORARY TABLE fim_beyond AS
-WITH `t1` AS (
-  SELECT
-    `t0`.`unit`,
-    `t0`.`times`,
-    `t0`.`item` AS `place`
-  FROM `fim_times` AS `t0`
-)
+CREATE TEMPORARY TABLE fim_totals AS
 SELECT
-  `t8`.`unit`,
-  `t8`.`place`
+  `t1`.`unit`,
+  COUNT(*) AS `items`,
+  SUM(`t1`.`times`) AS `total`
 FROM (
   SELECT
-    `t7`.`unit`,
-    `t7`.`times`,
-    `t7`.`place`,
-    ROW_NUMBER() OVER (PARTITION BY `t7`.`unit` ORDER BY `t7`.`times` DESC, `t7`.`place` ASC) - 1 AS `order`
+    `t0`.`unit`,
+    `t0`.`item` AS `place`,
+    `t0`.`times`
+  FROM `fim_times` AS `t0`
+) AS `t1`
+GROUP BY
+  1;
+
+CREATE TEMPORARY TABLE fim_beyond AS
+SELECT
+  `t7`.`unit`,
+  `t7`.`place`,
+  `t7`.`times`
+FROM (
+  SELECT
+    `t6`.`unit`,
+    `t6`.`place`,
+    `t6`.`times`,
+    ROW_NUMBER() OVER (PARTITION BY `t6`.`unit` ORDER BY `t6`.`times` DESC, `t6`.`place` ASC) - 1 AS `order`
   FROM (
     SELECT
       `t3`.`unit`,
-      `t3`.`times`,
-      `t3`.`place`
-    FROM `t1` AS `t3`
+      `t3`.`place`,
+      `t3`.`times`
+    FROM (
+      SELECT
+        `t0`.`unit`,
+        `t0`.`item` AS `place`,
+        `t0`.`times`
+      FROM `fim_times` AS `t0`
+    ) AS `t3`
     WHERE
       EXISTS(
         SELECT
@@ -440,102 +464,90 @@ FROM (
         FROM (
           SELECT
             *
-          FROM (
-            SELECT
-              `t2`.`unit`,
-              COUNT(*) AS `items`
-            FROM `t1` AS `t2`
-            GROUP BY
-              1
-          ) AS `t4`
+          FROM `fim_totals` AS `t1`
           WHERE
-            `t4`.`items` > 150
-        ) AS `t6`
+            `t1`.`items` > 150
+        ) AS `t5`
         WHERE
-          `t3`.`unit` = `t6`.`unit`
+          `t3`.`unit` = `t5`.`unit`
       )
-  ) AS `t7`
-) AS `t8`
+  ) AS `t6`
+) AS `t7`
 WHERE
-  `t8`.`order` >= 150;
+  `t7`.`order` >= 150;
 
 SELECT
-  `t10`.`place`,
-  CAST(TRUNC(SUM(`t10`.`weight`)) AS INT64) AS `value`
+  `t13`.`place`,
+  CAST(TRUNC(SUM(`t13`.`weight`)) AS INT64) AS `value`
 FROM (
   SELECT
-    `t9`.`unit`,
-    `t9`.`times`,
-    `t9`.`place`,
-    `t9`.`total`,
-    CAST(IF(
-      (
-        `t9`.`root` * `t9`.`root` * `t9`.`total`
-      ) > `t9`.`square`,
-      `t9`.`root` - 1,
-      `t9`.`root`
-    ) AS FLOAT64) AS `weight`
+    `t12`.`unit`,
+    `t12`.`place`,
+    `t12`.`times`,
+    `t12`.`total`,
+    CAST(CASE
+      WHEN (
+        `t12`.`root` * `t12`.`root` * `t12`.`total`
+      ) <= `t12`.`square`
+      THEN `t12`.`root`
+      WHEN (
+        (
+          `t12`.`root` - 1
+        ) * (
+          `t12`.`root` - 1
+        ) * `t12`.`total`
+      ) <= `t12`.`square`
+      THEN `t12`.`root` - 1
+      ELSE 0
+    END AS FLOAT64) AS `weight`
   FROM (
     SELECT
-      `t8`.`unit`,
-      `t8`.`times`,
-      `t8`.`place`,
-      `t8`.`total`,
-      `t8`.`times` * 4294967296 AS `square`,
-      CAST(ROUND(SQRT(ieee_divide(`t8`.`times` * 4294967296, `t8`.`total`)), 0) AS INT64) AS `root`
+      `t11`.`unit`,
+      `t11`.`place`,
+      `t11`.`times`,
+      `t11`.`total`,
+      `t11`.`times` * 4294967296 AS `square`,
+      CAST(ROUND(SQRT(ieee_divide(`t11`.`times` * 4294967296, `t11`.`total`)), 0) AS INT64) AS `root`
     FROM (
       SELECT
-        `t4`.`unit`,
-        `t4`.`times`,
-        `t4`.`place`,
-        `t7`.`total`
+        `t6`.`unit`,
+        `t6`.`place`,
+        `t6`.`times`,
+        `t10`.`total`
       FROM (
         SELECT
           `t0`.`unit`,
-          `t0`.`times`,
-          `t0`.`item` AS `place`
+          `t0`.`item` AS `place`,
+          `t0`.`times`
         FROM `fim_times` AS `t0`
-      ) AS `t4`
+      ) AS `t6`
       INNER JOIN (
         SELECT
-          `t5`.`unit`,
-          SUM(`t5`.`times`) AS `total`
-        FROM (
+          `t4`.`unit`,
+          `t4`.`total` - COALESCE(`t8`.`left_out`, 0) AS `total`
+        FROM `fim_totals` AS `t4`
+        LEFT OUTER JOIN (
           SELECT
-            `t4`.`unit`,
-            `t4`.`times`,
-            `t4`.`place`
-          FROM (
-            SELECT
-              `t0`.`unit`,
-              `t0`.`times`,
-              `t0`.`item` AS `place`
-            FROM `fim_times` AS `t0`
-          ) AS `t4`
-          WHERE
-            NOT EXISTS(
-              SELECT
-                1
-              FROM `fim_beyond` AS `t2`
-              WHERE
-                `t4`.`unit` = `t2`.`unit` AND `t4`.`place` = `t2`.`place`
-            )
-        ) AS `t5`
-        GROUP BY
-          1
-      ) AS `t7`
-        ON `t4`.`unit` = `t7`.`unit`
+            `t1`.`unit`,
+            SUM(`t1`.`times`) AS `left_out`
+          FROM `fim_beyond` AS `t1`
+          GROUP BY
+            1
+        ) AS `t8`
+          ON `t4`.`unit` = `t8`.`unit`
+      ) AS `t10`
+        ON `t6`.`unit` = `t10`.`unit`
       WHERE
         NOT EXISTS(
           SELECT
             1
-          FROM `fim_beyond` AS `t2`
+          FROM `fim_beyond` AS `t3`
           WHERE
-            `t4`.`unit` = `t2`.`unit` AND `t4`.`place` = `t2`.`place`
+            `t6`.`unit` = `t3`.`unit` AND `t6`.`place` = `t3`.`place`
         )
-    ) AS `t8`
-  ) AS `t9`
-) AS `t10`
+    ) AS `t11`
+  ) AS `t12`
+) AS `t13`
 GROUP BY
   1;
 
@@ -608,13 +620,21 @@ FROM (
     `t4`.`total`,
     `t4`.`place`,
     `t4`.`times`,
-    CAST(IF(
-      (
+    CAST(CASE
+      WHEN (
         `t4`.`root` * `t4`.`root` * `t4`.`total`
-      ) > `t4`.`square`,
-      `t4`.`root` - 1,
-      `t4`.`root`
-    ) AS FLOAT64) AS `weight`
+      ) <= `t4`.`square`
+      THEN `t4`.`root`
+      WHEN (
+        (
+          `t4`.`root` - 1
+        ) * (
+          `t4`.`root` - 1
+        ) * `t4`.`total`
+      ) <= `t4`.`square`
+      THEN `t4`.`root` - 1
+      ELSE 0
+    END AS FLOAT64) AS `weight`
   FROM (
     SELECT
       `t3`.`unit`,
@@ -630,7 +650,7 @@ FROM (
         `t1`.`basket`,
         `t1`.`total`,
         (
-          `t2`.`item` * 10
+          CAST(`t2`.`item` AS INT64) * 10
         ) + `t1`.`item` AS `place`,
         LEAST(`t1`.`times`, `t2`.`times`) AS `times`
       FROM `fim_rows` AS `t1`
@@ -680,7 +700,7 @@ FROM (
             `t3`.`unit`,
             `t3`.`basket`,
             (
-              `t5`.`item` * 10
+              CAST(`t5`.`item` AS INT64) * 10
             ) + `t3`.`item` AS `place`,
             LEAST(`t3`.`times`, `t5`.`times`) AS `times`
           FROM `fim_rows` AS `t3`
@@ -711,13 +731,21 @@ FROM (
     `t8`.`times`,
     `t8`.`place`,
     `t8`.`total`,
-    CAST(IF(
-      (
+    CAST(CASE
+      WHEN (
         `t8`.`root` * `t8`.`root` * `t8`.`total`
-      ) > `t8`.`square`,
-      `t8`.`root` - 1,
-      `t8`.`root`
-    ) AS FLOAT64) AS `weight`
+      ) <= `t8`.`square`
+      THEN `t8`.`root`
+      WHEN (
+        (
+          `t8`.`root` - 1
+        ) * (
+          `t8`.`root` - 1
+        ) * `t8`.`total`
+      ) <= `t8`.`square`
+      THEN `t8`.`root` - 1
+      ELSE 0
+    END AS FLOAT64) AS `weight`
   FROM (
     SELECT
       `t7`.`unit`,
@@ -801,7 +829,7 @@ FROM (
         `t4`.`unit`,
         `t4`.`basket`,
         (
-          `t5`.`item` * 10
+          CAST(`t5`.`item` AS INT64) * 10
         ) + `t4`.`item` AS `place`,
         LEAST(`t4`.`times`, `t5`.`times`) AS `times`
       FROM `fim_rows` AS `t4`
@@ -853,7 +881,7 @@ FROM (
               `t4`.`unit`,
               `t4`.`basket`,
               (
-                `t7`.`item` * 10
+                CAST(`t7`.`item` AS INT64) * 10
               ) + `t4`.`item` AS `place`,
               LEAST(`t4`.`times`, `t7`.`times`) AS `times`
             FROM `fim_rows` AS `t4`
@@ -994,7 +1022,7 @@ FROM (
       `t3`.`unit`,
       `t3`.`basket`,
       (
-        `t4`.`item` * 10
+        CAST(`t4`.`item` AS INT64) * 10
       ) + `t3`.`item` AS `place`,
       LEAST(`t3`.`times`, `t4`.`times`) AS `times`
     FROM `fim_rows` AS `t3`
@@ -1012,8 +1040,8 @@ INNER JOIN `fim_candidates` AS `t2`
 WITH `t7` AS (
   SELECT
     `t6`.`unit`,
-    `t6`.`place`,
-    1 AS `times`
+    1 AS `times`,
+    `t6`.`place`
   FROM (
     SELECT
       `t4`.`unit`,
@@ -1030,8 +1058,8 @@ SELECT
 FROM (
   SELECT
     `t9`.`unit`,
-    `t9`.`place`,
     `t9`.`times`,
+    `t9`.`place`,
     `t11`.`total`,
     `t3`.`weight`
   FROM `t7` AS `t9`

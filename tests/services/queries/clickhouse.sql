@@ -211,63 +211,72 @@ FROM (
     )
 ) AS "t1";
 
-CREATE TEMPORARY TABLE fim_baskets AS
-SELECT DISTINCT
-  "t10"."unit" AS "unit",
-  "t10"."basket" AS "basket",
-  "t10"."part" AS "part"
+SELECT
+  "t11"."part" AS "place",
+  uniq("t11"."unit") AS "value"
 FROM (
   SELECT
-    "t6"."key0" AS "key0",
-    "t6"."key1" AS "key1",
-    "t6"."key_user" AS "key_user",
-    "t6"."key_nobody" AS "key_nobody",
-    "t6"."day" AS "day",
-    "t6"."part" AS "part",
-    "t6"."read" AS "read",
-    "t6"."i0" AS "i0",
-    "t9"."basket" AS "basket",
-    "t9"."unit" AS "unit"
+    "t10"."unit" AS "unit",
+    "t10"."basket" AS "basket",
+    "t10"."part" AS "part",
+    "t10"."i0" AS "i0"
   FROM (
     SELECT
-      *
-    FROM "fim_rows" AS "t0"
-    WHERE
-      "t0"."read"
-  ) AS "t6"
-  INNER JOIN (
-    SELECT
-      "t7"."key0" AS "key0",
-      "t7"."key1" AS "key1",
-      "t7"."key_user" AS "key_user",
-      "t7"."key_nobody" AS "key_nobody",
-      "t7"."basket" AS "basket",
-      CASE WHEN "t7"."key_nobody" THEN -1 - "t7"."basket" ELSE "t7"."unit" END AS "unit"
+      "t6"."key0" AS "key0",
+      "t6"."key1" AS "key1",
+      "t6"."key_user" AS "key_user",
+      "t6"."key_nobody" AS "key_nobody",
+      "t6"."day" AS "day",
+      "t6"."part" AS "part",
+      "t6"."read" AS "read",
+      "t6"."i0" AS "i0",
+      "t9"."basket" AS "basket",
+      "t9"."unit" AS "unit"
     FROM (
       SELECT
-        "t3"."key0" AS "key0",
-        "t3"."key1" AS "key1",
-        "t3"."key_user" AS "key_user",
-        "t3"."key_nobody" AS "key_nobody",
-        "t3"."day" AS "day",
-        "t3"."place" AS "place",
-        "t3"."basket" AS "basket",
-        "t4"."key_user" AS "key_user_right",
-        "t4"."unit" AS "unit"
-      FROM "fim_named" AS "t3"
-      LEFT OUTER JOIN "fim_users" AS "t4"
-        ON "t3"."key_user" = "t4"."key_user"
-    ) AS "t7"
-  ) AS "t9"
-    ON "t6"."key0" = "t9"."key0"
-    AND "t6"."key1" = "t9"."key1"
-    AND "t6"."key_user" = "t9"."key_user"
-    AND "t6"."key_nobody" = "t9"."key_nobody"
-) AS "t10";
+        *
+      FROM "fim_rows" AS "t0"
+      WHERE
+        "t0"."read"
+    ) AS "t6"
+    INNER JOIN (
+      SELECT
+        "t7"."key0" AS "key0",
+        "t7"."key1" AS "key1",
+        "t7"."key_user" AS "key_user",
+        "t7"."key_nobody" AS "key_nobody",
+        "t7"."basket" AS "basket",
+        CASE WHEN "t7"."key_nobody" THEN -1 - "t7"."basket" ELSE "t7"."unit" END AS "unit"
+      FROM (
+        SELECT
+          "t3"."key0" AS "key0",
+          "t3"."key1" AS "key1",
+          "t3"."key_user" AS "key_user",
+          "t3"."key_nobody" AS "key_nobody",
+          "t3"."day" AS "day",
+          "t3"."place" AS "place",
+          "t3"."basket" AS "basket",
+          "t4"."key_user" AS "key_user_right",
+          "t4"."unit" AS "unit"
+        FROM "fim_named" AS "t3"
+        LEFT OUTER JOIN "fim_users" AS "t4"
+          ON "t3"."key_user" = "t4"."key_user"
+      ) AS "t7"
+    ) AS "t9"
+      ON "t6"."key0" = "t9"."key0"
+      AND "t6"."key1" = "t9"."key1"
+      AND "t6"."key_user" = "t9"."key_user"
+      AND "t6"."key_nobody" = "t9"."key_nobody"
+  ) AS "t10"
+) AS "t11"
+GROUP BY
+  "t11"."part";
 
 CREATE TEMPORARY TABLE fim_entries AS
 SELECT DISTINCT
-  *
+  "t16"."unit" AS "unit",
+  "t16"."basket" AS "basket",
+  "t16"."item" AS "item"
 FROM (
   SELECT
     "t15".*
@@ -339,35 +348,35 @@ FROM (
   ) AS "t15"
 ) AS "t16";
 
-SELECT
-  "t0"."part" AS "place",
-  uniq("t0"."unit") AS "value"
-FROM "fim_baskets" AS "t0"
-GROUP BY
-  "t0"."part";
-
 CREATE TEMPORARY TABLE fim_long AS
 SELECT
-  "t2".*
+  "t3".*
   EXCEPT ("items")
 FROM (
   SELECT
     *
   FROM (
     SELECT
-      "t0"."unit" AS "unit",
-      "t0"."basket" AS "basket",
-      "t0"."part" AS "part",
-      "t0"."item" AS "item",
+      "t1"."unit" AS "unit",
+      "t1"."basket" AS "basket",
+      "t1"."item" AS "item",
+      "t1"."part" AS "part",
       COUNT(*) OVER (
-        PARTITION BY "t0"."basket", "t0"."part"
+        PARTITION BY "t1"."basket", "t1"."part"
         ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
       ) AS "items"
-    FROM "fim_entries" AS "t0"
-  ) AS "t1"
+    FROM (
+      SELECT
+        "t0"."unit" AS "unit",
+        "t0"."basket" AS "basket",
+        "t0"."item" AS "item",
+        0 AS "part"
+      FROM "fim_entries" AS "t0"
+    ) AS "t1"
+  ) AS "t2"
   WHERE
-    "t1"."items" >= 2
-) AS "t2";
+    "t2"."items" >= 2
+) AS "t3";
 
 CREATE TEMPORARY TABLE fim_times AS
 SELECT
@@ -387,122 +396,131 @@ GROUP BY
   "t1"."unit",
   "t1"."item";
 
-CREATE TEMPORARY TABLE fim_beyond AS
-WITH "t1" AS (
-  SELECT
-    "t0"."unit" AS "unit",
-    "t0"."times" AS "times",
-    "t0"."item" AS "place"
-  FROM "fim_times" AS "t0"
-)
+CREATE TEMPORARY TABLE fim_totals AS
 SELECT
-  "t8"."unit" AS "unit",
-  "t8"."place" AS "place"
+  "t1"."unit" AS "unit",
+  COUNT(*) AS "items",
+  SUM("t1"."times") AS "total"
 FROM (
   SELECT
-    "t7"."unit" AS "unit",
-    "t7"."times" AS "times",
-    "t7"."place" AS "place",
+    "t0"."unit" AS "unit",
+    "t0"."item" AS "place",
+    "t0"."times" AS "times"
+  FROM "fim_times" AS "t0"
+) AS "t1"
+GROUP BY
+  "t1"."unit";
+
+CREATE TEMPORARY TABLE fim_beyond AS
+SELECT
+  "t7"."unit" AS "unit",
+  "t7"."place" AS "place",
+  "t7"."times" AS "times"
+FROM (
+  SELECT
+    "t6"."unit" AS "unit",
+    "t6"."place" AS "place",
+    "t6"."times" AS "times",
     ROW_NUMBER() OVER (
-      PARTITION BY "t7"."unit"
-      ORDER BY "t7"."times" DESC, "t7"."place" ASC
+      PARTITION BY "t6"."unit"
+      ORDER BY "t6"."times" DESC, "t6"."place" ASC
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     ) - 1 AS "order"
   FROM (
     SELECT
       "t3"."unit" AS "unit",
-      "t3"."times" AS "times",
-      "t3"."place" AS "place"
-    FROM "t1" AS "t3"
+      "t3"."place" AS "place",
+      "t3"."times" AS "times"
+    FROM (
+      SELECT
+        "t0"."unit" AS "unit",
+        "t0"."item" AS "place",
+        "t0"."times" AS "times"
+      FROM "fim_times" AS "t0"
+    ) AS "t3"
     LEFT SEMI JOIN (
       SELECT
         *
-      FROM (
-        SELECT
-          "t2"."unit" AS "unit",
-          COUNT(*) AS "items"
-        FROM "t1" AS "t2"
-        GROUP BY
-          "t2"."unit"
-      ) AS "t4"
+      FROM "fim_totals" AS "t1"
       WHERE
-        "t4"."items" > 150
-    ) AS "t6"
-      ON "t3"."unit" = "t6"."unit"
-  ) AS "t7"
-) AS "t8"
+        "t1"."items" > 150
+    ) AS "t5"
+      ON "t3"."unit" = "t5"."unit"
+  ) AS "t6"
+) AS "t7"
 WHERE
-  "t8"."order" >= 150;
+  "t7"."order" >= 150;
 
 SELECT
-  "t10"."place" AS "place",
-  CAST(SUM("t10"."weight") AS Nullable(Int64)) AS "value"
+  "t13"."place" AS "place",
+  CAST(SUM("t13"."weight") AS Nullable(Int64)) AS "value"
 FROM (
   SELECT
-    "t9"."unit" AS "unit",
-    "t9"."times" AS "times",
-    "t9"."place" AS "place",
-    "t9"."total" AS "total",
+    "t12"."unit" AS "unit",
+    "t12"."place" AS "place",
+    "t12"."times" AS "times",
+    "t12"."total" AS "total",
     CAST(CASE
       WHEN (
-        "t9"."root" * "t9"."root" * "t9"."total"
-      ) > "t9"."square"
-      THEN "t9"."root" - 1
-      ELSE "t9"."root"
+        "t12"."root" * "t12"."root" * "t12"."total"
+      ) <= "t12"."square"
+      THEN "t12"."root"
+      WHEN (
+        (
+          "t12"."root" - 1
+        ) * (
+          "t12"."root" - 1
+        ) * "t12"."total"
+      ) <= "t12"."square"
+      THEN "t12"."root" - 1
+      ELSE 0
     END AS Nullable(Float64)) AS "weight"
   FROM (
     SELECT
-      "t8"."unit" AS "unit",
-      "t8"."times" AS "times",
-      "t8"."place" AS "place",
-      "t8"."total" AS "total",
-      "t8"."times" * 4294967296 AS "square",
+      "t11"."unit" AS "unit",
+      "t11"."place" AS "place",
+      "t11"."times" AS "times",
+      "t11"."total" AS "total",
+      "t11"."times" * 4294967296 AS "square",
       CAST(ROUND(SQRT((
-        "t8"."times" * 4294967296
-      ) / "t8"."total"), 0) AS Nullable(Int64)) AS "root"
+        "t11"."times" * 4294967296
+      ) / "t11"."total"), 0) AS Nullable(Int64)) AS "root"
     FROM (
       SELECT
-        "t4"."unit" AS "unit",
-        "t4"."times" AS "times",
-        "t4"."place" AS "place",
-        "t7"."total" AS "total"
+        "t6"."unit" AS "unit",
+        "t6"."place" AS "place",
+        "t6"."times" AS "times",
+        "t10"."total" AS "total"
       FROM (
         SELECT
           "t0"."unit" AS "unit",
-          "t0"."times" AS "times",
-          "t0"."item" AS "place"
+          "t0"."item" AS "place",
+          "t0"."times" AS "times"
         FROM "fim_times" AS "t0"
-      ) AS "t4"
-      LEFT ANTI JOIN "fim_beyond" AS "t2"
-        ON "t4"."unit" = "t2"."unit" AND "t4"."place" = "t2"."place"
+      ) AS "t6"
+      LEFT ANTI JOIN "fim_beyond" AS "t3"
+        ON "t6"."unit" = "t3"."unit" AND "t6"."place" = "t3"."place"
       INNER JOIN (
         SELECT
-          "t5"."unit" AS "unit",
-          SUM("t5"."times") AS "total"
-        FROM (
+          "t4"."unit" AS "unit",
+          "t4"."total" - COALESCE("t8"."left_out", 0) AS "total"
+        FROM "fim_totals" AS "t4"
+        LEFT OUTER JOIN (
           SELECT
-            "t4"."unit" AS "unit",
-            "t4"."times" AS "times",
-            "t4"."place" AS "place"
-          FROM (
-            SELECT
-              "t0"."unit" AS "unit",
-              "t0"."times" AS "times",
-              "t0"."item" AS "place"
-            FROM "fim_times" AS "t0"
-          ) AS "t4"
-          LEFT ANTI JOIN "fim_beyond" AS "t2"
-            ON "t4"."unit" = "t2"."unit" AND "t4"."place" = "t2"."place"
-        ) AS "t5"
-        GROUP BY
-          "t5"."unit"
-      ) AS "t7"
-        ON "t4"."unit" = "t7"."unit"
-    ) AS "t8"
-  ) AS "t9"
-) AS "t10"
+            "t1"."unit" AS "unit",
+            SUM("t1"."times") AS "left_out"
+          FROM "fim_beyond" AS "t1"
+          GROUP BY
+            "t1"."unit"
+        ) AS "t8"
+          ON "t4"."unit" = "t8"."unit"
+      ) AS "t10"
+        ON "t6"."unit" = "t10"."unit"
+    ) AS "t11"
+  ) AS "t12"
+) AS "t13"
 GROUP BY
-  "t10"."place";
+  "t13"."place";
 
 CREATE TEMPORARY TABLE fim_recoded AS
 SELECT
@@ -580,9 +598,17 @@ FROM (
     CAST(CASE
       WHEN (
         "t4"."root" * "t4"."root" * "t4"."total"
-      ) > "t4"."square"
+      ) <= "t4"."square"
+      THEN "t4"."root"
+      WHEN (
+        (
+          "t4"."root" - 1
+        ) * (
+          "t4"."root" - 1
+        ) * "t4"."total"
+      ) <= "t4"."square"
       THEN "t4"."root" - 1
-      ELSE "t4"."root"
+      ELSE 0
     END AS Nullable(Float64)) AS "weight"
   FROM (
     SELECT
@@ -601,7 +627,7 @@ FROM (
         "t1"."basket" AS "basket",
         "t1"."total" AS "total",
         (
-          "t2"."item" * 10
+          CAST("t2"."item" AS Nullable(Int64)) * 10
         ) + "t1"."item" AS "place",
         LEAST("t1"."times", "t2"."times") AS "times"
       FROM "fim_rows" AS "t1"
@@ -651,7 +677,7 @@ FROM (
             "t3"."unit" AS "unit",
             "t3"."basket" AS "basket",
             (
-              "t5"."item" * 10
+              CAST("t5"."item" AS Nullable(Int64)) * 10
             ) + "t3"."item" AS "place",
             LEAST("t3"."times", "t5"."times") AS "times"
           FROM "fim_rows" AS "t3"
@@ -685,9 +711,17 @@ FROM (
     CAST(CASE
       WHEN (
         "t8"."root" * "t8"."root" * "t8"."total"
-      ) > "t8"."square"
+      ) <= "t8"."square"
+      THEN "t8"."root"
+      WHEN (
+        (
+          "t8"."root" - 1
+        ) * (
+          "t8"."root" - 1
+        ) * "t8"."total"
+      ) <= "t8"."square"
       THEN "t8"."root" - 1
-      ELSE "t8"."root"
+      ELSE 0
     END AS Nullable(Float64)) AS "weight"
   FROM (
     SELECT
@@ -774,7 +808,7 @@ FROM (
         "t4"."unit" AS "unit",
         "t4"."basket" AS "basket",
         (
-          "t5"."item" * 10
+          CAST("t5"."item" AS Nullable(Int64)) * 10
         ) + "t4"."item" AS "place",
         LEAST("t4"."times", "t5"."times") AS "times"
       FROM "fim_rows" AS "t4"
@@ -826,7 +860,7 @@ FROM (
               "t4"."unit" AS "unit",
               "t4"."basket" AS "basket",
               (
-                "t7"."item" * 10
+                CAST("t7"."item" AS Nullable(Int64)) * 10
               ) + "t4"."item" AS "place",
               LEAST("t4"."times", "t7"."times") AS "times"
             FROM "fim_rows" AS "t4"
@@ -961,7 +995,7 @@ FROM (
       "t3"."unit" AS "unit",
       "t3"."basket" AS "basket",
       (
-        "t4"."item" * 10
+        CAST("t4"."item" AS Nullable(Int64)) * 10
       ) + "t3"."item" AS "place",
       LEAST("t3"."times", "t4"."times") AS "times"
     FROM "fim_rows" AS "t3"
@@ -979,8 +1013,8 @@ INNER JOIN "fim_candidates" AS "t2"
 WITH "t7" AS (
   SELECT
     "t6"."unit" AS "unit",
-    "t6"."place" AS "place",
-    1 AS "times"
+    1 AS "times",
+    "t6"."place" AS "place"
   FROM (
     SELECT
       "t4"."unit" AS "unit",
@@ -997,8 +1031,8 @@ SELECT
 FROM (
   SELECT
     "t9"."unit" AS "unit",
-    "t9"."place" AS "place",
     "t9"."times" AS "times",
+    "t9"."place" AS "place",
     "t11"."total" AS "total",
     "t3"."weight" AS "weight"
   FROM "t7" AS "t9"

@@ -4,7 +4,7 @@ of each segment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -359,7 +359,7 @@ def assemble(
             segment_of = np.empty(int(group.max(initial=-1)) + 1, dtype=np.int32)
             segment_of[group] = segment
             segment = segment_of
-        sizes, final = _merge(codes, sizes, group, final)
+        codes, sizes, final = _merged(codes, sizes, group, final)
     offsets, items = _in_place(codes, sizes, final)
     return Transactions(
         offsets,
@@ -437,16 +437,14 @@ def _in_place(
     codes: Codes, sizes: NDArray[np.integer], final: Codes
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return what `canonical_baskets` does, some baskets at a time, in the memory of the codes."""
-    offsets = offsets_of(sizes)
-    first = start = end = 0
-    while first < len(sizes):
-        last = int(np.searchsorted(offsets, start + memory.ENTRIES, side="right")) - 1
-        last = max(first + 1, last)
-        stop = int(offsets[last])
-        ends, items = canonical_baskets(sizes[first:last], final[codes[start:stop]])
+    offsets, rows = offsets_of(sizes), offsets_of(sizes)
+    end = 0
+    for first, last in _blocks(rows):
+        block = final[codes[rows[first] : rows[last]]]
+        ends, items = canonical_baskets(sizes[first:last], block)
         offsets[first + 1 : last + 1] = end + ends[1:]
         codes[end : end + len(items)] = items
-        first, start, end = last, stop, end + len(items)
+        end += len(items)
     items = codes[:end]
     # A view keeps all of the codes in memory: that is worth it only if most of them are items.
     if end <= len(codes) * 3 // 4:
@@ -518,7 +516,7 @@ def _groups(
     if user is None:
         user = basket.astype(np.int32)
     if segment is not None:  # a basket is one in each segment
-        basket = _numbers_of_pairs(basket, segment)
+        basket = _numbers_of_pairs(segment, basket)
     # A basket id only holds for its user: another user's rows must not change this one's baskets.
     # Numbered by appearance, a user's baskets are in the order of that user's own rows, whoever
     # else is in the file.
@@ -526,12 +524,20 @@ def _groups(
     owner = np.empty(number.max(initial=-1) + 1, dtype=np.int32)
     owner[number] = user
     order = np.argsort(owner, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
     return rank[number], offsets_of(np.bincount(owner))
 
 
 def _numbers_of_pairs(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Number distinct pairs of numbers >= 0, in the order in which they first appear."""
+    if len(second) and second.max() < 4 * len(second):
+        rows = np.arange(len(second), dtype=np.int32 if len(second) < 1 << 31 else np.int64)
+        first_rows = np.empty(int(second.max()) + 1, dtype=rows.dtype)
+        first_rows[second[::-1]] = rows[::-1]  # of equal numbers the first is written last
+        first_row = first_rows[second]
+        if (first[first_row] == first).all():  # which pair it is follows from the second number
+            return np.asarray(_renumbered(first_row == rows)[first_row])
     pairs = (first.astype(np.int64) << 32) | second
     return _numbers_by_appearance(pa.chunked_array([arrow_of(pairs)]))
 
@@ -581,28 +587,61 @@ def _numbers_by_appearance(keys: pa.ChunkedArray) -> NDArray[np.int32]:
     return _joined([chunk.indices for chunk in keys.dictionary_encode().chunks])
 
 
-def _merge(
+def _merged(
     codes: Codes, sizes: NDArray[np.integer], group: NDArray[np.integer], final: Codes
-) -> tuple[NDArray[np.integer], Codes]:
-    """Bring the rows of each basket together, in place.
+) -> tuple[Codes, NDArray[np.integer], Codes]:
+    """Bring the rows of each basket together.
 
-    Returns the sizes of the baskets, and the final code of each code as it is then.
+    Returns the codes, the sizes of the baskets, and the final code of each code as it is then.
     """
     if not len(sizes):
-        return sizes, final
-    if (group[1:] >= group[:-1]).all():
-        first = np.flatnonzero(np.diff(group, prepend=-1))
-        return np.add.reduceat(sizes, first, dtype=np.int64), final
-    # Final codes before the sort: then one sort is enough for the order of baskets and inside them.
-    key = np.empty(len(codes), dtype=np.int64)
-    end = 0
-    for start in range(0, len(sizes), memory.ENTRIES):
-        rows = slice(start, start + memory.ENTRIES)
-        begin, end = end, end + int(sizes[rows].sum())
-        key[begin:end] = np.repeat(group[rows], sizes[rows])
-        key[begin:end] <<= 32
-        key[begin:end] |= final[codes[begin:end]]
+        return codes, sizes, final
+    if (group[1:] < group[:-1]).any():
+        if len(codes) < 2 * len(sizes):  # most rows have one item
+            lengths = _sort_items(codes, np.repeat(group, sizes), final, int(group.max()) + 1)
+            return codes, lengths, np.arange(len(final), dtype=np.int32)
+        order = group.astype(np.int64) << 32
+        order |= np.arange(len(group))
+        order.sort()
+        order &= 0xFFFFFFFF
+        codes = _in_order(codes, sizes, order)
+        sizes, group = sizes[order], group[order]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    return codes, np.add.reduceat(sizes, first, dtype=np.int64), final
+
+
+def _sort_items(
+    codes: Codes, basket: NDArray[np.integer], final: Codes, baskets: int
+) -> NDArray[np.integer]:
+    """Make codes final, and sort them by the number of their basket; return how many each has."""
+    key = basket.astype(np.int64)
+    key <<= 32
+    for start in range(0, len(codes), memory.ENTRIES):
+        block = slice(start, start + memory.ENTRIES)
+        key[block] |= final[codes[block]]
     key.sort()
     np.copyto(codes.view(np.uint32), key, casting="unsafe")  # the low half, which is the code
-    bounds = np.arange(int(group.max()) + 2, dtype=np.int64) << 32
-    return np.diff(np.searchsorted(key, bounds)), np.arange(len(final), dtype=np.int32)
+    key >>= 32
+    return np.bincount(key, minlength=baskets)
+
+
+def _in_order(codes: Codes, sizes: NDArray[np.integer], order: NDArray[np.int64]) -> Codes:
+    """Return the codes of rows in another order, some rows at a time."""
+    starts = offsets_of(sizes)[:-1]
+    offsets = offsets_of(sizes[order])
+    ordered = np.empty_like(codes)
+    for first, last in _blocks(offsets):
+        rows, begin, end = order[first:last], offsets[first], offsets[last]
+        before = np.repeat(starts[rows] - offsets[first:last], sizes[rows])
+        ordered[begin:end] = codes[before + np.arange(begin, end)]
+    return ordered
+
+
+def _blocks(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the end of ranges of baskets, or rows, that are copied at a time."""
+    first, baskets = 0, len(offsets) - 1
+    while first < baskets:
+        most = offsets[first] + memory.ENTRIES
+        last = max(first + 1, int(np.searchsorted(offsets, most, side="right")) - 1)
+        yield first, last
+        first = last

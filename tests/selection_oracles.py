@@ -359,9 +359,6 @@ def _tight_margin_ranks(
     return result
 
 
-tight_margin_ranks_exact = _exact(_tight_margin_ranks)
-
-
 @_exact
 def tight_margin_exact(
     asked: Asked, max_rank: int, split: Split, thresholds: Callable[[int], int]

@@ -44,35 +44,6 @@ def shop(baskets: Sequence[Sequence[Any]]) -> Transactions:
     )
 
 
-def texts(capped: Transactions) -> list[tuple[str, ...]]:
-    """The one unit's baskets, in an order that knows no types."""
-    return sorted(tuple(sorted(map(str, basket))) for basket in units(capped)[0])
-
-
-def test_which_baskets_count_follows_from_what_is_in_them() -> None:
-    """Not from their order, nor from the items' type, and a basket bought twice takes one place."""
-    rng = np.random.default_rng(5)
-    baskets = [sorted({str(item) for item in rng.integers(0, 40, 3)}) for _ in range(30)]
-    for count in (1, 3, 10):
-        chosen = texts(shop(baskets).capped(3, count))
-        assert len(chosen) == count
-        assert texts(shop(baskets[::-1]).capped(3, count)) == chosen
-        assert texts(shop([*baskets, *baskets, []]).capped(3, count)) == chosen
-        numbers = [[int(item) for item in basket] for basket in baskets]
-        assert texts(shop(numbers).capped(3, count)) == chosen
-    mixed = [[39], ["39"], [39, "40"], ["39", 40]]  # a number and its text are one item
-    frame = pd.DataFrame({"user": "X", "items": mixed})
-    for count in (1, 2):
-        upwards, downwards = (
-            sorted(units(read_transactions(rows, user="user").capped(2, count))[0], key=repr)
-            for rows in (frame, frame[::-1])
-        )
-        assert upwards == downwards
-        assert len(upwards) == count
-    few = [["a"], ["b"], ["a"], [], ["b"]]
-    assert sorted(units(shop(few).capped(1, 2))[0]) == [("a",), ("b",)]
-
-
 def test_no_item_is_left_out_of_every_long_history() -> None:
     """What is drawn differs from user to user."""
     items = [f"item {number}" for number in range(10)]
@@ -89,24 +60,6 @@ def test_no_item_is_left_out_of_every_long_history() -> None:
     assert sum(kept.values()) == 300
     # 30 expected; below 10 with a probability of 1e-6 for each
     assert min(kept[item] for item in items) >= 10
-
-
-def test_other_users_long_histories_do_not_merge_my_baskets() -> None:
-    """Whose baskets are no more than the cap keeps them all, whoever has more."""
-    # their labels' 64-bit hashes have the same sum
-    pair = [["x1855520", "x325780"], ["x3740198", "x2342109"]]
-    users = [user for user in range(20) for _ in pair]
-    for last in (2, 3):
-        visits = pa.table(
-            {
-                "user": [*users, *[99] * last],
-                "items": pa.array([*pair * 20, *[["a"], ["b"], ["c"]][:last]]),
-            }
-        )
-        capped = units(read_transactions(visits, user="user").capped(5, 2))
-        assert all(sorted(map(sorted, unit)) == sorted(map(sorted, pair)) for unit in capped[:20])
-        assert len(capped[20]) == 2
-        assert len(units(shop(pair).capped(5, 1))[0]) == 1
 
 
 def test_large_numbers_of_several_types_are_compared_exactly() -> None:

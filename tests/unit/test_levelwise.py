@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, combinations
 from statistics import NormalDist
@@ -11,21 +10,15 @@ from typing import Any
 
 import levelwise_laws as laws
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from oracles import brute_force_user_supports
-from scipy.optimize import minimize
 from scipy.special import ndtr
 
 import fim_private as fim
 from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.noise import Randomness
-from fim_private.levelwise import discovery
 from fim_private.levelwise import levelwise as levelwise_run
-from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.discovery import WeightedItemsets, shrunken
 from fim_private.levelwise.recipe import (
     GRID,
@@ -219,28 +212,6 @@ def test_no_weights_of_one_unit_are_named_more_often_than_promised(
     )
 
 
-@pytest.mark.parametrize("most", [1, 2, 5, 30])
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.22, 1.5, 2.0, 4.0])
-def test_nor_are_those_that_climb_as_far_as_they_can(sigma: float, most: int) -> None:
-    """From anywhere: moving weight from one item to another while that helps."""
-    generator = np.random.default_rng(most)
-    for delta in (0.05, 1e-3, 1e-7):
-        threshold = threshold_of(sigma, delta, most)
-
-        def missed(logs: NDArray[np.float64], threshold: float = threshold) -> float:
-            squares = np.exp(logs - logs.max())
-            return -math.log(float(laws.named_alone(squares / squares.sum(), sigma, threshold)))
-
-        for spread in (0.1, 2.0, 8.0):
-            climbed = minimize(
-                missed,
-                generator.normal(0, spread, most),
-                method="L-BFGS-B",
-                options={"maxiter": 60},
-            )
-            assert math.exp(-climbed.fun) <= delta * (1 + FLOATS)
-
-
 @given(some_sigmas, some_deltas, st.sampled_from([1, 2, 7, 150, 1000]))
 @example(0.5, 0.05, 1000)
 @example(1.0, 1e-7, 150)
@@ -332,74 +303,4 @@ def test_over_a_catalogue_items_need_no_threshold_and_those_that_nobody_bought_c
     assert {*chain(*names(dropped))} <= {"c", "d", "e"}
 
 
-def test_a_user_counts_once() -> None:
-    visits = pa.table(
-        {
-            "customer": [*range(700)] * 2 + [700] * 5000,
-            "items": [["milk", "tea"]] * 1400 + [["jam", "rye"]] * 5000,
-        }
-    )
-    release = mined(visits, user="customer", size=2, top=5, supports=True)
-    assert release.privacy_unit == "user"
-    [itemset] = release.itemsets
-    assert itemset.items == ("milk", "tea")
-    assert itemset.interval is not None
-    assert itemset.interval[0] <= 700 <= itemset.interval[1]
-    # A unit holds a pair only where one of its baskets does.
-    apart = pa.table({"customer": [*range(2000)] * 2, "items": [["a"]] * 2000 + [["b"]] * 2000})
-    assert brute_force_user_supports([[["a"], ["b"]]], 2) == {}
-    assert mined(apart, user="customer", size=2, top=5, supports=True).abstained
-
-
 # -------------------- costs
-
-
-@dataclass
-class Drawn:
-    """What a run drew: the variances of its noise, in units squared."""
-
-    variances: list[Fraction] = field(default_factory=list)
-    bounds: list[int] = field(default_factory=list)
-    candidates: list[int] = field(default_factory=list)
-
-
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
-    found = Drawn()
-    draw, weigh = vars(gaussian_budget)["rounded_normal"], vars(discovery)["clipped_weights"]
-
-    def rounded_normal(variance: Fraction, size: int, *, randomness: Randomness) -> Any:
-        if len(found.bounds) == len(found.variances):
-            # Of items and levels the norm is 1 (test_weighted_counting.py), and of a histogram.
-            found.bounds.append(1)
-            found.candidates.append(size)
-        found.variances.append(variance / GRID**2)
-        return draw(variance, size, randomness=randomness)
-
-    def clipped_weights(bound: int, largest: int, scale: int) -> Any:
-        weights = weigh(bound, largest, scale)
-        most = max(m * int(w) ** 2 for m, w in enumerate(weights.tolist()))
-        found.bounds.append(-(-most // scale**2))
-        found.candidates.append(largest)
-        return weights
-
-    monkeypatch.setattr(gaussian_budget, "rounded_normal", rounded_normal)
-    monkeypatch.setattr(discovery, "clipped_weights", clipped_weights)
-    return found
-
-
-@pytest.mark.parametrize("neighbors", RELATIONS)
-@pytest.mark.parametrize(
-    ("size", "union"), [("1", False), ("2", False), ("1-3", True), ("2-3", False)]
-)
-def test_the_noise_of_all_steps_costs_what_was_allowed(
-    drawn: Drawn, neighbors: str, size: str, union: bool
-) -> None:
-    """Σ Δ²/σ² <= μ²."""
-    release = mined(top=3, supports=False, neighbors=neighbors, size=size, union=union)
-    change = 1 if neighbors == "add-remove" else 2
-    for share, bound, k, variance in zip(
-        release.shares, drawn.bounds, drawn.candidates, drawn.variances, strict=True
-    ):
-        # No weight is above 1, so with few candidates their number bounds a change too.
-        assert min(change * bound, k) / variance == share.mu_squared

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import combinations, permutations, product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -154,40 +153,6 @@ def test_two_normals_spend_no_more_than_they_may(count: int, mu_squared: Fractio
 
 def chances_of(sigma2: Fraction, least: float = 1e-13) -> dict[int, float]:
     return {z: float(p) for z, p in Noise("normal", sigma2).chances().items() if p > least}
-
-
-def fed(monkeypatch: pytest.MonkeyPatch, values: list[int]) -> None:
-    """Noise is what is in this list, from its beginning on."""
-    left = iter(values)
-
-    def drawn(sigma2: Any, size: int, *, randomness: Randomness) -> Any:
-        return np.array([next(left) for _ in range(size)])
-
-    monkeypatch.setitem(noisy_supports._DRAW, NoiseKind.NORMAL, drawn)
-
-
-@pytest.mark.parametrize(("units", "supports"), [(7, (3, 6)), (8, (0, 8))])
-def test_covariances_of_two_normals(
-    units: int, supports: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the number of units and of two supports, over every value that the noise may have."""
-    noise = SupportNoise.with_units(Fraction(2), 2)
-    assert noise.of_units is not None
-    common, own = chances_of(noise.of_units, 1e-6), chances_of(4 * noise.parameter, 1e-6)
-    moments = np.zeros((3, 3))
-    for shift, first, second in product(common, own, own):
-        fed(monkeypatch, [shift, first, second])
-        values, number = noisy_supports.release_with_units(
-            supports, units, noise, randomness=Randomness.seeded(0)
-        )
-        off = np.array(
-            [number - units, *(value / 2 - x for value, x in zip(values, supports, strict=True))]
-        )
-        moments += common[shift] * own[first] * own[second] * np.outer(off, off)
-    # Rounding adds a twelfth of a step to the variance of each.
-    a2, b2 = float(noise.of_units) + 1 / 12, float(noise.parameter) + 1 / 48
-    wanted = [[a2, a2 / 2, a2 / 2], [a2 / 2, b2 + a2 / 4, a2 / 4], [a2 / 2, a2 / 4, b2 + a2 / 4]]
-    assert moments == pytest.approx(np.array(wanted), rel=2e-3)
 
 
 def two_normals_law(

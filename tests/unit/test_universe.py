@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import islice
 
 import pandas as pd
@@ -22,6 +21,20 @@ Baskets = list[list[Item]]
 
 items: st.SearchStrategy[Item] = st.one_of(st.integers(-3, 9), st.sampled_from(["a", "b", "c"]))
 random_baskets = st.lists(st.lists(items, max_size=8), max_size=12)
+
+
+several_sizes = st.lists(st.integers(1, 3), min_size=1, unique=True)
+
+
+@given(baskets=random_baskets, sizes=several_sizes)
+def test_several_sizes_are_ranked_together(baskets: Baskets, sizes: list[int]) -> None:
+    supports = {
+        itemset: c for size in sizes for itemset, c in brute_force_supports(baskets, size).items()
+    }
+    source, catalogue = LocalSource(read_transactions(baskets)), Catalogue(read_catalogue([*"abc"]))
+    assert source.spectrum(sizes).all_levels() == spectrum_of(supports)
+    candidates = sum(catalogue.candidates(size) for size in sizes)
+    assert source.spectrum(sizes, catalogue).universe_size == candidates
 
 
 def in_label_order(basket: list[Item]) -> list[Item]:
@@ -67,19 +80,6 @@ def test_a_universe_too_small_for_the_size_is_refused(count: int, size: int) -> 
     catalogue = Catalogue(read_catalogue(list(range(count))))
     with pytest.raises(ParameterError, match=rf"^catalogue {few}"):
         catalogue.candidates(size)
-
-
-@given(baskets=random_baskets, size=st.integers(1, 3), listed=st.sets(items, min_size=3))
-def test_a_catalogue_drops_what_it_does_not_list(
-    baskets: Baskets, size: int, listed: set[Item]
-) -> None:
-    catalogue = Catalogue(read_catalogue(listed))
-    spectrum = LocalSource(read_transactions(baskets)).spectrum(size, catalogue)
-    expected = brute_force_supports(
-        [[item for item in basket if item in listed] for basket in baskets], size
-    )
-    assert list(spectrum.levels()) == spectrum_of(expected)
-    assert spectrum.universe_size == catalogue.candidates(size) == math.comb(len(listed), size)
 
 
 def test_a_size_that_no_computer_can_count_to_is_refused() -> None:

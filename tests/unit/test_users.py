@@ -21,7 +21,6 @@ from fim_private.errors import DataError
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.reading.values import present
 
 Unit = frozenset[tuple[frozenset[Item], int]]
 
@@ -109,12 +108,3 @@ def test_objects_that_are_missing_or_blank(rule: str) -> None:
         assert units(read_transactions(frame, missing_user=rule, **LONG)) == as_multiset(
             UNITS[rule]
         )
-
-
-def test_only_users_that_are_blank_are_nobody() -> None:
-    users = pa.array(["a", " a", "a ", "-", "none", "Null", "nan1", "0", "\u200b", "NULL NULL"])
-    assert present(users).to_pylist() == [user.strip() for user in users.to_pylist()]
-    assert present(pa.array([0, -1])).null_count == 0
-    assert present(pa.array([b"\xff", b"\xa0 ", b"\x00"])).null_count == 0
-    assert present(pa.array([0.0, -math.inf, math.nan, None])).null_count == 2
-    assert present(pa.array([math.nan, 1.0], pa.float32()).dictionary_encode()).null_count == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -47,12 +48,14 @@ def named(supports: tuple[int, ...], universe_size: int | None) -> dict[str, int
     return {f"i{place}": support for place, support in enumerate((*supports, *[0] * zeros))}
 
 
-def by_level(shares: Mapping[str | None, float], counts: Mapping[str, int]) -> Outcomes:
-    """An oracle's answer for named itemsets, added up level by level."""
-    outcomes: Outcomes = {None: shares.get(None, 0.0)}
+def by_level(
+    shares: Mapping[str | None, Decimal], counts: Mapping[str, int]
+) -> dict[int | None, Decimal]:
+    """A law of named itemsets, added up level by level."""
+    levels: dict[int | None, Decimal] = {None: shares[None]}
     for name, support in counts.items():
-        outcomes[support] = outcomes.get(support, 0.0) + shares[name]
-    return outcomes
+        levels[support] = levels.get(support, Decimal(0)) + shares[name]
+    return levels
 
 
 def slow(
@@ -87,26 +90,36 @@ def slow(
         levels, unnamed = oracles.named_exponential_distribution(supports, wrong, delta, **known)
         return {**levels, 0: unnamed, None: 0.0}
     counts = named(supports, universe_size)
-    known |= {"counts": counts, "epsilon": epsilon, "noise_factor": epsilon / wrong}
+    law = exact_law(mechanism, counts, universe_size, noise_factor=epsilon / wrong)
+    return {level: float(share) for level, share in by_level(law, counts).items()}
+
+
+def exact_law(
+    mechanism: Any,
+    counts: Mapping[str, int],
+    universe_size: int | None,
+    noise_factor: Fraction = Fraction(1),
+) -> selection_oracles.Law:
+    """The law of a mechanism that selection_oracles defines, over named itemsets."""
+    known: Any = {"neighbors": str(mechanism.neighbors), "universe_size": universe_size}
+    known |= {"counts": counts, "epsilon": exact(mechanism.epsilon), "noise_factor": noise_factor}
     if isinstance(mechanism, PermuteAndFlip):
-        return by_level(selection_oracles.permute_and_flip(**known), counts)
+        return selection_oracles.permute_and_flip_exact(**known)
     if isinstance(mechanism, MaxOfLaplaces):
-        return by_level(selection_oracles.max_of_laplaces(**known), counts)
-    known["delta"] = delta
+        return selection_oracles.max_of_laplaces_exact(**known)
+    known["delta"] = exact(mechanism.delta)
     if isinstance(mechanism, Distance):
-        return by_level(selection_oracles.distance(**known), counts)
+        return selection_oracles.distance_exact(**known)
     if isinstance(mechanism, Choosing):
-        known["max_itemsets"] = mechanism.max_itemsets
-        return by_level(selection_oracles.choosing(**known), counts)
+        return selection_oracles.choosing_exact(**known, max_itemsets=mechanism.max_itemsets)
     known["max_rank"] = mechanism.max_rank
     if isinstance(mechanism, LimitedDomain):
-        known["max_itemsets"] = mechanism.max_itemsets
-        return by_level(selection_oracles.limited_domain(**known), counts)
+        return selection_oracles.limited_domain_exact(**known, max_itemsets=mechanism.max_itemsets)
     assert isinstance(mechanism, TightMargin)
     # Its thresholds are its own: privacy does not depend on them.
     shares = mechanism.shared_share, mechanism.step_share
     known |= {"split": (*shares, 1 - sum(shares)), "thresholds": mechanism.threshold}
-    return by_level(selection_oracles.tight_margin(**known), counts)
+    return selection_oracles.tight_margin_exact(**known)
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
-from oracles import brute_force_user_supports, hockey_stick, spectrum_of
-from real_data import real_data
+from oracles import hockey_stick
 
-from fim_private.counting import LocalSource, itemset_spectrum
+from fim_private.counting import LocalSource
 from fim_private.counting.source import SizedUniverse
 from fim_private.dp.noise import Randomness
 from fim_private.mechanisms import NamedExponential
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.request.scope import Scope
 from fim_private.spectrum import SupportSpectrum
 
 Items = tuple[int | str, ...]
@@ -102,41 +97,3 @@ def test_a_cut_of_each_basket_by_itself_is_caught(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Transactions, "cut_to", cut_baskets)
     divergence, delta = worst([], MANY, "add-remove")
     assert divergence > 4 * delta
-
-
-@cache
-def online_retail(products: int | None = None) -> pa.Table:
-    """Online Retail's users, baskets and items; of so many most frequent products only."""
-    columns = ["CustomerID", "InvoiceNo", "StockCode"]
-    table = pq.read_table(real_data("online_retail.parquet"), columns=columns)
-    table = table.rename_columns([*LONG])
-    if products is None:
-        return table
-    counts = Counter(table["item"].to_pylist())
-    top = sorted(counts, key=lambda item: (-counts[item], item))[:products]
-    return table.filter(pc.is_in(table["item"], pa.array(top, table["item"].type)))
-
-
-def held_by(table: pa.Table, *, own_unit: bool) -> list[list[set[Any]]]:
-    """The baskets of each user, by the definition. own_unit: whether nobody's are units."""
-    users: dict[Hashable, dict[Any, set[Any]]] = defaultdict(lambda: defaultdict(set))
-    for user, basket, item in zip(*(table[name].to_pylist() for name in LONG), strict=True):
-        is_somebodys = user is not None and user != ""
-        if is_somebodys or own_unit:
-            users[user if is_somebodys else ("nobody's", basket)][basket].add(item)
-    return [[*baskets.values()] for baskets in users.values()]
-
-
-@pytest.mark.parametrize("rule", ["drop", "own-unit"])
-@pytest.mark.parametrize(("size", "products"), [(1, None), (2, 200), (3, 50)])
-@pytest.mark.full
-def test_what_users_have_equals_brute_force(rule: str, size: int, products: int | None) -> None:
-    table = online_retail(products)
-    data = read_transactions(table, missing_user=rule, **LONG)
-    users = held_by(table, own_unit=rule == "own-unit")
-    united = [[set[Any]().union(*baskets)] for baskets in users]
-    together = Scope(together="user").applied(data)
-    for found, expected in ((data, users), (together.united(), united)):
-        supports = brute_force_user_supports(expected, size)
-        assert list(itemset_spectrum(found, size).levels()) == spectrum_of(supports)
-    assert together.units == data.units

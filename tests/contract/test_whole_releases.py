@@ -26,7 +26,6 @@ from oracles import decimal
 from release_distributions import (
     ERROR,
     Distribution,
-    Itemset,
     Noise,
     Picked,
     Picks,
@@ -348,45 +347,6 @@ def test_much_of_epsilon_is_used_where_there_is_no_delta(ask: Ask, share: float)
     assert plan.delta == 0
     weaker = replace(plan, epsilon=plan.epsilon * exact(share))
     assert worst(weaker, all_pairs(ask, "add-remove")) > 1e-4
-
-
-# -------------------- mixtures
-
-
-def stops_before_new(distribution: Distribution, new: set[Itemset]) -> Distribution:
-    """P̃: ⊥ in the place of the first pick that only one of two data sets has."""
-    result: Distribution = {}
-    for picked, chance in distribution.items():
-        first = next((place for place, itemset in enumerate(picked) if itemset in new), len(picked))
-        result[picked[:first]] = result.get(picked[:first], Decimal(0)) + chance
-    return result
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize(
-    "ask",
-    [
-        ask_for("choosing", (3, 0.2), top=2, max_basket=3),
-        ask_for("choosing", (6, 0.3), max_basket=2, **UNITED),
-        ask_for("limited-domain", (3, 0.3), top=3, max_rank=7, sizes=(1, 2), union=True),
-    ],
-    ids=str,
-)
-def test_picks_are_mostly_picks_of_what_both_have(ask: Ask, neighbors: oracles.Neighbors) -> None:
-    """Theorem 8: P = (1 - δ_b)P̃ + δ_b Q, and each step of P̃ is bounded-range."""
-    plan = allocated_plan(ask, neighbors)
-    [picks] = plan.selections
-    kept, odds = decimal(1 - picks.delta), decimal(picks.epsilon * picks.count).exp()
-    for pair in all_pairs(ask, neighbors):
-        one, other = map(supports_of, pair)
-        new = {itemset for itemset in ITEMSETS if (one[itemset] > 0) != (other[itemset] > 0)}
-        whole = [release_distribution(plan, side) for side in (one, other)]
-        parts = [stops_before_new(distribution, new) for distribution in whole]
-        for distribution, part in zip(whole, parts, strict=True):
-            assert all(distribution[picked] >= kept * part[picked] for picked in part)
-        assert set(parts[0]) == set(parts[1])
-        ratios = [parts[0][picked] / parts[1][picked] for picked in parts[0] if len(picked) <= 1]
-        assert max(ratios) / min(ratios) <= odds
 
 
 # -------------------- concentrated

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import selection_oracles as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanism_cases import named
+from mechanism_cases import by_level, exact_law, named
 
 from fim_private.auditing import exact
 from fim_private.auditing.exact import DIGITS, hockey_stick
@@ -62,53 +61,18 @@ def test_exact_has_the_digits_it_claims(
     """Against independent definitions good to 1e-60."""
     epsilon, delta = Fraction(7, 10), Fraction(1, 1000)
     size = None if zeros is None else max(2, len(supports) + zeros)
-    counts, relation = named(tuple(supports), size), {"neighbors": neighbors, "universe_size": size}
-    tight = TightMargin(epsilon, delta, neighbors, 4)
-    split = (tight.shared_share, tight.step_share, 1 - tight.shared_share - tight.step_share)
-    answers: list[tuple[Mechanism, Mapping[str | None, Decimal]]] = [
-        (
-            LimitedDomain(epsilon, delta, neighbors, 3, 2),
-            slow.limited_domain_exact(
-                counts, epsilon, delta, max_rank=3, max_itemsets=2, **relation
-            ),
-        ),
-        (
-            Choosing(epsilon, delta, 6, neighbors),
-            slow.choosing_exact(counts, epsilon, delta, max_itemsets=6, **relation),
-        ),
-        (
-            Distance(epsilon, delta, neighbors),
-            slow.distance_exact(counts, epsilon, delta, **relation),
-        ),
-        (
-            tight,
-            slow.tight_margin_exact(
-                counts,
-                epsilon,
-                delta,
-                max_rank=4,
-                split=split,
-                thresholds=tight.threshold,
-                **relation,
-            ),
-        ),
+    mechanisms: list[Mechanism] = [
+        LimitedDomain(epsilon, delta, neighbors, 3, 2),
+        Choosing(epsilon, delta, 6, neighbors),
+        Distance(epsilon, delta, neighbors),
+        TightMargin(epsilon, delta, neighbors, 4),
     ]
     if size is not None:
-        answers += [
-            (
-                PermuteAndFlip(epsilon, neighbors),
-                slow.permute_and_flip_exact(counts, epsilon, **relation),
-            ),
-            (
-                MaxOfLaplaces(epsilon, neighbors),
-                slow.max_of_laplaces_exact(counts, epsilon, **relation),
-            ),
-        ]
+        mechanisms += [PermuteAndFlip(epsilon, neighbors), MaxOfLaplaces(epsilon, neighbors)]
+    counts = named(tuple(supports), size)
     with localcontext(DIGITS):
-        for mechanism, slow_answer in answers:
-            right: dict[int | None, Decimal] = {None: slow_answer[None]}
-            for name, support in counts.items():
-                right[support] = right.get(support, Decimal(0)) + slow_answer[name]
+        for mechanism in mechanisms:
+            right = by_level(exact_law(mechanism, counts, size), counts)
             assert_close(shares(mechanism, supports, size), right, CLAIMED)
 
 

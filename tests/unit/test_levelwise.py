@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import fim_private as fim
-from fim_private.dp.composition import PrivacyBudget
-from fim_private.levelwise import levelwise as levelwise_run
-from fim_private.levelwise.discovery import WeightedItemsets, shrunken
+from fim_private.levelwise.discovery import shrunken
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
@@ -93,35 +91,6 @@ def test_the_parts_of_a_recipe_are_the_whole(
         assert sizes[0] > 1 or recipe.most_items >= recipe.pool[0]
 
 
-@given(
-    st.lists(st.floats(-1e3, 1e6), min_size=1, max_size=400),
-    st.integers(0, 20),
-    st.sampled_from([10, 50, 200]),
-)
-@example([-5.0] * 200, 3, 50)
-@example([-5.0] * 3 + [900.0] * 300, 3, 200)
-def test_items_that_are_paired_are_a_number_between_two_public_ones(
-    weights: list[float], known: int, count: int
-) -> None:
-    sought = Sought(
-        sizes=(2,),
-        count=count,
-        union=True,
-        by_user=True,
-        listed=False,
-        epsilon=Fraction(1),
-        neighbors="add-remove",
-    )
-    budget = PrivacyBudget.of(1, 1e-6, None, otherwise=1)
-    run = levelwise_run.levelwise(sought, budget, part=Fraction(1))
-    assert isinstance(run, levelwise_run.Levelwise)
-    numbers = np.arange(len(weights), dtype=np.int32)[:, None]
-    found = WeightedItemsets(numbers, np.array(weights), 6.0)
-    paired = run._items_to_pair(found, known)
-    least = min(len(weights), run.recipe.fewest_paired + known)
-    assert least <= paired <= run.recipe.most_paired + known
-
-
 # -------------------- candidates
 
 families = st.integers(1, 4).flatmap(
@@ -162,27 +131,6 @@ def test_of_nothing_nothing_stands_out() -> None:
 
 
 # -------------------- threshold of items
-
-
-@pytest.mark.parametrize(
-    ("sigma", "delta", "most", "right"),
-    [
-        (14.469579, Fraction(2, 10**7), 10**3, 90.5248),
-        (14.469579, Fraction(2, 10**7), 10**5, 100.3813),
-        (14.469579, Fraction(2, 10**7), 150, 86.1887),
-        # Here one heavy item beside many others is what counts.
-        (0.5, Fraction(1, 20), 1000, 2.0350),
-        (1.0, Fraction(1, 10**7), 150, 6.3267),
-        (2.0, Fraction(1, 10**9), 1000, 14.1085),
-        (4.0, Fraction(1, 10**7), 2, 22.4178),
-    ],
-)
-def test_thresholds_of_reference(sigma: float, delta: Fraction, most: int, right: float) -> None:
-    """Computed elsewhere with many digits. Two steps of the grid, and as much as σ and T were
-    rounded, are allowed.
-    """
-    found = item_threshold(Fraction(str(sigma)) ** 2, delta, most) / GRID
-    assert abs(found - right) <= 2 / GRID + 5e-5 + 5e-7 * 8
 
 
 some_sigmas = st.floats(math.log(0.3), math.log(1e4)).map(math.exp)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pyarrow.parquet
 import pytest
 from sources import Item, baskets_of
 
-from fim_private.cli.commands import run
 from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
@@ -55,13 +53,3 @@ def refused(source: Any, *parts: str, **options: Any) -> str:
     for part in parts:
         assert part in shown, shown
     return shown
-
-
-def told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
-) -> tuple[int, str, str]:
-    """The exit code of a command, what it printed, and what it said."""
-    monkeypatch.setattr(sys, "argv", ["fim-private", *words])
-    code = run()
-    found = capsys.readouterr()
-    return code, found.out, found.err

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import io
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from files_read import in_every_form
-from sources import units_of
+from sources import parquet, polars, units_of
 
+from fim_private.errors import DataError
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
@@ -72,3 +76,43 @@ def test_the_list_is_that_of_pandas() -> None:
     texts = [*sorted(MISSING_TEXTS - {"\\N"}), "none", "Null", "na", "-", "0", "N.A."]
     frame = pd.read_csv(io.StringIO("x,y\n" + "".join(f'"{text}",1\n' for text in texts)))
     assert frame["x"].isna().tolist() == [text in MISSING_TEXTS for text in texts]
+
+
+ROLES: dict[str, Any] = {"user": "u", "basket": "b", "item": "i"}
+NUMBERS_MISSING = (
+    *(math.nan, np.float32("nan"), Decimal("NaN"), complex("nan"), np.datetime64("NaT", "s")),
+    *(None, pd.NA, pd.NaT),
+)
+
+
+@pytest.mark.parametrize(("rule", "expected"), [("drop", 1), ("own-unit", 2)])
+def test_objects_that_are_no_user(rule: str, expected: int) -> None:
+    for missing in (*NUMBERS_MISSING, "", " \t", b" "):
+        users = pd.Series(["ann", missing], dtype=object)
+        frame = pd.DataFrame({"u": users, "b": [1, 2], "i": ["tea", "milk"]})
+        assert read_transactions(frame, missing_user=rule, **ROLES).units == expected
+
+
+KINDS: dict[str, Callable[[pa.Table, Path], Any]] = {
+    "arrow in batches": lambda table, folder: table.to_reader(max_chunksize=2),
+    "parquet": lambda table, folder: parquet(table, folder / "a.parquet"),
+    "pandas objects": lambda table, folder: table.to_pandas().astype({"u": object}),
+    "polars": lambda table, folder: polars(table),
+}
+TEXTS = [None, "", " ", "\t \n", "\u00a0", "\u3000", "NULL", " nan "]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_rule_rows_of_nobody_are_refused(kind: str, tmp_path: Path) -> None:
+    columns = [pa.array(["ann", missing, "bob"], pa.string()) for missing in TEXTS]
+    columns += [pa.array([1.0, missing, 2.0], pa.float64()) for missing in (None, math.nan)]
+    for users in columns:
+        table = pa.table({"u": users, "b": [3, 4, 5], "i": ["beer", "tea", "milk"]})
+        with pytest.raises(DataError) as caught:
+            read_transactions(KINDS[kind](table, tmp_path), **ROLES)
+        shown = str(caught.value).replace(repr(str(tmp_path))[1:-1], "")
+        for part in ("'u'", "missing_user 'drop'", "missing_user 'own-unit'"):
+            assert part in shown
+        assert "\n" not in shown
+        # Not how many, nor which, nor of whom.
+        assert not any(word in shown for word in ("ann", "bob", "beer", "tea", *"12345"))

@@ -593,14 +593,8 @@ def test_neither_a_base_class_nor_a_method_s_name_declares_bounded_range() -> No
         (lambda: audit(LargeMargin(51.0)), "^epsilon must be at most 50 to be audited, not"),
         (lambda: audit(LargeMargin(1e9)), "^epsilon must be at most 50 to be audited, not"),
         (lambda: audit(Exponential(1.0), trials=-1), "trials must be a whole number of at least 0"),
-        (
-            lambda: auditable("laplace", 1.0, 1e-6, "add-remove"),
-            "mechanism must be one of all, large-margin",
-        ),
-        (
-            lambda: auditable("levelwise", 1.0, 1e-6, "add-remove"),
-            "levelwise has many steps, which the tests audit one by one",
-        ),
+        (lambda: auditable("laplace", 1.0, 1e-6, "add-remove"), "mechanism must be one of all"),
+        (lambda: auditable("levelwise", 1.0, 1e-6, "add-remove"), "levelwise has many steps"),
     ],
 )
 @pytest.mark.every_case

@@ -280,7 +280,7 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name"),
         (
             {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "nam"},
-            r"column 'nam'.*catalogue_label",
+            r"column 'nam'",
         ),
         ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs"),
         (

@@ -339,7 +339,7 @@ NONE = np.empty((0, 2), dtype=int)
         # Squares that would come to 2^64, which is 0 in 64 bits.
         (
             {"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]},
-            "rows must have at most 4,194,304 col",
+            "rows must have at most",
         ),
         ({"rows": np.ma.masked_array([[1, 0]], mask=True)}, "rows must be an array without a mask"),
         ({"labels": [1]}, "labels must be as many as rows: one for each"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from naming import Chooses, named, of_users
 from oracles import (
     brute_force_supports,
     brute_force_user_supports,
@@ -57,28 +57,6 @@ every_counter = pytest.mark.parametrize(
 )
 
 
-class Chooses(Randomness):
-    """Randomness that shows every face in turn: `below` gives the number that it was made with."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(lambda size: pytest.fail("a level is resolved by `below` alone"))
-        self._number = number
-
-    def below(self, bound: int) -> int:
-        assert self._number < bound
-        return self._number
-
-
-def named(spectrum: SupportSpectrum) -> Itemsets:
-    """The support of every itemset of a spectrum, each named through sample_itemsets."""
-    supports: Itemsets = Counter()
-    for support, multiplicity in spectrum.levels():
-        tied = {spectrum.sample_itemsets([support], Chooses(n))[0] for n in range(multiplicity)}
-        assert len(tied) == multiplicity, "each itemset of a level is named by exactly one number"
-        supports.update(dict.fromkeys(tied, support))
-    return supports
-
-
 items_of_few_kinds: st.SearchStrategy[Item] = st.one_of(
     st.integers(0, 5), st.sampled_from(["a", "b", "é", "39x"]), st.sampled_from([-7, 2**40])
 )
@@ -115,12 +93,6 @@ def test_spectrum_and_names_equal_brute_force(
             assert list(spectrum.levels()) == spectrum_of(expected)
             assert spectrum.universe_size is None
             assert named(spectrum) == expected
-
-
-def of_users(users: Sequence[Baskets]) -> Transactions:
-    baskets = [basket for user in users for basket in user]
-    unit_offsets = np.cumsum([0, *map(len, users)]).astype(np.int64)
-    return replace(read_transactions(baskets), unit_offsets=unit_offsets)
 
 
 @every_counter

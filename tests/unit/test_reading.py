@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 from files_read import written
-from sources import SOURCES, Item, feather, labels_of, stream, writers
+from sources import SOURCES, Item, labels_of, writers
 from sources import baskets_of as baskets
 
 from fim_private.errors import DataError, FimPrivateError, ParameterError
@@ -184,26 +184,6 @@ def test_paths_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     path = written(tmp_path, "p.dat", SECRET)
     monkeypatch.setattr(pa, "OSFile", refuse)
     message(DataError, path, "p.dat", "permissions")
-
-
-BINARY = {"parquet": pyarrow.parquet.write_table, "feather": feather, "arrows": stream}
-
-
-@pytest.mark.parametrize("form", [*BINARY, "dat.gz", "csv.gz"])
-def test_damaged_files(form: str, tmp_path: Path) -> None:
-    table = pa.table({"l": [[SECRET, str(n)] for n in range(5000)]})
-    path = tmp_path / f"whole.{form}"
-    if form in BINARY:
-        BINARY[form](table, path)
-    else:
-        path.write_bytes(gzip.compress(f"{SECRET}\n".encode() * 5000))
-    whole = path.read_bytes()
-    assert read_transactions(path).baskets == 5000
-    for size in (len(whole) // 2, len(whole) - 3, 20):
-        message(DataError, written(tmp_path, f"cut.{form}", whole[:size]), f"cut.{form}", "damaged")
-    if form == "parquet":
-        garbled = whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :]
-        message(DataError, written(tmp_path, "garbled.parquet", garbled), "garbled.parquet")
 
 
 def test_lines_taken_for_a_long_file(tmp_path: Path) -> None:

@@ -313,42 +313,6 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     assert met == {*product([True], added_up), *product([False], concentrated)}
 
 
-@pytest.mark.parametrize(
-    ("ask", "least"),
-    [
-        (ask_for("limited-domain", (1, 1e-4), top=3, max_rank=3), 0.99),
-        # Composed in zCDP: the other half of δ converts ρ.
-        (ask_for("limited-domain", (3, 1e-6), max_rank=3, supports=True, **TOP_2), 0.49),
-        (ask_for("choosing", (3, 0.02), top=2, max_basket=3), 0.95),
-        (Ask("exponential", top=2, universe=ITEMS), 0.5),
-        (ask_for("tight-margin", (4, 0.1), top=2, max_rank=3), 0.7),
-        (ask_for("distance", (1, 1e-6), top=2), 0.6),
-    ],
-    ids=str,
-)
-def test_much_of_delta_is_used(ask: Ask, least: float) -> None:
-    """An enumeration that meets nothing would keep every guarantee."""
-    needed = worst(allocated_plan(ask, "add-remove"), all_pairs(ask, "add-remove"))
-    assert needed > least * ask.delta
-
-
-@pytest.mark.parametrize(
-    ("ask", "share"),
-    [
-        (ask_for("exponential", (1, 1e-6), universe=ITEMS, **TOP_2), 0.45),
-        (ask_for("exponential", (3, 1e-9), sizes=(1,), **SUPPORTS), 0.9),
-        (Ask("permute-and-flip", top=2, universe=ITEMS), 0.9),
-        (ask_for("max-of-laplaces", (3, 0.1), top=2, universe=ITEMS), 0.7),
-    ],
-    ids=str,
-)
-def test_much_of_epsilon_is_used_where_there_is_no_delta(ask: Ask, share: float) -> None:
-    plan = allocated_plan(ask, "add-remove")
-    assert plan.delta == 0
-    weaker = replace(plan, epsilon=plan.epsilon * exact(share))
-    assert worst(weaker, all_pairs(ask, "add-remove")) > 1e-4
-
-
 # -------------------- concentrated
 
 ORDERS = [Decimal(order) for order in ("1.01", "1.5", "2", "4", "16", "64")]
@@ -417,15 +381,6 @@ def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> N
         for run in allocation.top_k_runs
     ]
     assert sum(many * Fraction(cost.delta) for many, cost in runs) == ask.delta / 2
-
-
-@pytest.mark.parametrize(
-    ("ask", "share"), [*zip(PURELY_CONCENTRATED[:3], ("1/2", "4/5", "9/20"), strict=True)], ids=str
-)
-def test_much_of_rho_is_used(ask: Ask, share: str) -> None:
-    assert ask.rho is not None
-    plan, pairs = allocated_plan(ask, "add-remove"), all_pairs(ask, "add-remove")
-    assert excess_of_rho(plan, ask.rho * Fraction(share), pairs) > 0
 
 
 # -------------------- mutants

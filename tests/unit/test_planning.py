@@ -116,44 +116,34 @@ def test_too_few_units_are_told_plainly() -> None:
     assert "epsilon" not in plan(units=1, delta=1e-299, epsilon=6, max_rank=10).reason
 
 
+WHOLE = "must be a whole number of at least 1"
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"units": 0}, "units must be a whole number of at least 1, not 0"),
-        ({"size": None}, "size must be a whole number of at least 1, not None"),
-        (
-            {"size": 3, "universe_size": 2},
-            "universe_size has 2 items, too few for an itemset of size 3",
-        ),
+        ({"units": 0}, f"units {WHOLE}, not 0"),
+        ({"size": None}, f"size {WHOLE}, not None"),
+        ({"size": "4-2"}, f"size {WHOLE}, or a range such as 2-4, not '4-2'"),
+        ({"size": 3, "universe_size": 2}, "universe_size has 2 items, too few for an itemset of"),
         ({"size": 3, "max_basket": 2}, "max_basket must be at least the size 3, not 2"),
-        (
-            {"max_baskets": 5},
-            "max_baskets goes with max_basket: how many baskets of a unit count at most",
-        ),
+        ({"max_baskets": 5}, "max_baskets goes with max_basket: how many baskets of a unit count"),
         ({"max_rank": 10**400}, "max_rank must be at most 1e30 to be planned for"),
         ({"confidence": 1.0}, "confidence must be a number above 0 and below 1, not 1.0"),
         ({"confidence": float("nan")}, "confidence must be a number above 0 and below 1, not nan"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"delta": 1.0}, "delta must be 0 or a number above 0 and below 1, not 1.0"),
-        ({"top": 0}, "top must be a whole number of at least 1, not 0"),
+        ({"top": 0}, f"top {WHOLE}, not 0"),
         ({"top": []}, "top must hold at least one number"),
         ({"top": 100_001}, "top must be at most 100,000, not 100001"),
-        (
-            {"typical_basket": float("nan")},
-            "typical_basket must be a number of items from 1 to 1,000,000, not nan",
-        ),
+        ({"typical_basket": float("nan")}, "typical_basket must be a number of items from 1 to"),
         ({"union": True}, "union goes with several sizes: whether all of them are ranked together"),
-        (
-            {"size": "4-2"},
-            "size must be a whole number of at least 1, or a range such as 2-4, not '4-2'",
-        ),
         ({"neighbors": "near"}, "neighbors must be one of replace-one, add-remove, not 'near'"),
     ],
 )
 def test_wrong_parameters(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError) as raised:
+    with pytest.raises(ParameterError, match=f"^{message}"):
         plan(**wrong)
-    assert str(raised.value) == message
 
 
 def test_a_grid_is_one_plan_for_each_epsilon() -> None:

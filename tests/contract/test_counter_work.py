@@ -129,17 +129,6 @@ def test_where_the_rest_is_out_of_reach_reading_goes_on_in_rounds(rounds: Rounds
     assert [wanted for wanted, _ in rounds[4:]] == [4096 * 1024]  # the rest is not tried again
 
 
-@every_counter
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_a_minimum_support_cuts_the_spectrum_there(counter: str, size: int) -> None:
-    shop = zipf_baskets(500, 60, 6.0)
-    whole = itemset_spectrum(shop, size, counter=counter).all_levels()
-    for floor in (1, 2, 5, 6, 30, 10**6):
-        expected = [level for level in whole if level[0] >= floor]
-        spectrum = itemset_spectrum(shop, size, min_support=floor, counter=counter)
-        assert list(spectrum.levels()) == spectrum.all_levels() == expected
-
-
 LARGER: dict[str, tuple[Callable[[], Transactions], int]] = {
     # the tail beyond the table of pairs
     "sparse": (lambda: zipf_baskets(2_000, 2_500, 8.0), 1),

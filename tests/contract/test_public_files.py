@@ -51,6 +51,10 @@ def check(file: PublicFile, folder: Path) -> None:
     data = read_transactions(path, **found.options)
     assert most_frequent_pair(data) == file.top
     assert (data.baskets, len(data.vocabulary)) == (found.baskets, found.items)
+    again = fim.inspect(path, **found.options)
+    assert again.guessed == ()
+    unsaid: dict[str, Any] = {"guessed": [], "notes": []}
+    assert again.to_dict() | unsaid == found.to_dict() | unsaid
     if not found.guessed:
         return
     with pytest.raises(fim.FimPrivateError):

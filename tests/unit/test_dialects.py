@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -239,18 +238,6 @@ def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
     )
     items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
     assert "HIV" not in refused(items, "no column 'u'", user="u")
-
-
-def test_wide_frames() -> None:
-    frame = pd.DataFrame(
-        {"Transaction": [1, 2], "Item 1": ["milk", "milk"], "Item 2": ["bread", None]}
-    )
-    mixed = pd.DataFrame({"Item 1": ["a", "b"], "Item 2": [2.0, np.nan]})
-    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        refused(source, "'Item 1' to 'Item 2'", "input_format wide")
-        assert baskets(read_transactions(source, input_format="wide", basket="Transaction")) == TWO
-    for source in (mixed, pa.Table.from_pandas(mixed)):
-        assert baskets(read_transactions(source, input_format="wide")) == [{"a", 2}, {"b"}]
 
 
 def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,19 +21,6 @@ def test_from_supports_refuses_what_is_no_positive_whole_number(wrong: Any) -> N
         SupportSpectrum.from_supports([4], universe_size=wrong)
 
 
-def test_levels_are_read_as_far_as_asked_for_and_once() -> None:
-    unread = iter([(9, 1), (5, 2), (2, 4), (1, 8)])
-    spectrum = SupportSpectrum(unread)
-    # readers at different places do not disturb each other
-    first, second = spectrum.levels(), spectrum.levels()
-    assert next(first) == (9, 1)
-    assert [spectrum.multiplicity(level) for level in (10, 7, 5)] == [0, 0, 2]
-    assert [next(second), next(second)] == [(9, 1), (5, 2)]
-    assert next(unread) == (2, 4)  # nobody has come so far
-    assert list(first) == [(5, 2), (1, 8)]
-    assert list(second) == [(1, 8)]
-
-
 def test_union_adds_up_levels_and_names_from_each_part() -> None:
     def named(
         label: str,

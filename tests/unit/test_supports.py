@@ -137,20 +137,6 @@ def test_intervals_cover(supports: Sequence[int], delta: Fraction | None) -> Non
     assert min(covered) >= 0.90 * runs
 
 
-@given(st.integers(1, 10**6), st.fractions(Fraction(1, 10**9), 10**6))
-def test_two_normals_spend_no_more_than_they_may(count: int, mu_squared: Fraction) -> None:
-    noise = SupportNoise.with_units(mu_squared, count)
-    assert noise.of_units is not None
-    spent = 1 / noise.of_units + count / (4 * noise.parameter)
-    assert mu_squared * (1 - Fraction(1, 10**11)) < spent <= mu_squared
-    assert 2 * noise.rho == spent
-    # Both are rounded up: a² >= (√k + 1)/μ² and 4b² >= √k (√k + 1)/μ².
-    assert (noise.of_units * mu_squared - 1) ** 2 >= count
-    assert (4 * noise.parameter * mu_squared - count) ** 2 >= count
-    root = math.sqrt(count) + 1
-    assert float((noise.parameter + noise.of_units / 4) * mu_squared) == pytest.approx(root**2 / 4)
-
-
 def chances_of(sigma2: Fraction, least: float = 1e-13) -> dict[int, float]:
     return {z: float(p) for z, p in Noise("normal", sigma2).chances().items() if p > least}
 

@@ -11,9 +11,6 @@ from commands import Done
 from commands import run as run_command
 
 import fim_private as fim
-from fim_private.mechanisms import registry
-
-NAMES = [*registry.single()]
 
 
 def run(*arguments: object, folder: Path | None = None) -> Done:

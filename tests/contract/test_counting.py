@@ -7,7 +7,6 @@ The oracle is brute force on small baskets.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -34,7 +33,6 @@ from fim_private.spectrum import SupportSpectrum
 
 CountItemsets = Callable[[Transactions, int], SupportSpectrum]
 Baskets = list[list[Item]]
-Itemsets = Counter[tuple[Item, ...]]
 
 needs_kernel = pytest.mark.skipif(
     "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")

@@ -28,8 +28,6 @@ from fim_private.levelwise.recipe import (
     item_threshold,
 )
 
-RELATIONS = ["replace-one", "add-remove"]
-
 # -------------------- recipe
 
 some_sizes = st.tuples(st.integers(1, LARGEST_SIZE), st.integers(0, 6)).map(

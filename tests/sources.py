@@ -8,6 +8,7 @@ reading_files.py.
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -165,3 +166,37 @@ def writers(labels: Iterable[Item]) -> dict[str, Writer]:
     """Return the writers that can hold such labels."""
     unfit = STRINGS_ONLY if all(isinstance(label, int) for label in labels) else INTEGERS_ONLY
     return {name: writer for name, writer in SOURCES.items() if name not in unfit}
+
+
+# -------------------- a table of any columns
+
+
+def _csv(table: pa.Table, folder: Path) -> Path:
+    pyarrow.csv.write_csv(table, folder / "a.csv")
+    return folder / "a.csv"
+
+
+def _json_lines(table: pa.Table, folder: Path) -> Path:
+    lines = (json.dumps(row, default=str) + "\n" for row in table.to_pylist())
+    (folder / "a.jsonl").write_text("".join(lines), encoding="utf-8")
+    return folder / "a.jsonl"
+
+
+def _pandas(table: pa.Table) -> pd.DataFrame:
+    """A frame whose integers stay integers beside missing ones."""
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+
+
+WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
+    "arrow": lambda table, folder: table,
+    # a row group for every three rows: their bounds say which are skipped
+    "parquet": lambda table, folder: parquet(table, folder / "a.parquet"),
+    "pandas": lambda table, folder: _pandas(table),
+    "pandas objects": lambda table, folder: pd.DataFrame(table.to_pydict(), dtype=object),
+    "pandas categories": lambda table, folder: table.to_pandas().astype("category"),
+    "polars": lambda table, folder: polars(table),
+    "csv": _csv,
+    "json lines": _json_lines,
+}
+# A file of JSON lines without rows has no columns, and its blank texts are texts.
+ANY_ROWS = [name for name in WRITERS if name != "json lines"]

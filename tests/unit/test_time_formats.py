@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sources import WRITERS
 
 import fim_private as fim
 from fim_private.reading.columns import suggests_date
@@ -99,31 +99,6 @@ def sales(
     )
 
 
-def json_lines(table: pa.Table, folder: Path) -> Path:
-    table.to_pandas().to_json(folder / "a.jsonl", orient="records", lines=True)
-    return folder / "a.jsonl"
-
-
-def csv_file(table: pa.Table, folder: Path) -> Path:
-    table.to_pandas().to_csv(folder / "a.csv", index=False, sep=";")
-    return folder / "a.csv"
-
-
-def parquet(table: pa.Table, folder: Path) -> Path:
-    pyarrow.parquet.write_table(table, folder / "a.parquet", row_group_size=100)
-    return folder / "a.parquet"
-
-
-WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
-    "csv": csv_file,
-    "parquet": parquet,
-    "arrow": lambda table, folder: table,
-    "pandas": lambda table, folder: table.to_pandas(),
-    "pandas objects": lambda table, folder: table.to_pandas().astype(object),
-    "pandas categories": lambda table, folder: table.to_pandas().astype({"day": "category"}),
-    "polars": lambda table, folder: pl.from_arrow(table),
-    "json lines": json_lines,
-}
 BY_TIME: list[dict[str, Any]] = [
     {"time": "day", "period": "2026-02"},
     {"where": "day >= '2026-02-01' and day < '2026-03-01'"},
@@ -233,7 +208,7 @@ def test_comparisons_with_another_notation_are_refused_before_anything_is_charge
 
 
 def test_other_comparisons_of_texts_are_as_before(tmp_path: Path) -> None:
-    source = csv_file(SLASHES, tmp_path)
+    source = WRITERS["csv"](SLASHES, tmp_path)
     texts = ("product >= 'item 3'", "product = 'tea'", "price = '1,50'", "day <> '3/2/2026'")
     for where in (*texts, "order > 5", "day like '%/2/2026'", "price is not null"):
         assert found(source, where=where)["itemsets"], where
@@ -277,9 +252,8 @@ def test_basket_and_time_may_be_one_column(write: str, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"user": "customer", "time": "day", "period": "2026-02"}
     expected = found(table.append_column("visit", pa.array(visits)), **asked, basket="visit")
     for source in (table, table.set_column(2, "day", pa.array(when))):
-        if write != "json lines":  # pandas writes numbers for days there
-            by_both = found(WRITERS[write](source, tmp_path), **asked, basket=["customer", "day"])
-            assert by_both == expected
+        by_both = found(WRITERS[write](source, tmp_path), **asked, basket=["customer", "day"])
+        assert by_both == expected
     with pytest.raises(fim.ParameterError, match="time and user name the same column"):
         fim.mine(table, **ASKED, user="day", time="day", period="2026-02")
 

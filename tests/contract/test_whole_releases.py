@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
 
 import oracles
@@ -26,6 +26,7 @@ from oracles import decimal
 from release_distributions import (
     ERROR,
     Distribution,
+    Itemset,
     Noise,
     Picked,
     Picks,
@@ -34,7 +35,6 @@ from release_distributions import (
     divergence,
     release_distribution,
 )
-from small_data import ITEMS, ITEMSETS, Column, Database, column, neighbouring, supports_of
 
 import fim_private as fim
 from fim_private.counting import source as itemset_spectra
@@ -52,6 +52,41 @@ from fim_private.request.supports import CONFIDENCE, NoiseKind, SupportNoise
 
 NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
 MINUTE = Fraction(1, 10**9)
+
+
+# -------------------- all data of three items and at most three baskets
+
+ITEMS = ("a", "b", "c")
+BASKETS = tuple(basket for size in range(4) for basket in combinations(ITEMS, size))
+ITEMSETS = BASKETS[1:]
+MOST_BASKETS = 3
+
+Database = tuple[Itemset, ...]
+Column = tuple[int, ...]  # the support of each of ITEMSETS
+
+
+def databases(most: int = MOST_BASKETS) -> Iterator[Database]:
+    for size in range(most + 1):
+        yield from combinations_with_replacement(BASKETS, size)
+
+
+def neighbouring(neighbors: oracles.Neighbors) -> Iterator[tuple[Database, Database]]:
+    """Every pair of databases with at most three baskets that differ in one basket, once."""
+    for rest in databases(MOST_BASKETS - 1):
+        if neighbors == "add-remove":
+            yield from ((rest, (*rest, basket)) for basket in BASKETS)
+        else:
+            yield from (((*rest, one), (*rest, other)) for one, other in combinations(BASKETS, 2))
+
+
+def column(database: Database, cut: int = 3) -> Column:
+    """The supports, counted basket by basket, of which the first `cut` items count."""
+    baskets = [set(basket[:cut]) for basket in database]
+    return tuple(sum(basket.issuperset(itemset) for basket in baskets) for itemset in ITEMSETS)
+
+
+def supports_of(values: Column) -> dict[Itemset, int]:
+    return dict(zip(ITEMSETS, values, strict=True))
 
 
 # -------------------- what is asked

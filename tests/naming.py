@@ -1,4 +1,4 @@
-"""The names of all itemsets of a spectrum, and purchases of users."""
+"""What tests of counting share: the names of all itemsets, purchases of users, and the kernel."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fim_private.counting import COUNTERS
 from fim_private.dp.noise import Randomness
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 from fim_private.spectrum import SupportSpectrum
+
+needs_kernel = pytest.mark.skipif(
+    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
+)
 
 
 class Chooses(Randomness):

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naming import needs_kernel
 from numpy.typing import NDArray
 from oracles import brute_force_supports
 from patience import PATIENCE
@@ -28,9 +29,6 @@ from fim_private.reading.labels import mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
-needs_kernel = pytest.mark.skipif(
-    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
-)
 every_counter = pytest.mark.parametrize(
     "counter", [pytest.param("compiled", marks=needs_kernel), "numpy"]
 )

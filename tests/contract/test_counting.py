@@ -7,23 +7,25 @@ The oracle is brute force on small baskets.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from naming import Chooses, named, of_users
-from oracles import (
-    brute_force_supports,
-    brute_force_user_supports,
-    spectrum_of,
-)
+from naming import Chooses, named, needs_kernel, of_users
+from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 from real_data import CORNER_SHOP
 
-from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum, portable
+import fim_private as fim
+from fim_private.counting import Effort, catalogue_spectrum, itemset_spectrum, portable
+from fim_private.counting import source as counting_source
+from fim_private.counting.source import CatalogueItemsets, LocalItems, counter_for
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item
@@ -33,10 +35,6 @@ from fim_private.spectrum import LevelDraws, SupportSpectrum, union
 
 CountItemsets = Callable[[Transactions, int], SupportSpectrum]
 Baskets = list[list[Item]]
-
-needs_kernel = pytest.mark.skipif(
-    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
-)
 
 
 every_counter = pytest.mark.parametrize(
@@ -237,3 +235,114 @@ def test_union_adds_up_levels_and_names_from_each_part() -> None:
     assert union([one, SupportSpectrum([(2, 1)])]).universe_size is None
     drawn = [both.sample_itemsets([5], Randomness.seeded(seed))[0][0] for seed in range(300)]
     assert 160 < drawn.count("one") < 240  # 2 in 3, five standard deviations
+
+
+# -------------------- itemsets that no basket contains are drawn uniformly, in reasonable time
+
+
+def candidates_of(transactions: Transactions, size: int) -> CatalogueItemsets:
+    items = LocalItems(transactions)
+    count = len(transactions.vocabulary)
+    return CatalogueItemsets(items, count, size, counter_for(transactions, size, 1))
+
+
+baskets_of = st.lists(st.sets(st.integers(0, 7), max_size=8).map(sorted), max_size=6)
+
+
+@given(
+    baskets=baskets_of,
+    size=st.integers(1, 3),
+    share=st.floats(0, 1),
+    listed=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_they_are_different_and_in_no_basket(
+    baskets: list[list[int]], size: int, share: float, listed: bool, seed: int
+) -> None:
+    transactions = read_transactions(baskets).restricted_to(read_catalogue(range(8)))
+    free = {
+        each
+        for each in combinations(range(8), size)
+        if not any({*each} <= {*basket} for basket in baskets)
+    }
+    number = round(share * len(free))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting_source, "_WORTH_DRAWING", 1 if listed else 1 << 30)
+        candidates = candidates_of(transactions, size)
+        found = candidates.unsupported(len(free), number, Randomness.seeded(seed))
+    assert len(set(found)) == len(found) == number
+    assert {*found} <= free
+
+
+@pytest.mark.parametrize("number", [1, 3, 7])  # drawn one by one, by lists, and from a list of all
+def test_each_is_as_likely(number: int) -> None:
+    transactions = read_transactions([[0, 1, 2]]).restricted_to(read_catalogue(range(5)))
+    assert math.comb(5, 2) - 3 == 7
+    candidates = candidates_of(transactions, 2)
+    trials, drawn = 2_000, Counter[tuple[int, ...]]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting_source, "_WORTH_DRAWING", 3)
+        for seed in range(trials):
+            drawn.update(candidates.unsupported(7, number, Randomness.seeded(seed))[:1])
+    expected = trials / 7
+    # of 6 degrees of freedom: 1 in 1,000
+    assert sum((drawn[each] - expected) ** 2 / expected for each in drawn) < 22.5
+    assert len(drawn) == 7
+
+
+def test_all_of_a_catalogue_may_be_wanted() -> None:
+    baskets = [[item] for item in range(150)] * 20
+    asked: dict[str, Any] = {
+        "size": 2,
+        "top": math.comb(150, 2),
+        "mechanism": "exponential",
+        "catalogue": range(150),
+        "seed": 1,
+    }
+    release = fim.mine(baskets, supports=False, **asked)
+    assert len({itemset.items for itemset in release.itemsets}) == math.comb(150, 2)
+
+
+# -------------------- blank baskets are counted everywhere, and looked for nowhere
+
+
+ASKED_OF_BLANK: list[dict[str, Any]] = [
+    {"size": 1},
+    {"size": 2, "mechanism": "large-margin"},
+    {"size": "1-3", "top": 5, "supports": True},
+    {"size": 2, "top": 5, "rules": True},
+    {"min_support": 0.001, "size": "1-2"},
+    {"catalogue": ["a", "b", "c", "d"], "delta": 0, "mechanism": "exponential"},
+    {"min_basket": 2, "exclude": ["a"], "neighbors": "replace-one"},
+]
+
+
+def many(baskets: list[list[str]], blank: int) -> tuple[Transactions, Transactions]:
+    """The same baskets, of which those without items have a place, or are only counted."""
+    return read_transactions(baskets + [[]] * blank), replace(
+        read_transactions(baskets), blank=blank
+    )
+
+
+@pytest.mark.parametrize("counter", [*counting_source.COUNTERS])
+@pytest.mark.parametrize("asked", ASKED_OF_BLANK, ids=str)
+def test_a_release_of_many_blank_baskets(
+    asked: dict[str, Any], counter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting_source, "active_counter", lambda: counter)
+    for baskets in ([], [["a", "b", "c"]] * 900 + [["b", "c"]] * 700 + [["d"]] * 300):
+        placed, counted = many(baskets, 70_000)
+        mined = [fim.mine(data, **asked, seed=3).to_dict() for data in (counted, placed)]
+        assert mined[0] == mined[1]
+        given = [["a", "b"], ["d"], ["e"]]
+        assert fim.count(counted, given, seed=3) == fim.count(placed, given, seed=3)
+
+
+def test_nothing_but_blank_baskets_beyond_all_arrays() -> None:
+    """Their number may not be taken for a place in the arrays: this read far outside of them."""
+    beyond = replace(read_transactions([[]]), blank=10**9)
+    release = fim.mine(beyond, size=1, neighbors="replace-one", seed=1)
+    assert (release.units, len(release)) == (10**9 + 1, 0)
+    noisy = fim.mine(beyond, size=1, count=True, seed=1)
+    assert noisy.units == pytest.approx(10**9 + 1, abs=400)
+    assert len(noisy) == 0

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from naming import needs_kernel
 from numpy.typing import NDArray
 
 from fim_private.counting import COUNTERS, Effort, LocalSource
@@ -27,9 +28,6 @@ from fim_private.reading.transactions import Transactions
 Baskets = list[list[int]]
 # A set of item numbers.
 Candidate = tuple[int, ...]
-needs_kernel = pytest.mark.skipif(
-    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
-)
 
 
 @dataclass(frozen=True)

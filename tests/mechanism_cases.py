@@ -12,18 +12,8 @@ from typing import Any
 import oracles
 import selection_oracles
 
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    Mechanism,
-    NamedExponential,
-    PermuteAndFlip,
-    TightMargin,
-)
+import fim_private as fim
+from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.spectrum import SupportSpectrum
 
 # The outcome's key: a support level, or None for abstaining.
@@ -69,7 +59,7 @@ def slow(
     levels: Any
     wrong, neighbors = exact(round(float(epsilon) * factor, 6)), str(mechanism.neighbors)
     known: Any = {"neighbors": neighbors, "universe_size": universe_size}
-    if isinstance(mechanism, LargeMargin):
+    if isinstance(mechanism, fim.LargeMargin):
         right = oracles.integer_thresholds(
             epsilon, delta, range(1, 1 + (universe_size or mechanism.max_rank))
         )
@@ -82,7 +72,7 @@ def slow(
             thresholds=lambda rank: right[rank - 1],
         )
         return {**levels, None: abstain}
-    if isinstance(mechanism, Exponential):
+    if isinstance(mechanism, fim.Exponential):
         levels = oracles.exponential_distribution(supports, wrong, **known)
         return {**levels, None: 0.0}
     if isinstance(mechanism, NamedExponential):
@@ -103,19 +93,19 @@ def exact_law(
     """The law of a mechanism that selection_oracles defines, over named itemsets."""
     known: Any = {"neighbors": str(mechanism.neighbors), "universe_size": universe_size}
     known |= {"counts": counts, "epsilon": exact(mechanism.epsilon), "noise_factor": noise_factor}
-    if isinstance(mechanism, PermuteAndFlip):
+    if isinstance(mechanism, fim.PermuteAndFlip):
         return selection_oracles.permute_and_flip_exact(**known)
-    if isinstance(mechanism, MaxOfLaplaces):
+    if isinstance(mechanism, fim.MaxOfLaplaces):
         return selection_oracles.max_of_laplaces_exact(**known)
     known["delta"] = exact(mechanism.delta)
-    if isinstance(mechanism, Distance):
+    if isinstance(mechanism, fim.Distance):
         return selection_oracles.distance_exact(**known)
-    if isinstance(mechanism, Choosing):
+    if isinstance(mechanism, fim.Choosing):
         return selection_oracles.choosing_exact(**known, max_itemsets=mechanism.max_itemsets)
     known["max_rank"] = mechanism.max_rank
-    if isinstance(mechanism, LimitedDomain):
+    if isinstance(mechanism, fim.LimitedDomain):
         return selection_oracles.limited_domain_exact(**known, max_itemsets=mechanism.max_itemsets)
-    assert isinstance(mechanism, TightMargin)
+    assert isinstance(mechanism, fim.TightMargin)
     # Its thresholds are its own: privacy does not depend on them.
     shares = mechanism.shared_share, mechanism.step_share
     known |= {"split": (*shares, 1 - sum(shares)), "thresholds": mechanism.threshold}
@@ -150,27 +140,27 @@ def selections(neighbors: str) -> list[Case]:
     cases = []
     for size in (9, 20):
         for name, make in (
-            ("permute-and-flip", PermuteAndFlip),
-            ("max-of-laplaces", MaxOfLaplaces),
+            ("permute-and-flip", fim.PermuteAndFlip),
+            ("max-of-laplaces", fim.MaxOfLaplaces),
         ):
             cases.append(
                 Case(f"{name} {size}{of}, known universe", make(1.0, neighbors), near, size)
             )
 
     def limited(*caps: int) -> Mechanism:
-        return LimitedDomain(1.0, 1e-3, neighbors, *caps)
+        return fim.LimitedDomain(1.0, 1e-3, neighbors, *caps)
 
     def tight(max_rank: int, delta: float = 1e-3) -> Mechanism:
-        return TightMargin(1.0, delta, neighbors, max_rank)
+        return fim.TightMargin(1.0, delta, neighbors, max_rank)
 
     either: list[tuple[str, Mechanism, tuple[int, ...]]] = [
         ("limited-domain ties", limited(3), (lead, lead - 1, lead - 1, 3, 2)),
         ("limited-domain a tie cut", limited(2), (lead, 3, 3, 3, 2)),
         ("limited-domain zeros", limited(7), (lead, lead - 2)),
         ("limited-domain capped", limited(3, 2), (lead, lead - 2, 4, 1)),
-        ("choosing", Choosing(1.0, 1e-3, 6, neighbors), (lead, lead - 2, 5)),
-        ("distance", Distance(1.0, 1e-3, neighbors), (lead, 2, 1)),
-        ("distance ties", Distance(1.0, 0.1, neighbors), (5, 5, 1)),
+        ("choosing", fim.Choosing(1.0, 1e-3, 6, neighbors), (lead, lead - 2, 5)),
+        ("distance", fim.Distance(1.0, 1e-3, neighbors), (lead, 2, 1)),
+        ("distance ties", fim.Distance(1.0, 0.1, neighbors), (5, 5, 1)),
         ("tight-margin leader", tight(6), (15 * twice, 3)),
         ("tight-margin ties", tight(5), (*[lead] * 3, 5, 5)),
         ("tight-margin cap 1", tight(1), (13 * twice, 2, 2)),
@@ -182,8 +172,10 @@ def selections(neighbors: str) -> list[Case]:
     return cases
 
 
-def large_margin(epsilon: float = 1.0, delta: float = 1e-6, max_rank: int = 10_000) -> LargeMargin:
-    return LargeMargin(epsilon, delta, max_rank=max_rank)
+def large_margin(
+    epsilon: float = 1.0, delta: float = 1e-6, max_rank: int = 10_000
+) -> fim.LargeMargin:
+    return fim.LargeMargin(epsilon, delta, max_rank=max_rank)
 
 
 # Every case has outcomes of middling probability, so that a sampler test on it has power.
@@ -193,7 +185,7 @@ CASES: list[Case] = [
     Case("large-margin one itemset, 420", large_margin(), (420,)),
     Case(
         "large-margin one itemset, 450, add-remove",
-        LargeMargin(neighbors="add-remove", max_rank=300),
+        fim.LargeMargin(neighbors="add-remove", max_rank=300),
         (450,),
     ),
     Case("large-margin ties at the top", large_margin(max_rank=300), (*[455] * 3, 20, 20, 5)),
@@ -204,10 +196,10 @@ CASES: list[Case] = [
     Case("large-margin known, small", large_margin(delta=0.2), (100, 95, 95, 94, 90), 7),
     Case("large-margin known, to the end", large_margin(delta=1e-3), (12, 11, 9, 9, 9), 300),
     Case("large-margin known, all occur", large_margin(2.0, 0.1), (9, 7, 7, 3), 4),
-    Case("exponential three levels", Exponential(1.0), (12, 11, 11, 5), 10),
-    Case("exponential add-remove", Exponential(0.5, "add-remove"), (12, 11, 11, 5), 10**4),
-    Case("exponential zeros win half", Exponential(1.0), (277, 250), 10**60),
-    Case("exponential no zeros left", Exponential(0.7), (5, 4, 4), 3),
+    Case("exponential three levels", fim.Exponential(1.0), (12, 11, 11, 5), 10),
+    Case("exponential add-remove", fim.Exponential(0.5, "add-remove"), (12, 11, 11, 5), 10**4),
+    Case("exponential zeros win half", fim.Exponential(1.0), (277, 250), 10**60),
+    Case("exponential no zeros left", fim.Exponential(0.7), (5, 4, 4), 3),
     Case("named-exponential", NamedExponential(1.0, 1e-4, 10**8), (60, 59, 50)),
     Case(
         "named-exponential, add-remove",

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from mechanism_cases import by_level, exact_law
 from mechanism_cases import named as by_name
 
+import fim_private as fim
 from fim_private.auditing import audit as auditing
 from fim_private.auditing import exact
 from fim_private.auditing.audit import audit, auditable
@@ -38,21 +39,7 @@ from fim_private.auditing.exact import (
 )
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    Mechanism,
-    NamedExponential,
-    PermuteAndFlip,
-    TightMargin,
-    exponential,
-    margins,
-    registry,
-)
+from fim_private.mechanisms import Mechanism, NamedExponential, exponential, margins, registry
 from fim_private.mechanisms.exponential import AbstentionWeight, Candidate, named
 from fim_private.mechanisms.margins import OneSidedSteps, Run, Search
 from fim_private.mechanisms.top_k import TopK, is_bounded_range
@@ -60,7 +47,7 @@ from fim_private.spectrum import Level, SupportSpectrum
 
 NEIGHBORS = ["replace-one", "add-remove"]
 AUDITABLE = [*registry.single()]
-PURE = (Exponential, PermuteAndFlip, MaxOfLaplaces)
+PURE = (fim.Exponential, fim.PermuteAndFlip, fim.MaxOfLaplaces)
 # Replacing doubles the levels that neighbours differ in, and takes five times as long.
 QUICKLY = [pytest.param("replace-one", marks=pytest.mark.full), "add-remove"]
 
@@ -109,23 +96,23 @@ def test_every_mechanism_keeps_every_guarantee(name: str, neighbors: str) -> Non
 @pytest.mark.one_in(3)
 def test_a_limit_on_units_is_kept_by_the_pairs(limit: int, neighbors: str) -> None:
     """A unit of more itemsets than the limit breaks the guarantee: the audit does not try that."""
-    report = audit(LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=limit), trials=50)
+    report = audit(fim.LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=limit), trials=50)
     assert report.holds, report.whole
     assert report.whole.share is not None
     assert report.whole.share > 0.25  # some pairs are left
 
 
 ALL: dict[str, Callable[[str], Mechanism]] = {
-    "exponential": lambda neighbors: Exponential(1.0, neighbors),
+    "exponential": lambda neighbors: fim.Exponential(1.0, neighbors),
     "named-exponential": lambda neighbors: NamedExponential(1.0, 1e-3, 4, neighbors),
-    "permute-and-flip": lambda neighbors: PermuteAndFlip(1.0, neighbors),
-    "max-of-laplaces": lambda neighbors: MaxOfLaplaces(1.0, neighbors),
-    "limited-domain": lambda neighbors: LimitedDomain(1.0, 1e-3, neighbors),
-    "limited-domain, Δ": lambda neighbors: LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=2),
-    "choosing": lambda neighbors: Choosing(1.0, 1e-3, 4, neighbors),
-    "distance": lambda neighbors: Distance(1.0, 1e-3, neighbors),
-    "tight-margin": lambda neighbors: TightMargin(1.0, 1e-3, neighbors),
-    "large-margin": lambda neighbors: LargeMargin(1.0, 1e-3, neighbors),
+    "permute-and-flip": lambda neighbors: fim.PermuteAndFlip(1.0, neighbors),
+    "max-of-laplaces": lambda neighbors: fim.MaxOfLaplaces(1.0, neighbors),
+    "limited-domain": lambda neighbors: fim.LimitedDomain(1.0, 1e-3, neighbors),
+    "limited-domain, Δ": lambda neighbors: fim.LimitedDomain(1.0, 1e-3, neighbors, max_itemsets=2),
+    "choosing": lambda neighbors: fim.Choosing(1.0, 1e-3, 4, neighbors),
+    "distance": lambda neighbors: fim.Distance(1.0, 1e-3, neighbors),
+    "tight-margin": lambda neighbors: fim.TightMargin(1.0, 1e-3, neighbors),
+    "large-margin": lambda neighbors: fim.LargeMargin(1.0, 1e-3, neighbors),
 }
 
 
@@ -152,7 +139,7 @@ def test_a_guided_search_finds_no_broken_guarantee(
     name: str, neighbors: str, data: st.DataObject
 ) -> None:
     mechanism: Any = replace(ALL[name](neighbors), epsilon=2.0)  # type: ignore[type-var]
-    if isinstance(mechanism, LimitedDomain | TightMargin | LargeMargin):
+    if isinstance(mechanism, fim.LimitedDomain | fim.TightMargin | fim.LargeMargin):
         mechanism = replace(mechanism, max_rank=data.draw(st.integers(1, 8)))
     if mechanism.delta:
         mechanism = replace(mechanism, delta=data.draw(st.sampled_from([0.05, 1e-6])))
@@ -173,16 +160,16 @@ def test_a_guided_search_finds_no_broken_guarantee(
 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize("make", [LargeMargin, TightMargin])
+@pytest.mark.parametrize("make", [fim.LargeMargin, fim.TightMargin])
 @settings(max_examples=25)
 @given(data=st.data())
 @pytest.mark.one_in(3)
 def test_a_guided_search_finds_no_thresholds_that_break_a_search(
-    make: Callable[..., LargeMargin | TightMargin], neighbors: str, data: st.DataObject
+    make: Callable[..., fim.LargeMargin | fim.TightMargin], neighbors: str, data: st.DataObject
 ) -> None:
     """Theorems 1 and 11 hold for any thresholds, those that fall with the rank too."""
     mechanism = make(3.0, 1e-3, neighbors)
-    if isinstance(mechanism, TightMargin):
+    if isinstance(mechanism, fim.TightMargin):
         guaranteed = 3 * (mechanism.shared_share + mechanism.step_share)
     else:
         guaranteed = Fraction(3, 2 if neighbors == "replace-one" else 4)
@@ -242,9 +229,9 @@ def fixed(patch: Patch, owner: type, name: str, value: Any) -> None:
 
 def less_noise(patch: Patch, mechanism: Mechanism) -> None:
     """70 % of the noise in what a mechanism weighs, and no other."""
-    if isinstance(mechanism, MaxOfLaplaces):
-        return fixed(patch, MaxOfLaplaces, "scale", mechanism.scale * SEVEN_TENTHS)
-    weighs: Any = LimitedDomain if isinstance(mechanism, TightMargin) else type(mechanism)
+    if isinstance(mechanism, fim.MaxOfLaplaces):
+        return fixed(patch, fim.MaxOfLaplaces, "scale", mechanism.scale * SEVEN_TENTHS)
+    weighs: Any = fim.LimitedDomain if isinstance(mechanism, fim.TightMargin) else type(mechanism)
     shipped = weighs.rate.func if isinstance(weighs.rate, cached_property) else weighs.rate.fget
     return patch.setattr(weighs, "rate", property(lambda self: shipped(self) / SEVEN_TENTHS))
 
@@ -288,8 +275,8 @@ def never_abstaining(patch: Patch, _: Mechanism) -> None:
 def distance_with(patch: Patch, mechanism: Any, scales: int, noise: Fraction) -> None:
     """A threshold that is so many scales lower, 1 being one step, and noise by a factor."""
     lower = math.ceil(scales * mechanism.scale) if scales > 1 else scales
-    fixed(patch, Distance, "threshold", mechanism.threshold - lower)
-    fixed(patch, Distance, "scale", mechanism.scale * noise)
+    fixed(patch, fim.Distance, "threshold", mechanism.threshold - lower)
+    fixed(patch, fim.Distance, "scale", mechanism.scale * noise)
 
 
 def next_tested(patch: Patch, _: Mechanism, off: int) -> None:
@@ -310,17 +297,17 @@ def next_tested(patch: Patch, _: Mechanism, off: int) -> None:
 def zeros_left_out(patch: Patch, _: Mechanism) -> None:
     """Of the large margin's draw."""
 
-    def candidates(self: LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
+    def candidates(self: fim.LargeMargin, spectrum: SupportSpectrum, rank: int) -> list[Candidate]:
         return named(exponential.top(spectrum, rank)[0]) or [Candidate(None, 0, rank)]
 
-    patch.setattr(LargeMargin, "candidates", candidates)
+    patch.setattr(fim.LargeMargin, "candidates", candidates)
 
 
 def one_rank_less(patch: Patch, _: Mechanism) -> None:
     """The lead is over c(ℓ+1), but ranks ℓ and ℓ - 1 may be tied: who is cut tells."""
-    shipped = LargeMargin.candidates
+    shipped = fim.LargeMargin.candidates
     less = lambda self, spectrum, rank: shipped(self, spectrum, max(rank - 1, 1))  # noqa: E731
-    patch.setattr(LargeMargin, "candidates", less)
+    patch.setattr(fim.LargeMargin, "candidates", less)
 
 
 def lowered(patch: Patch, _: Mechanism, scale: int) -> None:
@@ -339,7 +326,7 @@ def search_noise(patch: Patch, mechanism: Any, shared: Fraction, step: Fraction)
     """Of the tight margin: each part of it by a factor."""
     rate = exponential.exponential_rate(mechanism.epsilon, mechanism.neighbors)
     rates = rate * mechanism.shared_share / shared, rate * mechanism.step_share / step
-    fixed(patch, TightMargin, "noise", OneSidedSteps(*rates))
+    fixed(patch, fim.TightMargin, "noise", OneSidedSteps(*rates))
 
 
 def no_margin(patch: Patch, _: Mechanism) -> None:
@@ -360,21 +347,21 @@ def unchanged(_: Patch, __: Mechanism) -> None:
     """What is broken is the class."""
 
 
-class DeclaredFlip(PermuteAndFlip):
+class DeclaredFlip(fim.PermuteAndFlip):
     """Permute-and-flip, falsely declared bounded-range."""
 
     bounded_range = "no theorem"
 
 
-class DeclaredLaplaces(MaxOfLaplaces):
+class DeclaredLaplaces(fim.MaxOfLaplaces):
     bounded_range = "no theorem"
 
 
 MADE: dict[str, Callable[[str], Mechanism]] = ALL | {
-    "distance, small δ": lambda neighbors: Distance(1.0, 1e-6, neighbors),
-    "large-margin, small δ": lambda neighbors: LargeMargin(1.0, 1e-6, neighbors),
-    "limited-domain, δ 0.5": lambda neighbors: LimitedDomain(1.0, 0.5, neighbors),
-    "limited-domain, δ 0.999": lambda neighbors: LimitedDomain(1.0, 0.999, neighbors),
+    "distance, small δ": lambda neighbors: fim.Distance(1.0, 1e-6, neighbors),
+    "large-margin, small δ": lambda neighbors: fim.LargeMargin(1.0, 1e-6, neighbors),
+    "limited-domain, δ 0.5": lambda neighbors: fim.LimitedDomain(1.0, 0.5, neighbors),
+    "limited-domain, δ 0.999": lambda neighbors: fim.LimitedDomain(1.0, 0.999, neighbors),
     "permute-and-flip, declared": lambda neighbors: DeclaredFlip(1.0, neighbors),
     "max-of-laplaces, declared": lambda neighbors: DeclaredLaplaces(1.0, neighbors),
 }
@@ -466,7 +453,7 @@ def test_what_is_harmless_is_not_caught(
 
 def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(monkeypatch: Patch) -> None:
     """Above a certified margin they weigh less than δ/3: to leave them out breaks no guarantee."""
-    mechanism = LargeMargin(1.0, 0.9, max_rank=8)
+    mechanism = fim.LargeMargin(1.0, 0.9, max_rank=8)
     right, _ = oracles.large_margin_distribution([45], Fraction(1), Fraction(9, 10), max_rank=8)
 
     def share() -> float:
@@ -478,7 +465,7 @@ def test_a_collapse_without_the_zeros_is_seen_in_the_distribution(monkeypatch: P
 
 
 def test_the_least_delta_that_can_be_audited_is_held_to(monkeypatch: Patch) -> None:
-    mechanism = LimitedDomain(1.0, 1e-24, "add-remove")
+    mechanism = fim.LimitedDomain(1.0, 1e-24, "add-remove")
     lighter_abstaining(monkeypatch, mechanism, Fraction(100, 99))
     assert not audit(mechanism, trials=0).holds
 
@@ -505,7 +492,7 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
 
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 def test_a_unit_with_more_itemsets_than_promised_is_caught(neighbors: str) -> None:
-    mechanism = Choosing(1.0, 1e-3, 2, neighbors)
+    mechanism = fim.Choosing(1.0, 1e-3, 2, neighbors)
     distribution = exact.Setting(mechanism, None).itemsets
     one, two = dict.fromkeys(exact.NAMES, 0), dict.fromkeys(exact.NAMES, 1)
     assert are_neighbors(one, two, neighbors)
@@ -539,7 +526,7 @@ def test_a_cut_through_ties_that_follows_the_rows_is_caught() -> None:
 
     With M = k̄, as without a limit Δ, abstaining weighs enough for that as well.
     """
-    mechanism = LimitedDomain(1.0, 1e-3, "add-remove", 3, 1)
+    mechanism = fim.LimitedDomain(1.0, 1e-3, "add-remove", 3, 1)
     shares = exact.distribution(mechanism, [(20, 6)], None)
 
     def cut(first: str) -> dict[str | None, Decimal]:
@@ -561,14 +548,14 @@ def test_every_one_pass_mechanism_is_held_to_bounded_range(name: str, neighbors:
 
 
 def test_neither_a_base_class_nor_a_method_s_name_declares_bounded_range() -> None:
-    class Heavier(LimitedDomain):
+    class Heavier(fim.LimitedDomain):
         pass
 
-    class Many(PermuteAndFlip):
+    class Many(fim.PermuteAndFlip):
         def select_many(self, *_: Any) -> Any:
             raise AssertionError("must not be called")
 
-    assert is_bounded_range(LimitedDomain())
+    assert is_bounded_range(fim.LimitedDomain())
     assert not is_bounded_range(Heavier())
     several = TopK.by_basic_composition(
         lambda epsilon, delta: Many(epsilon, "add-remove"), 3, Fraction(1), Fraction(1, 10**6)
@@ -582,11 +569,14 @@ def test_neither_a_base_class_nor_a_method_s_name_declares_bounded_range() -> No
     ("asked", "message"),
     [
         # The error allowed for would be all of such a δ, and a broken mechanism would pass.
-        (lambda: audit(LimitedDomain(1.0, 1e-25)), "delta must be at least 1e-24"),
-        (lambda: audit(LargeMargin(1.0, 1e-25)), "delta must be at least 1e-24"),
-        (lambda: audit(LargeMargin(51.0)), "^epsilon must be at most 50 to be audited, not"),
-        (lambda: audit(LargeMargin(1e9)), "^epsilon must be at most 50 to be audited, not"),
-        (lambda: audit(Exponential(1.0), trials=-1), "trials must be a whole number of at least 0"),
+        (lambda: audit(fim.LimitedDomain(1.0, 1e-25)), "delta must be at least 1e-24"),
+        (lambda: audit(fim.LargeMargin(1.0, 1e-25)), "delta must be at least 1e-24"),
+        (lambda: audit(fim.LargeMargin(51.0)), "^epsilon must be at most 50 to be audited, not"),
+        (lambda: audit(fim.LargeMargin(1e9)), "^epsilon must be at most 50 to be audited, not"),
+        (
+            lambda: audit(fim.Exponential(1.0), trials=-1),
+            "trials must be a whole number of at least 0",
+        ),
         (lambda: auditable("laplace", 1.0, 1e-6, "add-remove"), "mechanism must be one of all"),
         (lambda: auditable("levelwise", 1.0, 1e-6, "add-remove"), "levelwise has many steps"),
     ],
@@ -633,13 +623,16 @@ def test_exact_has_the_digits_it_claims(
     epsilon, delta = Fraction(7, 10), Fraction(1, 1000)
     size = None if zeros is None else max(2, len(supports) + zeros)
     mechanisms: list[Mechanism] = [
-        LimitedDomain(epsilon, delta, neighbors, 3, 2),
-        Choosing(epsilon, delta, 6, neighbors),
-        Distance(epsilon, delta, neighbors),
-        TightMargin(epsilon, delta, neighbors, 4),
+        fim.LimitedDomain(epsilon, delta, neighbors, 3, 2),
+        fim.Choosing(epsilon, delta, 6, neighbors),
+        fim.Distance(epsilon, delta, neighbors),
+        fim.TightMargin(epsilon, delta, neighbors, 4),
     ]
     if size is not None:
-        mechanisms += [PermuteAndFlip(epsilon, neighbors), MaxOfLaplaces(epsilon, neighbors)]
+        mechanisms += [
+            fim.PermuteAndFlip(epsilon, neighbors),
+            fim.MaxOfLaplaces(epsilon, neighbors),
+        ]
     counts = by_name(tuple(supports), size)
     with localcontext(DIGITS):
         for mechanism in mechanisms:
@@ -657,7 +650,7 @@ def test_the_divergence_is_the_least_delta() -> None:
 def test_decimals_reach_where_doubles_do_not() -> None:
     """A ratio of e^-200 between two outcomes is there, not 0."""
     [lead, last] = [
-        digits_of(Exponential(1.0, "add-remove"), [200], 2)[level] for level in (200, 0)
+        digits_of(fim.Exponential(1.0, "add-remove"), [200], 2)[level] for level in (200, 0)
     ]
     assert float((last / lead).ln()) == pytest.approx(-200)
     assert np.isclose(float(lead), 1)

@@ -16,17 +16,7 @@ from real_data import CORNER_SHOP, real_data
 
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    PermuteAndFlip,
-    TightMargin,
-    registry,
-)
+from fim_private.mechanisms import registry
 from fim_private.mechanisms.needs import prospects
 from fim_private.output.figures import draw_plan_figure
 from fim_private.output.mechanisms import render_plan
@@ -49,17 +39,17 @@ def of(found: Plan, name: str, top: int | None = None) -> PlannedMechanism:
 @pytest.mark.parametrize(
     ("mechanism", "candidates", "others"),
     [
-        (LargeMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
-        (TightMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
-        (TightMargin(2.0, 1e-3, AR, max_rank=5), None, 6),
-        (LimitedDomain(0.3, 1e-6, RO, max_rank=300, max_itemsets=20), None, 301),
-        (Choosing(1.0, 1e-6, 1225, RO), None, 10_000),
-        (Distance(0.5, 1e-6, RO), None, 10_000),
-        (Exponential(1.0, RO), 5000, None),
-        (Exponential(1.0, RO), 10**60, None),
-        (PermuteAndFlip(1.0, RO), 5000, None),
-        (MaxOfLaplaces(1.0), 10**60, None),
-        (Exponential(1.0), 3, None),
+        (fim.LargeMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
+        (fim.TightMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
+        (fim.TightMargin(2.0, 1e-3, AR, max_rank=5), None, 6),
+        (fim.LimitedDomain(0.3, 1e-6, RO, max_rank=300, max_itemsets=20), None, 301),
+        (fim.Choosing(1.0, 1e-6, 1225, RO), None, 10_000),
+        (fim.Distance(0.5, 1e-6, RO), None, 10_000),
+        (fim.Exponential(1.0, RO), 5000, None),
+        (fim.Exponential(1.0, RO), 10**60, None),
+        (fim.PermuteAndFlip(1.0, RO), 5000, None),
+        (fim.MaxOfLaplaces(1.0), 10**60, None),
+        (fim.Exponential(1.0), 3, None),
     ],
 )
 @pytest.mark.parametrize("confidence", [0.5, 0.95])

@@ -191,6 +191,7 @@ WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
     "arrow": lambda table, folder: table,
     # a row group for every three rows: their bounds say which are skipped
     "parquet": lambda table, folder: parquet(table, folder / "a.parquet"),
+    "arrow stream": lambda table, folder: stream(table, folder / "a.arrows"),
     "pandas": lambda table, folder: _pandas(table),
     "pandas objects": lambda table, folder: pd.DataFrame(table.to_pydict(), dtype=object),
     "pandas categories": lambda table, folder: table.to_pandas().astype("category"),

@@ -28,15 +28,7 @@ import fim_private as fim
 from fim_private.auditing import audit as auditing
 from fim_private.auditing import exact
 from fim_private.auditing.audit import audit, auditable
-from fim_private.auditing.exact import (
-    DIGITS,
-    Stops,
-    are_neighbors,
-    hockey_stick,
-    random_pairs,
-    ranks,
-    structured_pairs,
-)
+from fim_private.auditing.exact import are_neighbors, hockey_stick
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.mechanisms import Mechanism, NamedExponential, exponential, margins, registry
@@ -58,10 +50,10 @@ QUICKLY = [pytest.param("replace-one", marks=pytest.mark.full), "add-remove"]
 @pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("most", [None, 4])
 def test_the_families_are_neighbours(neighbors: str, most: int | None) -> None:
-    drawn = [list(random_pairs(neighbors, [20, 400], most, 300, seed)) for seed in (1, 1, 2)]
+    drawn = [list(exact.random_pairs(neighbors, [20, 400], most, 300, seed)) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert all(one != two for one, two in pairwise(drawn[0]))
-    pairs = [*structured_pairs(neighbors, [20, 400], most), *drawn[0]]
+    pairs = [*exact.structured_pairs(neighbors, [20, 400], most), *drawn[0]]
     assert all(are_neighbors(one, two, neighbors, most) for one, two in pairs)
     assert all(min(counts.values()) >= 0 for pair in pairs for counts in pair)
 
@@ -178,10 +170,10 @@ def test_a_guided_search_finds_no_thresholds_that_break_a_search(
     moves = st.integers(-1, 1) if neighbors == "replace-one" else st.integers(0, 1)
     moved = [c + data.draw(moves) for c in supports]
 
-    def stops(of: list[int]) -> Stops:
+    def stops(of: list[int]) -> exact.Stops:
         search = mechanism.search(SupportSpectrum.from_supports([c for c in of if c]))
         given: Any = {"threshold": lambda rank: thresholds[rank - 1], "last_rank": 6}
-        return ranks(replace(search, **given))
+        return exact.ranks(replace(search, **given))
 
     p, q = stops(supports), stops(moved)
     spent = max(hockey_stick(p, q, guaranteed), hockey_stick(q, p, guaranteed))
@@ -479,7 +471,7 @@ def test_replace_one_data_given_to_an_add_remove_mechanism_is_caught(name: str) 
     """large-margin is made for replace-one in either case."""
     mechanism = ALL[name]("add-remove")
     most = 2 if name.endswith("Δ") else 4
-    pairs = structured_pairs("replace-one", auditing._scales(mechanism), most)
+    pairs = exact.structured_pairs("replace-one", auditing._scales(mechanism), most)
     distribution = auditing.settings(mechanism)[0].itemsets
     spent = max(
         hockey_stick(distribution(p), distribution(q), Fraction(1))
@@ -604,7 +596,7 @@ def digits_of(mechanism: Mechanism, supports: list[int], universe_size: int | No
 def assert_close(
     found: Mapping[Any, Decimal], right: Mapping[Any, Decimal], error: Decimal
 ) -> None:
-    with localcontext(DIGITS):
+    with localcontext(exact.DIGITS):
         assert abs(sum(found.values(), Decimal(0)) - 1) <= error
         for outcome in found.keys() | right.keys():
             assert abs(found.get(outcome, Decimal(0)) - right.get(outcome, Decimal(0))) <= error, (
@@ -634,7 +626,7 @@ def test_exact_has_the_digits_it_claims(
             fim.MaxOfLaplaces(epsilon, neighbors),
         ]
     counts = by_name(tuple(supports), size)
-    with localcontext(DIGITS):
+    with localcontext(exact.DIGITS):
         for mechanism in mechanisms:
             right = by_level(exact_law(mechanism, counts, size), counts)
             assert_close(digits_of(mechanism, supports, size), right, CLAIMED)

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import fim_private as fim
-from fim_private.levelwise.discovery import shrunken
+from fim_private.dp.composition import PrivacyBudget
+from fim_private.levelwise import levelwise as levelwise_run
+from fim_private.levelwise.discovery import WeightedItemsets, shrunken
 from fim_private.levelwise.recipe import (
     GRID,
     LARGEST_DELTA,
@@ -56,6 +58,26 @@ def test_the_parts_of_a_recipe_are_the_whole(sought: Sought) -> None:
     assert recipe.most_closed >= recipe.survivors >= max(recipe.pool)
     assert recipe.second_pool >= sought.count
     assert recipe.fewest_paired <= recipe.most_paired <= recipe.most_items
+
+
+@given(
+    st.lists(st.floats(-1e3, 1e6), min_size=1, max_size=400),
+    st.integers(0, 20),
+    st.sampled_from([10, 50, 200]),
+)
+@example([-5.0] * 3 + [900.0] * 300, 3, 200)
+def test_items_that_are_paired_are_a_number_between_two_public_ones(
+    weights: list[float], known: int, count: int
+) -> None:
+    asked: dict[str, Any] = {"sizes": (2,), "union": True, "by_user": True, "listed": False}
+    sought = Sought(count=count, epsilon=Fraction(1), neighbors="add-remove", **asked)
+    budget = PrivacyBudget.of(1, 1e-6, None, otherwise=1)
+    run = levelwise_run.levelwise(sought, budget, part=Fraction(1))
+    assert isinstance(run, levelwise_run.Levelwise)
+    numbers = np.arange(len(weights), dtype=np.int32)[:, None]
+    paired = run._items_to_pair(WeightedItemsets(numbers, np.array(weights), 6.0), known)
+    least = min(len(weights), run.recipe.fewest_paired + known)
+    assert least <= paired <= run.recipe.most_paired + known
 
 
 # -------------------- candidates

@@ -8,17 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
+import oracles
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naming import named, of_users
-from oracles import (
-    brute_force_supports,
-    brute_force_user_supports,
-    hockey_stick,
-    spectrum_of,
-)
 
 from fim_private.counting import LocalSource
 from fim_private.counting.source import Catalogue, SizedUniverse
@@ -39,10 +34,12 @@ several_sizes = st.lists(st.integers(1, 3), min_size=1, unique=True)
 @given(baskets=random_baskets, sizes=several_sizes)
 def test_several_sizes_are_ranked_together(baskets: Baskets, sizes: list[int]) -> None:
     supports = {
-        itemset: c for size in sizes for itemset, c in brute_force_supports(baskets, size).items()
+        itemset: c
+        for size in sizes
+        for itemset, c in oracles.brute_force_supports(baskets, size).items()
     }
     source, catalogue = LocalSource(read_transactions(baskets)), Catalogue(read_catalogue([*"abc"]))
-    assert source.spectrum(sizes).all_levels() == spectrum_of(supports)
+    assert source.spectrum(sizes).all_levels() == oracles.spectrum_of(supports)
     candidates = sum(catalogue.candidates(size) for size in sizes)
     assert source.spectrum(sizes, catalogue).universe_size == candidates
 
@@ -73,8 +70,8 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(
         [[item for item in basket if item in of_user] for basket in held]
         for held, of_user in zip(users, kept, strict=True)
     ]
-    expected = brute_force_user_supports(cut, size)
-    assert list(spectrum.levels()) == spectrum_of(expected)
+    expected = oracles.brute_force_user_supports(cut, size)
+    assert list(spectrum.levels()) == oracles.spectrum_of(expected)
     for support, multiplicity in islice(spectrum.levels(), 1):
         assert (
             expected[spectrum.sample_itemsets([support], Randomness.seeded(multiplicity))[0]]
@@ -117,7 +114,7 @@ def worst(users: Sequence[Baskets], more: Baskets, neighbors: str) -> tuple[floa
         return {None: levels[0], **{itemset: levels[c] / number[c] for itemset, c in tied.items()}}
 
     p, q = outcomes(users), outcomes([*users, more])
-    spent = max(hockey_stick(p, q, Fraction(1)), hockey_stick(q, p, Fraction(1)))
+    spent = max(oracles.hockey_stick(p, q, Fraction(1)), oracles.hockey_stick(q, p, Fraction(1)))
     return spent, float(mechanism.cost.delta)
 
 

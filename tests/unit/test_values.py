@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from files_read import in_every_form
-from sources import parquet, polars, units_of
+from sources import ANY_ROWS, WRITERS, units_of
 
 from fim_private.errors import DataError
 from fim_private.reading.labels import Item
@@ -94,23 +94,17 @@ def test_objects_that_are_no_user(rule: str, expected: int) -> None:
         assert read_transactions(frame, missing_user=rule, **ROLES).units == expected
 
 
-KINDS: dict[str, Callable[[pa.Table, Path], Any]] = {
-    "arrow in batches": lambda table, folder: table.to_reader(max_chunksize=2),
-    "parquet": lambda table, folder: parquet(table, folder / "a.parquet"),
-    "pandas objects": lambda table, folder: table.to_pandas().astype({"u": object}),
-    "polars": lambda table, folder: polars(table),
-}
 TEXTS = [None, "", " ", "\t \n", "\u00a0", "\u3000", "NULL", " nan "]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ANY_ROWS)
 def test_without_a_rule_rows_of_nobody_are_refused(kind: str, tmp_path: Path) -> None:
     columns = [pa.array(["ann", missing, "bob"], pa.string()) for missing in TEXTS]
     columns += [pa.array([1.0, missing, 2.0], pa.float64()) for missing in (None, math.nan)]
     for users in columns:
         table = pa.table({"u": users, "b": [3, 4, 5], "i": ["beer", "tea", "milk"]})
         with pytest.raises(DataError) as caught:
-            read_transactions(KINDS[kind](table, tmp_path), **ROLES)
+            read_transactions(WRITERS[kind](table, tmp_path), **ROLES)
         shown = str(caught.value).replace(repr(str(tmp_path))[1:-1], "")
         for part in ("'u'", "missing_user 'drop'", "missing_user 'own-unit'"):
             assert part in shown
@@ -120,11 +114,6 @@ def test_without_a_rule_rows_of_nobody_are_refused(kind: str, tmp_path: Path) ->
 
 
 # -------------------- identifiers: equal values are one, in every type, order and company
-
-
-def read(ids: pa.Array, **columns: Any) -> Transactions:
-    table = pa.table({"id": ids, "item": pa.array(["a"] * len(ids)), **columns})
-    return read_transactions(table, basket="id", item="item")
 
 
 def baskets_of_units(data: Transactions) -> list[list[tuple[Any, ...]]]:
@@ -140,7 +129,8 @@ def test_no_two_integers_are_one(kind: str) -> None:
     for low in (int(limits.min), max(int(limits.min), -100), int(limits.max) - 200):
         ids = np.array([low + step for step in range(201)], dtype=kind)
         np.random.default_rng(7).shuffle(ids)
-        assert read(pa.array(np.concatenate([ids, ids[::-1]]))).baskets == 201
+        table = pa.table({"id": np.concatenate([ids, ids[::-1]]), "item": ["a"] * 402})
+        assert read_transactions(table, basket="id", item="item").baskets == 201
 
 
 def test_no_item_is_left_out_of_every_long_history() -> None:
@@ -153,13 +143,8 @@ def test_no_item_is_left_out_of_every_long_history() -> None:
         }
     )
     capped = read_transactions(table, user="user").capped(2, 1)
-    kept = Counter(
-        item
-        for unit in baskets_of_units(capped)
-        for basket in unit
-        for item in basket
-        if item in items
-    )
+    baskets = [basket for unit in baskets_of_units(capped) for basket in unit]
+    kept = Counter(item for basket in baskets for item in basket if item in items)
     assert sum(kept.values()) == 300
     # 30 expected; below 10 with a probability of 1e-6 for each
     assert min(kept[item] for item in items) >= 10

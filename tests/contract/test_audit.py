@@ -632,13 +632,6 @@ def test_exact_has_the_digits_it_claims(
             assert_close(digits_of(mechanism, supports, size), right, CLAIMED)
 
 
-def test_the_divergence_is_the_least_delta() -> None:
-    p = {"a": Decimal("0.6"), "b": Decimal("0.4")}
-    q = {"a": Decimal("0.1"), None: Decimal("0.9")}
-    assert float(hockey_stick(p, q, Fraction(1))) == pytest.approx(0.6 - 0.1 * math.e + 0.4)
-    assert hockey_stick(p, p, Fraction(1)) == 0
-
-
 def test_decimals_reach_where_doubles_do_not() -> None:
     """A ratio of e^-200 between two outcomes is there, not 0."""
     [lead, last] = [

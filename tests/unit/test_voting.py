@@ -355,13 +355,6 @@ def test_rules_of_users_count_who_ever_bought_all_of_it() -> None:
         fim.vote(table, lift, **asked)
 
 
-def test_what_nearly_ties_is_compared_exactly() -> None:
-    above = np.array([10**9, 10**9 + 1, 5], dtype=np.int64)
-    below = np.array([10**18, 10**18 + 10**9 - 1, 10**18], dtype=np.int64)
-    assert voting._highest(above, below, 2) == [1, 0]
-    assert voting._highest(above[::-1].copy(), below[::-1].copy(), 1) == [1]
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from sources import ANY_ROWS, WRITERS, Item, baskets_of
 

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from files_read import LONG, TWO, baskets, in_every_form, refused, written

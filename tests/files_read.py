@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
-from sources import Item, baskets_of
+from sources import ANY_ROWS, WRITERS, Item, baskets_of
 
-from fim_private.cli.commands import run
 from fim_private.errors import DataError
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
@@ -35,15 +31,8 @@ def written(folder: Path, name: str, content: str | bytes, encoding: str = "utf-
 def in_every_form(rows: Sequence[tuple[str, str, str]], folder: Path) -> Iterator[Any]:
     """The same rows of user u, basket b and item i, all of them texts, in every form."""
     table = pa.table({name: [row[place] for row in rows] for place, name in enumerate("ubi")})
-    yield table
-    pyarrow.parquet.write_table(table, folder / "a.parquet")
-    yield folder / "a.parquet"
-    yield table.to_pandas()
-    yield table.to_pandas().astype(object)
-    yield table.to_pandas().astype("category")
-    yield pl.from_arrow(table)
-    lines = "".join(f'"{user}","{basket}","{item}"\n' for user, basket, item in rows)
-    yield written(folder, "a.csv", "u,b,i\n" + lines)
+    for name in ANY_ROWS:
+        yield WRITERS[name](table, folder)
 
 
 def refused(source: Any, *parts: str, **options: Any) -> str:
@@ -55,13 +44,3 @@ def refused(source: Any, *parts: str, **options: Any) -> str:
     for part in parts:
         assert part in shown, shown
     return shown
-
-
-def told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
-) -> tuple[int, str, str]:
-    """The exit code of a command, what it printed, and what it said."""
-    monkeypatch.setattr(sys, "argv", ["fim-private", *words])
-    code = run()
-    found = capsys.readouterr()
-    return code, found.out, found.err

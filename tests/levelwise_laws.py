@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -26,23 +25,9 @@ def weight(bound: int, held: int) -> int:
     return min(GRID, isqrt(GRID * GRID * bound // held))
 
 
-def level_weights(times: Mapping[str, int]) -> dict[str, int]:
-    """What a level gives to each item of a unit. times: in how many of its baskets it is."""
-    return {
-        item: isqrt(GRID * GRID * count // sum(times.values())) for item, count in times.items()
-    }
-
-
 def tail(sigma2: Fraction | float, least: int) -> float:
     """P(noise >= least): that of the normal from half a step below on."""
     return float(ndtr(-(least - 0.5) / sqrt(sigma2)))
-
-
-def named_alone(squares: Floats, sigma: float, threshold: float) -> Floats:
-    """P(one item is named) where a unit alone has items of these squared weights: (..., n)."""
-    return np.asarray(
-        -np.expm1(np.log1p(-ndtr((np.sqrt(squares) - threshold) / sigma)).sum(axis=-1))
-    )
 
 
 def likeliest_alone(sigma: float, threshold: float, most: int) -> float:
@@ -93,20 +78,6 @@ def subsets(items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     return (some for size in range(len(items) + 1) for some in combinations(items, size))
 
 
-def chance_of(named: Iterable[Any], chances: Mapping[Any, float]) -> float:
-    """P(these are there, and no others), each by its own chance."""
-    named = {*named}
-    return prod(p if item in named else 1 - p for item, p in chances.items())
-
-
-def named_items(
-    sums: Mapping[str, int], threshold: int, sigma2: Fraction
-) -> dict[tuple[str, ...], float]:
-    """P(the items named are these). sums: of the items that somebody has."""
-    chances = {item: tail(sigma2, threshold - value) for item, value in sums.items() if value}
-    return {named: chance_of(named, chances) for named in subsets(chances)}
-
-
 def found_divergence(
     one: Mapping[str, int],
     other: Mapping[str, int],
@@ -149,37 +120,3 @@ def found_divergence(
             q = np.outer(q, mass / nodes * ratio).ravel()
         total += float(excess(p, q, epsilon, later(named)).sum())
     return total
-
-
-def release_law(
-    units: Iterable[Mapping[str, int]],
-    sizes: tuple[int, ...],
-    threshold: int,
-    item_variance: Fraction,
-    second_variance: Callable[[int], Fraction],
-    stands_out: float | None,
-) -> dict[frozenset[tuple[str, ...]], float]:
-    """P(the itemsets released are these), where all candidates may be.
-
-    units: in how many baskets each has its items, few of them, all of which are in one of them.
-    second_variance: of the noise of the second count, in units squared, with so many candidates.
-    stands_out: how many σ of it an itemset's second count must reach; None where all are kept. Then
-    at most two candidates may be possible: these are counted unscaled, and too few to be drawn
-    towards predictions.
-    """
-    units = list(units)
-    sums: Counter[str] = Counter()
-    for unit in units:
-        sums.update(level_weights(unit))
-    law: defaultdict[frozenset[tuple[str, ...]], float] = defaultdict(float)
-    for named, chance in named_items(sums, threshold, item_variance).items():
-        passes = dict.fromkeys(combinations(named, sizes[0]), 1.0)
-        if stands_out is not None and passes:
-            assert len(passes) <= 2
-            sigma = sqrt(second_variance(len(passes)))
-            for itemset in passes:
-                support = sum(unit.keys() >= {*itemset} for unit in units)
-                passes[itemset] = float(ndtr(support / sigma - stands_out))
-        for kept in subsets(passes):
-            law[frozenset(kept)] += chance * chance_of(kept, passes)
-    return dict(law)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -11,18 +12,8 @@ from typing import Any
 import oracles
 import selection_oracles
 
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    Mechanism,
-    NamedExponential,
-    PermuteAndFlip,
-    TightMargin,
-)
+import fim_private as fim
+from fim_private.mechanisms import Mechanism, NamedExponential
 from fim_private.spectrum import SupportSpectrum
 
 # The outcome's key: a support level, or None for abstaining.
@@ -47,12 +38,14 @@ def named(supports: tuple[int, ...], universe_size: int | None) -> dict[str, int
     return {f"i{place}": support for place, support in enumerate((*supports, *[0] * zeros))}
 
 
-def by_level(shares: Mapping[str | None, float], counts: Mapping[str, int]) -> Outcomes:
-    """An oracle's answer for named itemsets, added up level by level."""
-    outcomes: Outcomes = {None: shares.get(None, 0.0)}
+def by_level(
+    shares: Mapping[str | None, Decimal], counts: Mapping[str, int]
+) -> dict[int | None, Decimal]:
+    """A law of named itemsets, added up level by level."""
+    levels: dict[int | None, Decimal] = {None: shares[None]}
     for name, support in counts.items():
-        outcomes[support] = outcomes.get(support, 0.0) + shares[name]
-    return outcomes
+        levels[support] = levels.get(support, Decimal(0)) + shares[name]
+    return levels
 
 
 def slow(
@@ -66,7 +59,7 @@ def slow(
     levels: Any
     wrong, neighbors = exact(round(float(epsilon) * factor, 6)), str(mechanism.neighbors)
     known: Any = {"neighbors": neighbors, "universe_size": universe_size}
-    if isinstance(mechanism, LargeMargin):
+    if isinstance(mechanism, fim.LargeMargin):
         right = oracles.integer_thresholds(
             epsilon, delta, range(1, 1 + (universe_size or mechanism.max_rank))
         )
@@ -79,7 +72,7 @@ def slow(
             thresholds=lambda rank: right[rank - 1],
         )
         return {**levels, None: abstain}
-    if isinstance(mechanism, Exponential):
+    if isinstance(mechanism, fim.Exponential):
         levels = oracles.exponential_distribution(supports, wrong, **known)
         return {**levels, None: 0.0}
     if isinstance(mechanism, NamedExponential):
@@ -87,26 +80,36 @@ def slow(
         levels, unnamed = oracles.named_exponential_distribution(supports, wrong, delta, **known)
         return {**levels, 0: unnamed, None: 0.0}
     counts = named(supports, universe_size)
-    known |= {"counts": counts, "epsilon": epsilon, "noise_factor": epsilon / wrong}
-    if isinstance(mechanism, PermuteAndFlip):
-        return by_level(selection_oracles.permute_and_flip(**known), counts)
-    if isinstance(mechanism, MaxOfLaplaces):
-        return by_level(selection_oracles.max_of_laplaces(**known), counts)
-    known["delta"] = delta
-    if isinstance(mechanism, Distance):
-        return by_level(selection_oracles.distance(**known), counts)
-    if isinstance(mechanism, Choosing):
-        known["max_itemsets"] = mechanism.max_itemsets
-        return by_level(selection_oracles.choosing(**known), counts)
+    law = exact_law(mechanism, counts, universe_size, noise_factor=epsilon / wrong)
+    return {level: float(share) for level, share in by_level(law, counts).items()}
+
+
+def exact_law(
+    mechanism: Any,
+    counts: Mapping[str, int],
+    universe_size: int | None,
+    noise_factor: Fraction = Fraction(1),
+) -> selection_oracles.Law:
+    """The law of a mechanism that selection_oracles defines, over named itemsets."""
+    known: Any = {"neighbors": str(mechanism.neighbors), "universe_size": universe_size}
+    known |= {"counts": counts, "epsilon": exact(mechanism.epsilon), "noise_factor": noise_factor}
+    if isinstance(mechanism, fim.PermuteAndFlip):
+        return selection_oracles.permute_and_flip_exact(**known)
+    if isinstance(mechanism, fim.MaxOfLaplaces):
+        return selection_oracles.max_of_laplaces_exact(**known)
+    known["delta"] = exact(mechanism.delta)
+    if isinstance(mechanism, fim.Distance):
+        return selection_oracles.distance_exact(**known)
+    if isinstance(mechanism, fim.Choosing):
+        return selection_oracles.choosing_exact(**known, max_itemsets=mechanism.max_itemsets)
     known["max_rank"] = mechanism.max_rank
-    if isinstance(mechanism, LimitedDomain):
-        known["max_itemsets"] = mechanism.max_itemsets
-        return by_level(selection_oracles.limited_domain(**known), counts)
-    assert isinstance(mechanism, TightMargin)
+    if isinstance(mechanism, fim.LimitedDomain):
+        return selection_oracles.limited_domain_exact(**known, max_itemsets=mechanism.max_itemsets)
+    assert isinstance(mechanism, fim.TightMargin)
     # Its thresholds are its own: privacy does not depend on them.
     shares = mechanism.shared_share, mechanism.step_share
     known |= {"split": (*shares, 1 - sum(shares)), "thresholds": mechanism.threshold}
-    return by_level(selection_oracles.tight_margin(**known), counts)
+    return selection_oracles.tight_margin_exact(**known)
 
 
 @dataclass(frozen=True)
@@ -137,27 +140,27 @@ def selections(neighbors: str) -> list[Case]:
     cases = []
     for size in (9, 20):
         for name, make in (
-            ("permute-and-flip", PermuteAndFlip),
-            ("max-of-laplaces", MaxOfLaplaces),
+            ("permute-and-flip", fim.PermuteAndFlip),
+            ("max-of-laplaces", fim.MaxOfLaplaces),
         ):
             cases.append(
                 Case(f"{name} {size}{of}, known universe", make(1.0, neighbors), near, size)
             )
 
     def limited(*caps: int) -> Mechanism:
-        return LimitedDomain(1.0, 1e-3, neighbors, *caps)
+        return fim.LimitedDomain(1.0, 1e-3, neighbors, *caps)
 
     def tight(max_rank: int, delta: float = 1e-3) -> Mechanism:
-        return TightMargin(1.0, delta, neighbors, max_rank)
+        return fim.TightMargin(1.0, delta, neighbors, max_rank)
 
     either: list[tuple[str, Mechanism, tuple[int, ...]]] = [
         ("limited-domain ties", limited(3), (lead, lead - 1, lead - 1, 3, 2)),
         ("limited-domain a tie cut", limited(2), (lead, 3, 3, 3, 2)),
         ("limited-domain zeros", limited(7), (lead, lead - 2)),
         ("limited-domain capped", limited(3, 2), (lead, lead - 2, 4, 1)),
-        ("choosing", Choosing(1.0, 1e-3, 6, neighbors), (lead, lead - 2, 5)),
-        ("distance", Distance(1.0, 1e-3, neighbors), (lead, 2, 1)),
-        ("distance ties", Distance(1.0, 0.1, neighbors), (5, 5, 1)),
+        ("choosing", fim.Choosing(1.0, 1e-3, 6, neighbors), (lead, lead - 2, 5)),
+        ("distance", fim.Distance(1.0, 1e-3, neighbors), (lead, 2, 1)),
+        ("distance ties", fim.Distance(1.0, 0.1, neighbors), (5, 5, 1)),
         ("tight-margin leader", tight(6), (15 * twice, 3)),
         ("tight-margin ties", tight(5), (*[lead] * 3, 5, 5)),
         ("tight-margin cap 1", tight(1), (13 * twice, 2, 2)),
@@ -169,8 +172,10 @@ def selections(neighbors: str) -> list[Case]:
     return cases
 
 
-def large_margin(epsilon: float = 1.0, delta: float = 1e-6, max_rank: int = 10_000) -> LargeMargin:
-    return LargeMargin(epsilon, delta, max_rank=max_rank)
+def large_margin(
+    epsilon: float = 1.0, delta: float = 1e-6, max_rank: int = 10_000
+) -> fim.LargeMargin:
+    return fim.LargeMargin(epsilon, delta, max_rank=max_rank)
 
 
 # Every case has outcomes of middling probability, so that a sampler test on it has power.
@@ -180,7 +185,7 @@ CASES: list[Case] = [
     Case("large-margin one itemset, 420", large_margin(), (420,)),
     Case(
         "large-margin one itemset, 450, add-remove",
-        LargeMargin(neighbors="add-remove", max_rank=300),
+        fim.LargeMargin(neighbors="add-remove", max_rank=300),
         (450,),
     ),
     Case("large-margin ties at the top", large_margin(max_rank=300), (*[455] * 3, 20, 20, 5)),
@@ -191,10 +196,10 @@ CASES: list[Case] = [
     Case("large-margin known, small", large_margin(delta=0.2), (100, 95, 95, 94, 90), 7),
     Case("large-margin known, to the end", large_margin(delta=1e-3), (12, 11, 9, 9, 9), 300),
     Case("large-margin known, all occur", large_margin(2.0, 0.1), (9, 7, 7, 3), 4),
-    Case("exponential three levels", Exponential(1.0), (12, 11, 11, 5), 10),
-    Case("exponential add-remove", Exponential(0.5, "add-remove"), (12, 11, 11, 5), 10**4),
-    Case("exponential zeros win half", Exponential(1.0), (277, 250), 10**60),
-    Case("exponential no zeros left", Exponential(0.7), (5, 4, 4), 3),
+    Case("exponential three levels", fim.Exponential(1.0), (12, 11, 11, 5), 10),
+    Case("exponential add-remove", fim.Exponential(0.5, "add-remove"), (12, 11, 11, 5), 10**4),
+    Case("exponential zeros win half", fim.Exponential(1.0), (277, 250), 10**60),
+    Case("exponential no zeros left", fim.Exponential(0.7), (5, 4, 4), 3),
     Case("named-exponential", NamedExponential(1.0, 1e-4, 10**8), (60, 59, 50)),
     Case(
         "named-exponential, add-remove",

@@ -469,11 +469,7 @@ def _other_programs() -> Iterator[PublicFile]:
     ]
     mushrooms = [["pxsnf"[(number * place) % 5] for place in range(1, 23)] for number in range(40)]
     for file, content, refusal in (
-        (
-            "spmf-utilities.txt",
-            utilities,
-            "utilities. Keep only what stands before the first colon",
-        ),
+        ("spmf-utilities.txt", utilities, "utilities. Keep only what stands before"),
         *(
             (f"weka.{suffix}", arff + data, "ARFF, the format of Weka")
             for suffix in ("arff", "csv")

@@ -9,9 +9,8 @@ functions here
 * return the probability of each itemset that can be named and, under the key None, of abstaining
   (always there, 0 for a mechanism that never does). Tied itemsets are in uniformly random order,
   independent of the data, so equal supports have equal probability;
-* come in two forms: `f_exact` returns Decimals with absolute errors below 10^-`digits`, `f` the
-  same as floats. (Decimal arithmetic on the results is done at the precision of the *caller's*
-  context, 28 digits unless raised; `total` raises it.)
+* return Decimals with absolute errors below 10^-`digits`. (Decimal arithmetic on the results is
+  done at the precision of the *caller's* context, 28 digits unless raised.)
 
 A float argument means exactly the binary fraction it holds; pass a Fraction to mean a decimal
 exactly.
@@ -96,16 +95,6 @@ def _exact(law: Callable[..., Law]) -> Callable[..., Law]:
             return law(asked, **more)
 
     return of_counts
-
-
-def _floats(exact: Callable[..., Law]) -> Callable[..., dict[Any, float]]:
-    return lambda *asked, **more: {key: float(p) for key, p in exact(*asked, **more).items()}
-
-
-def total(distribution: Mapping[Any, Decimal], *, digits: int = DIGITS) -> Decimal:
-    """The sum of the probabilities, without the caller's context rounding it."""
-    with localcontext(Context(prec=digits + GUARD)):
-        return sum(distribution.values(), Decimal(0))
 
 
 def _decay(rate: Decimal, distance: int) -> Decimal:
@@ -359,9 +348,6 @@ def _tight_margin_ranks(
     return result
 
 
-tight_margin_ranks_exact = _exact(_tight_margin_ranks)
-
-
 @_exact
 def tight_margin_exact(
     asked: Asked, max_rank: int, split: Split, thresholds: Callable[[int], int]
@@ -373,14 +359,6 @@ def tight_margin_exact(
         for outcome, part in _limited_domain(choice, rank).items() if chance else ():
             result[outcome] += chance * part
     return result
-
-
-permute_and_flip = _floats(permute_and_flip_exact)
-max_of_laplaces = _floats(max_of_laplaces_exact)
-limited_domain = _floats(limited_domain_exact)
-choosing = _floats(choosing_exact)
-distance = _floats(distance_exact)
-tight_margin = _floats(tight_margin_exact)
 
 
 # -------------------- zero-concentrated privacy

@@ -1,12 +1,14 @@
-"""Every form that baskets can be read from: each writes the same baskets and says how to read them
-back.
+"""The forms that baskets alone can be read from: each writes the same baskets and says how to read
+them back.
 
-Add a form to SOURCES; every test over these then covers it.
+Add a form to SOURCES; every test over these then covers it. Forms that have users are those of
+reading_files.py.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -29,7 +31,6 @@ Baskets = Sequence[Sequence[Item]]
 Written = tuple[Any, dict[str, Any]]
 Writer = Callable[[Baskets, Path], Written]
 
-LONG: dict[str, Any] = {"basket": "basket", "item": "item"}
 # Said, for few baskets of few items may look like something else.
 LINES: dict[str, Any] = {"input_format": "lines"}
 FIMI: dict[str, Any] = {"input_format": "fimi"}
@@ -68,30 +69,6 @@ def list_table(baskets: Baskets) -> pa.Table:
     return pa.table({"number": pa.array(range(len(baskets))), "items": lists})
 
 
-def long_rows(baskets: Baskets) -> list[tuple[int, Item | None]]:
-    """Return (basket, item) rows; an empty basket has one row with a null item."""
-    nothing: list[Item | None] = [None]
-    return [
-        (number, item) for number, basket in enumerate(baskets) for item in [*basket] or nothing
-    ]
-
-
-def long_table(baskets: Baskets) -> pa.Table:
-    rows = long_rows(baskets)
-    return pa.table(
-        {
-            "basket": pa.array([number for number, _ in rows], pa.int64()),
-            "price": pa.array([1.5] * len(rows), pa.float64()),
-            "item": pa.array([item for _, item in rows], item_type(baskets)),
-        }
-    )
-
-
-def shuffled(table: pa.Table) -> pa.Table:
-    order = np.random.default_rng(7).permutation(len(table))
-    return table.take(pa.array(order))
-
-
 def one_hot(baskets: Baskets, columns: Sequence[Item]) -> np.ndarray[Any, Any]:
     return np.array(
         [[column in basket for column in columns] for basket in baskets], dtype=bool
@@ -108,12 +85,6 @@ def up_to_largest(baskets: Baskets) -> list[Item]:
     return list(range(2 + max((int(item) for basket in baskets for item in basket), default=0)))
 
 
-def dictionary_lists(baskets: Baskets) -> pa.Table:
-    values = pa.array([item for basket in baskets for item in basket], item_type(baskets))
-    offsets = pa.array(np.cumsum([0, *map(len, baskets)]), pa.int32())
-    return pa.table({"items": pa.ListArray.from_arrays(offsets, values.dictionary_encode())})
-
-
 def parquet(table: pa.Table, path: Path) -> Path:
     pyarrow.parquet.write_table(table, path, row_group_size=3)
     return path
@@ -127,12 +98,6 @@ def feather(table: pa.Table, path: Path) -> Path:
 def stream(table: pa.Table, path: Path) -> Path:
     with pa.ipc.new_stream(str(path), table.schema) as sink:
         sink.write_table(table, max_chunksize=4)
-    return path
-
-
-def delimited(table: pa.Table, path: Path) -> Path:
-    with gzip.open(path, "wb") if path.suffix == ".gz" else path.open("wb") as sink:
-        pyarrow.csv.write_csv(table, sink)
     return path
 
 
@@ -171,39 +136,19 @@ SOURCES: dict[str, Writer] = {
         [np.array(one, dtype=None if one else object) for one in b],
         {},
     ),
-    "arrow_lists": lambda b, to: (list_table(b), {}),
-    "arrow_dictionary_lists": lambda b, to: (dictionary_lists(b), {}),
-    "arrow_reader": lambda b, to: (list_table(b).to_reader(max_chunksize=2), {}),
     "arrow_array": lambda b, to: (list_table(b)["items"], {}),
-    "arrow_long": lambda b, to: (long_table(b), LONG),
-    "arrow_long_shuffled": lambda b, to: (shuffled(long_table(b)), LONG),
     "parquet_lists": lambda b, to: (parquet(list_table(b), to / "lists.parquet"), {}),
-    "parquet_long": lambda b, to: (str(parquet(long_table(b), to / "long.parquet")), LONG),
     "feather_lists": lambda b, to: (feather(list_table(b), to / "lists.feather"), {}),
-    "arrow_stream_long": lambda b, to: (stream(long_table(b), to / "long.arrows"), LONG),
-    "csv_long": lambda b, to: (delimited(long_table(b), to / "long.csv"), LONG),
-    "csv_long_gzip_shuffled": lambda b, to: (
-        delimited(shuffled(long_table(b)), to / "long.csv.gz"),
-        LONG,
-    ),
     "csv_lines": lambda b, to: (lines(b, to / "lines.csv", ","), LINES),
     "tsv_lines": lambda b, to: (lines(b, to / "lines.tsv", "\t", end="\r\n"), LINES),
     "fimi": lambda b, to: (lines(b, to / "baskets.dat", " ", end=" \n"), FIMI),
     "fimi_gzip": lambda b, to: (lines(b, to / "baskets.txt.gz", " "), FIMI),
-    "pandas_lists": lambda b, to: (
-        pd.DataFrame({"number": range(len(b)), "items": [list(one) for one in b]}),
-        {},
-    ),
     "pandas_series": lambda b, to: (pd.Series([list(one) for one in b], dtype=object), {}),
-    # Integers with a missing one among them become floats here.
-    "pandas_long": lambda b, to: (long_table(b).to_pandas(), LONG),
     "pandas_one_hot": lambda b, to: (pandas_one_hot(b), {}),
     "pandas_sparse_one_hot": lambda b, to: (
         pandas_one_hot(b).astype(pd.SparseDtype(bool, False)),
         {},
     ),
-    "polars_lists": lambda b, to: (polars(list_table(b)), {}),
-    "polars_lazy_long_shuffled": lambda b, to: (polars(shuffled(long_table(b))).lazy(), LONG),
     "polars_series": lambda b, to: (polars_series(b), {}),
     "polars_one_hot": lambda b, to: (polars_one_hot(b), {}),
     "scipy_matrix": lambda b, to: (
@@ -221,3 +166,38 @@ def writers(labels: Iterable[Item]) -> dict[str, Writer]:
     """Return the writers that can hold such labels."""
     unfit = STRINGS_ONLY if all(isinstance(label, int) for label in labels) else INTEGERS_ONLY
     return {name: writer for name, writer in SOURCES.items() if name not in unfit}
+
+
+# -------------------- a table of any columns
+
+
+def _csv(table: pa.Table, folder: Path) -> Path:
+    pyarrow.csv.write_csv(table, folder / "a.csv")
+    return folder / "a.csv"
+
+
+def _json_lines(table: pa.Table, folder: Path) -> Path:
+    lines = (json.dumps(row, default=str) + "\n" for row in table.to_pylist())
+    (folder / "a.jsonl").write_text("".join(lines), encoding="utf-8")
+    return folder / "a.jsonl"
+
+
+def _pandas(table: pa.Table) -> pd.DataFrame:
+    """A frame whose integers stay integers beside missing ones."""
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+
+
+WRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
+    "arrow": lambda table, folder: table,
+    # a row group for every three rows: their bounds say which are skipped
+    "parquet": lambda table, folder: parquet(table, folder / "a.parquet"),
+    "arrow stream": lambda table, folder: stream(table, folder / "a.arrows"),
+    "pandas": lambda table, folder: _pandas(table),
+    "pandas objects": lambda table, folder: pd.DataFrame(table.to_pydict(), dtype=object),
+    "pandas categories": lambda table, folder: table.to_pandas().astype("category"),
+    "polars": lambda table, folder: polars(table),
+    "csv": _csv,
+    "json lines": _json_lines,
+}
+# A file of JSON lines without rows has no columns, and its blank texts are texts.
+ANY_ROWS = [name for name in WRITERS if name != "json lines"]

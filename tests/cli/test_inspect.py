@@ -8,15 +8,12 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from commands import run
+from commands import Done, run
 from patience import PATIENCE
 from real_data import REPOSITORY
 from terminals import on_terminal
-
-from fim_private.cli.commands import run as run_here
 
 SCRIPT = Path(sys.executable).with_name("fim-private")
 SALES = REPOSITORY / "datasets" / "sales.csv.gz"
@@ -36,21 +33,9 @@ def test_the_command_it_names_runs(tmp_path: Path) -> None:
     assert json.loads(mined.stdout)["privacy_unit"] == "user"
 
 
-def told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
-) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["fim-private", *words])
-    code = run_here()
-    found = capsys.readouterr()
-    return code, found.out, found.err
-
-
-def test_it_says_that_it_shows_data(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = told(monkeypatch, capsys, "inspect", str(SALES), "--output", "seen.txt")
-    assert done == (0, "", "wrote seen.txt\n")
+def test_it_says_that_it_shows_data(tmp_path: Path) -> None:
+    done = run(tmp_path, "inspect", str(SALES), "--output", "seen.txt")
+    assert done == Done("", "wrote seen.txt\n", 0)
     shown = (tmp_path / "seen.txt").read_text()
     assert shown.startswith("For your eyes only: this shows data and exact counts.")
     assert "6,560 users" in shown
@@ -58,10 +43,7 @@ def test_it_says_that_it_shows_data(
     assert "To mine it: fim-private mine" in shown
 
 
-def test_what_cannot_be_inspected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_cannot_be_inspected(tmp_path: Path) -> None:
     (tmp_path / "wrong.csv").write_text("a,b\n1,x\n")
     for words, part in (
         ("none.csv", "'none.csv' does not exist"),
@@ -70,10 +52,10 @@ def test_what_cannot_be_inspected(
         ("wrong.csv --input-format excel", "--input-format must be one of long, wide"),
         ("wrong.csv --basket a --item z", "has no column 'z'"),
     ):
-        code, shown, said = told(monkeypatch, capsys, "inspect", *words.split())
-        assert (code, shown, said.count("\n")) == (2, "", 1)
-        assert said.startswith("Error: ")
-        assert part in said
+        done = run(tmp_path, "inspect", *words.split())
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith("Error: ")
+        assert part in done.stderr
     assert run(tmp_path, "inspect", "-").stderr.startswith("Error: standard input is empty")
 
 

@@ -1,11 +1,16 @@
-"""The studies of the paper's claims on their small settings."""
+"""The studies of the paper's claims, and the counting benchmark, on their small settings."""
 
 from __future__ import annotations
 
+import importlib
+import itertools
 import json
+import re
 import shutil
 import subprocess
 import sys
+from fractions import Fraction
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +19,30 @@ from patience import PATIENCE
 from real_data import REPOSITORY
 
 from benchmarks import page
+from benchmarks.counting.peer_counters import OURS
 
 # Of these the study itself draws the figures, which `benchmarks.page` draws again of all.
 DRAWN = ("spark_scale", "pac_learning", "validation")
+
+
+def benchmark(module: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{module}", *options],
+        cwd=REPOSITORY,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+    )
 
 
 def run(name: str, folder: Path) -> dict[str, Any]:
     [module] = [study.module for study in page.STUDIES if study.name == name]
     options = [] if name in DRAWN else ["--no-figures"]
     output = folder / f"{name}.json"
-    done = subprocess.run(
-        [sys.executable, "-m", module, "--quick", "--output", str(output), *options],
-        cwd=REPOSITORY,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-    )
-    told = [
-        line
-        for line in done.stderr.splitlines()
-        if not line.startswith(f"{name}: missing, so left out: ")
-    ]
+    command = [module.removeprefix("benchmarks."), "--quick", "--output", str(output)]
+    done = benchmark(*command, *options)
+    missing = f"{name}: missing, so left out: "
+    told = [line for line in done.stderr.splitlines() if not line.startswith(missing)]
     assert (told, done.returncode) == ([], 0)
     results: dict[str, Any] = json.loads(output.read_text())
     assert (folder / f"{name}.md").read_text().startswith(f"# {results['question']}\n")
@@ -97,24 +105,11 @@ def test_the_page(
         assert drawn == (len(page_figures[name]) if name in DRAWN else 0)
     document = tmp_path / "docs" / "benchmarks.md"
     document.parent.mkdir()
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.page",
-        "--results",
-        str(tmp_path),
-        "--document",
-        str(document),
-    ]
-    command += ["--quick"]
-    done = subprocess.run(
-        command[:-1], cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE
-    )
+    command = ["page", "--results", str(tmp_path), "--document", str(document)]
+    done = benchmark(*command)
     assert (done.returncode, document.exists()) == (2, False)
     assert "results of --quick, which are no results" in done.stderr
-    done = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE
-    )
+    done = benchmark(*command, "--quick")
     assert (done.stderr, done.returncode) == ("", 0)
     text = document.read_text()
     for section in ("2.2", "3.1", "3.3", "4.1", "4.2"):
@@ -125,9 +120,92 @@ def test_the_page(
         if line.startswith("!["):
             assert (document.parent / line.partition("(")[2].rstrip(")")).is_file()
     (tmp_path / "utility.json").unlink()
-    done = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, encoding="utf-8", timeout=PATIENCE
-    )
+    done = benchmark(*command, "--quick")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "there is no utility.json" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
+@pytest.mark.full
+def test_the_counting_benchmark_writes_figures_picture_and_page(tmp_path: Path) -> None:
+    output, document = tmp_path / "counting.json", tmp_path / "docs" / "counting.md"
+    document.parent.mkdir()
+    options = ["--cache", str(tmp_path / "cache"), "--output", str(output)]
+    done = benchmark("counting.compare", "--quick", *options, "--document", str(document))
+    assert done.returncode == 0, done.stderr
+    assert "Where a peer is better" in done.stdout
+    results = json.loads(output.read_text())
+    assert results["command"].startswith("python -m benchmarks.counting.compare --quick")
+    assert len(results["contests"]) == 3 * 2  # modes, sizes
+    for found in results["contests"]:
+        assert found["outcome"].keys() == set(results["contestants"])
+        ours = found["outcome"][OURS]
+        assert ours["status"] == "ok"
+        assert 0 < ours["seconds"]["min"] <= ours["seconds"]["median"] <= ours["seconds"]["max"]
+    assert results["growth"][-1]["process"]["peak"]["median"] > 10**7
+    assert "<svg" in (document.parent / "figures" / "counting.svg").read_text()
+    text = document.read_text()
+    assert "(figures/counting.svg)" in text
+    assert "## Where a peer is better" in text
+    assert str(tmp_path) not in text + output.read_text()
+
+
+def test_what_is_said_to_be_run_can_be_run() -> None:
+    documents = ["Makefile", "README.md", "CONTRIBUTING.md", "datasets/README.md"]
+    documents += [
+        path.relative_to(REPOSITORY).as_posix() for path in (REPOSITORY / "docs").glob("*.md")
+    ]
+    named = {
+        module
+        for document in documents
+        for module in re.findall(
+            r"-m (benchmarks[\w.]*)", (REPOSITORY / document).read_text(encoding="utf-8")
+        )
+    }
+    assert named >= {
+        "benchmarks.page",
+        "benchmarks.counting.compare",
+        *(study.module for study in page.STUDIES),
+    }
+    for module in named:
+        assert find_spec(module), module
+    for study in page.STUDIES:
+        assert importlib.import_module(study.module).STUDY is study
+
+
+# -------------------- the study of validation: the histogram's stability by brute force
+
+
+@pytest.mark.parametrize(
+    ("units", "validated"), [(3, 2), pytest.param(4, 1, marks=pytest.mark.full)]
+)
+def test_a_histogram_s_stability_is_reached(units: int, validated: int) -> None:
+    """By brute force, over all data in two bins and noise from -2 to 2."""
+
+    def score(noisy: tuple[int, int], others: int) -> Fraction:
+        shares = [Fraction(count, units) for count in noisy]
+        return 2 * (
+            2 * (shares[0] * others + shares[1] * (validated - others)) / validated
+            - shares[0] ** 2
+            - shares[1] ** 2
+        )
+
+    of_training = of_validation = Fraction(0)
+    for first, one, two, others in itertools.product(
+        range(units), range(-2, 3), range(-2, 3), range(validated + 1)
+    ):
+        # One unit goes from the second bin to the first; counts are cut to [0, n].
+        before, after = (
+            (min(max(count + one, 0), units), min(max(units - count + two, 0), units))
+            for count in (first, first + 1)
+        )
+        of_training = max(of_training, abs(score(before, others) - score(after, others)))
+        if others:
+            of_validation = max(
+                of_validation,
+                *(abs(score(n, others) - score(n, others - 1)) for n in (before, after)),
+            )
+    h = Fraction(1, 2)
+    assert of_training * units == 4 / h - 2 / (h * units)
+    assert of_validation * validated == 2 / h

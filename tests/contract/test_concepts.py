@@ -258,7 +258,8 @@ def point_law(
     size = 1 << bits
     counts = {**dict(positives), **{-n: 0 for n in (1, 2)}} if positives else {}
     exact = Fraction(repr(epsilon)), Fraction(repr(delta))
-    shares = selection_oracles.distance(counts, *exact, neighbors=neighbors)
+    exact_shares = selection_oracles.distance_exact(counts, *exact, neighbors=neighbors)
+    shares = {outcome: float(share) for outcome, share in exact_shares.items()}
     return {value: shares.get(value, 0) + shares[None] / size for value in range(size)}
 
 

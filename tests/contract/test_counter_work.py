@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naming import needs_kernel
 from numpy.typing import NDArray
 from oracles import brute_force_supports
 from patience import PATIENCE
@@ -28,9 +29,6 @@ from fim_private.reading.labels import mixed_vocabulary
 from fim_private.reading.purchases import read_transactions
 from fim_private.reading.transactions import Transactions
 
-needs_kernel = pytest.mark.skipif(
-    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
-)
 every_counter = pytest.mark.parametrize(
     "counter", [pytest.param("compiled", marks=needs_kernel), "numpy"]
 )
@@ -127,17 +125,6 @@ def test_where_the_rest_is_out_of_reach_reading_goes_on_in_rounds(rounds: Rounds
     with pytest.raises(WorkLimitError, match="took more than max_work"):
         list(levels)
     assert [wanted for wanted, _ in rounds[4:]] == [4096 * 1024]  # the rest is not tried again
-
-
-@every_counter
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_a_minimum_support_cuts_the_spectrum_there(counter: str, size: int) -> None:
-    shop = zipf_baskets(500, 60, 6.0)
-    whole = itemset_spectrum(shop, size, counter=counter).all_levels()
-    for floor in (1, 2, 5, 6, 30, 10**6):
-        expected = [level for level in whole if level[0] >= floor]
-        spectrum = itemset_spectrum(shop, size, min_support=floor, counter=counter)
-        assert list(spectrum.levels()) == spectrum.all_levels() == expected
 
 
 LARGER: dict[str, tuple[Callable[[], Transactions], int]] = {

@@ -11,34 +11,30 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from oracles import (
-    brute_force_supports,
-    brute_force_user_supports,
-    spectrum_of,
-)
+from naming import Chooses, named, needs_kernel, of_users
+from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
 from real_data import CORNER_SHOP
 
-from fim_private.counting import COUNTERS, Effort, catalogue_spectrum, itemset_spectrum, portable
+import fim_private as fim
+from fim_private.counting import Effort, catalogue_spectrum, itemset_spectrum, portable
+from fim_private.counting import source as counting_source
+from fim_private.counting.source import CatalogueItemsets, LocalItems, counter_for
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError, WorkLimitError
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
 from fim_private.reading.transactions import Transactions
-from fim_private.spectrum import SupportSpectrum
+from fim_private.spectrum import LevelDraws, SupportSpectrum, union
 
 CountItemsets = Callable[[Transactions, int], SupportSpectrum]
 Baskets = list[list[Item]]
-Itemsets = Counter[tuple[Item, ...]]
-
-needs_kernel = pytest.mark.skipif(
-    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
-)
 
 
 every_counter = pytest.mark.parametrize(
@@ -55,28 +51,6 @@ every_counter = pytest.mark.parametrize(
         pytest.param(partial(itemset_spectrum, counter="numpy"), id="numpy"),
     ],
 )
-
-
-class Chooses(Randomness):
-    """Randomness that shows every face in turn: `below` gives the number that it was made with."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(lambda size: pytest.fail("a level is resolved by `below` alone"))
-        self._number = number
-
-    def below(self, bound: int) -> int:
-        assert self._number < bound
-        return self._number
-
-
-def named(spectrum: SupportSpectrum) -> Itemsets:
-    """The support of every itemset of a spectrum, each named through sample_itemsets."""
-    supports: Itemsets = Counter()
-    for support, multiplicity in spectrum.levels():
-        tied = {spectrum.sample_itemsets([support], Chooses(n))[0] for n in range(multiplicity)}
-        assert len(tied) == multiplicity, "each itemset of a level is named by exactly one number"
-        supports.update(dict.fromkeys(tied, support))
-    return supports
 
 
 items_of_few_kinds: st.SearchStrategy[Item] = st.one_of(
@@ -115,12 +89,6 @@ def test_spectrum_and_names_equal_brute_force(
             assert list(spectrum.levels()) == spectrum_of(expected)
             assert spectrum.universe_size is None
             assert named(spectrum) == expected
-
-
-def of_users(users: Sequence[Baskets]) -> Transactions:
-    baskets = [basket for user in users for basket in user]
-    unit_offsets = np.cumsum([0, *map(len, users)]).astype(np.int64)
-    return replace(read_transactions(baskets), unit_offsets=unit_offsets)
 
 
 @every_counter
@@ -234,3 +202,147 @@ def test_long_itemsets_of_longer_baskets_are_refused_at_once(size: int) -> None:
     with pytest.raises(WorkLimitError, match=said):
         next(itemset_spectrum(data, size).levels())
     assert list(itemset_spectrum(data, 2001).levels()) == []
+
+
+# -------------------- a spectrum by itself
+
+
+@pytest.mark.parametrize("wrong", [0, 1.5, "3", True])
+def test_from_supports_refuses_what_is_no_positive_whole_number(wrong: Any) -> None:
+    with pytest.raises(ParameterError, match=r"^supports must be a whole number of at least 1"):
+        SupportSpectrum.from_supports([4, wrong])
+    with pytest.raises(ParameterError, match=r"^universe_size must be a whole number of at least"):
+        SupportSpectrum.from_supports([4], universe_size=wrong)
+
+
+def test_union_adds_up_levels_and_names_from_each_part() -> None:
+    def named(
+        label: str,
+    ) -> Callable[[Sequence[LevelDraws], Randomness], list[list[tuple[Item, ...]]]]:
+        return lambda wanted, _: [
+            [(label, s, place) for place in range(number)] for s, _, number in wanted
+        ]
+
+    one = SupportSpectrum([(5, 2), (3, 1)], universe_size=10, sampler=named("one"))
+    two = SupportSpectrum([(7, 1), (5, 1)], universe_size=5, sampler=named("two"))
+    both = union([one, two])
+    assert list(both.levels()) == union([one, two]).all_levels() == [(7, 1), (5, 3), (3, 1)]
+    assert both.universe_size == 15
+    assert both.zero_multiplicity() == 10
+    names = both.sample_itemsets([7, 5, 5, 5, 3], Randomness())
+    assert names[0] == ("two", 7, 0)
+    assert sorted(names[1:4]) == [("one", 5, 0), ("one", 5, 1), ("two", 5, 0)]
+    assert union([one, SupportSpectrum([(2, 1)])]).universe_size is None
+    drawn = [both.sample_itemsets([5], Randomness.seeded(seed))[0][0] for seed in range(300)]
+    assert 160 < drawn.count("one") < 240  # 2 in 3, five standard deviations
+
+
+# -------------------- itemsets that no basket contains are drawn uniformly, in reasonable time
+
+
+def candidates_of(transactions: Transactions, size: int) -> CatalogueItemsets:
+    items = LocalItems(transactions)
+    count = len(transactions.vocabulary)
+    return CatalogueItemsets(items, count, size, counter_for(transactions, size, 1))
+
+
+baskets_of = st.lists(st.sets(st.integers(0, 7), max_size=8).map(sorted), max_size=6)
+
+
+@given(
+    baskets=baskets_of,
+    size=st.integers(1, 3),
+    share=st.floats(0, 1),
+    listed=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_they_are_different_and_in_no_basket(
+    baskets: list[list[int]], size: int, share: float, listed: bool, seed: int
+) -> None:
+    transactions = read_transactions(baskets).restricted_to(read_catalogue(range(8)))
+    free = {
+        each
+        for each in combinations(range(8), size)
+        if not any({*each} <= {*basket} for basket in baskets)
+    }
+    number = round(share * len(free))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting_source, "_WORTH_DRAWING", 1 if listed else 1 << 30)
+        candidates = candidates_of(transactions, size)
+        found = candidates.unsupported(len(free), number, Randomness.seeded(seed))
+    assert len(set(found)) == len(found) == number
+    assert {*found} <= free
+
+
+@pytest.mark.parametrize("number", [1, 3, 7])  # drawn one by one, by lists, and from a list of all
+def test_each_is_as_likely(number: int) -> None:
+    transactions = read_transactions([[0, 1, 2]]).restricted_to(read_catalogue(range(5)))
+    assert math.comb(5, 2) - 3 == 7
+    candidates = candidates_of(transactions, 2)
+    trials, drawn = 2_000, Counter[tuple[int, ...]]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting_source, "_WORTH_DRAWING", 3)
+        for seed in range(trials):
+            drawn.update(candidates.unsupported(7, number, Randomness.seeded(seed))[:1])
+    expected = trials / 7
+    # of 6 degrees of freedom: 1 in 1,000
+    assert sum((drawn[each] - expected) ** 2 / expected for each in drawn) < 22.5
+    assert len(drawn) == 7
+
+
+def test_all_of_a_catalogue_may_be_wanted() -> None:
+    baskets = [[item] for item in range(150)] * 20
+    asked: dict[str, Any] = {
+        "size": 2,
+        "top": math.comb(150, 2),
+        "mechanism": "exponential",
+        "catalogue": range(150),
+        "seed": 1,
+    }
+    release = fim.mine(baskets, supports=False, **asked)
+    assert len({itemset.items for itemset in release.itemsets}) == math.comb(150, 2)
+
+
+# -------------------- blank baskets are counted everywhere, and looked for nowhere
+
+
+ASKED_OF_BLANK: list[dict[str, Any]] = [
+    {"size": 1},
+    {"size": 2, "mechanism": "large-margin"},
+    {"size": "1-3", "top": 5, "supports": True},
+    {"size": 2, "top": 5, "rules": True},
+    {"min_support": 0.001, "size": "1-2"},
+    {"catalogue": ["a", "b", "c", "d"], "delta": 0, "mechanism": "exponential"},
+    {"min_basket": 2, "exclude": ["a"], "neighbors": "replace-one"},
+]
+
+
+def many(baskets: list[list[str]], blank: int) -> tuple[Transactions, Transactions]:
+    """The same baskets, of which those without items have a place, or are only counted."""
+    return read_transactions(baskets + [[]] * blank), replace(
+        read_transactions(baskets), blank=blank
+    )
+
+
+@pytest.mark.parametrize("counter", [*counting_source.COUNTERS])
+@pytest.mark.parametrize("asked", ASKED_OF_BLANK, ids=str)
+def test_a_release_of_many_blank_baskets(
+    asked: dict[str, Any], counter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting_source, "active_counter", lambda: counter)
+    for baskets in ([], [["a", "b", "c"]] * 900 + [["b", "c"]] * 700 + [["d"]] * 300):
+        placed, counted = many(baskets, 70_000)
+        mined = [fim.mine(data, **asked, seed=3).to_dict() for data in (counted, placed)]
+        assert mined[0] == mined[1]
+        given = [["a", "b"], ["d"], ["e"]]
+        assert fim.count(counted, given, seed=3) == fim.count(placed, given, seed=3)
+
+
+def test_nothing_but_blank_baskets_beyond_all_arrays() -> None:
+    """Their number may not be taken for a place in the arrays: this read far outside of them."""
+    beyond = replace(read_transactions([[]]), blank=10**9)
+    release = fim.mine(beyond, size=1, neighbors="replace-one", seed=1)
+    assert (release.units, len(release)) == (10**9 + 1, 0)
+    noisy = fim.mine(beyond, size=1, count=True, seed=1)
+    assert noisy.units == pytest.approx(10**9 + 1, abs=400)
+    assert len(noisy) == 0

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from files_read import baskets, told, written
+from commands import Done, run
+from files_read import baskets, written
 from public_files import PublicFile, public_files
 
 import fim_private as fim
@@ -50,6 +51,10 @@ def check(file: PublicFile, folder: Path) -> None:
     data = read_transactions(path, **found.options)
     assert most_frequent_pair(data) == file.top
     assert (data.baskets, len(data.vocabulary)) == (found.baskets, found.items)
+    again = fim.inspect(path, **found.options)
+    assert again.guessed == ()
+    unsaid: dict[str, Any] = {"guessed": [], "notes": []}
+    assert again.to_dict() | unsaid == found.to_dict() | unsaid
     if not found.guessed:
         return
     with pytest.raises(fim.FimPrivateError):
@@ -75,22 +80,18 @@ SOME = [file for place, file in enumerate(FILES) if place % 20 == 0 or file.name
 
 @pytest.mark.parametrize("file", SOME, ids=[file.name for file in SOME])
 @pytest.mark.every_case
-def test_the_printed_command_finds_the_pair(
-    file: PublicFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_printed_command_finds_the_pair(file: PublicFile, tmp_path: Path) -> None:
     written(tmp_path, file.name, file.content)
-    code, shown, said = told(monkeypatch, capsys, "inspect", "--json", "--", file.name)
+    seen = run(tmp_path, "inspect", "--json", "--", file.name)
     if file.top is None:
-        assert code == 2
+        assert seen.returncode == 2
         if not file.tried:
-            assert told(monkeypatch, capsys, "mine", file.name) == (2, "", said)
-        assert said.startswith("Error: ")
-        assert said.count("\n") == 1
+            assert run(tmp_path, "mine", file.name) == Done("", seen.stderr, 2)
+        assert seen.stderr.startswith("Error: ")
+        assert seen.stderr.count("\n") == 1
         return
-    assert (code, said) == (0, "")
-    words = shlex.split(json.loads(shown)["command"])[1:]
-    asked = ("--epsilon", "1000", "--seed", "1", "--json")
-    code, shown, said = told(monkeypatch, capsys, *words, *asked)
-    assert code == 0, said
-    assert frozenset(json.loads(shown)["itemsets"][0]["items"]) == file.top
+    assert (seen.returncode, seen.stderr) == (0, "")
+    words = shlex.split(json.loads(seen.stdout)["command"])[1:]
+    mined = run(tmp_path, *words, "--epsilon", "1000", "--seed", "1", "--json")
+    assert mined.returncode == 0, mined.stderr
+    assert frozenset(json.loads(mined.stdout)["itemsets"][0]["items"]) == file.top

@@ -37,14 +37,6 @@ from fim_private.dp.noise import Randomness, least_exceeding
 from fim_private.levelwise import discovery, levelwise
 from fim_private.levelwise import recipe as gaussian_budget
 from fim_private.levelwise.discovery import NoisyCounts, WeightedItemsets
-from fim_private.levelwise.recipe import (
-    OWN_ITEMS,
-    OWN_ITEMS_OF_USER,
-    GaussianBudget,
-    item_threshold,
-    noisy_weights,
-    pairs_of,
-)
 from fim_private.request import supports as noisy_supports
 from fim_private.request.request import Request
 from fim_private.request.supports import NoiseKind, SupportNoise, UnitCount
@@ -369,7 +361,7 @@ def check_new_items(ask: Ask) -> float:
     """Hold the naming of what one unit alone has to its part of δ; return the share used."""
     least, most = least_named(ask), 0.0
     cut = len(own_weights(ask, "".join(NEW), least)[1])
-    assert cut in (OWN_ITEMS, OWN_ITEMS_OF_USER)
+    assert cut in (gaussian_budget.OWN_ITEMS, gaussian_budget.OWN_ITEMS_OF_USER)
     repeats = (ONCE, OFTEN, NEARLY_ALWAYS)[: 3 if ask.by_user else 1]
     for (often, rest), count in product(repeats, (1, 2, 4, 30, cut - 1, cut, 1500)):
         unit = "/".join([NEW[0]] * (often - rest) + ["".join(NEW[:count])] * rest)
@@ -417,7 +409,8 @@ def test_items_are_compared_with_their_threshold_without_rounding() -> None:
     """It may be so high that floats are several steps apart."""
     [ask, _] = asks("far", epsilon=1e-9, delta=1e-290, **ITEMS)
     variance = alone(ask, "yz", 0)[0].parameter / GRID**2
-    assert least_named(ask) == item_threshold(variance, ask.naming, OWN_ITEMS) > 1 << 54
+    named_from = gaussian_budget.item_threshold(variance, ask.naming, gaussian_budget.OWN_ITEMS)
+    assert least_named(ask) == named_from > 1 << 54
 
 
 # -------------------- the whole
@@ -578,9 +571,9 @@ def a_basket_twice(patch: Patch) -> None:
 
 def as_if_added(patch: Patch) -> None:
     """√B in place of √(2B)."""
-    whole = GaussianBudget.variance
+    whole = gaussian_budget.GaussianBudget.variance
     added = lambda own, *rest: whole(replace(own, neighbors="add-remove"), *rest)  # noqa: E731
-    patch.setattr(GaussianBudget, "variance", added)
+    patch.setattr(gaussian_budget.GaussianBudget, "variance", added)
 
 
 def less_noise(patch: Patch) -> None:
@@ -597,7 +590,7 @@ def no_threshold(patch: Patch) -> None:
 
 def threshold_for_one(patch: Patch) -> None:
     """No union over t."""
-    for_one = lambda variance, delta, most: item_threshold(variance, delta, 1)  # noqa: E731
+    for_one = lambda variance, delta, most: gaussian_budget.item_threshold(variance, delta, 1)  # noqa: E731
     patch.setattr(discovery, "item_threshold", for_one)
 
 
@@ -627,7 +620,7 @@ def pairs_that_occur(patch: Patch) -> None:
         sums = noisy.counts.pair_level_sums(GRID)
         found = np.flatnonzero(sums)
         weights, variance = noisy._noisy(sums[found], share, 1, len(sums))
-        return WeightedItemsets(pairs_of(found), weights, math.sqrt(variance))
+        return WeightedItemsets(gaussian_budget.pairs_of(found), weights, math.sqrt(variance))
 
     patch.setattr(NoisyCounts, "_pairs", occurring)
 
@@ -636,7 +629,9 @@ def last_pair_forgotten(patch: Patch) -> None:
     """It leaves without noise."""
 
     def but_the_last(sums: Any, variance: Fraction, randomness: Randomness) -> Any:
-        return np.append(noisy_weights(sums[:-1], variance, randomness), sums[-1:] / GRID)
+        return np.append(
+            gaussian_budget.noisy_weights(sums[:-1], variance, randomness), sums[-1:] / GRID
+        )
 
     patch.setattr(discovery, "noisy_weights", but_the_last)
 

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sources import units_of
+from sources import ANY_ROWS, WRITERS, units_of
 
 from fim_private.errors import ParameterError
 from fim_private.reading import transactions as segment_members
@@ -69,29 +67,6 @@ def table(rows: Sequence[Row]) -> pa.Table:
     return pa.table([*map(pa.array, columns, kinds.values())], names=[*kinds])
 
 
-def frame(rows: Sequence[Row]) -> pd.DataFrame:
-    return table(rows).to_pandas().astype({"u": "Int64"})
-
-
-def csv_of(rows: Sequence[Row], folder: Path) -> Path:
-    frame(rows).to_csv(folder / "a.csv", index=False)
-    return folder / "a.csv"
-
-
-def parquet_of(rows: Sequence[Row], folder: Path) -> Path:
-    pyarrow.parquet.write_table(table(rows), folder / "a.parquet")
-    return folder / "a.parquet"
-
-
-SOURCES: dict[str, Callable[[Sequence[Row], Path], Any]] = {
-    "pandas": lambda rows, _: frame(rows),
-    "polars": lambda rows, _: pl.from_arrow(table(rows)),
-    "arrow": lambda rows, _: table(rows),
-    "csv": csv_of,
-    "parquet": parquet_of,
-}
-
-
 def held(data: Transactions) -> Counter[Unit]:
     return Counter(as_unit({*map(str, basket)} for basket in unit) for unit in units_of(data))
 
@@ -103,7 +78,7 @@ def read(
     options = Reading(
         "u" if by_user else None, ("b",), ("i",), missing_user=rule, by=Segments("s", NAMES, most)
     )
-    parts = read_parts(source_of(SOURCES[source](rows, folder)), options)
+    parts = read_parts(source_of(WRITERS[source](table(rows), folder)), options)
     assert all(part.by_user == by_user for part in parts)
     assert all(len(part.vocabulary) == len({*part.items.tolist()}) for part in parts)
     return [*map(held, parts)]
@@ -115,7 +90,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", ANY_ROWS)
 @pytest.mark.parametrize("by_user", [False, True])
 @given(rows=ROWS, most=st.integers(1, 3))
 def test_units_are_in_segments_as_defined(

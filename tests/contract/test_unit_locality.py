@@ -326,7 +326,7 @@ def test_objects_that_may_print_in_several_ways_are_no_ids(thing: object) -> Non
         read_transactions(frame, user="u", basket="b", item="i")
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if "long" not in name])
+@pytest.mark.parametrize("name", SOURCES)
 @settings(max_examples=5)
 @given(data=st.data(), size=st.integers(1, 6))
 def test_a_source_of_baskets_is_the_sum_of_its_baskets(

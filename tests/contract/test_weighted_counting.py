@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from naming import needs_kernel
 from numpy.typing import NDArray
 
 from fim_private.counting import COUNTERS, Effort, LocalSource
@@ -27,9 +28,6 @@ from fim_private.reading.transactions import Transactions
 Baskets = list[list[int]]
 # A set of item numbers.
 Candidate = tuple[int, ...]
-needs_kernel = pytest.mark.skipif(
-    "compiled" not in COUNTERS, reason=("built without a compiler: there is no kernel")
-)
 
 
 @dataclass(frozen=True)
@@ -404,50 +402,6 @@ def test_sums_beyond_what_floats_hold_are_exact(kind: Kind) -> None:
     assert kind.items(transactions).sums(np.array([0, 1, 1, large])).tolist()[0] == 3 * large + 1
     among = kind.among(transactions, range(3))
     assert among.sums(by_size([(0, 1), (2,)]), weights[:3]).tolist() == [3 * large + 1, 3 * large]
-
-
-@every_kind
-@settings(max_examples=40)
-@given(
-    users=random_users,
-    more=st.lists(st.lists(numbers, max_size=6), max_size=4),
-    place=st.integers(0, 8),
-    candidates=random_candidates,
-    sets=random_sets,
-    bound=st.integers(1, 30),
-)
-def test_a_unit_adds_a_vector_of_its_own_and_of_bounded_norm(
-    kind: Kind,
-    users: list[Baskets],
-    more: Baskets,
-    place: int,
-    candidates: list[Candidate],
-    sets: list[Candidate],
-    bound: int,
-) -> None:
-    """Whoever else is there: the privacy of the sums rests on this."""
-    scale, rows = 1 << 20, by_size(candidates)
-
-    def sums(held: list[Baskets]) -> list[Any]:
-        data = of_users(held)
-        weights = clipped_weights(bound, 5, scale), clipped_weights(bound, len(candidates), scale)
-        among = kind.among(data, range(7))
-        return [kind.items(data).sums(weights[0]), among.sums(rows, weights[1])]
-
-    def levels(held: list[Baskets]) -> list[Any]:
-        found: list[Any] = []
-        for data in (of_users(held), together(held)):
-            among = kind.among(data, range(7))
-            found += [kind.items(data).level_sums(GRID, 3), among.pair_level_sums(GRID)]
-            found += [among.level_sums(some, GRID) for some in by_size(sets)]
-        return found
-
-    joined = [*users[:place], more, *users[place:]]
-    for vectors, most in ((sums, bound * scale**2), (levels, GRID**2)):
-        triples = zip(vectors(users), vectors(joined), vectors([more]), strict=True)
-        for before, after, own in triples:
-            assert (after - before).tolist() == own.tolist()
-            assert sum(weight**2 for weight in own.tolist()) <= most
 
 
 @every_kind

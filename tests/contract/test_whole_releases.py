@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
 
 import oracles
@@ -35,7 +35,6 @@ from release_distributions import (
     divergence,
     release_distribution,
 )
-from small_data import ITEMS, ITEMSETS, Column, Database, column, neighbouring, supports_of
 
 import fim_private as fim
 from fim_private.counting import source as itemset_spectra
@@ -53,6 +52,41 @@ from fim_private.request.supports import CONFIDENCE, NoiseKind, SupportNoise
 
 NEIGHBORS: list[oracles.Neighbors] = ["add-remove", "replace-one"]
 MINUTE = Fraction(1, 10**9)
+
+
+# -------------------- all data of three items and at most three baskets
+
+ITEMS = ("a", "b", "c")
+BASKETS = tuple(basket for size in range(4) for basket in combinations(ITEMS, size))
+ITEMSETS = BASKETS[1:]
+MOST_BASKETS = 3
+
+Database = tuple[Itemset, ...]
+Column = tuple[int, ...]  # the support of each of ITEMSETS
+
+
+def databases(most: int = MOST_BASKETS) -> Iterator[Database]:
+    for size in range(most + 1):
+        yield from combinations_with_replacement(BASKETS, size)
+
+
+def neighbouring(neighbors: oracles.Neighbors) -> Iterator[tuple[Database, Database]]:
+    """Every pair of databases with at most three baskets that differ in one basket, once."""
+    for rest in databases(MOST_BASKETS - 1):
+        if neighbors == "add-remove":
+            yield from ((rest, (*rest, basket)) for basket in BASKETS)
+        else:
+            yield from (((*rest, one), (*rest, other)) for one, other in combinations(BASKETS, 2))
+
+
+def column(database: Database, cut: int = 3) -> Column:
+    """The supports, counted basket by basket, of which the first `cut` items count."""
+    baskets = [set(basket[:cut]) for basket in database]
+    return tuple(sum(basket.issuperset(itemset) for basket in baskets) for itemset in ITEMSETS)
+
+
+def supports_of(values: Column) -> dict[Itemset, int]:
+    return dict(zip(ITEMSETS, values, strict=True))
 
 
 # -------------------- what is asked
@@ -314,81 +348,6 @@ def test_the_asks_compose_both_ways_with_both_kinds_of_noise() -> None:
     assert met == {*product([True], added_up), *product([False], concentrated)}
 
 
-@pytest.mark.parametrize(
-    ("ask", "least"),
-    [
-        (ask_for("limited-domain", (1, 1e-4), top=3, max_rank=3), 0.99),
-        # Composed in zCDP: the other half of δ converts ρ.
-        (ask_for("limited-domain", (3, 1e-6), max_rank=3, supports=True, **TOP_2), 0.49),
-        (ask_for("choosing", (3, 0.02), top=2, max_basket=3), 0.95),
-        (Ask("exponential", top=2, universe=ITEMS), 0.5),
-        (ask_for("tight-margin", (4, 0.1), top=2, max_rank=3), 0.7),
-        (ask_for("distance", (1, 1e-6), top=2), 0.6),
-    ],
-    ids=str,
-)
-def test_much_of_delta_is_used(ask: Ask, least: float) -> None:
-    """An enumeration that meets nothing would keep every guarantee."""
-    needed = worst(allocated_plan(ask, "add-remove"), all_pairs(ask, "add-remove"))
-    assert needed > least * ask.delta
-
-
-@pytest.mark.parametrize(
-    ("ask", "share"),
-    [
-        (ask_for("exponential", (1, 1e-6), universe=ITEMS, **TOP_2), 0.45),
-        (ask_for("exponential", (3, 1e-9), sizes=(1,), **SUPPORTS), 0.9),
-        (Ask("permute-and-flip", top=2, universe=ITEMS), 0.9),
-        (ask_for("max-of-laplaces", (3, 0.1), top=2, universe=ITEMS), 0.7),
-    ],
-    ids=str,
-)
-def test_much_of_epsilon_is_used_where_there_is_no_delta(ask: Ask, share: float) -> None:
-    plan = allocated_plan(ask, "add-remove")
-    assert plan.delta == 0
-    weaker = replace(plan, epsilon=plan.epsilon * exact(share))
-    assert worst(weaker, all_pairs(ask, "add-remove")) > 1e-4
-
-
-# -------------------- mixtures
-
-
-def stops_before_new(distribution: Distribution, new: set[Itemset]) -> Distribution:
-    """P̃: ⊥ in the place of the first pick that only one of two data sets has."""
-    result: Distribution = {}
-    for picked, chance in distribution.items():
-        first = next((place for place, itemset in enumerate(picked) if itemset in new), len(picked))
-        result[picked[:first]] = result.get(picked[:first], Decimal(0)) + chance
-    return result
-
-
-@pytest.mark.parametrize("neighbors", NEIGHBORS)
-@pytest.mark.parametrize(
-    "ask",
-    [
-        ask_for("choosing", (3, 0.2), top=2, max_basket=3),
-        ask_for("choosing", (6, 0.3), max_basket=2, **UNITED),
-        ask_for("limited-domain", (3, 0.3), top=3, max_rank=7, sizes=(1, 2), union=True),
-    ],
-    ids=str,
-)
-def test_picks_are_mostly_picks_of_what_both_have(ask: Ask, neighbors: oracles.Neighbors) -> None:
-    """Theorem 8: P = (1 - δ_b)P̃ + δ_b Q, and each step of P̃ is bounded-range."""
-    plan = allocated_plan(ask, neighbors)
-    [picks] = plan.selections
-    kept, odds = decimal(1 - picks.delta), decimal(picks.epsilon * picks.count).exp()
-    for pair in all_pairs(ask, neighbors):
-        one, other = map(supports_of, pair)
-        new = {itemset for itemset in ITEMSETS if (one[itemset] > 0) != (other[itemset] > 0)}
-        whole = [release_distribution(plan, side) for side in (one, other)]
-        parts = [stops_before_new(distribution, new) for distribution in whole]
-        for distribution, part in zip(whole, parts, strict=True):
-            assert all(distribution[picked] >= kept * part[picked] for picked in part)
-        assert set(parts[0]) == set(parts[1])
-        ratios = [parts[0][picked] / parts[1][picked] for picked in parts[0] if len(picked) <= 1]
-        assert max(ratios) / min(ratios) <= odds
-
-
 # -------------------- concentrated
 
 ORDERS = [Decimal(order) for order in ("1.01", "1.5", "2", "4", "16", "64")]
@@ -457,15 +416,6 @@ def test_what_needs_a_delta_says_so(ask: Ask, neighbors: oracles.Neighbors) -> N
         for run in allocation.top_k_runs
     ]
     assert sum(many * Fraction(cost.delta) for many, cost in runs) == ask.delta / 2
-
-
-@pytest.mark.parametrize(
-    ("ask", "share"), [*zip(PURELY_CONCENTRATED[:3], ("1/2", "4/5", "9/20"), strict=True)], ids=str
-)
-def test_much_of_rho_is_used(ask: Ask, share: str) -> None:
-    assert ask.rho is not None
-    plan, pairs = allocated_plan(ask, "add-remove"), all_pairs(ask, "add-remove")
-    assert excess_of_rho(plan, ask.rho * Fraction(share), pairs) > 0
 
 
 # -------------------- mutants

@@ -137,10 +137,7 @@ FAILS = [
     ("select nextval('numbers') as order_id, 'x' as product", "it failed"),
     ("select order_id / (price * 0) as order_id, 'x' as product from sales", "it failed"),
     ("select cast(product as int) as order_id, 'x' as product from sales", "it failed"),
-    (
-        "select rolname as order_id, rolpassword as product from pg_authid",
-        "GRANT TEMPORARY ON DATABASE (SQLSTATE 42501)",
-    ),
+    ("select rolname as order_id, rolpassword as product from pg_authid", "(SQLSTATE 42501)"),
 ]
 
 

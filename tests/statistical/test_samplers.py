@@ -5,14 +5,19 @@ Every test states its size and shows that a parameter wrong by 30 % would be cau
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import oracles
 import pytest
+from numpy.typing import NDArray
+from scipy.stats import norm
 
+from fim_private.dp import noise as sampler
 from fim_private.dp.noise import (
+    Integers,
     Randomness,
     bernoulli_exp,
     choose_level,
@@ -20,6 +25,7 @@ from fim_private.dp.noise import (
     discrete_laplace,
     discrete_laplace_integer,
     geometric,
+    rounded_normal,
     uniform_integers,
 )
 from fim_private.request.supports import NoiseKind, SupportNoise, release
@@ -51,6 +57,26 @@ def gaussian_pmf(sigma2: Fraction) -> dict[int, float]:
 def geometric_pmf(rate: Fraction) -> dict[int, float]:
     k = np.arange(int(60 / rate) + 2)
     return dict(zip(k.tolist(), oracles.geometric_pmf(rate, k).tolist(), strict=True))
+
+
+def equal_cells(drawn: Integers, sigma: float, count: int) -> Counter[int]:
+    """How many fall into each of so many cells, equally probable for a standard deviation σ."""
+    edges = norm.ppf(np.arange(1, count) / count)
+    return Counter(np.searchsorted(edges, drawn.astype(np.float64) / sigma).tolist())
+
+
+def equal_pmf(count: int, factor: float = 1) -> dict[int, float]:
+    """The probabilities of these cells for a standard deviation that is wrong by a factor."""
+    edges = norm.ppf(np.arange(1, count) / count)
+    return dict(enumerate(np.diff([0, *norm.cdf(edges / factor), 1]).tolist()))
+
+
+def assert_normal(drawn: Integers, sigma: float, cells: int) -> None:
+    """Accept normal draws by cells of equal probability, and reject those wrong by 30 %."""
+    number, pmf = len(drawn), equal_pmf(cells)
+    assert oracles.chi_square_pvalue(equal_cells(drawn, sigma, cells), pmf, number) > LEVEL
+    for factor in (0.7, 1.3):
+        assert oracles.detects(pmf, equal_pmf(cells, factor), number) > 0.999
 
 
 SCALES = [
@@ -104,22 +130,11 @@ def test_discrete_gaussian(sigma2: Fraction) -> None:
     "sigma2", [Fraction(10**26), Fraction(10**40, 7), Fraction(1, 10**9)], ids=str
 )
 def test_discrete_gaussian_of_any_size(sigma2: Fraction) -> None:
-    # Sixteen cells of equal probability, so that a σ wrong by 30 % would be seen in the outer ones.
-    from scipy.stats import norm
-
-    draws = 20_000
-    drawn = discrete_gaussian(sigma2, draws, randomness=Randomness.seeded(111)).tolist()
+    drawn = discrete_gaussian(sigma2, 20_000, randomness=Randomness.seeded(111))
     if sigma2 < 1:  # e^{-10^9/2}
-        assert not any(drawn)
-        return
-    sigma = float(sigma2) ** 0.5
-    edges = norm.ppf(np.arange(1, 16) / 16)
-    cells = Counter(np.searchsorted(edges, [value / sigma for value in drawn]).tolist())
-    pmf = dict.fromkeys(range(16), 1 / 16)
-    assert oracles.chi_square_pvalue(cells, pmf, draws) > LEVEL
-    for factor in (0.7, 1.3):
-        wrong = np.diff([0, *norm.cdf(edges / factor), 1]).tolist()
-        assert oracles.detects(pmf, dict(enumerate(wrong)), draws) > 0.999
+        assert not drawn.any()
+    else:
+        assert_normal(drawn, float(sigma2) ** 0.5, 16)
 
 
 @pytest.mark.full
@@ -220,3 +235,107 @@ def two_sample_pvalue(one: Counter[int], two: Counter[int]) -> float:
     rest = np.array([[c.total()] for c in (one, two)]) - table.sum(axis=1, keepdims=True)
     table = np.hstack([table, rest]) if rest.min() > 5 else table
     return float(chi2_contingency(table).pvalue)
+
+
+# -------------------- rounded normal noise
+
+
+def normal_cdf(x: float) -> float:
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+def rounded_pmf(sigma: float) -> dict[int, float]:
+    """P(⌊σZ + 1/2⌋ = k) = Φ((k + 1/2)/σ) - Φ((k - 1/2)/σ), from the tail on the side of 0."""
+    reach = int(9 * sigma) + 2
+    upper = {
+        k: normal_cdf((0.5 - k) / sigma) - normal_cdf((-0.5 - k) / sigma) for k in range(reach)
+    }
+    return {k: upper[abs(k)] for k in range(1 - reach, reach)}
+
+
+@pytest.fixture(params=["doubles", "rationals"])
+def draws(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """As it is; and with all that is uncertain left to the slow path, fewer draws."""
+    if request.param == "doubles":
+        return DRAWS
+    monkeypatch.setattr(sampler, "_MARGIN", 2.0)
+    monkeypatch.setattr(sampler, "_ROUNDING", 2.0)
+    return DRAWS // 10
+
+
+@pytest.mark.parametrize(
+    "sigma2", [Fraction(1), Fraction(1, 10), Fraction(7, 3), Fraction(400)], ids=str
+)
+@pytest.mark.one_in(4)
+def test_small_variances(sigma2: Fraction, draws: int) -> None:
+    pmf = rounded_pmf(math.sqrt(sigma2))
+    drawn = rounded_normal(sigma2, draws, randomness=Randomness.seeded(120)).tolist()
+    for factor in (0.7, 1.3):
+        assert_follows(drawn, pmf, rounded_pmf(factor * math.sqrt(sigma2)))
+
+
+@pytest.mark.parametrize(
+    "sigma2", [Fraction(300 << 32), Fraction(1 << 79, 3), Fraction(10**40, 7)], ids=str
+)
+def test_large_variances(sigma2: Fraction) -> None:
+    # The last in rationals alone. 64 cells: each tells 1/16 of σ and less.
+    number = 5000 if sigma2 > 1 << 80 else DRAWS
+    drawn = rounded_normal(sigma2, number, randomness=Randomness.seeded(121))
+    assert_normal(drawn, math.sqrt(sigma2), 64)
+
+
+def test_low_digits_are_uniform() -> None:
+    """σ = 1.1 · 2^20: what is drawn modulo 256 has no pattern, to within e^{-2π²(σ/256)²}."""
+    drawn = rounded_normal(Fraction(300 << 32), DRAWS, randomness=Randomness.seeded(122))
+    even = dict.fromkeys(range(256), 1 / 256)
+    assert oracles.chi_square_pvalue(Counter((drawn % 256).tolist()), even, DRAWS) > LEVEL
+
+
+@pytest.mark.full
+def test_five_million_draws() -> None:
+    """Beyond a cell's weight wrong by 2^-16; and no discrete Gaussian."""
+    number = 5_000_000
+    pmf = rounded_pmf(2.0)
+    drawn = rounded_normal(Fraction(4), number, randomness=Randomness.seeded(123)).tolist()
+    assert_follows(drawn, pmf, gaussian_pmf(Fraction(4)))
+
+
+class WideCells(Randomness):
+    """Random words that all choose the wide cells, those far out."""
+
+    def __init__(self, seed: int) -> None:
+        self._seeded = Randomness.seeded(seed)
+        super().__init__(lambda count: self._seeded.bits(8 * count).to_bytes(count, "little"))
+
+    def words(self, count: int, width: int) -> NDArray[np.unsignedinteger]:
+        return super().words(count, width) | np.uint64(0xFFFF)
+
+
+@pytest.mark.full
+def test_what_comes_from_the_wide_cells_is_the_tail() -> None:
+    """From 4.75 on: |Z| >= 4.75 has the tail Q(z) / Q(4.75). The steps are 1/16, so the cells of
+    1/4 are seen.
+    """
+    draws = 2000
+    drawn = rounded_normal(Fraction(256), draws, randomness=WideCells(124)).tolist()
+    least = 76  # 16 · 4.75
+
+    def pmf(steepness: float) -> dict[int, float]:
+        """Of 76, which is only what is rounded up to it, to 160; the tail to a power."""
+        tails = [normal_cdf(-4.75), *(normal_cdf(-(k + 0.5) / 16) for k in range(least, 160))]
+        beyond = [(tail / tails[0]) ** steepness for tail in tails]
+        return dict(enumerate([*(-np.diff(beyond)), beyond[-1]], start=least))
+
+    magnitudes = Counter(min(abs(k), 160) for k in drawn)
+    assert oracles.chi_square_pvalue(magnitudes, pmf(1), draws) > LEVEL
+    assert oracles.detects(pmf(1), pmf(1.3), draws) > 0.999
+    assert oracles.detects(pmf(1), pmf(0.7), draws) > 0.999
+    assert abs(sum(k > 0 for k in drawn) - draws / 2) < 5 * math.sqrt(draws) / 2
+
+
+def test_draws_are_independent() -> None:
+    """Neighbours, squares, sign with size: none correlated beyond 5.5 deviations."""
+    z = rounded_normal(Fraction(400), DRAWS, randomness=Randomness.seeded(125)) / 20
+    pairs = [(z[1:], z[:-1]), (z[1:] ** 2, z[:-1] ** 2), (np.sign(z), np.abs(z)), (z[:-2], z[2:])]
+    for one, other in pairs:
+        assert abs(np.corrcoef(one, other)[0, 1]) < 5.5 / math.sqrt(DRAWS)

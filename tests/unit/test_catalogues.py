@@ -270,6 +270,9 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
     assert "secret-name" not in str(second)
 
 
+SKU: dict[str, Any] = {"catalogue": "p.csv", "catalogue_item": "sku"}
+
+
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("given", "message"),
@@ -278,28 +281,16 @@ def test_the_ledger_keeps_that_they_were_public_and_no_names(tmp_path: Path) -> 
         ({"catalogue": "p.parquet"}, r"^the catalogue 'p\.parquet' must have one"),
         ({"catalogue": "p.csv", "catalogue_item": "skuu"}, r"^the catalogue 'p\.csv' has"),
         ({"catalogue": PRODUCTS, "catalogue_item": "skuu"}, r"has no column 'skuu': name"),
-        (
-            {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "nam"},
-            r"column 'nam'.*catalogue_label",
-        ),
+        (SKU | {"catalogue_label": "nam"}, r"column 'nam'.*catalogue_label"),
         ({"catalogue": "p.csv", "catalogue_label": "name"}, r"^catalogue_label needs"),
-        (
-            {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_label": "sku"},
-            r"names the same column",
-        ),
+        (SKU | {"catalogue_label": "sku"}, r"names the same column"),
         ({"catalogue": "p.csv", "catalogue_item": 3}, r"^catalogue_item must be the name"),
         ({"catalogue_item": "sku"}, r"^catalogue_item goes with catalogue"),
         ({"catalogue": [1], "catalogue_item": "sku"}, r"^leave out catalogue_item: catalogue"),
         ({"catalogue": "empty.csv", "catalogue_item": "sku"}, r"^'empty\.csv' lists no items"),
-        (
-            {"catalogue": "p.csv", "catalogue_item": "sku", "catalogue_query": "select 1"},
-            r"^catalogue_query is for a",
-        ),
+        (SKU | {"catalogue_query": "select 1"}, r"^catalogue_query is for a"),
         ({"catalogue": "sqlite:///a.db"}, "^a database needs catalogue_query: a select"),
-        (
-            {"catalogue": "sqlite:///a.db", "catalogue_item": "sku"},
-            r"^a database needs catalogue_query: a select",
-        ),
+        (SKU | {"catalogue": "sqlite:///a.db"}, r"^a database needs catalogue_query: a select"),
         ({"catalogue": "nothing.json"}, r"^the catalogue 'nothing\.json' is a release without"),
         ({"catalogue": "week.json", "catalogue_item": "sku"}, r"^leave out catalogue_item: .*an"),
         ({"catalogue": "broken.json"}, r'^broken\.json: field "private" is missing'),

@@ -39,15 +39,20 @@ box = partial(fim.learn_box, [[77], [7]] * 20, TRUTHS, bits=8, error=0.5, epsilo
 scaled = partial(fim.select, [77, 7], fim.Exponential(0.5), labels=["a", "b"], sensitivity=half)
 wide = partial(fim.quantiles, VALUES, levels=2, low=-1, high=2**64, epsilon=0.5)
 inside = partial(fim.interior_point, VALUES, fim.MajorityPath(0.5, 1e-6, 8))
+margin = partial(fim.select, [77, 7], fim.LargeMargin(0.5, 1e-6))
+valid = partial(fim.validate, [77, 7], stability=1, epsilon=0.5)
+best = partial(fim.best_of, run, 3, stop=0.5, epsilon=0.5)
+point = partial(fim.learn_point, VALUES, TRUTHS, bits=8, epsilon=0.5, delta=1e-6)
+threshold = partial(fim.learn_threshold, VALUES, TRUTHS, bits=8, epsilon=0.5)
 # Each way to spend: a call without a ledger, and the public parameters of its entry.
 WAYS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "select": (scaled, {"mechanism": "Exponential", "candidates": 2, "sensitivity": "0.5"}),
     "select by a mechanism that is not bounded-range": (
-        partial(fim.select, [77, 7], fim.LargeMargin(0.5, 1e-6)),
+        margin,
         {"mechanism": "LargeMargin", "candidates": 2, "sensitivity": "1"},
     ),
     "quantiles": (wide, {"levels": 2, "low": -1, "high": "1.845e+19"}),
-    "validate": (partial(fim.validate, [77, 7], stability=1, epsilon=0.5), validated),
+    "validate": (valid, validated),
     "train_and_validate": (
         trained,
         {**validated, "retrain": True, "training": "not in this entry"},
@@ -60,20 +65,11 @@ WAYS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         partial(trained, training=0.75, retrain=False),
         {**validated, "retrain": False, "training": "0.75"},
     ),
-    "best_of": (
-        partial(fim.best_of, run, 3, stop=0.5, epsilon=0.5),
-        {"candidates": 3, "stop": "0.5"},
-    ),
+    "best_of": (best, {"candidates": 3, "stop": "0.5"}),
     "train_linear": (linear, {"columns": 1, "regularization": "0.1", "steps": 3}),
     "interior_point": (inside, {"mechanism": "MajorityPath", "bits": 8}),
-    "learn_point": (
-        partial(fim.learn_point, VALUES, TRUTHS, bits=8, epsilon=0.5, delta=1e-6),
-        {"bits": 8},
-    ),
-    "learn_threshold": (
-        partial(fim.learn_threshold, VALUES, TRUTHS, bits=8, epsilon=0.5),
-        {"bits": 8},
-    ),
+    "learn_point": (point, {"bits": 8}),
+    "learn_threshold": (threshold, {"bits": 8}),
     "learn_box": (box, {"bits": 8, "columns": 1, "error": "0.5"}),
 }
 # What each costs: ε and ρ, where they are not 1/2 and 1/8; and δ, where it is not 0.
@@ -153,10 +149,7 @@ def test_what_is_refused_costs_nothing(create: Create, way: str) -> None:
         ({"dataset": "sales"}, "dataset goes with ledger"),
         ({"unit": "user"}, "unit goes with ledger: what one entry of your list is"),
         ({"ledger": ledger}, "ledger needs dataset"),
-        (
-            {"ledger": "sales.ledger", "dataset": "sales"},
-            "ledger must be one that fim.Ledger opened",
-        ),
+        ({"ledger": "sales.ledger", "dataset": "sales"}, "ledger must be one that fim.Ledger"),
         ({**both, "seed": 1}, "seed and ledger contradict each other"),
         ({**both, "unit": "row"}, "unit must be one of basket, user, not 'row'"),
     ):

@@ -8,11 +8,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from files_read import LONG, TWO, baskets, in_every_form, refused, written
@@ -25,23 +23,6 @@ from fim_private.reading.files import file_errors
 from fim_private.reading.labels import Item
 from fim_private.reading.other_readings import items_of_cell, split_cells
 from fim_private.reading.purchases import read_catalogue, read_transactions
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "csv.gz"])
-def test_columns_that_are_named_tell_the_delimiter(
-    delimiter: str, suffix: str, tmp_path: Path
-) -> None:
-    text = "order_id,day,product\n1,mon,milk\n1,tue,bread\n2,mon,milk\n".replace(",", delimiter)
-    content = gzip.compress(text.encode()) if suffix.endswith("gz") else text
-    data = read_transactions(written(tmp_path, f"a.{suffix}", content), **LONG)
-    assert baskets(data) == TWO
-    assert data.read_as is not None
-    assert (data.read_as.form, data.read_as.delimiter, data.read_as.others) == (
-        "long",
-        delimiter,
-        ("day",),
-    )
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
@@ -81,13 +62,6 @@ def test_a_delimiter_may_be_called_by_its_name(tmp_path: Path) -> None:
     for name, character in names.items():
         path = written(tmp_path, "a.txt", f"whole milk{character}bread\nwhole milk\n")
         assert baskets(read_transactions(path, delimiter=name)) == expected
-
-
-def test_the_line_that_spreadsheets_put_first(tmp_path: Path) -> None:
-    path = written(tmp_path, "a.csv", "sep=;\norder_id;product\n1;milk\n1;bread\n2;milk\n")
-    assert baskets(read_transactions(path, **LONG)) == TWO
-    path = written(tmp_path, "w.csv", "sep=;\norder_id;Item 1;Item 2\n1;milk;bread\n2;milk\n")
-    assert baskets(read_transactions(path, basket="order_id", input_format="wide")) == TWO
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
@@ -165,29 +139,6 @@ def test_text_of_another_encoding_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_dialect(options: dict[str, Any], part: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=part):
         read_transactions(written(tmp_path, "a.csv", "a,b\n"), **options)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        (
-            "Member_number,Date,itemDescription\n1808,21-07-2015,tropical "
-            "fruit\n1808,21-07-2015,milk\n"
-        ),
-        "InvoiceNo;StockCode;Quantity\n1;22;3\n",
-        '"order","article name"\n1,milk\n',
-        "order_id,product\n",
-        "foo,bar\nS1,whole milk\nS1,bread\nS2,jam\n",  # told by what is below
-    ],
-)
-@pytest.mark.parametrize("suffix", ["csv", "txt", "dat"])
-def test_a_table_is_not_taken_for_baskets(content: str, suffix: str, tmp_path: Path) -> None:
-    path = written(tmp_path, f"a.{suffix}", content)
-    refused(path, "input_format", "basket")
-    if content.startswith("Member"):
-        refused(path, "such as basket 'Member_number' and 'Date' together and item='itemDescr")
-        named: Any = {"basket": "Member_number", "item": "itemDescription", "delimiter": ","}
-        assert baskets(read_transactions(path, **named)) == [{"tropical fruit", "milk"}]
 
 
 def test_a_table_without_names(tmp_path: Path) -> None:
@@ -286,18 +237,6 @@ def test_a_refusal_quotes_no_line_of_data(tmp_path: Path) -> None:
     )
     items = pa.table({"bread": [1, 0], "HIV test": [1, 0], "tea": [0, 0], "milk": [1, 1]})
     assert "HIV" not in refused(items, "no column 'u'", user="u")
-
-
-def test_wide_frames() -> None:
-    frame = pd.DataFrame(
-        {"Transaction": [1, 2], "Item 1": ["milk", "milk"], "Item 2": ["bread", None]}
-    )
-    mixed = pd.DataFrame({"Item 1": ["a", "b"], "Item 2": [2.0, np.nan]})
-    for source in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
-        refused(source, "'Item 1' to 'Item 2'", "input_format wide")
-        assert baskets(read_transactions(source, input_format="wide", basket="Transaction")) == TWO
-    for source in (mixed, pa.Table.from_pandas(mixed)):
-        assert baskets(read_transactions(source, input_format="wide")) == [{"a", 2}, {"b"}]
 
 
 def test_paths_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,14 +16,6 @@ from released import release_of
 
 import fim_private as fim
 from fim_private.counting.source import LocalSource
-from fim_private.mechanisms import (
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    PermuteAndFlip,
-    TightMargin,
-)
 from fim_private.mechanisms.top_k import shortfall
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
@@ -247,15 +239,15 @@ def test_picks_say_that_chance_decides_and_how_far() -> None:
 
 MANY = 500
 KNOWN = [
-    Exponential(1.0),
-    PermuteAndFlip(0.5),
-    MaxOfLaplaces(1.0),
-    LimitedDomain(1.0, 1e-3, max_rank=MANY),
+    fim.Exponential(1.0),
+    fim.PermuteAndFlip(0.5),
+    fim.MaxOfLaplaces(1.0),
+    fim.LimitedDomain(1.0, 1e-3, max_rank=MANY),
 ]
 UNKNOWN = [
-    LimitedDomain(1.0, 1e-3, max_rank=MANY),
-    TightMargin(1.0, 1e-3, max_rank=MANY),
-    LargeMargin(1.0, 1e-3),
+    fim.LimitedDomain(1.0, 1e-3, max_rank=MANY),
+    fim.TightMargin(1.0, 1e-3, max_rank=MANY),
+    fim.LargeMargin(1.0, 1e-3),
 ]
 
 
@@ -284,5 +276,5 @@ def test_nothing_that_was_passed_over_has_much_more(
     assert passed_over(far + 1) <= 0.05
     # It is no idle bound, but where large-margin and tight-margin abstain or find the leader by its
     # margin.
-    if not isinstance(changed, LargeMargin | TightMargin):
+    if not isinstance(changed, fim.LargeMargin | fim.TightMargin):
         assert passed_over(max(far // 2 - 5, 1)) > 0.05

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from files_read import LONG, TWO, baskets, refused, told, written
+from commands import run
+from files_read import LONG, TWO, baskets, refused, written
 from workbook_files import Rows, workbook
 
 import fim_private as fim
@@ -258,19 +259,16 @@ DAMAGED: dict[str, tuple[str | bytes, str, str]] = {
 
 
 @pytest.mark.parametrize("name", [*DAMAGED])
-def test_inspect_says_which_line_of_the_best_guess_is_damaged(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_inspect_says_which_line_of_the_best_guess_is_damaged(name: str, tmp_path: Path) -> None:
     content, reason, line = DAMAGED[name]
-    monkeypatch.chdir(tmp_path)
     written(tmp_path, name, content)
     named = ("--basket", "order", "--item", "item")
-    mined = told(monkeypatch, capsys, "mine", name, *named)
+    mined = run(tmp_path, "mine", name, *named)
     for words in ((), named):
-        seen = told(monkeypatch, capsys, "inspect", name, *words)
-        assert seen[:2] == mined[:2] == (2, "")
-        assert seen[2].startswith(mined[2].rstrip())  # the same reason, and where
-        assert seen[2].count("\n") == 1
-        assert reason in seen[2]
-        assert line in seen[2]
-        assert line not in mined[2]
+        seen = run(tmp_path, "inspect", name, *words)
+        assert (seen.returncode, seen.stdout) == (mined.returncode, mined.stdout) == (2, "")
+        assert seen.stderr.startswith(mined.stderr.rstrip())  # the same reason, and where
+        assert seen.stderr.count("\n") == 1
+        assert reason in seen.stderr
+        assert line in seen.stderr
+        assert line not in mined.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shlex
 import warnings
@@ -26,9 +25,6 @@ SALES = (
     "Member_number;Date;order_id;itemDescription;price\n"
     "ann;mon;1;milk;1\nann;mon;1;bread;2\nbob;tue;2;milk;1\nbob;tue;2;NULL;0\n;wed;3;tea;1\n"
 )
-LATIN = "milk|bread\nmilk|café\n".encode("cp1252")
-PLACES = "Order,Item 1,Item 2\n1,milk,bread\n2,milk\n"
-WITH_IDS = "order_id,milk,bread\n5,1,1\n6,1,0\n"
 
 
 def test_a_table_of_which_nothing_is_said(tmp_path: Path) -> None:
@@ -54,36 +50,6 @@ def test_what_is_said_is_not_guessed(tmp_path: Path) -> None:
     assert (seen.guessed, seen.users, seen.baskets) == ((), None, 3)
     assert seen.options == {"basket": "Date", "item": "price"}
     assert any("'Member_number' looks like customers" in note for note in seen.notes)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "options"),
-    [
-        ("lines.csv", "milk,bread\nmilk\n\n", {}),
-        ("lines.csv", "milk|bread\nmilk\n\n", {"delimiter": "|"}),
-        ("lines.csv", LATIN, {"delimiter": "|", "encoding": "cp1252"}),
-        ("w.csv", PLACES, {"input_format": "wide", "basket": "Order"}),
-        ("hot.csv", "milk;bread\n1;1\n1;0\n", {"input_format": "one-hot"}),
-        ("hot.csv", WITH_IDS, {"input_format": "one-hot", "basket": "order_id"}),
-        ("s.txt", "1 3 -1 2 -1 -2\n4 -1 -2\n", {"input_format": "spmf"}),
-        ("f.dat.gz", gzip.compress(b"1 2\n3\n", mtime=0), {}),
-        ("sales", SALES, None),
-    ],
-)
-def test_the_options_it_names_are_those_that_read_it(
-    name: str, content: str | bytes, options: dict[str, Any] | None, tmp_path: Path
-) -> None:
-    path = written(tmp_path, name, content)
-    seen = fim.inspect(path)
-    if options is not None:
-        assert dict(seen.options) == options
-        assert set(seen.guessed) == set(options)
-    data = fim.read_transactions(path, **seen.options)
-    assert (data.baskets, len(data.vocabulary)) == (seen.baskets, seen.items)
-    again = fim.inspect(path, **seen.options)
-    assert again.guessed == ()
-    unsaid: dict[str, Any] = {"guessed": [], "notes": []}
-    assert again.to_dict() | unsaid == seen.to_dict() | unsaid
 
 
 def test_what_it_says_for_people_and_programs(tmp_path: Path) -> None:
@@ -296,24 +262,3 @@ def test_a_customer_who_is_named_in_the_first_row_of_an_order_only(tmp_path: Pat
     assert (whole.users, whole.baskets) == (7, 60)
     assert whole.options["user"] == "Email"
     assert not any("first row of an order" in note for note in whole.notes)
-
-
-def test_columns_are_listed_if_their_roles_cannot_be_guessed(tmp_path: Path) -> None:
-    rows = "".join(
-        f"2024-01-{1 + n % 28};{n // 2};vara {n % 5};{n % 3 + 1},50\n" for n in range(60)
-    )
-    listed = "'Datum', 'Kvitto', 'Vara', 'Pris'"
-    path = written(tmp_path, "a.csv", "Datum;Kvitto;Vara;Pris\n" + rows)
-    with pytest.raises(fim.DataError, match="name its columns with basket and item") as caught:
-        fim.inspect(path)
-    assert str(caught.value).endswith(f"Its first line, cut at ';', is {listed}")
-    # mine shows no line of a text: it may be somebody's purchases.
-    refusals: list[dict[str, Any]] = [{}, {"delimiter": ";"}]
-    for options in refusals:
-        with pytest.raises(fim.DataError) as refused:
-            fim.read_transactions(path, **options)
-        assert "Kvitto" not in str(refused.value)
-    assert fim.inspect(path, basket="Kvitto", item="Vara").baskets == 30
-    latin = written(tmp_path, "b.csv", ("Datum;Kvitto;Vara;Pris krönt\n" + rows).encode("cp1252"))
-    with pytest.raises(fim.DataError, match="'Pris krönt'"):
-        fim.inspect(latin)

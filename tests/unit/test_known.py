@@ -6,16 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from commands import run
 
 import fim_private as fim
-from fim_private.counting.source import KnownItemsets, LocalSource
-from fim_private.dp.noise import Randomness
-from fim_private.levelwise.discovery import found_items
-from fim_private.levelwise.recipe import GRID, GaussianBudget, Recipe, Sought, item_threshold
-from fim_private.reading.labels import mixed_vocabulary
 
 BUDGET: dict[str, Any] = {"size": 2, "epsilon": 1.0, "delta": 1e-6}
 ROWS = (
@@ -37,43 +31,6 @@ def test_each_known_itemset_has_its_support_in_a_release() -> None:
     assert found.mechanism == "levelwise"
     assert found.scope.known_from is not None
     assert "4 itemsets were known" in " ".join(found.rows_read)
-
-
-def test_an_item_that_is_not_known_still_needs_the_threshold() -> None:
-    """And one that is known needs none, whoever has it."""
-    sought = Sought(
-        sizes=(2,),
-        count=5,
-        union=False,
-        by_user=False,
-        epsilon=BUDGET["epsilon"],
-        neighbors="add-remove",
-        listed=False,
-    )
-    recipe = Recipe.of(sought)
-    budget = GaussianBudget(BUDGET["epsilon"], "add-remove")
-    delta = BUDGET["delta"]
-    rows = [("a", "b", "c")] * 4 + [("z", "y")]
-    source = LocalSource(fim.read_transactions(rows))
-    vocabulary, codes = mixed_vocabulary(["a", "nobody's"])
-    items = source.items(KnownItemsets(vocabulary, (tuple(sorted(codes.tolist())),)))
-    assert items.named([[0], [1], [2], [3]]) == [("a",), ("nobody's",), ("b",), ("c",)]
-    threshold = item_threshold(budget.variance(recipe.items, 1), delta, recipe.own_items)
-    for weight, named in ((threshold - 1, {0, 1}), (threshold, {0, 1, 2, 3, 4, 5})):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                "fim_private.levelwise.discovery.noisy_sums",
-                lambda sums, *_, weight=weight: np.where(
-                    np.arange(len(sums)) < 2, -(10**9), weight
-                ),
-            )
-            randomness = Randomness.of_seed(1)
-            found, level = found_items(
-                items, budget, recipe, delta, randomness, listed=2, known={0, 1}
-            )
-        assert {*found.tolist()} == named
-        assert len(level.sets) == len(named)
-    assert threshold > 3 * GRID
 
 
 def test_a_saved_release_is_known_on_the_command_line(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -1076,16 +1075,3 @@ def test_the_same_request_for_the_same_period_is_noticed(path: Path) -> None:
     assert len(fim.Ledger(path).statement().entries) == 3
     fim.mine(sales, period="2026-W47", ledger=fim.Ledger(path, again=True), **asked)
     assert len(fim.Ledger(path).statement().entries) == 4
-
-
-def test_many_periods_fit_a_ledger_that_has_many(path: Path) -> None:
-    """What was asked before is looked up in one pass."""
-    days = [f"{2024 + n // 336}-{1 + n // 28 % 12:02}-{1 + n % 28:02}" for n in range(900)]
-    span = Span("day", ("order",))
-    added = replace(CHARGE, neighbors="add-remove")
-    charges = [replace(added, span=replace(span, period=day)) for day in days]
-    ledger = fim.Ledger.create(path, epsilon=3, delta=1e-5, unit="basket")
-    ledger.charge(*charges)
-    with pytest.raises(fim.LedgerError, match=r"the same request and 2024-01-01 before: entry 1"):
-        ledger.check(*charges)
-    ledger.check(*(replace(one, command="count") for one in charges))

@@ -13,23 +13,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import fim_private as fim
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.learning import linear
-from fim_private.learning.linear import (
-    ONE,
-    LinearClassifier,
-    linear_sensitivity,
-    train_linear,
-    unit_rows,
-)
+from fim_private.learning.linear import ONE
 
 Signed = NDArray[np.int64]
 
 
 def as_rows(rows: Any) -> Signed:
     """Rows, times their labels, in steps of 2^-20."""
-    return unit_rows(rows, center=0, scale=1)
+    return fim.unit_rows(rows, center=0, scale=1)
 
 
 def apart(
@@ -43,7 +38,7 @@ def apart(
 
 def bound_of(rows: int, columns: int, strength: Fraction, steps: int) -> Fraction:
     """What one row may move the weights, in steps of the grid."""
-    length = linear_sensitivity(rows, columns, regularization=strength, steps=steps)
+    length = fim.linear_sensitivity(rows, columns, regularization=strength, steps=steps)
     return length * (1 << linear.grid_bits(strength))
 
 
@@ -155,7 +150,7 @@ def test_a_number_of_rows_that_is_bought_and_what_it_leaves(
         scale = math.sqrt(3) * float(bound_of(least, 3, strength, 9) / epsilon)
         assert float(Recorded.scales[-1]) == pytest.approx(scale, rel=1e-3)
 
-    model = train_linear(rows, labels, **options)
+    model = fim.train_linear(rows, labels, **options)
     assert bought == [10]
     check_scale(Fraction(19, 10))
     weights = linear.descend(rows * labels[:, None], strength, 9, least)
@@ -164,9 +159,9 @@ def test_a_number_of_rows_that_is_bought_and_what_it_leaves(
     # Where the number is public nothing is bought, under either relation.
     for relation in ("add-remove", "replace-one"):
         public: dict[str, Any] = {"least_rows": least, "neighbors": relation}
-        assert train_linear(rows, labels, **options, **public) == model
+        assert fim.train_linear(rows, labels, **options, **public) == model
         check_scale(Fraction(2))
-    train_linear(rows, labels, neighbors="replace-one", **options)
+    fim.train_linear(rows, labels, neighbors="replace-one", **options)
     assert bought == [10]
 
 
@@ -285,19 +280,21 @@ def test_a_ramp_score_moves_by_half_the_length_and_by_one_of_m(
     weights: Any, other: Any, least: int, seed: int
 ) -> None:
     rows, labels = random_rows(6, 2, seed), [1, -1, 1, 1, -1, 1]
-    scores = [
-        LinearClassifier(weights).ramp_score(rows[:m], labels[:m], least_rows=least)
-        for m in range(7)
-    ]
+
+    def ramp_score(weights: Any, some_rows: Signed) -> Fraction:
+        some_labels = labels[: len(some_rows)]
+        return fim.LinearClassifier(weights).ramp_score(some_rows, some_labels, least_rows=least)
+
+    scores = [ramp_score(weights, rows[:m]) for m in range(7)]
     assert all(abs(one - two) <= Fraction(1, least) for one, two in itertools.pairwise(scores))
     assert scores[6] == slow_ramp(weights, rows, labels) * Fraction(6, max(6, least))
     # and however many there are, weights move it by half of their length
     for m, score in enumerate(scores):
-        change = LinearClassifier(other).ramp_score(rows[:m], labels[:m], least_rows=least) - score
+        change = ramp_score(other, rows[:m]) - score
         assert 4 * change * change <= sum((w - v) ** 2 for w, v in zip(weights, other, strict=True))
     replaced = rows.copy()
     replaced[2] = -replaced[2][::-1]
-    change = scores[6] - LinearClassifier(weights).ramp_score(replaced, labels, least_rows=least)
+    change = scores[6] - ramp_score(weights, replaced)
     assert abs(change) <= Fraction(1, max(6, least))
 
 
@@ -310,11 +307,11 @@ def test_a_row_is_made_of_that_row_alone_and_no_longer_than_1(
     rows: list[tuple[float, ...]],
 ) -> None:
     options: dict[str, Any] = {"center": [0.25, 0, -3], "scale": [1, 0.5, 1e-300]}
-    found = unit_rows(rows, **options)
+    found = fim.unit_rows(rows, **options)
     assert found.dtype == np.int64
     assert (np.square(found).sum(axis=1) <= ONE**2).all()
     for row, steps in zip(rows, found.tolist(), strict=True):
-        assert unit_rows([row], **options).tolist() == [steps]
+        assert fim.unit_rows([row], **options).tolist() == [steps]
 
 
 TRAIN: dict[str, Any] = {"regularization": 0.1, "epsilon": 1, "steps": 3, "seed": 1}
@@ -339,7 +336,7 @@ NONE = np.empty((0, 2), dtype=int)
         # Squares that would come to 2^64, which is 0 in 64 bits.
         (
             {"rows": np.broadcast_to(np.int64(ONE), (1, 1 << 24)), "labels": [1]},
-            "rows must have at most 4,194,304 col",
+            "rows must have at most",
         ),
         ({"rows": np.ma.masked_array([[1, 0]], mask=True)}, "rows must be an array without a mask"),
         ({"labels": [1]}, "labels must be as many as rows: one for each"),
@@ -348,7 +345,7 @@ NONE = np.empty((0, 2), dtype=int)
 )
 def test_what_train_linear_refuses(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{message}") as error:
-        train_linear(**{**TRAIN, **changed})
+        fim.train_linear(**{**TRAIN, **changed})
     assert "\n" not in str(error.value)
     assert "77" not in str(error.value)
 
@@ -365,5 +362,5 @@ def test_what_train_linear_refuses(changed: dict[str, Any], message: str) -> Non
 )
 def test_what_unit_rows_refuses(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=f"^{message}") as error:
-        unit_rows(**{"rows": [[77.0]], "center": 0, "scale": 1, **options})
+        fim.unit_rows(**{"rows": [[77.0]], "center": 0, "scale": 1, **options})
     assert "77" not in str(error.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from commands import run
 
 import fim_private as fim
-from fim_private.cli.commands import run as run_here
 from fim_private.errors import MemoryLimitError, ParameterError
 from fim_private.mining.given import given_itemsets
 from fim_private.reading import memory as chunk_sizes
@@ -141,11 +140,7 @@ def test_a_refusal_while_reading_costs_nothing(tmp_path: Path) -> None:
         assert not ledger.entries
 
 
-def test_the_command_line_says_one_line_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("resource.setrlimit", lambda *_: None)  # it would stay
+def test_the_command_line_says_one_line_and_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_bytes(b"1 2 3\n" * 50_000)
     (tmp_path / "pairs.csv").write_text("1,2\n")
     said = (
@@ -153,10 +148,7 @@ def test_the_command_line_says_one_line_and_writes_nothing(
         "fewer rows or columns"
     )
     for command in (["mine"], ["count", "--itemsets", "pairs.csv"], ["inspect"]):
-        words = ["fim-private", *command, "a.dat", "--max-memory", "100kB", "--output", "out.json"]
-        monkeypatch.setattr(sys, "argv", words)
-        assert run_here() == 2
-        out, err = capsys.readouterr()
-        assert (out, err.count("\n")) == ("", 1)
-        assert err.startswith(said), err
+        done = run(tmp_path, *command, "a.dat", "--max-memory", "100kB", "--output", "out.json")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(said), done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"a.dat", "pairs.csv"}

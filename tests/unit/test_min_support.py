@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -14,18 +13,12 @@ from real_data import REPOSITORY
 
 import fim_private as fim
 from fim_private.counting import list_itemsets
-from fim_private.counting.source import SelectedItemset
-from fim_private.dp.accountant import Step, StepComposition
-from fim_private.dp.composition import PrivacyBudget
-from fim_private.dp.cost import Exact, PrivacyCost
-from fim_private.dp.noise import Randomness
+from fim_private.dp.cost import PrivacyCost
 from fim_private.errors import ParameterError
-from fim_private.levelwise.recipe import Sought, ThresholdRecipe
 from fim_private.output.releases import render_table
 from fim_private.output.screen import Screen
 from fim_private.reading.purchases import read_transactions
 from fim_private.release.page import page
-from fim_private.request.plan import ReleasePlan, noise_of
 from fim_private.request.supports import (
     CONFIDENCE,
     UNITS_CONFIDENCE,
@@ -33,7 +26,6 @@ from fim_private.request.supports import (
     SupportNoise,
     UnitCount,
 )
-from fim_private.run.outcome import publish
 
 BASKETS = (
     [["bread", "butter"]] * 6000
@@ -108,53 +100,6 @@ def test_what_is_certain_is_so_for_all_the_units_there_may_be() -> None:
         == CONFIDENCE
     )
     assert not MinSupport(count=5).is_certain(4, None)
-
-
-MANY = 2000
-
-
-def released(
-    support: int, least: MinSupport, budget: Step, units: UnitCount | None, seed: int
-) -> Any:
-    """What comes out of so many itemsets with this support, none of which is part of another."""
-    selected = [SelectedItemset((n,), support) for n in range(MANY)]
-    return publish(plan_with(budget, least), selected, Randomness.seeded(seed), units).itemsets
-
-
-def plan_with(step: Step, least: MinSupport, *, joint_noise: bool = False) -> ReleasePlan:
-    budget = PrivacyBudget(Fraction(1), Fraction(0))
-    return ReleasePlan(
-        (step,), budget, StepComposition.BASIC, joint_noise=joint_noise, min_support=least
-    )
-
-
-# Of the noise of so many supports at a time, σ is about 60.
-SUPPORTS = ("supports", (1,), Fraction(1))
-BUDGETS = [
-    Step(*SUPPORTS, epsilon=Exact(Fraction(MANY, 40))),
-    Step(*SUPPORTS, rho=Exact(Fraction(MANY, 7200))),
-    Step(*SUPPORTS, mu_squared=Exact(Fraction(MANY, 3600))),
-]
-SLACK = 3.5 * math.sqrt(0.025 * 0.975 / MANY)
-
-
-@pytest.mark.parametrize("budget", BUDGETS, ids=["laplace", "gaussian", "normal"])
-def test_the_promise_of_a_number_of_units(budget: Step) -> None:
-    threshold = 1000
-    least, width = MinSupport(count=threshold), noise_of(budget, MANY).half_width
-    for support, most in ((threshold - width - 1, 0.025), (threshold - 3 * width, 0.001)):
-        itemsets = released(support, least, budget, None, 1)
-        assert len(itemsets) <= (most + SLACK) * MANY
-        assert all(itemset.support >= threshold for itemset in itemsets)
-    itemsets = released(threshold + width + 1, least, budget, None, 2)
-    assert len(itemsets) >= (0.975 - SLACK) * MANY
-    for support in (threshold - 1, threshold - width):
-        itemsets = released(support, least, budget, None, 3)
-        assert sum(not itemset.doubtful for itemset in itemsets) <= (0.025 + SLACK) * MANY
-    itemsets = released(threshold + 2 * width + 1, least, budget, None, 4)
-    assert sum(not itemset.doubtful for itemset in itemsets) >= (0.975 - SLACK) * MANY
-    just = released(threshold, least, budget, None, 5)
-    assert 0.4 * MANY < len(just) < 0.6 * MANY
 
 
 def test_what_is_frequent_is_found_and_nothing_else() -> None:
@@ -295,37 +240,6 @@ def test_a_share_is_never_written_as_more_than_was_asked_for(share: Any, written
     release = mined(min_support=share, epsilon=5)
     assert f"at least {written} of all baskets" in release.title + release.nothing
     assert f"{written} of all" in page(release)
-
-
-def test_the_parts_of_the_budget_of_users_add_up_and_leave_something_to_each_step() -> None:
-    """With little budget, or under replace-one, the items take more."""
-    asked = itertools.product(
-        [(2,), (1, 2), (2, 3), tuple(range(1, 21))],
-        ["1e-6", ".3", ".5", "1", "1e6"],
-        ["add-remove", "replace-one"],
-        [False, True],
-    )
-    for sizes, epsilon, neighbors, listed in asked:
-        sought = Sought(
-            sizes=sizes,
-            count=1,
-            union=True,
-            by_user=True,
-            epsilon=Fraction(epsilon),
-            neighbors=neighbors,
-            listed=listed,
-        )
-        recipe = ThresholdRecipe.of(sought)
-        parts = [
-            recipe.items,
-            recipe.item_count,
-            *recipe.levels,
-            recipe.set_count,
-            2 * recipe.histogram,
-        ]
-        assert sum(parts) == 1
-        assert min(parts) > 0
-        assert min(recipe.item_count, recipe.set_count) > Fraction(4, 100)
 
 
 @pytest.mark.parametrize(

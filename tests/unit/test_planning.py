@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -15,21 +16,12 @@ from real_data import CORNER_SHOP, real_data
 
 import fim_private as fim
 from fim_private.errors import OutputError, ParameterError
-from fim_private.mechanisms import (
-    Choosing,
-    Distance,
-    Exponential,
-    LargeMargin,
-    LimitedDomain,
-    MaxOfLaplaces,
-    PermuteAndFlip,
-    TightMargin,
-    registry,
-)
+from fim_private.mechanisms import registry
 from fim_private.mechanisms.needs import prospects
 from fim_private.output.figures import draw_plan_figure
 from fim_private.output.mechanisms import render_plan
 from fim_private.output.screen import Screen
+from fim_private.planning.forecast import CustomerPlan
 from fim_private.planning.plan import Plan, PlannedMechanism, plan, plan_grid
 from fim_private.spectrum import SupportSpectrum
 
@@ -47,17 +39,17 @@ def of(found: Plan, name: str, top: int | None = None) -> PlannedMechanism:
 @pytest.mark.parametrize(
     ("mechanism", "candidates", "others"),
     [
-        (LargeMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
-        (TightMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
-        (TightMargin(2.0, 1e-3, AR, max_rank=5), None, 6),
-        (LimitedDomain(0.3, 1e-6, RO, max_rank=300, max_itemsets=20), None, 301),
-        (Choosing(1.0, 1e-6, 1225, RO), None, 10_000),
-        (Distance(0.5, 1e-6, RO), None, 10_000),
-        (Exponential(1.0, RO), 5000, None),
-        (Exponential(1.0, RO), 10**60, None),
-        (PermuteAndFlip(1.0, RO), 5000, None),
-        (MaxOfLaplaces(1.0), 10**60, None),
-        (Exponential(1.0), 3, None),
+        (fim.LargeMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
+        (fim.TightMargin(1.0, 1e-6, RO, max_rank=300), None, 301),
+        (fim.TightMargin(2.0, 1e-3, AR, max_rank=5), None, 6),
+        (fim.LimitedDomain(0.3, 1e-6, RO, max_rank=300, max_itemsets=20), None, 301),
+        (fim.Choosing(1.0, 1e-6, 1225, RO), None, 10_000),
+        (fim.Distance(0.5, 1e-6, RO), None, 10_000),
+        (fim.Exponential(1.0, RO), 5000, None),
+        (fim.Exponential(1.0, RO), 10**60, None),
+        (fim.PermuteAndFlip(1.0, RO), 5000, None),
+        (fim.MaxOfLaplaces(1.0), 10**60, None),
+        (fim.Exponential(1.0), 3, None),
     ],
 )
 @pytest.mark.parametrize("confidence", [0.5, 0.95])
@@ -116,44 +108,34 @@ def test_too_few_units_are_told_plainly() -> None:
     assert "epsilon" not in plan(units=1, delta=1e-299, epsilon=6, max_rank=10).reason
 
 
+WHOLE = "must be a whole number of at least 1"
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"units": 0}, "units must be a whole number of at least 1, not 0"),
-        ({"size": None}, "size must be a whole number of at least 1, not None"),
-        (
-            {"size": 3, "universe_size": 2},
-            "universe_size has 2 items, too few for an itemset of size 3",
-        ),
+        ({"units": 0}, f"units {WHOLE}, not 0"),
+        ({"size": None}, f"size {WHOLE}, not None"),
+        ({"size": "4-2"}, f"size {WHOLE}, or a range such as 2-4, not '4-2'"),
+        ({"size": 3, "universe_size": 2}, "universe_size has 2 items, too few for an itemset of"),
         ({"size": 3, "max_basket": 2}, "max_basket must be at least the size 3, not 2"),
-        (
-            {"max_baskets": 5},
-            "max_baskets goes with max_basket: how many baskets of a unit count at most",
-        ),
+        ({"max_baskets": 5}, "max_baskets goes with max_basket: how many baskets of a unit count"),
         ({"max_rank": 10**400}, "max_rank must be at most 1e30 to be planned for"),
         ({"confidence": 1.0}, "confidence must be a number above 0 and below 1, not 1.0"),
         ({"confidence": float("nan")}, "confidence must be a number above 0 and below 1, not nan"),
         ({"epsilon": 0}, "epsilon must be a number above 0, not 0"),
         ({"delta": 1.0}, "delta must be 0 or a number above 0 and below 1, not 1.0"),
-        ({"top": 0}, "top must be a whole number of at least 1, not 0"),
+        ({"top": 0}, f"top {WHOLE}, not 0"),
         ({"top": []}, "top must hold at least one number"),
         ({"top": 100_001}, "top must be at most 100,000, not 100001"),
-        (
-            {"typical_basket": float("nan")},
-            "typical_basket must be a number of items from 1 to 1,000,000, not nan",
-        ),
+        ({"typical_basket": float("nan")}, "typical_basket must be a number of items from 1 to"),
         ({"union": True}, "union goes with several sizes: whether all of them are ranked together"),
-        (
-            {"size": "4-2"},
-            "size must be a whole number of at least 1, or a range such as 2-4, not '4-2'",
-        ),
         ({"neighbors": "near"}, "neighbors must be one of replace-one, add-remove, not 'near'"),
     ],
 )
 def test_wrong_parameters(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError) as raised:
+    with pytest.raises(ParameterError, match=f"^{message}"):
         plan(**wrong)
-    assert str(raised.value) == message
 
 
 def test_a_grid_is_one_plan_for_each_epsilon() -> None:
@@ -345,3 +327,101 @@ def test_what_is_planned_is_what_it_takes(mechanism: str, epsilon: float, factor
     assert len(below) >= 25
     assert np.mean(above) >= 0.95
     assert np.mean(below) <= 0.5
+
+
+# -------------------- users' itemsets: what share of the true top is found
+
+
+RELATIONS = ("add-remove", "replace-one")
+
+
+def shares_of(**changed: Any) -> list[float]:
+    """Return the four shares: by neighbour relation, without a list and with one."""
+    plan: Any = fim.plan(**{"units": 5_000, "user_items": 60, "top": 50} | changed)
+    return [
+        plan.expected_found[relation][listed]
+        for relation in RELATIONS
+        for listed in ("no list", "list")
+    ]
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_shares_are_named_by_relation_and_list(ascii_only: bool) -> None:
+    plan = fim.plan(units=10_000, user_items=30, top=50)
+    assert isinstance(plan, CustomerPlan)
+    plain = json.loads(json.dumps(plan.to_dict()))
+    assert plain["expected_found"] == plan.expected_found
+    assert list(plan.expected_found) == list(RELATIONS)
+    asked = {"units": 10_000, "user_items": 30.0, "top": 50, "sizes": [2]}
+    assert asked.items() <= plain.items()
+    assert "87 %" in repr(plan)
+    assert "<table" in plan._repr_html_()
+    text = render_plan(plan, Screen(ascii_only=ascii_only))
+    assert text.isascii() == ascii_only
+    rows = {
+        relation: line for line in text.splitlines() for relation in RELATIONS if relation in line
+    }
+    for relation, shares in plan.expected_found.items():
+        assert list(shares) == ["no list", "list"]
+        assert all(f"{100 * share:.0f} %" in rows[relation] for share in shares.values())
+    assert "estimates" in text
+
+
+def test_several_numbers_of_itemsets_have_a_share_each() -> None:
+    plan = fim.plan(units=10_000, user_items=30, top=[50, 10])
+    assert plan.top == plan.tops == (10, 50)
+    assert plan.title.startswith(
+        "Expected share of the 10 and 50 most frequent pairs that is found"
+    )
+    for place, top in enumerate((10, 50)):
+        single = fim.plan(units=10_000, user_items=30, top=top)
+        assert single.tops == (top,)
+        for relation, shares in single.expected_found.items():
+            several = plan.expected_found[relation]
+            assert shares == {name: share[place] for name, share in several.items()}  # type: ignore[index]
+    assert [row[:2] for row in plan.rows] == [
+        (relation, top) for relation in RELATIONS for top in ("10", "50")
+    ]
+    text = render_plan(plan, Screen())
+    assert "│ replace-one │  50 │" in text
+    assert json.loads(json.dumps(plan.to_dict()))["top"] == [10, 50]
+
+
+def test_more_customers_and_a_larger_epsilon_find_more() -> None:
+    usual = shares_of()
+    for better in ({"units": 20_000}, {"epsilon": 2}, {"top": 20}):
+        assert all(one > other for one, other in zip(shares_of(**better), usual, strict=True)), (
+            better
+        )
+    assert usual[0] > usual[2]
+    assert usual[1] > usual[0]
+    assert all(0 <= share <= 1 for units in (1, 2, 10**30) for share in shares_of(units=units))
+    assert shares_of(units=10**30) == pytest.approx([1.0] * 4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"units": None}, "user_items needs units: about how many customers there are"),
+        ({"units": 0}, "units must be a whole number of at least 1"),
+        ({"user_items": 1}, "user_items must be a number of items from 2 to 1,000,000, not 1"),
+        ({"user_items": float("nan")}, "user_items must be a number of items from 2 to 1,000,000"),
+        ({"user_items": 2e6}, "user_items must be a number of items from 2 to 1,000,000"),
+        ({"top": 0}, "top must be a whole number of at least 1"),
+        ({"top": [10, 0]}, "top must be a whole number of at least 1"),
+        ({"delta": 0}, "delta must be a number above 0"),
+        ({"neighbors": "both"}, "neighbors must be one of"),
+        ({"universe_size": 1}, "universe_size must be a whole number of at least 2"),
+        ({"max_basket": 5}, "max_basket has no use with user_items"),
+        ({"confidence": 0.9}, "confidence has no use with user_items"),
+    ],
+    ids=str,
+)
+def test_errors_say_what_to_do(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError) as raised:
+        shares_of(**asked)
+    assert str(raised.value).startswith(message)
+    assert "\n" not in str(raised.value)
+
+
+# -------------------- against real shops

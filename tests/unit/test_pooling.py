@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import fim_private as fim
+from fim_private.request import pooling
 from fim_private.request.pooling import LEAST_ITEMSETS, critical_value, pooled
 from fim_private.request.pooling import _miss as miss
 
@@ -143,3 +147,92 @@ def test_a_file_with_only_some_of_the_exact_numbers_is_refused(tmp_path: Path) -
     replace(release, itemsets=(first, *release.itemsets[1:])).save(file)
     with pytest.raises(fim.DataError, match="exact_support"):
         fim.load(file)
+
+
+# -------------------- 95 % of the intervals hold, whatever the true supports are; mutants do not
+
+
+Floats = NDArray[np.float64]
+REPLAYS = 300
+OWN, SHARED = 40.0**2, 5.0**2
+
+
+def on_the_line(count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Supports that the earlier estimates predict exactly, apart from their own noise."""
+    supports = np.round(9_000 / np.arange(1, count + 1) ** 0.7)
+    return supports, 0.8 * supports**1.05 + rng.normal(0, 12, count)
+
+
+def about_the_line(count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Supports that lie about it, by less than the noise is wide."""
+    supports, earlier = on_the_line(count, rng)
+    return np.round(supports + rng.normal(0, 18, count)), earlier
+
+
+def a_few_far_off(count: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Supports on the line but for one in ten, which lies far above it."""
+    supports, earlier = on_the_line(count, rng)
+    return supports + 160.0 * (np.arange(count) % 10 == 0), earlier
+
+
+POPULATIONS = [on_the_line, about_the_line, a_few_far_off]
+
+
+def coverage(
+    population: Callable[[int, np.random.Generator], tuple[Floats, Floats]], count: int
+) -> float:
+    """Return the share of intervals that hold the true support, on average."""
+    rng = np.random.default_rng(count)
+    hold = []
+    for _ in range(REPLAYS):
+        supports, earlier = population(count, rng)
+        own = rng.normal(0, math.sqrt(OWN), count)
+        noisy = supports + own + rng.normal(0, math.sqrt(SHARED))
+        result = pooled(noisy, earlier, OWN)
+        hold.append(np.abs(result.estimates - supports) <= result.half_widths(SHARED))
+    return float(np.mean(hold))
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+@pytest.mark.parametrize("count", [20, 50, 130])
+def test_95_percent_of_the_intervals_hold(
+    population: Callable[[int, np.random.Generator], tuple[Floats, Floats]], count: int
+) -> None:
+    assert coverage(population, count) >= 0.95
+
+
+def worst_coverage() -> float:
+    return min(coverage(population, count) for population in POPULATIONS for count in (50, 130))
+
+
+def without_margin(deviations: Floats, earlier: Floats, variance: float) -> Floats:
+    spreads = np.empty(len(deviations))
+    number = max(len(deviations) // 50, 1)
+    for places in np.array_split(np.argsort(-earlier), number):
+        mean = float((deviations[places] ** 2).sum()) / (len(places) - 2 / number)
+        spreads[places] = max(mean - variance, 1e-3 * variance)
+    return spreads
+
+
+def in_proportion(deviations: Floats, earlier: Floats, variance: float) -> Floats:
+    """One relative spread for all, as plain empirical Bayes has it."""
+    relative = max(float((deviations**2 - variance).sum() / (earlier**2).sum()), 0)
+    return np.maximum(relative * earlier**2, 1e-3 * variance)
+
+
+MUTANTS: dict[str, dict[str, Any]] = {
+    "a spread without its error": {"_spreads": without_margin},
+    "plain empirical Bayes": {
+        "_spreads": in_proportion,
+        "critical_value": lambda bias: 1.96 * math.sqrt(1 + bias),
+    },
+    "an interval that forgets the bias": {"critical_value": lambda bias: 1.96},
+}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", MUTANTS)
+def test_what_is_broken_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, broken in MUTANTS[name].items():
+        monkeypatch.setattr(pooling, place, broken)
+    assert worst_coverage() < 0.93

@@ -26,24 +26,6 @@ from fim_private.dp.parameters import (
 from fim_private.errors import ParameterError, shown
 
 
-@pytest.mark.parametrize(
-    ("value", "exact"),
-    [
-        (1, Fraction(1)),
-        (1.0, Fraction(1)),
-        (0.1, Fraction(1, 10)),
-        (1e-6, Fraction(1, 10**6)),
-        (1.5e8, Fraction(15 * 10**7)),
-        (2.5e-9, Fraction(25, 10**10)),
-        (Fraction(1, 3), Fraction(1, 3)),
-        (np.float64(0.1), Fraction(1, 10)),
-        (np.int64(2), Fraction(2)),
-    ],
-)
-def test_epsilon_means_its_decimal_digits(value: Any, exact: Fraction) -> None:
-    assert exact_epsilon(value) == exact
-
-
 @given(st.floats(min_value=1e-300, max_value=1, exclude_max=True))
 def test_delta_means_its_decimal_digits(delta: float) -> None:
     assert float(exact_delta(delta)) == delta

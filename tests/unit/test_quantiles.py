@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -17,7 +16,7 @@ import pytest
 from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
 from fim_private.learning import points
-from fim_private.learning.points import draw, pieces_of, quantiles
+from fim_private.learning.points import quantiles
 
 Law = dict[tuple[int, ...], float]
 LEVEL, POWER = 1e-6, 0.999
@@ -152,25 +151,6 @@ def test_ties_by_lot_keep_the_guarantee() -> None:
 
     for neighbors in NEIGHBORS:
         assert 0.3 < log_ratio(2, 2, neighbors, rate_of(1.0, 2, neighbors), lots) <= 1
-
-
-def test_pieces_are_drawn_by_their_lengths_and_distances() -> None:
-    cut = pieces_of([3, 5, 5, 6, 9], 0, 12)
-    distances = [abs(piece.below - piece.above) for piece in cut]
-    rate, draws = Fraction(1), 1_500
-
-    def law_of(exponent: float) -> dict[int, float]:
-        weights = {
-            piece.start + step: math.exp(-exponent * distance)
-            for piece, distance in zip(cut, distances, strict=True)
-            for step in range(piece.length)
-        }
-        return {point: weight / math.fsum(weights.values()) for point, weight in weights.items()}
-
-    stream = Randomness.seeded(3)
-    counts = Counter(draw(cut, distances, rate, randomness=stream) for _ in range(draws))
-    assert oracles.detects(law_of(1), law_of(1.3), draws, level=LEVEL) > POWER
-    assert oracles.chi_square_pvalue(counts, law_of(1), draws) > LEVEL
 
 
 def test_a_domain_of_2_to_the_64() -> None:

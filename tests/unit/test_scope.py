@@ -198,6 +198,8 @@ def test_segments_where_a_user_may_count_share_the_budget() -> None:
             for cost, times in [(shared.cost, 1), *((one.cost, 3) for one in shared.values())]:
                 assert times * cost.epsilon <= 3
                 assert times * cost.delta <= Fraction(3, 10**6)
+    with pytest.raises(fim.ParameterError, match="max_segments 3 leaves each segment less than"):
+        fim.mine(SALES, **asked, max_segments=3, epsilon=1e-9)
 
 
 def test_a_ledger_is_charged_once_for_all_segments(tmp_path: Path) -> None:
@@ -293,17 +295,6 @@ def test_the_whole_says_nothing_of_one_segment_alone() -> None:
     values = found.to_dict()
     assert values["exclude"] == ["f"]
     assert all("exclude" not in one for one in values["releases"])
-
-
-def test_what_is_shared_is_no_more_than_the_sum_of_parts() -> None:
-    asked: dict[str, Any] = {**READ, "user": "user", "by": "store", "segments": [*"ABC"]}
-    asked |= {"neighbors": "add-remove"}
-    for mechanism in ("limited-domain", "levelwise"):
-        shared: dict[str, Any] = {"rho": 0.1, "max_segments": 2, "mechanism": mechanism}
-        found = fim.mine(SALES, **asked, **shared, top=2, seed=1)
-        assert found.cost.epsilon <= 2 * max(one.cost.epsilon for one in found.values())
-    with pytest.raises(fim.ParameterError, match="max_segments 3 leaves each segment less than"):
-        fim.mine(SALES, **asked, max_segments=3, epsilon=1e-9)
 
 
 def test_a_release_and_its_ledger_say_how_items_and_baskets_were_made(tmp_path: Path) -> None:

@@ -1,27 +1,43 @@
-"""What is public about the items: three universes."""
+"""What is public about the items: three universes, and what one user can change of them."""
 
 from __future__ import annotations
 
-import math
-from itertools import islice
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
+import oracles
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import brute_force_supports, brute_force_user_supports, spectrum_of
+from naming import named, of_users
 
 from fim_private.counting import LocalSource
 from fim_private.counting.source import Catalogue, SizedUniverse
-from fim_private.dp.noise import Randomness
 from fim_private.errors import ParameterError
+from fim_private.mechanisms import NamedExponential
 from fim_private.reading.labels import Item
 from fim_private.reading.purchases import read_catalogue, read_transactions
+from fim_private.reading.transactions import Transactions
 
 Baskets = list[list[Item]]
 
 items: st.SearchStrategy[Item] = st.one_of(st.integers(-3, 9), st.sampled_from(["a", "b", "c"]))
 random_baskets = st.lists(st.lists(items, max_size=8), max_size=12)
+several_sizes = st.lists(st.integers(1, 3), min_size=1, unique=True)
+
+
+@given(baskets=random_baskets, sizes=several_sizes)
+def test_several_sizes_are_ranked_together(baskets: Baskets, sizes: list[int]) -> None:
+    counts = (oracles.brute_force_supports(baskets, size) for size in sizes)
+    supports = sum(counts, Counter[Any]())
+    source, catalogue = LocalSource(read_transactions(baskets)), Catalogue(read_catalogue([*"abc"]))
+    assert source.spectrum(sizes).all_levels() == oracles.spectrum_of(supports)
+    candidates = sum(catalogue.candidates(size) for size in sizes)
+    assert source.spectrum(sizes, catalogue).universe_size == candidates
 
 
 def in_label_order(basket: list[Item]) -> list[Item]:
@@ -50,13 +66,7 @@ def test_a_sized_universe_cuts_all_baskets_of_a_user_together(
         [[item for item in basket if item in of_user] for basket in held]
         for held, of_user in zip(users, kept, strict=True)
     ]
-    expected = brute_force_user_supports(cut, size)
-    assert list(spectrum.levels()) == spectrum_of(expected)
-    for support, multiplicity in islice(spectrum.levels(), 1):
-        assert (
-            expected[spectrum.sample_itemsets([support], Randomness.seeded(multiplicity))[0]]
-            == support
-        )
+    assert named(spectrum) == oracles.brute_force_user_supports(cut, size)
 
 
 @pytest.mark.parametrize(("count", "size"), [(1, 2), (2, 3), (1, 100)])
@@ -69,20 +79,48 @@ def test_a_universe_too_small_for_the_size_is_refused(count: int, size: int) -> 
         catalogue.candidates(size)
 
 
-@given(baskets=random_baskets, size=st.integers(1, 3), listed=st.sets(items, min_size=3))
-def test_a_catalogue_drops_what_it_does_not_list(
-    baskets: Baskets, size: int, listed: set[Item]
-) -> None:
-    catalogue = Catalogue(read_catalogue(listed))
-    spectrum = LocalSource(read_transactions(baskets)).spectrum(size, catalogue)
-    expected = brute_force_supports(
-        [[item for item in basket if item in listed] for basket in baskets], size
-    )
-    assert list(spectrum.levels()) == spectrum_of(expected)
-    assert spectrum.universe_size == catalogue.candidates(size) == math.comb(len(listed), size)
-
-
 def test_a_size_that_no_computer_can_count_to_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"^size must be at most 5,555 for a public universe"):
         SizedUniverse(10**9).candidates(10**8)
     assert SizedUniverse(10**9).candidates(10**9) == 1
+
+
+# -------------------- naming where the number of items alone is public
+
+SIZED = SizedUniverse(4)
+# A user of five baskets, none with more items than the universe, together with far more.
+MANY: Baskets = [list(range(start, start + 4)) for start in range(0, 20, 4)]
+
+
+def worst(users: Sequence[Baskets], more: Baskets, neighbors: str) -> tuple[float, float]:
+    """The exact divergence of NamedExponential for one user more, and its delta."""
+    mechanism = NamedExponential(1.0, 1e-3, SIZED.candidates(2), neighbors)
+
+    def outcomes(held: Sequence[Baskets]) -> dict[Hashable, float]:
+        spectrum = LocalSource(of_users(held)).spectrum(2, SIZED)
+        tied = named(spectrum)
+        number, law = Counter(tied.values()), mechanism.distribution(spectrum)
+        levels = dict(zip(law.levels.tolist(), law.probabilities.tolist(), strict=True))
+        return {None: levels[0], **{itemset: levels[c] / number[c] for itemset, c in tied.items()}}
+
+    p, q = outcomes(users), outcomes([*users, more])
+    spent = max(oracles.hockey_stick(p, q, Fraction(1)), oracles.hockey_stick(q, p, Fraction(1)))
+    return spent, float(mechanism.cost.delta)
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("users", [[], [[[0, 1]]], [MANY], [[[30, 31, 32]]] * 3])
+def test_naming_keeps_its_delta_whatever_one_user_has(users: list[Baskets], neighbors: str) -> None:
+    divergence, delta = worst(users, MANY, neighbors)
+    assert divergence <= delta + 1e-12
+
+
+def test_a_cut_of_each_basket_by_itself_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = Transactions.cut_to
+
+    def cut_baskets(data: Transactions, count: int) -> Transactions:
+        return replace(cut(replace(data, unit_offsets=None), count), unit_offsets=data.unit_offsets)
+
+    monkeypatch.setattr(Transactions, "cut_to", cut_baskets)
+    divergence, delta = worst([], MANY, "add-remove")
+    assert divergence > 4 * delta

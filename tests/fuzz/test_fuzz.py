@@ -1,4 +1,4 @@
-"""Whatever is asked of whatever data: a release in its form, or one line."""
+"""Whatever is to be read, and whatever is asked: an answer that keeps its promises, or one line."""
 
 from __future__ import annotations
 
@@ -18,17 +18,63 @@ import fuzz_inputs as inputs
 import numpy as np
 import pyarrow.parquet
 import pytest
-from byte_targets import LISTS
-from fuzz_limits import outcome, within_limits
+from byte_targets import LISTS, on_disk
+from fuzz_limits import check_transactions, outcome, within_limits
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fim_private as fim
 from fim_private.cli import main
 from fim_private.mechanisms.registry import REGISTRY
+from fim_private.output.inspections import command_for, render_inspection
+from fim_private.output.screen import Screen
+from fim_private.reading.inspection import Inspection
+from fim_private.reading.transactions import Transactions
 from fim_private.release.release import Release
 
 pytestmark = pytest.mark.full
+SUFFIXES = st.sampled_from(inputs.SUFFIXES)
+
+
+def check_read(found: Any) -> None:
+    if isinstance(found, Transactions):
+        check_transactions(found)
+        assert "not shown" in repr(found)
+
+
+@given(content=inputs.contents, suffix=SUFFIXES, options=inputs.options(odd=False))
+def test_inspect(content: bytes, suffix: str, options: dict[str, Any]) -> None:
+    def both(path: Path) -> tuple[Any, Any]:
+        seen = outcome(lambda: fim.inspect(path, **options))
+        again = dict(seen.options) if isinstance(seen, Inspection) else options
+        return seen, outcome(lambda: fim.read_transactions(path, **again))
+
+    outcomes: Any = on_disk(content, suffix, both)
+    found, read = outcomes
+    if isinstance(found, Inspection):
+        assert isinstance(read, Transactions), read
+        assert (read.baskets, len(read.vocabulary)) == (found.baskets, found.items)
+        for screen in (Screen(), Screen(ascii_only=True)):
+            assert render_inspection(found, screen)
+        assert command_for(found)
+    else:
+        # The same refusal. To the data's owner, `inspect` may go on: it shows the damaged line.
+        assert type(read) is type(found)
+        assert str(found).startswith(str(read))
+
+
+@pytest.mark.parametrize("kind", ["tables", "frames", "objects"])
+@given(data=st.data())
+def test_in_memory(kind: str, data: st.DataObject) -> None:
+    source = data.draw(
+        {"tables": inputs.tables(), "frames": inputs.frames(), "objects": inputs.objects}[kind]
+    )
+    options = data.draw(inputs.options()) if data.draw(st.booleans()) else {}
+    check_read(outcome(lambda: fim.read_transactions(source, **options)))
+
+
+# -------------------- whatever is asked of whatever data: a release in its form, or one line
+
 
 _NUMBERS: list[Any] = [
     *(0, 1, 2, 3, -1, 10**6, 10**30, 10**400, 1.0, 1e-6, 1e-400, 0.5, 1.5, 1e300, True, None),
@@ -83,7 +129,7 @@ def questions(draw: st.DrawFn) -> dict[str, Any]:
     return asked
 
 
-def check(release: Any) -> None:
+def check_release(release: Any) -> None:
     if not isinstance(release, Release):
         return
     assert not release.private
@@ -95,7 +141,7 @@ def check(release: Any) -> None:
 
 @given(shop=st.sampled_from([*_SHOPS]), asked=questions())
 def test_mine(shop: str, asked: dict[str, Any]) -> None:
-    check(outcome(lambda: fim.mine(_SHOPS[shop], **asked)))
+    check_release(outcome(lambda: fim.mine(_SHOPS[shop], **asked)))
 
 
 # -------------------- command line

@@ -1,13 +1,41 @@
-"""The linter of prose: what it refuses, and what it lets pass."""
+"""The scripts: the small files of the README's commands, and the linter of prose."""
 
 from __future__ import annotations
 
+import gzip
+import subprocess
 import sys
+from pathlib import Path
 
+import pytest
 from real_data import REPOSITORY
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 import lint_prose
+
+FILES = ("sales.csv.gz", "catalogue.csv", "pairs.csv")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examples")
+    script = REPOSITORY / "scripts" / "make_examples.py"
+    subprocess.run(
+        [sys.executable, str(script), "--output", str(folder)], check=True, capture_output=True
+    )
+    return folder
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_they_are_what_the_script_makes(name: str, made: Path) -> None:
+    shipped, again = ((folder / name).read_bytes() for folder in (REPOSITORY / "datasets", made))
+    if name.endswith("gz"):  # which bytes hold it depends on the version of zlib
+        shipped, again = gzip.decompress(shipped), gzip.decompress(again)
+    assert shipped == again
+
+
+# -------------------- the linter of prose: what it refuses, and what it lets pass
+
 
 LONG = "some word " * 15 + "other."  # 31 words
 BAD = [

@@ -125,10 +125,10 @@ def run() -> int:
     except BrokenPipeError:
         writing.discard_stdout()  # nobody reads on
         return 1
+    except typer.Abort:
+        return INTERRUPTED
     except Exception as error:
         # The parser's own exceptions, whose classes differ between typer's versions.
-        if type(error).__name__ == "Abort":
-            return INTERRUPTED
         if (format_message := getattr(error, "format_message", None)) is None:
             raise
         message = " ".join(format_message().split()) + where(
@@ -143,12 +143,8 @@ def run() -> int:
 
 @cache
 def _spellings() -> dict[str, str]:
-    commands: list[Any] = [typer.main.get_command(app)]
     spellings = {}
-    for typed in commands:
-        commands += getattr(typed, "commands", {}).values()
-        if hasattr(typed, "commands"):
-            continue
+    for _, typed in parsing.commands_of(typer.main.get_command(app)):
         for option in typed.params:
             spelling = option.human_readable_name
             if option.param_type_name == "option":

@@ -1,13 +1,12 @@
 """How options are declared, and how functions and commands take the declared ones.
 
 A class declares options that go together: the type that the library takes and an `Option` in an
-annotation. Help spells options as the command line does. {mechanisms}, {ranked}, {capped} and
-{audited} in it are names of the registry.
+annotation. Help spells options as the command line does.
 """
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Any, TypeVar, get_args
@@ -27,6 +26,7 @@ PLANNED = "What to plan for"
 AUDITED = "What to audit"
 OF = "What it is a budget of"
 SHOWN = "What to show"
+EVERYWHERE = "Every command"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Option:
         default: Its default; ... if it must be given. A flag is off by default.
         typed: Its type on the command line, if that is not the first type that the library takes.
         metavar: What stands for its value in help, if not the usual word of its type.
-        values: The values that shells complete, or the name of a list of the registry.
+        values: The values that shells complete.
         spelled: How it is typed, if not as its name.
         shown: The default that help shows, if `default` is None.
         must_be_typed: Whether it is refused in a file and in the environment.
@@ -51,7 +51,7 @@ class Option:
     default: object = None
     typed: Any = None
     metavar: str | None = None
-    values: tuple[str, ...] | str = ()
+    values: Sequence[str] = ()
     spelled: str | None = None
     shown: str | bool = True
     must_be_typed: bool = False
@@ -150,5 +150,4 @@ def takes(*kinds: type) -> Callable[[_Function], _Function]:
 def _help_in_python(text: str) -> str:
     """Return the help of an option with other options named as Python does."""
     text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), text)
-    text = re.sub(r"\{\w+\}", "those of fim_private.mechanisms.registry", text)
     return text.replace(" Must be typed.", "")

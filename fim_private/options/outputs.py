@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypedDict
 
-from fim_private.options.declaration import SHOWN, WRITTEN, Option
+from fim_private.options.declaration import EVERYWHERE, SHOWN, WRITTEN, Option
 
 ReleaseFormat = StrEnum(
     "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
@@ -27,6 +27,7 @@ class ReleaseOutput(TypedDict, total=False):
             shown="table",
         ),
     ]
+    json: Annotated[bool, Option(WRITTEN, "Short for --format json.", must_be_typed=True)]
     output: Annotated[
         Path | None,
         Option(
@@ -61,6 +62,7 @@ class TextOutput(TypedDict, total=False):
             "table or json (or --json). By default a table, or JSON if --output ends in .json.",
         ),
     ]
+    json: Annotated[bool, Option(WRITTEN, "Short for --format json.", must_be_typed=True)]
     output: Annotated[
         Path | None,
         Option(
@@ -155,5 +157,28 @@ class EmptyOption(TypedDict, total=False):
             WRITTEN,
             "Exit with code 4 if nothing came out. The output is written and the budget is spent "
             "all the same.",
+        ),
+    ]
+
+
+class EveryCommand(TypedDict, total=False):
+    """The options that every command has."""
+
+    config: Annotated[
+        str | None,
+        Option(
+            EVERYWHERE,
+            'File of options (TOML), such as min-support = "2%", in the table of this command or '
+            "above all tables. Typed options win, then the environment "
+            "(FIM_PRIVATE_COMMAND_OPTION).",
+            metavar="FILE",
+        ),
+    ]
+    quiet: Annotated[
+        bool,
+        Option(
+            EVERYWHERE,
+            "Print only errors on standard error: no progress, no warnings, not how a file was "
+            "read.",
         ),
     ]

@@ -8,6 +8,7 @@ from fim_private.options import (
     AUDIT_MECHANISM,
     AUDIT_SEED,
     AUDIT_TRIALS,
+    CHOOSING,
     DELTA,
     EPSILON,
     NEIGHBORS,
@@ -232,9 +233,9 @@ class AuditOptions(TypedDict, total=False):
         str,
         Option(
             AUDITED,
-            "{audited}, … or all of them (all).",
+            "large-margin, tight-margin, exponential, … or all of them (all).",
             default=AUDIT_MECHANISM,
-            values="names audited",
+            values=(*CHOOSING, "all"),
         ),
     ]
     trials: Annotated[

@@ -17,6 +17,11 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
+from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, single
+from fim_private.options import CHOOSING, MAX_RANK
+from fim_private.options.declaration import options_of
+from fim_private.options.requests import CapOptions, MechanismOptions
+
 SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "make_commands_page.py"))
 PAGE, EXAMPLES = REPOSITORY / "docs" / "commands.md", SCRIPT["EXAMPLES"]
 EXIT_CODES = {
@@ -31,6 +36,18 @@ def test_a_page_is_what_its_script_makes(name: str) -> None:
     assert (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8") == made, (
         "run make reference"
     )
+
+
+def test_help_names_the_mechanisms_of_the_registry() -> None:
+    assert tuple(single()) == CHOOSING
+    assert [*MECHANISMS] == [*CHOOSING, "levelwise"]
+    options = options_of(MechanismOptions, CapOptions)
+    capped = {name for name, spec in MECHANISMS.items() if spec.basket_cap is not BasketCap.NONE}
+    ranked = {name for name, spec in MECHANISMS.items() if spec.rank_cap is not RankCap.NONE}
+    whole = {"mechanism": {*MECHANISMS}, "max_basket": capped, "max_rank": ranked}
+    named = {name: {*re.findall(r"[\w-]+", options[name].help)} & {*MECHANISMS} for name in whole}
+    assert named == whole
+    assert f"({MAX_RANK:,})" in options["max_rank"].help
 
 
 # --------------------------------------------------------------------------------- exit codes

@@ -4,7 +4,6 @@ errors.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import typer
 from fim_private import __version__
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
-from fim_private.display import printable
+from fim_private.display import as_json, printable
 from fim_private.errors import (
     DataError,
     FimPrivateError,
@@ -350,7 +349,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
         if write_page is not None:
             from fim_private.release.page import page as page_of
 
-            write_page.page(page_of(release, made, title=title))
+            write_page.document(page_of(release, made, title=title))
     if release.abstained:
         from fim_private.output.releases import nothing_came_out
 
@@ -376,7 +375,7 @@ def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
             plan = prepared.plan.to_dict()
             if statements:
                 plan["queries"] = statements
-            write.json(json.dumps(plan, ensure_ascii=False))
+            write.json(as_json(plan))
         elif statements:  # a script that a database can run: the plan is a comment
             comment = render_release_plan(prepared, Screen()).rstrip().splitlines()
             lines = "\n".join(f"-- {line}".rstrip() for line in comment)
@@ -544,7 +543,7 @@ def report(
         made = trend_page(named(single), title=typed["title"])
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
-        write.page(made)
+        write.document(made)
 
 
 @command(
@@ -594,7 +593,7 @@ def changes(
         if write_page is not None:
             from fim_private.release.page import changes_page
 
-            write_page.page(changes_page(differences, title=title))
+            write_page.document(changes_page(differences, title=title))
 
 
 _LedgerFile = Annotated[

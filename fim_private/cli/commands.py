@@ -608,14 +608,12 @@ def budget_create(path: _LedgerFile, **typed: Any) -> None:
     `fim-private mine` and `fim-private count` charge it with --ledger, before they look at the
     data, and refuse what would overspend it.
     """
-    from rich.text import Text
-
     from fim_private.ledger.ledger import Ledger
 
     with writing.destination(None) as write:
         made = Ledger.create(path, **typed).statement()
         lines = f"Created {printable(made.name)}. {made.title}", made.protected
-        write.send(writing.screen_for(None).render(map(Text, lines)))
+        write.send(writing.screen_for(None).render(lines))
 
 
 @command(

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.options import option_name
-from fim_private.output.screen import Grid, Screen
+from fim_private.output.screen import Block, Grid, Screen, bold, dim
 from fim_private.planning import plan as planning
 from fim_private.planning.forecast import NOTES, CustomerPlan
 from fim_private.planning.plan import Plan, PlannedMechanism, percent
@@ -42,10 +39,10 @@ _PLAN_LEGENDS = {
 
 def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text: the question, a row for each top and mechanism, and the advice."""
-    title = Text(plan.title, style="bold")
+    title = bold(plan.title)
     if isinstance(plan, CustomerPlan):
         columns = (*plan.row_names, "without a\nproduct list", "with a\nproduct list")
-        notes = [Text(note, style="dim") for note in NOTES]
+        notes = map(dim, NOTES)
         return screen.render([title, Grid(columns, plan.rows, whole=range(len(columns))), *notes])
     planned, not_planned = [], []
     for mechanism in plan.mechanisms:
@@ -55,14 +52,14 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
             planned.append(mechanism)
     figures = _plan_figures(planned)
     grid = _plan_grid(plan, planned, figures)
-    blocks: list[RenderableType | Grid] = [title, grid, Text(f"* {plan.reason}")]
+    blocks: list[Block] = [title, grid, f"* {plan.reason}"]
     if plan.list_gain is not None:
-        blocks.append(Text(plan.list_gain.spelled(option_name)))
+        blocks.append(plan.list_gain.spelled(option_name))
     if not_planned:
         names = "; ".join(dict.fromkeys(not_planned))  # each once, though it lacks it for every top
-        blocks.append(Text(f"Not planned, because they need what was not given: {names}."))
+        blocks.append(f"Not planned, because they need what was not given: {names}.")
     legends = [legend for column, legend in _PLAN_LEGENDS.items() if column in figures]
-    blocks += [Text(legend, style="dim") for legend in (*_PLAN_LEGEND, *legends)]
+    blocks += map(dim, [*_PLAN_LEGEND, *legends])
     return screen.render(blocks)
 
 
@@ -122,7 +119,7 @@ def _needs_in_words(mechanism: PlannedMechanism) -> str:
 
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
     """Return audits as text: each verdict, a table of guarantees, and how much was tried."""
-    blocks: list[RenderableType | Grid] = []
+    blocks: list[Block] = []
     for report in reports:
         guarantee = (
             f"ε = {least_in_words(report.epsilon)}, δ = {least_in_words(report.delta)}, "
@@ -134,9 +131,9 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
         findings = (report.whole, *report.stages)
         rows = [_finding_cells(finding, report.numerical_error) for finding in findings]
         blocks += [
-            Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold"),
+            bold(f"{report.mechanism} ({guarantee}): {verdict}"),
             Grid(_AUDIT_COLUMNS, rows, text=(0, 5)),
-            Text(tried),
+            tried,
         ]
     return screen.render(blocks, plain_width=132)  # pairs of neighbours are long
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.rule import Rule
 from rich.text import Text
 
@@ -16,7 +16,7 @@ from fim_private.dp.accountant import Step, total_mu_squared, total_rho
 from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.learning.voting import Vote
 from fim_private.options import option_name
-from fim_private.output.screen import Grid, Screen
+from fim_private.output.screen import Block, Grid, Screen, bold
 from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.forecast import list_gain
 from fim_private.release import words
@@ -69,30 +69,30 @@ def render_table(
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
     common = _common([lines for lines in remarks.values() if lines], len(releases))
-    blocks: list[RenderableType | Grid] = []
+    blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
             heading = f"{printable(whole.scope.by or '')} {printable(name)}"
-            blocks.append(Rule(Text(heading, style="bold"), align="left"))
+            blocks.append(Rule(bold(heading), align="left"))
         blocks += _itemsets(segment, by_segment.get(name))
-        blocks += [Text(line) for line in remarks.get(name, []) if line not in common]
+        blocks += [line for line in remarks.get(name, []) if line not in common]
     if "" not in releases:
         blocks.append(Rule())
     if advise:
         blocks += _all_advice([*releases.values()], spelled, [*by_segment.values()])
     sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
-    return screen.render([*blocks, *map(Text, sentences)])
+    return screen.render([*blocks, *sentences])
 
 
 def _all_advice(
     releases: Sequence[Release], spelled: Spelled, rules: Sequence[Rules]
-) -> Iterator[Text]:
+) -> Iterator[str | Text]:
     """Yield what to ask instead of the request of releases, and for what else."""
     # A request is for all segments: it must not ask for less where some came out.
     nonempty = [release for release in releases if release.itemsets]
     yield from _advice(min(nonempty or releases, key=len), spelled)
-    yield from map(Text, _advice_on_rules(releases[0], rules))
-    yield from map(Text, _list_gain(releases))
+    yield from _advice_on_rules(releases[0], rules)
+    yield from _list_gain(releases)
 
 
 def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
@@ -116,9 +116,9 @@ def _list_gain(releases: Sequence[Release]) -> Iterator[str]:
         yield gain.spelled(option_name)
 
 
-def _itemsets(release: Release, rules: Rules | None) -> Iterator[RenderableType | Grid]:
+def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
     """Yield the itemsets of a release, and its rules if there are any."""
-    title = Text(release.title, style="bold")
+    title = bold(release.title)
     if release.abstained:
         yield Group(title)  # a Group is wrapped between words, a bare Text is not
     else:
@@ -129,17 +129,17 @@ def _itemsets(release: Release, rules: Rules | None) -> Iterator[RenderableType 
             rows = [[*cells, "not released"] for cells in rows]
         yield title
         yield Grid(columns, rows)
-        yield from map(Text, release.certainty)
+        yield from release.certainty
     if rules is not None and len(rules):
         table = rules_table(rules, release.decimals, release.privacy_unit)
-        yield Text(table.title, style="bold")
+        yield bold(table.title)
         yield Grid(table.columns, table.rows)
-        yield Text(rules.note)
+        yield rules.note
     elif rules is not None and release.itemsets:
-        yield Text("No rule of these itemsets has the confidence and lift that you asked for.")
+        yield "No rule of these itemsets has the confidence and lift that you asked for."
     if release.min_support is None and 0 < len(release.itemsets) < release.wanted:
         came_out = f"{len(release.itemsets):,} of {release.wanted:,} came out"
-        yield Text(f"{came_out}: {_why_no_more(release)}.")
+        yield f"{came_out}: {_why_no_more(release)}."
 
 
 def _why_no_more(release: Release) -> str:
@@ -154,7 +154,7 @@ def _why_no_more(release: Release) -> str:
     return f"{abstained}, or their noisy supports do not stand out from 0 (--keep-all shows these)"
 
 
-def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
+def _advice(release: Release, spelled: Spelled) -> Iterator[str | Text]:
     """Yield what to ask instead of the request of a release."""
     if release.advice is not None:
         call = release.advice.call
@@ -163,12 +163,12 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
         purpose = "To find more" if release.itemsets else "To try"
         # Alone on its line, and never wrapped, so that it can be copied.
         yield Text(f"{purpose}: {printable(call)}", no_wrap=True)
-        yield Text(release.advice.explanation)
+        yield release.advice.explanation
     elif release.hopeless is not None:
-        yield Text(release.hopeless)
+        yield release.hopeless
     is_empty = release.min_support is None and not release.itemsets
     if is_empty and release.counted and not release.keep_all:
-        yield Text("--keep-all shows some that do not stand out.")
+        yield "--keep-all shows some that do not stand out."
 
 
 def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:
@@ -183,7 +183,7 @@ def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = Non
     if advice is None:
         # Advice is reckoned for one request, and a release of several periods has none of its own.
         return "Nothing came out. Try a larger budget, or longer or fewer periods."
-    return f"Nothing came out. {advice.plain}"
+    return f"Nothing came out. {advice}"
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[str]:
@@ -281,10 +281,10 @@ def _split(shares: tuple[Step, ...]) -> str:
 def render_changes(changes: Changes, screen: Screen) -> str:
     """Return what changed between two releases as text."""
     table = changes.table()
-    blocks: list[RenderableType | Grid] = [Text(table.title, style="bold")]
+    blocks: list[Block] = [bold(table.title)]
     if table.rows:
         blocks.append(Grid(table.columns, table.rows, text=(0, 1)))
-    return screen.render([*blocks, *map(Text, table.notes)])
+    return screen.render([*blocks, *table.notes])
 
 
 def render_vote(vote: Vote, screen: Screen) -> str:
@@ -293,7 +293,7 @@ def render_vote(vote: Vote, screen: Screen) -> str:
     if not vote.abstained:
         answer = f"    {answer}"
     lines = (answer, *vote.remarks, vote.guarantee, *words.charged(vote.charged))
-    return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])
+    return screen.render([bold(vote.title), *lines])
 
 
 # -------------------- the plan of a release: its steps, their noise and their cost
@@ -313,12 +313,10 @@ _NAMES = {
 def render_release_plan(prepared: Prepared, screen: Screen) -> str:
     """Return what `mine` would do: its steps as a table, and what they cost together."""
     plan, unit = prepared.plan, prepared.run.unit
-    title = Text("The plan. No purchases were read, and nothing was charged.", style="bold")
+    title = bold("The plan. No purchases were read, and nothing was charged.")
     rows = [_step_cells(plan, step, unit) for step in plan.steps]
     columns = ("step", "budget", "it spends", "noise", f"95 % ({unit}s)")
-    return screen.render(
-        [title, Grid(columns, rows, text=(0, 2, 3)), *map(Text, _plan_remarks(prepared))]
-    )
+    return screen.render([title, Grid(columns, rows, text=(0, 2, 3)), *_plan_remarks(prepared)])
 
 
 def _step_cells(plan: ReleasePlan, step: Step, unit: str) -> tuple[str, ...]:

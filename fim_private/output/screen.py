@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Union
 
 from rich.box import ASCII, ROUNDED
 from rich.cells import cell_len
@@ -13,6 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+# What a screen shows: a paragraph, plain or styled, a table, or whatever else rich prints.
+Block = Union[RenderableType, "Grid"]
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What stands for letters and signs on a screen without them.
@@ -60,6 +63,16 @@ class Grid:
         return ""
 
 
+def bold(text: str) -> Text:
+    """Return a paragraph that stands out."""
+    return Text(text, style="bold")
+
+
+def dim(text: str) -> Text:
+    """Return a paragraph that stands back."""
+    return Text(text, style="dim")
+
+
 @dataclass(frozen=True)
 class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
@@ -76,11 +89,11 @@ class Screen:
     encoding: str = "ascii"
     bare: bool = False
 
-    def render(self, blocks: Iterable[RenderableType | Grid], *, plain_width: int = 120) -> str:
+    def render(self, blocks: Iterable[Block], *, plain_width: int = 120) -> str:
         """Return blocks as text. A table fits the terminal's width, or elsewhere plain_width.
 
-        A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with
-        no_wrap everywhere.
+        A paragraph is wrapped between words on a terminal; elsewhere it is one line, as is a Text
+        with no_wrap everywhere.
         """
         stream = io.StringIO()
         styled = self.colour and not self.bare
@@ -103,9 +116,11 @@ class Screen:
             text = text.replace(character, word)
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
-    def _laid_out(self, block: RenderableType | Grid, width: int) -> Iterator[RenderableType]:
+    def _laid_out(self, block: Block, width: int) -> Iterator[RenderableType]:
         """Yield a block as rich can print it; a table as its rows if it is too narrow for one."""
-        if isinstance(block, Text):
+        if isinstance(block, str):
+            block = Text(self.text(block))
+        elif isinstance(block, Text):
             block = block.copy()
             block.plain = self.text(block.plain)
         if not isinstance(block, Grid):
@@ -151,10 +166,7 @@ class Screen:
                 if cell.strip() in _NONE:
                     continue
                 line = Text(f"{title}: {cell.strip()}", grid.style(row))
-                if self.colour:
-                    yield Padding(line, (0, 0, 0, 2))
-                else:
-                    yield Text("  ").append_text(line)
+                yield Padding(line, (0, 0, 0, 2), expand=False)
 
 
 def _width_range(cells: Iterable[str], *, is_whole: bool) -> tuple[int, int]:

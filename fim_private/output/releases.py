@@ -30,8 +30,6 @@ from fim_private.request.supports import NoiseKind
 if TYPE_CHECKING:
     from fim_private.mining.mine import Prepared
 
-# From this share of the budget on, more for supports would leave too little to find itemsets.
-_HIGH_SHARE = 0.7
 # The names of noise on supports that is not rounded normal.
 NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
 # Writes a request with some parameters changed.
@@ -55,11 +53,7 @@ def render_table(
         rules: Those of the release, or of each segment under its name.
         advise: Whether to say what to ask instead. A file is handed on, and has no use for it.
     """
-    by_segment: Mapping[str, Rules] = {}
-    if isinstance(rules, Rules):
-        by_segment = {"": rules}
-    elif rules is not None:
-        by_segment = rules
+    by_segment = {"": rules} if isinstance(rules, Rules) else rules or {}
     releases: Mapping[str, Release]
     if isinstance(release, Release):
         releases, whole = {"": release}, release
@@ -68,7 +62,7 @@ def render_table(
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
-    common = _common([lines for lines in remarks.values() if lines], len(releases))
+    common = _common([*remarks.values()], len(releases))
     blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
@@ -192,24 +186,18 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[str]:
     if request is None:  # it was loaded
         return
     if any(segment.doubtful.any() for segment in rules):
-        changes = []
-        share = request.supports_share or 0
-        if share < _HIGH_SHARE:
-            changes.append(f"a higher --supports-share (it was {float(share):.2g})")
+        fewer = "a smaller --top"
         if request.target.min_support is not None:
-            changes.append("a larger --min-support")
-        elif request.target.top > 1:
-            changes.append("a smaller --top")
-        if request.budget.loss < LARGEST_EPSILON:
-            if request.budget.rho is None:
-                changes.append(f"a larger --epsilon (up to {LARGEST_EPSILON})")
-            else:
-                changes.append("a larger --rho")
-        changes.append(f"or more {release.privacy_unit}s")
+            fewer = "a larger --min-support"
         unsure = "The confidence that you asked for"
         if rules[0].has_lifts:
             unsure = "More often than chance"
-        yield f"{unsure} would be sure for more rules with {', '.join(changes)}."
+        share = float(request.supports_share or 0)
+        changes = [f"a higher --supports-share (it was {share:.2g})", fewer]
+        if request.budget.loss < LARGEST_EPSILON:
+            changes.append("a larger budget")
+        more = f"{', '.join(changes)}, or more {release.privacy_unit}s"
+        yield f"{unsure} would be sure for more rules with {more}."
     if any(not segment.has_lifts for segment in rules):
         yield "--together user gives them lifts."
 

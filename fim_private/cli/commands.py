@@ -21,7 +21,6 @@ from fim_private.errors import (
     DataError,
     FimPrivateError,
     LedgerError,
-    OutputError,
     ParameterError,
     parameter,
 )
@@ -183,15 +182,18 @@ def fim_private(
     """
 
 
+def _argument(metavar: str, about: str) -> Any:
+    """Return what typer reads of an argument."""
+    return typer.Argument(metavar=metavar, help=about, show_default=False, show_envvar=False)
+
+
 Purchases = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE",
-        help="Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of "
-        "these, also at s3://...; "
-        "with --query a database (postgresql://..., sqlite:///shop.db); - is standard input.",
-        show_default=False,
-        show_envvar=False,
+    _argument(
+        "FILE",
+        "Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of these, "
+        "also at s3://...; with --query a database (postgresql://..., sqlite:///shop.db); - is "
+        "standard input.",
     ),
 ]
 
@@ -260,9 +262,7 @@ def inspect(data: Purchases, **typed: Any) -> None:
 
     writing.hold_process(typed["max_memory"])
     with writing.table_or_json(typed, inputs=[data]) as show_it:
-        seen = inspect_source(
-            data, **{name: value for name, value in typed.items() if value not in (None, [])}
-        )
+        seen = inspect_source(data, **_given(typed))
         show_it(seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen))
 
 
@@ -324,7 +324,6 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
     form = writing.form_of(typed.pop("format"), output)
-    writing.check_page(report, "report")
     if dry_run:
         for name, file in (("output", output), ("report", report)):
             if file is not None:
@@ -335,8 +334,7 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
         return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
-    _check_report(report, title, output)
-    page_file = writing.page_beside(report, inputs=inputs)
+    page_file = writing.page_beside(output, report, title, inputs=inputs)
     with writing.destination(output, inputs=inputs) as write, page_file as write_page:
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
@@ -382,24 +380,6 @@ def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
             write.send("\n\n".join([lines, *statements]) + "\n")
         else:
             write.send(render_release_plan(prepared, writing.screen_for(None)))
-
-
-def _check_report(report: Path | None, title: str | None, output: Path | None) -> None:
-    """Raise an error, before any privacy is spent, for a page that could not be written."""
-    if title is not None:
-        if report is None:
-            raise ParameterError(
-                f"{parameter('title')} goes with {parameter('report')}: it stands on top of "
-                f"the page"
-            )
-        from fim_private.release.templates import checked_title
-
-        checked_title(title)
-    if report is not None and output is not None and report.resolve() == output.resolve():
-        raise OutputError(
-            f"cannot write {str(report)!r}: it is {parameter('output')}; name "
-            f"another file for the page"
-        )
 
 
 @command(
@@ -460,12 +440,7 @@ def vote(data: Purchases, **typed: Any) -> None:
         show(outcome.to_dict(), partial(render_vote, outcome))
 
 
-_ReleaseFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE", show_default=False, help=("A release that was saved as .json or .parquet.")
-    ),
-]
+_ReleaseFile = Annotated[str, _argument("FILE", "A release that was saved as .json or .parquet.")]
 
 
 @command(
@@ -505,11 +480,7 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
 def report(
     release_files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE...",
-            show_default=False,
-            help=("A release, saved as .json or .parquet; or several."),
-        ),
+        _argument("FILE...", "A release, saved as .json or .parquet; or several."),
     ],
     **typed: Any,
 ) -> None:
@@ -555,15 +526,8 @@ def report(
     "Between two segments of one release: fim-private changes stores.parquet --between north,south",
 )
 def changes(
-    before: Annotated[
-        str,
-        typer.Argument(
-            metavar="BEFORE", show_default=False, help=("A release, saved as .json or .parquet.")
-        ),
-    ],
-    after: Annotated[
-        str | None, typer.Argument(metavar="AFTER", show_default=False, help="A later one.")
-    ] = None,
+    before: Annotated[str, _argument("BEFORE", "A release, saved as .json or .parquet.")],
+    after: Annotated[str | None, _argument("AFTER", "A later one.")] = None,
     **typed: Any,
 ) -> None:
     """Show what changed from one release to another: what rose, fell, is new or gone.
@@ -581,8 +545,7 @@ def changes(
             f"name two releases, or one of several segments and {parameter('between')}"
         )
     inputs = [before, after]
-    writing.check_page(report, "report")
-    page_file = writing.page_beside(report, inputs=inputs)
+    page_file = writing.page_beside(typed["output"], report, title, inputs=inputs)
     with writing.table_or_json(typed, inputs=inputs) as show_it, page_file as write_page:
         if pair is not None:
             differences = changes(*between(before, pair), keep_all=keep_all)
@@ -596,9 +559,7 @@ def changes(
             write_page.document(changes_page(differences, title=title))
 
 
-_LedgerFile = Annotated[
-    str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)
-]
+_LedgerFile = Annotated[str, _argument("LEDGER", "File of the ledger.")]
 
 
 @command(budget, LedgerLimit, epilog=_CREATE)
@@ -656,56 +617,44 @@ def plan(**typed: Any) -> None:
     """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no
     data.
     """
+    from fim_private.output.figures import draw_plan_figure
+    from fim_private.output.mechanisms import render_plan
     from fim_private.planning import plan as planning
 
     outputs = {name: typed.pop(name) for name in ("output", "format")}
     epsilons, figure, epsilon = typed.pop("epsilons"), typed.pop("figure"), typed.pop("epsilon")
-    _check_figure(typed, outputs, epsilon=epsilon, epsilons=epsilons, figure=figure)
+    _check_figure(outputs, epsilon=epsilon, epsilons=epsilons, figure=figure)
+    if figure is not None and typed["user_items"] is not None:
+        raise ParameterError(
+            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
+        )
     if typed["top"] is not None:
         tops = [_number("top", parsing.whole, text) for text in typed["top"].split(",")]
         typed["top"] = tops[0] if len(tops) == 1 else tops
     if epsilons is not None:
-        from fim_private.output.figures import draw_plan_figure
-
         losses = [_number("epsilons", parsing.number, text) for text in epsilons.split(",")]
-        draw_plan_figure(planning.plan_grid(losses, **typed), figure)
-        return
-    typed["epsilon"] = EPSILON if epsilon is None else epsilon
-    planned = planning.plan(**typed)
-    if figure is not None:
-        from fim_private.output.figures import draw_plan_figure
-
-        draw_plan_figure(planned, figure)
-        return
-    with writing.table_or_json(outputs) as show:
-        from fim_private.output.mechanisms import render_plan
-
-        show(planned.to_dict(), partial(render_plan, planned))
-
-
-def _check_figure(
-    typed: Mapping[str, Any],
-    outputs: Mapping[str, Any],
-    *,
-    epsilon: float | None,
-    epsilons: str | None,
-    figure: Path | None,
-) -> None:
-    """Raise ParameterError for options of a plan that do not go together."""
-    of_users = typed["user_items"] is not None
-    several = typed["top"] not in (None, "1") or "-" in typed["size"].lstrip("-")
-    several = several or typed["typical_basket"] is not None or typed["union"] or typed["supports"]
-    if of_users and figure is not None:
-        raise ParameterError(
-            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
-        )
-    if several and not of_users:
-        if epsilons is not None:
+        plans = planning.plan_grid(losses, **typed)
+        if plans[0].tops != (1,):
             raise ParameterError(
                 f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against "
                 f"{parameter('top')}"
             )
-    elif (figure is None) != (epsilons is None):
+        draw_plan_figure(plans, figure)
+        return
+    typed["epsilon"] = EPSILON if epsilon is None else epsilon
+    planned = planning.plan(**typed)
+    if figure is not None:
+        draw_plan_figure(planned, figure)
+        return
+    with writing.table_or_json(outputs) as show:
+        show(planned.to_dict(), partial(render_plan, planned))
+
+
+def _check_figure(
+    outputs: Mapping[str, Any], *, epsilon: float | None, epsilons: str | None, figure: Path | None
+) -> None:
+    """Raise ParameterError for options of a figure that do not go together."""
+    if epsilons is not None and figure is None:
         raise ParameterError(
             f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to "
             f"compare, and where to draw them"
@@ -752,10 +701,8 @@ def audit(**typed: Any) -> None:
         subjects = auditable(typed["mechanism"], epsilon, typed["delta"], typed["neighbors"])
         with writing.progress_bar("Auditing") as progress:
             reports = [
-                audited(subject, trials=typed["trials"], seed=typed["seed"], progress=share)
-                for subject, share in zip(
-                    subjects, writing.parts_of(progress, len(subjects)), strict=True
-                )
+                audited(subject, trials=typed["trials"], seed=typed["seed"], progress=progress)
+                for subject in subjects
             ]
         values = [report.to_dict() for report in reports]
         shown_values = values if typed["mechanism"] == "all" else values[0]

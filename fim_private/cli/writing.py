@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -133,11 +132,29 @@ def destination(
 
 
 def page_beside(
-    report: Path | None, *, inputs: Sequence[str | None]
+    output: Path | None, report: Path | None, title: str | None, *, inputs: Sequence[str | None]
 ) -> AbstractContextManager[Write | None]:
-    """Return a context that opens a page beside the output, and gives None if none is named."""
+    """Return a context that opens a page beside the output, and gives None if none is named.
+
+    Raises an error at once for a page that could not be written.
+    """
     if report is None:
+        if title is not None:
+            raise ParameterError(
+                f"{parameter('title')} goes with {parameter('report')}: it stands on top of the "
+                f"page"
+            )
         return nullcontext()
+    check_page(report, "report")
+    if title is not None:
+        from fim_private.release.templates import checked_title
+
+        checked_title(title)
+    if output is not None and report.resolve() == output.resolve():
+        raise OutputError(
+            f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the "
+            f"page"
+        )
     return destination(report, inputs=inputs, given=parameter("report"))
 
 
@@ -470,17 +487,6 @@ def progress_bar(label: str) -> Iterator[Show]:
         yield show
     finally:
         bar.stop()
-
-
-def parts_of(show: Show, count: int) -> list[Show]:
-    """Return, for each of a number of equal portions of the work, a function that shows its
-    progress.
-    """
-
-    def portion(place: int, fraction: float) -> None:
-        show((place + fraction) / count)
-
-    return [partial(portion, place) for place in range(count)]
 
 
 @contextmanager

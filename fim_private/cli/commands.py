@@ -28,8 +28,6 @@ from fim_private.options import EPSILON
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import (
     ChangeOptions,
-    DryRunOption,
-    EmptyOption,
     Intervals,
     IntervalsOption,
     PageOption,
@@ -37,6 +35,7 @@ from fim_private.options.outputs import (
     PlanFigure,
     ReleaseFormat,
     ReleaseOutput,
+    RunOptions,
     TextFormat,
     TextOutput,
 )
@@ -287,8 +286,7 @@ def inspect(data: Purchases, **typed: Any) -> None:
     PageOption,
     LedgerOptions,
     OtherUnitOption,
-    DryRunOption,
-    EmptyOption,
+    RunOptions,
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 "
     "--format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user "

@@ -244,12 +244,7 @@ def tell_written() -> None:
     """
     written = [printable(name) for name, is_written in _written.items() if is_written]
     if written:
-        note(_for_stderr("; ".join([f"wrote {' and '.join(written)}", *left()])))
-
-
-def _for_stderr(line: str) -> str:
-    """Return a line with words for what standard error cannot show."""
-    return _screen_of(sys.stderr).text(line)
+        note("; ".join([f"wrote {' and '.join(written)}", *left()]))
 
 
 def _is_terminal(output: Path) -> bool:
@@ -370,7 +365,7 @@ def write_release(
     elif kind is ReleaseFormat.PARQUET:
         write.send(forms.parquet(release))
     elif kind is ReleaseFormat.SVG:
-        write.send(release.to_svg(rules).encode())
+        write.document(release.to_svg(rules))
     elif kind is ReleaseFormat.MARKDOWN:
         write.document(release.to_markdown(rules))
     else:
@@ -385,7 +380,7 @@ def tell_empty(line: str, output: Path | None) -> None:
     would have shown.
     """
     if not is_screen(output):
-        note(_for_stderr(line))
+        note(line)
 
 
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.
@@ -403,9 +398,9 @@ def silence(is_silent: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Say something in a line on standard error."""
-    if not _silent:
-        typer.echo(text, err=True)
+    """Say something in a line on standard error, with words for what it cannot show."""
+    if not _silent and sys.stderr is not None:
+        typer.echo(_screen_of(sys.stderr).text(text), err=True)
 
 
 def _on_terminal() -> bool:

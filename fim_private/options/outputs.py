@@ -13,7 +13,7 @@ TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 Intervals = StrEnum("Intervals", ["POOLED", "EXACT"])
 
 
-class ReleaseOutput(TypedDict, total=False):
+class ReleaseOutput(TypedDict):
     """Where a release is written, and in which form."""
 
     format: Annotated[
@@ -38,7 +38,7 @@ class ReleaseOutput(TypedDict, total=False):
     ]
 
 
-class IntervalsOption(TypedDict, total=False):
+class IntervalsOption(TypedDict):
     """Which supports and intervals are shown."""
 
     intervals: Annotated[
@@ -52,7 +52,7 @@ class IntervalsOption(TypedDict, total=False):
     ]
 
 
-class TextOutput(TypedDict, total=False):
+class TextOutput(TypedDict):
     """Where a table or JSON is written."""
 
     format: Annotated[
@@ -72,7 +72,7 @@ class TextOutput(TypedDict, total=False):
     ]
 
 
-class TitleOption(TypedDict, total=False):
+class TitleOption(TypedDict):
     """The title of a page."""
 
     title: Annotated[
@@ -86,13 +86,13 @@ class TitleOption(TypedDict, total=False):
     ]
 
 
-class PageOption(TitleOption, total=False):
+class PageOption(TitleOption):
     """A page of HTML beside the output."""
 
     report: Annotated[Path | None, Option(WRITTEN, "Also write a page of HTML that you can show.")]
 
 
-class PageOutput(TitleOption, total=False):
+class PageOutput(TitleOption):
     """Where a page is written."""
 
     output: Annotated[
@@ -104,7 +104,7 @@ class PageOutput(TitleOption, total=False):
     ]
 
 
-class PlanFigure(TypedDict, total=False):
+class PlanFigure(TypedDict):
     """The figure that `plan` draws."""
 
     epsilons: Annotated[
@@ -120,7 +120,7 @@ class PlanFigure(TypedDict, total=False):
     ]
 
 
-class ChangeOptions(TypedDict, total=False):
+class ChangeOptions(TypedDict):
     """Which changes `changes` shows."""
 
     between: Annotated[
@@ -135,8 +135,8 @@ class ChangeOptions(TypedDict, total=False):
     keep_all: Annotated[bool, Option(SHOWN, "Also show differences that may be noise.")]
 
 
-class DryRunOption(TypedDict, total=False):
-    """Whether a request is only shown, not run."""
+class RunOptions(TypedDict):
+    """Whether a request is only shown, and whether a release without itemsets is an error."""
 
     dry_run: Annotated[
         bool,
@@ -146,11 +146,6 @@ class DryRunOption(TypedDict, total=False):
             "queries. No purchases are read, nothing is charged, and nothing is released.",
         ),
     ]
-
-
-class EmptyOption(TypedDict, total=False):
-    """Whether a release without itemsets is an error."""
-
     fail_if_empty: Annotated[
         bool,
         Option(
@@ -161,7 +156,7 @@ class EmptyOption(TypedDict, total=False):
     ]
 
 
-class EveryCommand(TypedDict, total=False):
+class EveryCommand(TypedDict):
     """The options that every command has."""
 
     config: Annotated[

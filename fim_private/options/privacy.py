@@ -114,7 +114,7 @@ class LedgerOptions(TypedDict, total=False):
     ]
 
 
-class OtherUnitOption(TypedDict, total=False):
+class OtherUnitOption(TypedDict):
     """Charges that a ledger refuses unless they are confirmed."""
 
     allow_other_unit: Annotated[
@@ -137,7 +137,7 @@ class OtherUnitOption(TypedDict, total=False):
     ]
 
 
-class LedgerLimit(TypedDict, total=False):
+class LedgerLimit(TypedDict):
     """The limit of a new ledger, and the releases that it is for."""
 
     epsilon: Annotated[
@@ -213,7 +213,7 @@ class LedgerLimit(TypedDict, total=False):
     ]
 
 
-class VerifyOption(TypedDict, total=False):
+class VerifyOption(TypedDict):
     """Whether all entries of a ledger are verified."""
 
     verify: Annotated[
@@ -226,7 +226,7 @@ class VerifyOption(TypedDict, total=False):
     ]
 
 
-class AuditOptions(TypedDict, total=False):
+class AuditOptions(TypedDict):
     """Which mechanism is audited, and how thoroughly."""
 
     mechanism: Annotated[

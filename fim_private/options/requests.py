@@ -88,7 +88,7 @@ class RulesOption(TypedDict, total=False):
     ]
 
 
-class RuleLimits(TypedDict, total=False):
+class RuleLimits(TypedDict):
     """Which rules are shown."""
 
     min_confidence: Annotated[
@@ -208,7 +208,7 @@ class MechanismOptions(TypedDict, total=False):
     ]
 
 
-class GivenOptions(TypedDict, total=False):
+class GivenOptions(TypedDict):
     """What `count` counts."""
 
     itemsets: Annotated[
@@ -224,7 +224,7 @@ class GivenOptions(TypedDict, total=False):
     ]
 
 
-class QuestionOptions(TypedDict, total=False):
+class QuestionOptions(TypedDict):
     """The question that a vote answers."""
 
     question: Annotated[
@@ -360,7 +360,7 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
     ]
 
 
-class PlannedUsers(TypedDict, total=False):
+class PlannedUsers(TypedDict):
     """The option of `plan` for users."""
 
     user_items: Annotated[

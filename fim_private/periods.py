@@ -128,12 +128,9 @@ def numbers(kind: str, days: NDArray[np.generic]) -> NDArray[np.int64]:
 
 def _number(kind: str, day: int) -> int:
     """Return the number of the period of a kind that has a day, as `numbers` counts them."""
-    if kind == "day":
-        return day
-    if kind == "week":
-        return (day + 3) // 7
-    when = date.fromordinal(day + _EPOCH)
-    return (12 * (when.year - 1970) + when.month - 1) // _MONTHS[kind]
+    import numpy as np
+
+    return int(numbers(kind, np.array([day]))[0])
 
 
 def first_day(kind: str, number: int) -> int:
@@ -188,8 +185,7 @@ def _uncut(
 ) -> list[Period]:
     """Return the stretches of time that are named, before they are cut into periods of a kind."""
     if start is not None:
-        first, last = Period.of(start, "start"), Period.of(end, "end")
-        return [Period.of(f"{first.name}..{last.name}", "start")]
+        return [Period.of(f"{start}..{end}", "start")]
     if periods is not None:
         return [Period.of(text, "periods") for text in _names(periods)]
     if name is not None:

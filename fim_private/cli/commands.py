@@ -97,14 +97,8 @@ def run() -> int:
             stream.reconfigure(errors="backslashreplace")
     state: dict[str, object] = {}
 
-    def where(name: str | None) -> str:
-        if name is None or parsing.CONTEXT not in state:
-            return ""
-        origin = parsing.origin(state[parsing.CONTEXT], name)
-        return "" if origin is None else f" ({origin})"
-
     def spell(name: str) -> str:
-        return as_typed(name) + where(name)
+        return as_typed(name) + parsing.origin(state.get(parsing.CONTEXT), name)
 
     writing.silence(False)
     writing.forget_written()
@@ -126,11 +120,13 @@ def run() -> int:
         return INTERRUPTED
     except Exception as error:
         # The parser's own exceptions, whose classes differ between typer's versions.
-        if (format_message := getattr(error, "format_message", None)) is None:
+        format_message = getattr(error, "format_message", None)
+        if format_message is None:
             raise
-        message = " ".join(format_message().split()) + where(
-            getattr(getattr(error, "param", None), "name", None)
-        )
+        message = " ".join(format_message().split())
+        option = getattr(error, "param", None)
+        if option is not None:
+            message += parsing.origin(state.get(parsing.CONTEXT), option.name)
     else:
         writing.tell_written()
         return code if isinstance(code, int) else 0
@@ -488,28 +484,26 @@ def report(
     Of several releases, in order of time, it shows how shares moved. It shows what is released and
     nothing else, and spends nothing.
     """
-    from fim_private.release.page import page
+    from fim_private.release.page import named, page, trend_page
+    from fim_private.release.release import Release
     from fim_private.release.rules import least_asked, rules_by_segment
     from fim_private.release.saved import load
 
     limits = least_asked(typed["min_confidence"], typed["min_lift"])
     writing.check_page(typed["output"], "output")
-    releases = [load(each) for each in release_files]
+    releases = [load(file) for file in release_files]
+    undivided = [release for release in releases if isinstance(release, Release)]
     if len(releases) == 1:
         [release] = releases
         rules = rules_by_segment(release, *limits) if release.with_parts else None
         made = page(release, rules, title=typed["title"])
+    elif len(undivided) == len(releases):
+        made = trend_page(named(undivided), title=typed["title"])
     else:
-        from fim_private.release.page import named, trend_page
-        from fim_private.release.release import Release
-
-        single = [release for release in releases if isinstance(release, Release)]
-        if len(single) < len(releases):
-            raise DataError(
-                "a page of several releases shows how shares moved, and one of these files holds "
-                "several segments or periods already; give that file alone"
-            )
-        made = trend_page(named(single), title=typed["title"])
+        raise DataError(
+            "a page of several releases shows how shares moved, and one of these files holds "
+            "several segments or periods already; give that file alone"
+        )
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
         write.document(made)

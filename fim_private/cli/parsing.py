@@ -197,17 +197,21 @@ def source_of(context: Context, name: str) -> str:
     return str(source.name)
 
 
-def origin(context: Context, name: str) -> str | None:
-    """Return where the value of a parameter is from, if it was not typed: a variable or a file's
-    key.
+def origin(context: Context | None, name: str) -> str:
+    """Return in brackets where the value of a parameter is from, if it was not typed: a variable or
+    a file's key.
+
+    context: None if no parameter was read.
     """
+    if context is None:
+        return ""
     source = source_of(context, name)
     if source == "ENVIRONMENT":
         [option] = [option for option in context.command.params if option.name == name]
-        return variable_of(context.auto_envvar_prefix, option)
+        return f" ({variable_of(context.auto_envvar_prefix, option)})"
     if source == "DEFAULT_MAP":
-        return str(context.meta[PLACES][name])
-    return None
+        return f" ({context.meta[PLACES][name]})"
+    return ""
 
 
 def path_of(context: Context) -> list[str]:

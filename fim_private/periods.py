@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from fim_private.errors import ParameterError, parameter, shown
@@ -168,10 +168,10 @@ def several(period: object, periods: object, start: object, end: object) -> tupl
         )
     named = _uncut(name, periods, start, end, kind)
     if kind is not None or periods is not None:
-        days = sum(stretch.last + 1 - stretch.first for stretch in named)
-        _check_number(days / 366)  # before they are cut
-        named = [period for stretch in named for period in stretch.within(kind or stretch.kind)]
-    _check_number(len(named))
+        cut = (period for stretch in named for period in stretch.within(kind or stretch.kind))
+        named = [*islice(cut, _MOST + 1)]
+    if len(named) > _MOST:
+        raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")
     for earlier, later in pairwise(sorted(named, key=lambda stretch: stretch.first)):
         if later.first <= earlier.last:
             raise ParameterError(
@@ -207,8 +207,3 @@ def _names(periods: object) -> Sequence[object]:
             f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not {shown(periods)}"
         )
     return names
-
-
-def _check_number(periods: float) -> None:
-    if periods > _MOST:
-        raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")

@@ -343,9 +343,10 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
 
             write_page.document(page_of(release, made, title=title))
     if release.abstained:
-        from fim_private.output.releases import nothing_came_out
+        if not writing.is_screen(output):  # which shows it already
+            from fim_private.output.releases import nothing_came_out
 
-        writing.tell_empty(nothing_came_out(release, partial(parsing.retyped, context)), output)
+            writing.note(nothing_came_out(release, partial(parsing.retyped, context)))
         if fail_if_empty:
             raise typer.Exit(NOTHING_CAME_OUT)
 

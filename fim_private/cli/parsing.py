@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
 from functools import wraps
 from pathlib import Path
@@ -147,13 +146,6 @@ class Command(TyperCommand):
             _check_variables(ctx)
         return remaining
 
-    def get_help_option(self, ctx: Context) -> Parameter:
-        """Return the option --help, which must be typed."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.allow_from_autoenv = False
-        return option
-
 
 class Group(TyperGroup):
     """A group of commands."""
@@ -179,9 +171,7 @@ def key_of(option: Parameter) -> str:
 
 def is_typed_only(option: Parameter) -> bool:
     """Tell whether an option is taken from the command line alone."""
-    if option.param_type_name == "argument":
-        return False
-    return option.name == "help" or not option.allow_from_autoenv
+    return option.param_type_name == "option" and not option.allow_from_autoenv
 
 
 def variable_of(prefix: str, option: Parameter) -> str:
@@ -214,33 +204,20 @@ def origin(context: Context | None, name: str) -> str:
     return ""
 
 
-def path_of(context: Context) -> list[str]:
-    """Return the names that lead to the command of a context: of `fim-private budget show` these
-    two.
-    """
-    if context.parent is None:
-        return []
-    return [*path_of(context.parent), str(context.info_name)]
-
-
 def _check_variables(context: Context) -> None:
     """Raise ParameterError for variables that look like options of the command but are none.
 
     Who misspells that of --user would protect no customer.
     """
     prefix = context.auto_envvar_prefix
-    known = {
-        variable_of(prefix, option): option
-        for option in context.command.params
-        if option.name != "help"
-    }
+    known = {variable_of(prefix, option): option for option in context.command.params}
     for name in sorted(os.environ):
         if not name.startswith(f"{prefix}_") or not os.environ[name]:
             continue
         if name not in known:
             raise ParameterError(
-                f"the environment variable {name!r} is no option of fim-private "
-                f"{' '.join(path_of(context))}; unset it"
+                f"the environment variable {name!r} is no option of {context.command_path}; unset "
+                f"it"
             )
         if is_typed_only(known[name]):
             raise ParameterError(
@@ -386,32 +363,26 @@ def retyped(context: Context, changes: Mapping[str, Any]) -> str:
     changes: parameters and their values; False or None leaves an option out. A variable that gives
     what is to be left out is emptied in front of the command.
     """
-    prefix = context.auto_envvar_prefix
     emptied: list[str] = []
     words: list[str] = []
     for option in context.command.params:
         name, source = option.name, source_of(context, option.name)
-        from_environment = source == "ENVIRONMENT"
+        typed: list[str] = []
         if name in changes:
             typed = _typed(option, changes[name])
-            words += typed
-            if from_environment and not typed:
-                emptied.append(f"{variable_of(prefix, option)}=")
-        elif name == "config":
-            # Nothing that is typed can take away what a file of options says.
-            if from_environment:
-                emptied.append(f"{variable_of(prefix, option)}=")
-        elif source != "DEFAULT":
-            words += _typed(option, context.params[name])
-    start = [str(context.find_root().info_name or "fim-private"), *path_of(context)]
-    return " ".join([*emptied, *start, command_line(words)])
+        elif name != "config" and source != "DEFAULT":  # all that the file says is typed out
+            typed = _typed(option, context.params[name])
+        if source == "ENVIRONMENT" and not typed:
+            emptied.append(f"{variable_of(context.auto_envvar_prefix, option)}=")
+        words += typed
+    return " ".join([*emptied, context.command_path, command_line(words)])
 
 
 def _typed(option: Parameter, value: Any) -> list[str]:
     """Return the words that give an option or argument a value: none if it is left out."""
     if value is False:
         return list(option.secondary_opts[:1])
-    if value is None or value == 0:
+    if value is None:
         return []
     words: list[str] = []
     elements = value if isinstance(value, list | tuple) else [value]
@@ -428,6 +399,4 @@ def _word(value: object) -> str:
         return f"{float(value):g}"
     from fim_private.reading.locations import shown_source
 
-    if isinstance(value, Enum):
-        value = value.value
     return shown_source(str(value))  # an address without its password

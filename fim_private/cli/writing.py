@@ -375,14 +375,6 @@ def write_release(
         write.send(render_table(release, screen, spelled=spelled, rules=rules, advise=advise))
 
 
-def tell_empty(line: str, output: Path | None) -> None:
-    """Say in one line that nothing came out, and what to try, where a file got what the screen
-    would have shown.
-    """
-    if not is_screen(output):
-        note(line)
-
-
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.
 _BESIDE = 2 << 30
 # Work that takes less shows no bar.

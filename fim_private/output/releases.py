@@ -62,7 +62,10 @@ def render_table(
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
-    common = _common([*remarks.values()], len(releases))
+    common: list[str] = []
+    if len(remarks) > 1 or len(releases) == 1:
+        first = next(iter(remarks.values()), [])
+        common = [line for line in first if all(line in lines for lines in remarks.values())]
     blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
@@ -87,13 +90,6 @@ def _all_advice(
     yield from _advice(min(nonempty or releases, key=len), spelled)
     yield from _advice_on_rules(releases[0], rules)
     yield from _list_gain(releases)
-
-
-def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
-    """Return the remarks that all of several releases share, or those of the only release."""
-    if not remarks or (len(remarks) == 1 and releases > 1):
-        return []
-    return [line for line in remarks[0] if all(line in lines for lines in remarks)]
 
 
 def _list_gain(releases: Sequence[Release]) -> Iterator[str]:

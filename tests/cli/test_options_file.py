@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fim_private.cli.commands import app
-from fim_private.cli.parsing import commands_of, is_typed_only, key_of, path_of, retyped
+from fim_private.cli.parsing import commands_of, is_typed_only, key_of, retyped
 
 BASKETS = "39 48\n" * 600 + "39 41\n" * 60
 
@@ -289,7 +289,6 @@ def test_the_advised_command_types_all_that_was_given(shop: Path, context_of: An
     context = context_of(
         ["baskets.dat", "--config", "f.toml", "--top", "3"], FIM_PRIVATE_MINE_DELTA="1e-7"
     )
-    assert path_of(context) == ["mine"]
     start, end = "fim-private mine baskets.dat --top 3", "--quiet"
     assert (
         retyped(context, {})

@@ -104,28 +104,16 @@ RETURNED: dict[str, tuple[int, str, str]] = {
         """,
         "mine BASKETS",
     ),
-    **{
-        # A hangup that is ignored, as by nohup, would stay so.
-        name: (
-            code,
-            "import os, signal\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
-            f"from fim_private.cli import writing as plan\n{end}",
-            "plan",
-        )
-        for name, code, end in (
-            (
-                name,
-                128 + int(number),
-                f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})",
-            )
-            for name, number in (
-                ("SIGHUP", signal.SIGHUP),
-                ("SIGINT", signal.SIGINT),
-                ("SIGTERM", signal.SIGTERM),
-            )
-        )
-    },
 }
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    # A hangup that is ignored, as by nohup, would stay so.
+    lines = f"""
+        import os, signal
+        from fim_private.cli import writing
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        writing.table_or_json = lambda *_: os.kill(os.getpid(), signal.{number.name})
+    """
+    RETURNED[number.name] = (128 + number, lines, "plan")
 
 
 @pytest.mark.parametrize("case", RETURNED)
@@ -154,6 +142,5 @@ def test_the_exit_code_where_nobody_reads_on() -> None:
 def test_every_exit_code_that_is_documented_is_tested() -> None:
     assert {code for code, _, _ in RETURNED.values()} == EXIT_CODES
     told = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
-    assert {
-        int(code) for code in re.findall(r"\b\d+\b", told.rpartition("- Exit codes")[2])
-    } >= EXIT_CODES
+    numbers = re.findall(r"\b\d+\b", told.rpartition("- Exit codes")[2])
+    assert {*map(int, numbers)} >= EXIT_CODES

@@ -90,9 +90,8 @@ def test_the_same_in_python_from_a_file_and_from_the_environment(folder: Path) -
     variables = {"FIM_PRIVATE_MINE_FROM": "2026-11-09", "FIM_PRIVATE_MINE_TO": "2026-11-15"}
     assert json.loads(done(run(folder, *words, **variables))) == typed
     del asked["top"]
-    counted = fim.count(
-        frame.drop(columns="customer"), [["bread", "milk"]], period="2026-11", **asked
-    )
+    orders = frame.drop(columns="customer")
+    counted = fim.count(orders, [["bread", "milk"]], period="2026-11", **asked)
     assert counted.scope.period == "2026-11"
     assert abs((counted[0].support or 0) - 600) < 200
 

@@ -615,8 +615,8 @@ def plan(**typed: Any) -> None:
     from fim_private.planning import plan as planning
 
     outputs = {name: typed.pop(name) for name in ("output", "format")}
-    epsilons, figure, epsilon = typed.pop("epsilons"), typed.pop("figure"), typed.pop("epsilon")
-    _check_figure(outputs, epsilon=epsilon, epsilons=epsilons, figure=figure)
+    epsilons, figure = typed.pop("epsilons"), typed.pop("figure")
+    _check_figure(outputs, epsilon=typed["epsilon"], epsilons=epsilons, figure=figure)
     if figure is not None and typed["user_items"] is not None:
         raise ParameterError(
             f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
@@ -634,7 +634,6 @@ def plan(**typed: Any) -> None:
             )
         draw_plan_figure(plans, figure)
         return
-    typed["epsilon"] = EPSILON if epsilon is None else epsilon
     planned = planning.plan(**typed)
     if figure is not None:
         draw_plan_figure(planned, figure)

@@ -20,7 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from fim_private.cli.writing import output_path, silence
 from fim_private.display import command_line
-from fim_private.errors import DataError, ParameterError, parameter, shown
+from fim_private.errors import DataError, ParameterError, shown
 from fim_private.options import option_name
 from fim_private.options.declaration import Option, options_of
 from fim_private.options.outputs import EveryCommand
@@ -137,9 +137,6 @@ class Command(TyperCommand):
                 option.envvar = variable_of(ctx.auto_envvar_prefix, option)
         remaining = super().parse_args(ctx, args)
         if ctx.params.get("json"):
-            if source_of(ctx, "format") == "COMMANDLINE" and ctx.params["format"] != "json":
-                both = f"{parameter('json')} is short for {parameter('format')} json"
-                raise ParameterError(f"{both}: leave one of them out")
             ctx.params["format"] = "json"
         if not ctx.resilient_parsing:
             silence(ctx.params["quiet"])

@@ -298,20 +298,30 @@ def render_release_plan(prepared: Prepared, screen: Screen) -> str:
     """Return what `mine` would do: its steps as a table, and what they cost together."""
     plan, unit = prepared.plan, prepared.run.unit
     title = bold("The plan. No purchases were read, and nothing was charged.")
-    rows = [_step_cells(plan, step, unit) for step in plan.steps]
+    rows = [_step_cells(plan, step) for step in plan.steps]
     columns = ("step", "budget", "it spends", "noise", f"95 % ({unit}s)")
     return screen.render([title, Grid(columns, rows, text=(0, 2, 3)), *_plan_remarks(prepared)])
 
 
-def _step_cells(plan: ReleasePlan, step: Step, unit: str) -> tuple[str, ...]:
-    half_width = plan.half_width_of(step)
-    return (
-        _NAMES.get(step.purpose, step_in_words(step)).format(*step.sizes),
-        f"{100 * float(step.fraction):.1f} %",
-        _spent_in_words(step),
-        _noise_in_words(plan, step),
-        "" if half_width is None else f"± {half_width:,}",
-    )
+def _step_cells(plan: ReleasePlan, step: Step) -> tuple[str, ...]:
+    """Return the row of a step: its name, its share, what it spends, and its noise or choices."""
+    noise = None
+    if step.purpose == "supports":
+        noise = plan.noise(max(plan.most_supports, 1))
+    elif step.purpose == "count":
+        noise = noise_of(step, 1)
+    kind, half_width = "rounded normal", ""
+    if noise is not None:
+        kind = NOISE.get(noise.kind, kind)
+        half_width = f"± {noise.half_width:,}"
+    elif step.choices is not None:
+        epsilon = least_in_words(step.choices.epsilon)
+        kind = f"a choice with ε = {epsilon}"
+        if step.choices.count > 1:
+            kind = f"{step.choices.count:,} choices with ε = {epsilon} each"
+    name = _NAMES.get(step.purpose, step_in_words(step)).format(*step.sizes)
+    share = f"{100 * float(step.fraction):.1f} %"
+    return name, share, _spent_in_words(step), kind, half_width
 
 
 def _spent_in_words(step: Step) -> str:
@@ -324,24 +334,6 @@ def _spent_in_words(step: Step) -> str:
     if step.delta:
         spent += f", δ = {least_in_words(step.delta)}"
     return spent
-
-
-def _noise_in_words(plan: ReleasePlan, step: Step) -> str:
-    """Return the noise of a step, or the choices that it makes."""
-    if step.choices is not None:
-        epsilon = least_in_words(step.choices.epsilon)
-        if step.choices.count == 1:
-            return f"a choice with ε = {epsilon}"
-        return f"{step.choices.count:,} choices with ε = {epsilon} each"
-    noise = None
-    if step.purpose == "supports":
-        noise = plan.noise(plan.most_supports)
-    elif step.purpose == "count":
-        noise = noise_of(step, 1)
-    kind = "rounded normal"
-    if noise is not None:
-        kind = NOISE.get(noise.kind, kind)
-    return kind
 
 
 def _plan_remarks(prepared: Prepared) -> Iterator[str]:

@@ -137,9 +137,6 @@ def test_json_is_short_for_format_json(shop: Path) -> None:
     assert short.stdout == run(shop, *command, "--format", "json").stdout
     assert run(shop, *command, "--format", "json", "--json").stdout == short.stdout
     assert json.loads(run(shop, "plan", "--json").stdout)["size"] == 2
-    wrong = run(shop, *command, "--json", "--format", "csv")
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr == "Error: --json is short for --format json: leave one of them out\n"
 
 
 def test_json_is_exactly_the_contract(shop: Path) -> None:

@@ -45,18 +45,19 @@ class Period:
     @classmethod
     def of(cls, text: object, option: str = "period") -> Period:
         """Return the period of a name; raise ParameterError, with the option, if there is none."""
-        ends = text.split("..") if isinstance(text, str) else []
-        if len(ends) == 1:
-            period = _named(ends[0].strip())
-            if period is not None:
+        ends: list[Period | None] = []
+        if isinstance(text, str):
+            ends = [_named(end.strip()) for end in text.split("..")]
+        match ends:
+            case [Period() as period]:
                 return period
-        if len(ends) == 2:
-            first, last = (cls.of(end, option) for end in ends)
-            if first.first > last.last:
-                raise ParameterError(
-                    f"{parameter(option)} {shown(text)} ends before it begins; exchange its ends"
-                )
-            return cls(f"{first.name}..{last.name}", first.first, last.last, first.kind)
+            case [Period() as first, Period() as last]:
+                if first.first > last.last:
+                    raise ParameterError(
+                        f"{parameter(option)} {shown(text)} ends before it begins; exchange its "
+                        f"ends"
+                    )
+                return cls(f"{first.name}..{last.name}", first.first, last.last, first.kind)
         raise ParameterError(
             f"{parameter(option)} must be a period such as {_FORMS}, not {shown(text)}"
         )

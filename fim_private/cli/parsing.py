@@ -53,7 +53,7 @@ def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable
             if argument.kind is not argument.VAR_KEYWORD
         ]
         for option_key, option in options_of(*kinds, EveryCommand).items():
-            if not option.only_in_python:
+            if option.panel:
                 parameters.append(_parameter(option_key, option))
 
         @wraps(function)
@@ -326,32 +326,26 @@ def _keys(
             )
 
 
-def _as_typed(key: _Key, option: Parameter) -> bool | str | list[str]:
+def _as_typed(key: _Key, option: Parameter) -> str | list[str]:
     """Return the value of a key as it would be typed for a parameter. Raises ParameterError."""
     if is_typed_only(option):
         raise ParameterError(
             f"{key.place} is not taken from a file: type {option.opts[0]} where you mean it"
         )
+    types, kind = {str, int, float}, "a text, or a number"
     if getattr(option, "is_flag", False):
-        if not isinstance(key.value, bool):
-            raise ParameterError(f"{key.place} must be true or false, not {shown(key.value)}")
-        return key.value
-    if not getattr(option, "multiple", False):
-        return _text(key.place, option, key.value)
-    elements = key.value if isinstance(key.value, list) else [key.value]
-    return [_text(key.place, option, element) for element in elements]
-
-
-def _text(place: str, option: Parameter, value: object) -> str:
-    """Return a number or text as it would be typed for a parameter. Raises ParameterError."""
-    must_be_number = option.type.name in ("whole", "number")
-    fits = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(value, str):
-        fits = not must_be_number
-    if not fits:
-        kind = "a number" if must_be_number else "a text, or a number"
-        raise ParameterError(f"{place} must be {kind}, not {shown(value)}")
-    return str(value)
+        types, kind = {bool}, "true or false"
+    elif option.type.name in ("whole", "number"):
+        types, kind = {int, float}, "a number"
+    is_multiple = getattr(option, "multiple", False)
+    elements = [key.value]
+    if is_multiple and isinstance(key.value, list):
+        elements = key.value
+    for element in elements:
+        if type(element) not in types:
+            raise ParameterError(f"{key.place} must be {kind}, not {shown(element)}")
+    texts = [*map(str, elements)]
+    return texts if is_multiple else texts[0]
 
 
 def retyped(context: Context, changes: Mapping[str, Any]) -> str:

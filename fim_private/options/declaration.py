@@ -34,7 +34,7 @@ class Option:
     """The declaration of an option, without its name and the type that the library takes.
 
     Attributes:
-        panel: The heading under which help shows it.
+        panel: The heading under which help shows it; empty if the command line has no such option.
         help: What it does.
         default: Its default; ... if it must be given. A flag is off by default.
         typed: Its type on the command line, if that is not the first type that the library takes.
@@ -43,7 +43,6 @@ class Option:
         spelled: How it is typed, if not as its name.
         shown: The default that help shows, if `default` is None.
         must_be_typed: Whether it is refused in a file and in the environment.
-        only_in_python: Whether the command line has no such option.
     """
 
     panel: str
@@ -55,7 +54,6 @@ class Option:
     spelled: str | None = None
     shown: str | bool = True
     must_be_typed: bool = False
-    only_in_python: bool = False
 
 
 def options_of(*kinds: type) -> dict[str, Option]:

@@ -109,7 +109,6 @@ class LedgerOptions(TypedDict, total=False):
             "",
             "A function that is called now and then with the fraction done of the present pass, 0 "
             "to 1.",
-            only_in_python=True,
         ),
     ]
 

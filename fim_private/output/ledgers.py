@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from fim_private.display import printable
+from fim_private.dp.charge import Left
 from fim_private.dp.cost import least_in_words, most_in_words
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.statement import Statement
@@ -65,10 +67,8 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     composition = statement.terms.composition
     for name, _, reach in statement.periods:
         left = statement.left_under(composition, reach)
-        if left.rho is None:
-            sign, remaining, limit = "ε", left.epsilon, statement.terms.limit["epsilon"]
-        else:
-            sign, remaining, limit = "ρ", left.rho, statement.terms.limit["rho"]
+        (sign, sum_name), remaining = next(iter(_by_sum(left).items()))
+        limit = statement.terms.limit[sum_name]
         share = 1 - remaining / limit
         bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
         yield (
@@ -80,22 +80,21 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
         )
 
 
-# The sums of each composition, by the names of a statement.
-_SUMS = {
-    Composition.BASIC: {"ε": "epsilon", "δ": "delta"},
-    Composition.ZCDP: {"ρ": "rho", "δ": "zcdp_delta"},
-}
+def _by_sum(left: Left) -> dict[tuple[str, str], Fraction]:
+    """Return what remains by the sign and the name of each sum."""
+    if left.rho is None:
+        return {("ε", "epsilon"): left.epsilon, ("δ", "delta"): left.delta}
+    return {("ρ", "rho"): left.rho, ("δ", "zcdp_delta"): left.delta}
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each sum: the limit, how much is spent, and how much remains."""
-    for composition, sums in _SUMS.items():
+    for composition in Composition:
         if composition is Composition.ZCDP and not statement.terms.rho:
             continue
-        left = statement.left_under(composition)
-        loss = left.epsilon if left.rho is None else left.rho
         mark = "*" if composition is statement.terms.composition else " "
-        for (sign, name), remaining in zip(sums.items(), (loss, left.delta), strict=True):
+        left = statement.left_under(composition)
+        for (sign, name), remaining in _by_sum(left).items():
             yield (
                 f"{mark} {composition}, {sign}",
                 least_in_words(statement.terms.limit[name]),

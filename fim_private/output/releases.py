@@ -76,20 +76,14 @@ def render_table(
     if "" not in releases:
         blocks.append(Rule())
     if advise:
-        blocks += _all_advice([*releases.values()], spelled, [*by_segment.values()])
+        # A request is for all segments: it must not ask for less where some came out.
+        segments = [*releases.values()]
+        nonempty = [segment for segment in segments if segment.itemsets]
+        blocks += _advice(min(nonempty or segments, key=len), spelled)
+        blocks += _advice_on_rules(segments[0], [*by_segment.values()])
+        blocks += _list_gain(segments)
     sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
     return screen.render([*blocks, *sentences])
-
-
-def _all_advice(
-    releases: Sequence[Release], spelled: Spelled, rules: Sequence[Rules]
-) -> Iterator[str | Text]:
-    """Yield what to ask instead of the request of releases, and for what else."""
-    # A request is for all segments: it must not ask for less where some came out.
-    nonempty = [release for release in releases if release.itemsets]
-    yield from _advice(min(nonempty or releases, key=len), spelled)
-    yield from _advice_on_rules(releases[0], rules)
-    yield from _list_gain(releases)
 
 
 def _list_gain(releases: Sequence[Release]) -> Iterator[str]:

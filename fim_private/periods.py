@@ -23,6 +23,8 @@ _NAME = re.compile(
     r"([0-9]{4})(?:-(?:(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?|W(?P<week>[0-9]{2})|Q(?P<quarter>[1-4])))?"
 )
 _EPOCH = date(1970, 1, 1).toordinal()
+# Makes of the name of a period that of its first day.
+_FIRST_DAY = {"day": "", "week": "-1", "month": "-01", "year": "-01-01"}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
@@ -86,14 +88,11 @@ def _named(text: str) -> Period | None:
     if match is None:
         return None
     kind = match.lastgroup or "year"
-    year, month = int(match[1]), int(match["month"] or 1)
     try:
-        if kind == "week":
-            first = date.fromisocalendar(year, int(match["week"]), 1)
-        elif kind == "quarter":
-            first = date(year, 3 * int(match["quarter"]) - 2, 1)
+        if kind == "quarter":
+            first = date(int(match[1]), 3 * int(match["quarter"]) - 2, 1)
         else:
-            first = date(year, month, int(match["day"] or 1))
+            first = date.fromisoformat(text + _FIRST_DAY[kind])
         return period_at(kind, first.toordinal() - _EPOCH)
     except ValueError:
         return None

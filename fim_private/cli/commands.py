@@ -319,11 +319,11 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
     form = writing.form_of(typed.pop("format"), output)
     if dry_run:
-        for name, file in (("output", output), ("report", report)):
-            if file is not None:
-                raise ParameterError(
-                    f"leave out {parameter(name)}: a dry run prints a plan, and releases nothing"
-                )
+        if output is not None or report is not None:
+            raise ParameterError(
+                f"leave out {parameter('output')} and {parameter('report')}: a dry run prints a "
+                f"plan, and releases nothing"
+            )
         _show_plan(data, _given(typed), form[0])
         return
     # No output may be one; both are tried before any privacy is spent.

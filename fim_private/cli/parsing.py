@@ -255,7 +255,7 @@ class _Key:
         return f"key {shown(self.name)}{in_table} in {shown(self.file)}"
 
 
-def _read_config(ctx: Context, option: Parameter, value: str | None) -> None:
+def _read_config(ctx: Context, _: Parameter, value: str | None) -> None:
     """Take what a file says to the command of a context as its defaults; tables of other commands
     are checked, too.
 
@@ -319,10 +319,8 @@ def _keys(
         elif any(command[: len(inner)] == inner for command in commands):
             yield from _keys(file, value, commands, inner)
         else:
-            known = ", ".join(f"[{'.'.join(command)}]" for command in commands)
             raise ParameterError(
-                f"{shown(file)} has a table {shown('.'.join(inner))}, which is no command; there "
-                f"are {known}"
+                f"{shown(file)} has a table {shown('.'.join(inner))}, which is no command"
             )
 
 

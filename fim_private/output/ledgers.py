@@ -30,10 +30,8 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
         blocks.append(Grid(statement.columns, rows, text=(1, 2)))
     else:
         blocks.append("Nothing was charged to it yet.")
-    before = len(statement.entries) - _SHOWN
-    if before > 0:
-        shown = f"Shown are the last {_SHOWN:,} entries."
-        blocks.append(f"{shown} The {before:,} before them are in --format json.")
+    if len(statement.entries) > _SHOWN:
+        blocks.append(f"Shown are the last {_SHOWN:,} entries. All are in --format json.")
     if verified:
         blocks.append(_VERIFIED)
     if statement.periods:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from rich.box import ASCII, ROUNDED
@@ -134,39 +134,34 @@ class Screen:
         ]
         room = width - 3 * len(columns) - 1  # a space on each side, and lines
         if sum(least for least, _ in widths) > room:
-            yield from self._row_by_row(block, columns, rows)
+            yield from _row_by_row(replace(block, columns=columns, rows=rows))
             return
-        table = Table(box=ROUNDED)
-        if self.ascii_only:
-            table.box = ASCII
+        box = ASCII if self.ascii_only else ROUNDED
+        table = Table(box=box)
         for place, (column, fitted) in enumerate(zip(columns, _fitted(widths, room), strict=True)):
             justify: JustifyMethod = "right"
             if place in block.text:
                 justify = "left"
-            is_whole = place in block.whole
-            table.add_column(
-                column, justify=justify, overflow="fold", no_wrap=is_whole, width=fitted
-            )
+            table.add_column(column, justify=justify, overflow="fold", width=fitted)
         for row, cells in enumerate(rows):
             table.add_row(*map(Text, cells), style=block.style(row), end_section=row in block.ends)
         yield table
 
-    def _row_by_row(
-        self, grid: Grid, columns: Sequence[str], rows: Sequence[Sequence[str]]
-    ) -> Iterator[RenderableType]:
-        """Yield each row as lines "title: cell". Cells without a figure are left out, and an empty
-        first cell is that of the row before.
-        """
-        titles = [" ".join(column.split()) for column in columns]
-        first = ""
-        for row, cells in enumerate(rows):
-            first = cells[0].strip() or first
-            yield Text(f"{titles[0]}: {first}", grid.style(row))
-            for title, cell in zip(titles[1:], cells[1:], strict=True):
-                if cell.strip() in _NONE:
-                    continue
-                line = Text(f"{title}: {cell.strip()}", grid.style(row))
-                yield Padding(line, (0, 0, 0, 2), expand=False)
+
+def _row_by_row(grid: Grid) -> Iterator[RenderableType]:
+    """Yield each row as lines "title: cell". Cells without a figure are left out, and an empty
+    first cell is that of the row before.
+    """
+    titles = [" ".join(column.split()) for column in grid.columns]
+    first = ""
+    for row, cells in enumerate(grid.rows):
+        first = cells[0].strip() or first
+        yield Text(f"{titles[0]}: {first}", grid.style(row))
+        for title, cell in zip(titles[1:], cells[1:], strict=True):
+            if cell.strip() in _NONE:
+                continue
+            line = Text(f"{title}: {cell.strip()}", grid.style(row))
+            yield Padding(line, (0, 0, 0, 2), expand=False)
 
 
 def _width_range(cells: Iterable[str], *, is_whole: bool) -> tuple[int, int]:

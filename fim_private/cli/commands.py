@@ -615,12 +615,8 @@ def plan(**typed: Any) -> None:
     from fim_private.planning import plan as planning
 
     outputs = {name: typed.pop(name) for name in ("output", "format")}
+    _check_figure(typed, outputs)
     epsilons, figure = typed.pop("epsilons"), typed.pop("figure")
-    _check_figure(outputs, epsilon=typed["epsilon"], epsilons=epsilons, figure=figure)
-    if figure is not None and typed["user_items"] is not None:
-        raise ParameterError(
-            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
-        )
     if typed["top"] is not None:
         tops = [_number("top", parsing.whole, text) for text in typed["top"].split(",")]
         typed["top"] = tops[0] if len(tops) == 1 else tops
@@ -642,22 +638,26 @@ def plan(**typed: Any) -> None:
         show(planned.to_dict(), partial(render_plan, planned))
 
 
-def _check_figure(
-    outputs: Mapping[str, Any], *, epsilon: float | None, epsilons: str | None, figure: Path | None
-) -> None:
+def _check_figure(typed: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
     """Raise ParameterError for options of a figure that do not go together."""
-    if epsilons is not None and figure is None:
+    epsilons = typed["epsilons"]
+    if typed["figure"] is None:
+        if epsilons is not None:
+            raise ParameterError(
+                f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy "
+                f"losses to compare, and where to draw them"
+            )
+        return
+    if typed["user_items"] is not None:
         raise ParameterError(
-            f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to "
-            f"compare, and where to draw them"
+            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
         )
-    as_json = outputs["format"] is TextFormat.JSON
-    if figure is not None and (outputs["output"] is not None or as_json):
+    if outputs["output"] is not None or outputs["format"] == TextFormat.JSON:
         raise ParameterError(
             f"{parameter('figure')} is written instead of a table or JSON: leave out "
             f"{parameter('output')} and {parameter('format')}"
         )
-    if epsilons is not None and epsilon is not None:
+    if epsilons is not None and typed["epsilon"] is not None:
         raise ParameterError(
             f"{parameter('epsilons')} are what the figure compares: leave out "
             f"{parameter('epsilon')}"

@@ -42,6 +42,7 @@ class Option:
         values: The values that shells complete.
         spelled: How it is typed, if not as its name.
         shown: The default that help shows, if `default` is None.
+        accepted: The type that the library takes.
         must_be_typed: Whether it is refused in a file and in the environment.
     """
 
@@ -54,6 +55,7 @@ class Option:
     spelled: str | None = None
     shown: str | bool = True
     must_be_typed: bool = False
+    accepted: Any = None
 
 
 def options_of(*kinds: type) -> dict[str, Option]:
@@ -69,15 +71,16 @@ def options_of(*kinds: type) -> dict[str, Option]:
     return options
 
 
-def _completed(option: Option, accepted: object) -> Option:
+def _completed(option: Option, accepted: Any) -> Option:
     """Return an option with what follows from the type that the library takes."""
+    typed = accepted
     if accepted is object:
-        accepted = str
+        typed = str
     elif isinstance(accepted, UnionType):
-        accepted = get_args(accepted)[0]
+        typed = get_args(accepted)[0]
     elif accepted is bool and option.default is None:
         option = replace(option, default=False)
-    return replace(option, typed=option.typed or accepted)
+    return replace(option, typed=option.typed or typed, accepted=accepted)
 
 
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
@@ -111,13 +114,12 @@ def takes(*kinds: type) -> Callable[[_Function], _Function]:
             for name, parameter in inspect.signature(function).parameters.items()
             if parameter.kind is not parameter.VAR_KEYWORD
         }
-        hints = {name: hint for kind in kinds for name, hint in kind.__annotations__.items()}
         for name, option in options_of(*kinds).items():
             declared = inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=option.default,
-                annotation=hints[name].__origin__,
+                annotation=option.accepted,
             )
             parameters.setdefault(name, declared)
             lines.append(f"    {name}: {_help_in_python(option.help)}")

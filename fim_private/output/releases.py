@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group
 from rich.rule import Rule
 from rich.text import Text
 
@@ -102,16 +101,13 @@ def _list_gain(releases: Sequence[Release]) -> Iterator[str]:
 
 def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
     """Yield the itemsets of a release, and its rules if there are any."""
-    title = bold(release.title)
-    if release.abstained:
-        yield Group(title)  # a Group is wrapped between words, a bare Text is not
-    else:
+    yield bold(release.title)
+    if not release.abstained:
         columns = [*release.columns]
         rows = [[*release.cells(itemset)] for itemset in release]
         if not release.has_supports:
             columns.append("support")
             rows = [[*cells, "not released"] for cells in rows]
-        yield title
         yield Grid(columns, rows)
         yield from release.certainty
     if rules is not None and len(rules):

@@ -61,10 +61,7 @@ def render_table(
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
-    common: list[str] = []
-    if len(remarks) > 1 or len(releases) == 1:
-        first = next(iter(remarks.values()), [])
-        common = [line for line in first if all(line in lines for lines in remarks.values())]
+    common = _common([*remarks.values()], len(releases))
     blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
@@ -75,14 +72,27 @@ def render_table(
     if "" not in releases:
         blocks.append(Rule())
     if advise:
-        # A request is for all segments: it must not ask for less where some came out.
-        segments = [*releases.values()]
-        nonempty = [segment for segment in segments if segment.itemsets]
-        blocks += _advice(min(nonempty or segments, key=len), spelled)
-        blocks += _advice_on_rules(segments[0], [*by_segment.values()])
-        blocks += _list_gain(segments)
+        blocks += _all_advice([*releases.values()], spelled, [*by_segment.values()])
     sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
     return screen.render([*blocks, *sentences])
+
+
+def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
+    """Return the remarks that all of several releases share, or those of the only release."""
+    if not remarks or (len(remarks) == 1 and releases > 1):
+        return []
+    return [line for line in remarks[0] if all(line in lines for lines in remarks)]
+
+
+def _all_advice(
+    releases: Sequence[Release], spelled: Spelled, rules: Sequence[Rules]
+) -> Iterator[str | Text]:
+    """Yield what to ask instead of the request of releases, and for what else."""
+    # A request is for all segments: it must not ask for less where some came out.
+    nonempty = [release for release in releases if release.itemsets]
+    yield from _advice(min(nonempty or releases, key=len), spelled)
+    yield from _advice_on_rules(releases[0], rules)
+    yield from _list_gain(releases)
 
 
 def _list_gain(releases: Sequence[Release]) -> Iterator[str]:

@@ -76,7 +76,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "little.dat").write_text("1 2 3\n2 1\n")
     (folder / "other.dat").write_text("7 8 9 10\n\n5 6\n5\n5 6 7 8\n" * 2)
     (folder / "catalogue.csv").write_text("item\n" + "".join(f"{item}\n" for item in range(1000)))
-    pq.write_table(pa.table({"one": [1, 2], "two": [3, 4]}), folder / "two_columns.parquet")
 
     whole = (folder / "list.parquet").read_bytes()
     (folder / "damaged.parquet").write_bytes(whole[:4] + bytes(len(whole) - 12) + whole[-8:])
@@ -85,15 +84,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # A warning would be an error here, and show as a traceback.
 environment = partial(plain_environment, PYTHONUTF8="1", PYTHONWARNINGS="error")
-
-
-def process(
-    folder: Path, *arguments: str | Path, env: dict[str, str]
-) -> subprocess.CompletedProcess[str]:
-    command = [str(SCRIPT), *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=PATIENCE
-    )
 
 
 def answer(folder: Path, *arguments: str | Path, stdin: str = "") -> dict[str, Any]:
@@ -302,20 +292,12 @@ ERRORS: list[tuple[Sequence[str], str]] = [
     (["baskets.dat", "--epsilon", "1_0"], r"'--epsilon': must be a number such as 0\.5 or 1e-6"),
     (["baskets.dat", "--top", "1_0"], r"'--top': must be a whole number, not '1_0'"),
     (["baskets.dat", "--delta", "0"], r"delta must be above 0 without a public list of all"),
-    (["baskets.dat", "--size", "0"], r"size must be a whole number of at least 1, not 0"),
     (["baskets.dat", "--format", "xml"], r"--format.*'xml'.*table.*json.*csv"),
     (["baskets.dat", "--mechanism", "exponential"], r"public.*catalogue or --universe-size.*would"),
-    (["baskets.dat", "--catalogue", "catalogue.csv", "--universe-size", "9"], r"not both"),
-    (
-        ["baskets.dat", "--catalogue", "two_columns.parquet", "--catalogue-item", "x"],
-        r"no column 'x'.*--catalogue-item",
-    ),
     (["-", "--items-are-public"], r"--items-are-public reads all items first.*can be read only"),
     (["customers.parquet", "--user", "customer"], r"column 'customer' of 'customers\.parquet' has"),
     (["customers.parquet", "--user", "missing_user"], r"has no column 'missing_user'; it has"),
-    (["customers.parquet", "--missing-user", "drop"], r"--missing-user needs --user too"),
     (["customers.parquet", "--user", "items"], r"column 'items' .*does not hold an identifier"),
-    (["baskets.dat", "--user", "customer"], r"--user cannot be used with one basket per line"),
     (["baskets.dat", "--no-such-option"], r"--no-such-option"),
     (["baskets.dat", "little.dat"], r"little\.dat"),
     ([], r"FILE"),
@@ -383,16 +365,6 @@ def test_closed_streams(shop: Path) -> None:
         )
         assert_refused(done)
         assert reason in done.stderr
-
-
-def test_an_output_without_greek_letters(shop: Path) -> None:
-    done = process(
-        shop, "mine", "baskets.dat", env=environment(PYTHONUTF8="0", PYTHONIOENCODING="ascii")
-    )
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert done.stdout.isascii()
-    assert "epsilon = 1" in done.stdout
-    assert "\\u" not in done.stdout
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 # Around each parameter's name, until the error is made: no character of any text, and one that repr
@@ -30,13 +31,8 @@ def shown(value: object) -> str:
     """
     if isinstance(value, str):
         return repr(value if len(value) <= _LONGEST else f"{value[: _LONGEST - 2]}…")
-    # Numpy's numbers are never long; and its spans of time, which it derives from its integers,
-    # have no numerator.
-    if (
-        isinstance(value, numbers.Rational)
-        and not hasattr(value, "dtype")
-        and max(abs(int(value.numerator)), int(value.denominator)) >= 10**_LONGEST
-    ):
+    most = 10**_LONGEST  # numpy's numbers are never longer
+    if isinstance(value, int | Fraction) and max(abs(value.numerator), value.denominator) >= most:
         return f"a number of more than {_LONGEST} digits"
     if value is None or isinstance(value, numbers.Number):
         return repr(value)

@@ -63,11 +63,6 @@ def measurement(
             f"{parameter('mechanism')} must have no {parameter('max_itemsets')}: "
             "no metric of OpenDP says how many scores move"
         )
-    if not isinstance(mechanism, Mechanism):
-        raise ParameterError(
-            f"{parameter('mechanism')} must have epsilon, delta and neighbors, as those of "
-            f"fim_private.mechanisms have"
-        )
     exact = _of_doubles(mechanism)
     unit = positive_integer("sensitivity", sensitivity)
     vector = dp.vector_domain(dp.atom_domain(T=integer_type), size=size)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from fim_private.errors import ParameterError, parameter, shown
@@ -23,6 +23,8 @@ _NAME = re.compile(
     r"([0-9]{4})(?:-(?:(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?|W(?P<week>[0-9]{2})|Q(?P<quarter>[1-4])))?"
 )
 _EPOCH = date(1970, 1, 1).toordinal()
+# Makes of the name of a period that of its first day.
+_FIRST_DAY = {"day": "", "week": "-1", "month": "-01", "year": "-01-01"}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
@@ -45,18 +47,19 @@ class Period:
     @classmethod
     def of(cls, text: object, option: str = "period") -> Period:
         """Return the period of a name; raise ParameterError, with the option, if there is none."""
-        ends = text.split("..") if isinstance(text, str) else []
-        if len(ends) == 1:
-            period = _named(ends[0].strip())
-            if period is not None:
+        ends: list[Period | None] = []
+        if isinstance(text, str):
+            ends = [_named(end.strip()) for end in text.split("..")]
+        match ends:
+            case [Period() as period]:
                 return period
-        if len(ends) == 2:
-            first, last = (cls.of(end, option) for end in ends)
-            if first.first > last.last:
-                raise ParameterError(
-                    f"{parameter(option)} {shown(text)} ends before it begins; exchange its ends"
-                )
-            return cls(f"{first.name}..{last.name}", first.first, last.last, first.kind)
+            case [Period() as first, Period() as last]:
+                if first.first > last.last:
+                    raise ParameterError(
+                        f"{parameter(option)} {shown(text)} ends before it begins; exchange its "
+                        f"ends"
+                    )
+                return cls(f"{first.name}..{last.name}", first.first, last.last, first.kind)
         raise ParameterError(
             f"{parameter(option)} must be a period such as {_FORMS}, not {shown(text)}"
         )
@@ -85,14 +88,11 @@ def _named(text: str) -> Period | None:
     if match is None:
         return None
     kind = match.lastgroup or "year"
-    year, month = int(match[1]), int(match["month"] or 1)
     try:
-        if kind == "week":
-            first = date.fromisocalendar(year, int(match["week"]), 1)
-        elif kind == "quarter":
-            first = date(year, 3 * int(match["quarter"]) - 2, 1)
+        if kind == "quarter":
+            first = date(int(match[1]), 3 * int(match["quarter"]) - 2, 1)
         else:
-            first = date(year, month, int(match["day"] or 1))
+            first = date.fromisoformat(text + _FIRST_DAY[kind])
         return period_at(kind, first.toordinal() - _EPOCH)
     except ValueError:
         return None
@@ -128,12 +128,9 @@ def numbers(kind: str, days: NDArray[np.generic]) -> NDArray[np.int64]:
 
 def _number(kind: str, day: int) -> int:
     """Return the number of the period of a kind that has a day, as `numbers` counts them."""
-    if kind == "day":
-        return day
-    if kind == "week":
-        return (day + 3) // 7
-    when = date.fromordinal(day + _EPOCH)
-    return (12 * (when.year - 1970) + when.month - 1) // _MONTHS[kind]
+    import numpy as np
+
+    return int(numbers(kind, np.array([day]))[0])
 
 
 def first_day(kind: str, number: int) -> int:
@@ -171,10 +168,10 @@ def several(period: object, periods: object, start: object, end: object) -> tupl
         )
     named = _uncut(name, periods, start, end, kind)
     if kind is not None or periods is not None:
-        days = sum(stretch.last + 1 - stretch.first for stretch in named)
-        _check_number(days / 366)  # before they are cut
-        named = [period for stretch in named for period in stretch.within(kind or stretch.kind)]
-    _check_number(len(named))
+        cut = (period for stretch in named for period in stretch.within(kind or stretch.kind))
+        named = [*islice(cut, _MOST + 1)]
+    if len(named) > _MOST:
+        raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")
     for earlier, later in pairwise(sorted(named, key=lambda stretch: stretch.first)):
         if later.first <= earlier.last:
             raise ParameterError(
@@ -188,8 +185,7 @@ def _uncut(
 ) -> list[Period]:
     """Return the stretches of time that are named, before they are cut into periods of a kind."""
     if start is not None:
-        first, last = Period.of(start, "start"), Period.of(end, "end")
-        return [Period.of(f"{first.name}..{last.name}", "start")]
+        return [Period.of(f"{start}..{end}", "start")]
     if periods is not None:
         return [Period.of(text, "periods") for text in _names(periods)]
     if name is not None:
@@ -211,8 +207,3 @@ def _names(periods: object) -> Sequence[object]:
             f"{parameter('periods')} must be names such as 2026-W40..2026-W46, not {shown(periods)}"
         )
     return names
-
-
-def _check_number(periods: float) -> None:
-    if periods > _MOST:
-        raise ParameterError(f"{parameter('periods')} must be at most {_MOST:,} periods")

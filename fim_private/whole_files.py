@@ -13,8 +13,10 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 from fim_private.errors import OutputError, parameter
@@ -24,21 +26,16 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# A temporary file: new, and no link. One that may be a left-over: no link, and no pipe that is
-# waited for.
-_NEW = (
-    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-)
-_LEFT_OVER = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 # Where nothing is locked: how old a left-over is, at least; and for how long a file is waited for
 # that another program has open, such as one that looks for viruses. In seconds.
 _OLD, _PATIENCE, _PAUSE = 3600, 2.0, 0.05
-_TEMPORARY = f".fim-private.{'[0-9a-f]' * 32}.part"
+_LEFT_OVERS = f".fim-private.{'[0-9a-f]' * 32}.part"
 # What is wrong where the system's own words are unclear.
-_REASONS = {errno.EACCES: "permission denied", errno.EPERM: "permission denied"}
-_REASONS |= {
+_REASONS = {
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
     errno.ELOOP: "its links lead back to themselves",
-    errno.ENAMETOOLONG: ("the name is too long"),
+    errno.ENAMETOOLONG: "the name is too long",
 }
 
 
@@ -61,61 +58,61 @@ def staged(
             more = more.encode(errors="backslashreplace")
         content.extend(more)
 
-    with ExitStack() as opened:
-        stream = None
-        with _explained(path, option):
-            place = path.resolve()
-            if place.is_dir():
-                raise OutputError(
-                    f"cannot write {str(path)!r}: it is a folder; give {option} a file name"
-                )
-            if place.exists() and not place.is_file():  # a device or a pipe
-                stream = opened.enter_context(place.open("wb"))
-            else:
-                # it may be read-only; on Windows another program may have it open
-                if place.is_file():
-                    place.open("r+b").close()
-                _remove_left_overs(place.parent)
-                _write(place, b"", replacing=False)
-        yield write
-        with _explained(path, option):
-            if stream is None:
-                _write(place, content, replacing=True)
-            else:
-                stream.write(content)
-                stream.close()
+    with _explained(path, option):
+        place = path.resolve()
+        if place.is_dir():
+            raise OutputError(
+                f"cannot write {str(path)!r}: it is a folder; give {option} a file name"
+            )
+        is_file = place.is_file()
+        is_device = place.exists() and not is_file  # or a pipe
+        if is_file:  # it may be read-only; on Windows another program may have it open
+            place.open("r+b").close()
+        if not is_device:
+            _remove_left_overs(place.parent)
+            stream = _new_file(place.parent)  # only to see whether the folder takes one
+            stream.close()
+            Path(stream.name).unlink()
+    yield write
+    with _explained(path, option):
+        if is_device:
+            place.write_bytes(content)
+        else:
+            _replace(place, content)
 
 
-def _write(place: Path, content: bytes | bytearray, *, replacing: bool) -> None:
-    """Write a temporary file beside a place, which then replaces what is there, or is only
-    tried.
-    """
+def _new_file(folder: Path, permissions: int = 0o666) -> BinaryIO:
+    """Make a temporary file in a folder, and lock it until it is closed."""
+    while True:
+        # Random: nobody can plant a link under its name.
+        temporary = folder / f".fim-private.{uuid4().hex}.part"
+        stream = open(temporary, "xb", opener=partial(os.open, mode=permissions))  # noqa: SIM115 - Path.open takes no permissions
+        if fcntl is not None:
+            with suppress(OSError):  # some file systems have no locks
+                fcntl.flock(stream, fcntl.LOCK_EX)
+        if os.fstat(stream.fileno()).st_nlink:
+            return stream
+        stream.close()  # somebody took it for a left-over, between its creation and its lock
+
+
+def _replace(place: Path, content: bytearray) -> None:
+    """Write a temporary file beside a place, which then takes its name."""
     permissions = 0o666
     is_new = not place.exists()
     if not is_new:
         permissions = stat.S_IMODE(place.stat().st_mode)
-    while True:
-        # Short: the file's name with more on it may be too long. And random: nobody can plant a
-        # link under it.
-        temporary = place.with_name(f".fim-private.{uuid4().hex}.part")
-        handle = os.open(temporary, _NEW, permissions)
-        _lock(handle)
-        if os.fstat(handle).st_nlink:
-            break
-        os.close(handle)  # somebody took it for a left-over, between its creation and its lock
+    stream = _new_file(place.parent, permissions)
+    temporary = Path(stream.name)
     try:
-        # It is open, and so locked, until it has its name: until then nobody takes it for a
-        # left-over.
-        with os.fdopen(handle, "wb") as stream:
+        with stream:
             stream.write(content)
-            if replacing:
-                stream.flush()
-                if not is_new and fcntl is not None:
-                    os.fchmod(handle, permissions)
-                os.fsync(handle)
-                if fcntl is None:
-                    stream.close()
-                put_in_place(temporary, place)
+            stream.flush()
+            if not is_new:
+                temporary.chmod(permissions)  # whatever the umask
+            os.fsync(stream.fileno())
+            if fcntl is None:
+                stream.close()  # Windows renames no file that is open
+            put_in_place(temporary, place)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -124,32 +121,19 @@ def _remove_left_overs(folder: Path) -> None:
     """Remove the temporary files of processes that were killed: files of this user that no process
     has locked.
     """
-    for temporary in folder.glob(_TEMPORARY):
+    for temporary in folder.glob(_LEFT_OVERS):
         with suppress(OSError):
-            handle = os.open(temporary, _LEFT_OVER)
-            try:
-                status = os.fstat(handle)
-                if fcntl is not None:
-                    is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-                    if is_own and _lock(handle, wait=False):
-                        temporary.unlink()
-            finally:
-                os.close(handle)
-            if fcntl is None and time.time() - status.st_mtime > _OLD:
-                temporary.unlink()  # which the system refuses while its writer has it open
-
-
-def _lock(handle: int, *, wait: bool = True) -> bool:
-    """Lock an open file until it is closed, or its process ends; whether that could be done."""
-    if fcntl is None:
-        return False
-    kind = fcntl.LOCK_EX
-    if not wait:
-        kind |= fcntl.LOCK_NB
-    with suppress(OSError):  # another has it; or its file system has no locks
-        fcntl.flock(handle, kind)
-        return True
-    return False
+            status = temporary.lstat()
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            if fcntl is None:
+                if time.time() - status.st_mtime > _OLD:
+                    temporary.unlink()  # which the system refuses while its writer has it open
+            elif status.st_uid == os.geteuid():
+                with temporary.open("rb") as stream:
+                    # It raises OSError if a process has the file locked.
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    temporary.unlink()
 
 
 def put_in_place(new: Path, place: Path) -> None:
@@ -184,21 +168,19 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def _explained(path: Path, option: str) -> Iterator[None]:
-    problem = None
     try:
         yield
     except OSError as error:
         problem = _REASONS.get(error.errno or 0) or error.strerror or "the system refused"
-        if isinstance(error, FileNotFoundError | NotADirectoryError):
-            folder = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - it raises nothing, whatever the path is
-            if not os.path.isdir(folder):  # noqa: PTH112
-                raise OutputError(
-                    f"cannot write {str(path)!r}: the folder {folder!r} does not exist; create it "
-                    f"first"
-                ) from None
+        if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
+            raise OutputError(
+                f"cannot write {str(path)!r}: the folder {str(path.parent)!r} does not exist; "
+                "create it first"
+            ) from None
     except RuntimeError:  # pathlib's word for a loop of links
         problem = _REASONS[errno.ELOOP]
     except ValueError:  # its word for a NUL
         problem = "no file can have this name"
-    if problem is not None:
-        raise OutputError(f"cannot write {str(path)!r}: {problem}; choose another {option}")
+    else:
+        return
+    raise OutputError(f"cannot write {str(path)!r}: {problem}; choose another {option}")

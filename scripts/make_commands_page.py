@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from fim_private.cli.commands import app
-from fim_private.cli.parsing import is_typed_only, key_of, variable_of
+from fim_private.cli.parsing import commands_of, is_typed_only, key_of, variable_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 
@@ -150,18 +150,9 @@ EXAMPLES = {
 def page() -> str:
     """Return the page."""
     parts = [HEAD]
-    for path, command in commands(typer.main.get_command(app)):
+    for path, command in commands_of(typer.main.get_command(app)):
         parts += section(path, command)
     return "\n".join(parts)
-
-
-def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield all commands of a group, with the names that lead to them."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
 
 
 def section(path: tuple[str, ...], command: Any) -> Iterator[str]:

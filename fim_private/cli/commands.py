@@ -4,7 +4,6 @@ errors.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,12 +16,11 @@ import typer
 from fim_private import __version__
 from fim_private.cli import parsing, writing
 from fim_private.cli.parsing import Group, command
-from fim_private.display import printable
+from fim_private.display import as_json, printable
 from fim_private.errors import (
     DataError,
     FimPrivateError,
     LedgerError,
-    OutputError,
     ParameterError,
     parameter,
 )
@@ -30,8 +28,6 @@ from fim_private.options import EPSILON
 from fim_private.options.declaration import OptionValues
 from fim_private.options.outputs import (
     ChangeOptions,
-    DryRunOption,
-    EmptyOption,
     Intervals,
     IntervalsOption,
     PageOption,
@@ -39,6 +35,7 @@ from fim_private.options.outputs import (
     PlanFigure,
     ReleaseFormat,
     ReleaseOutput,
+    RunOptions,
     TextFormat,
     TextOutput,
 )
@@ -100,14 +97,8 @@ def run() -> int:
             stream.reconfigure(errors="backslashreplace")
     state: dict[str, object] = {}
 
-    def where(name: str | None) -> str:
-        if name is None or parsing.CONTEXT not in state:
-            return ""
-        origin = parsing.origin(state[parsing.CONTEXT], name)
-        return "" if origin is None else f" ({origin})"
-
     def spell(name: str) -> str:
-        return as_typed(name) + where(name)
+        return as_typed(name) + parsing.origin(state.get(parsing.CONTEXT), name)
 
     writing.silence(False)
     writing.forget_written()
@@ -125,15 +116,17 @@ def run() -> int:
     except BrokenPipeError:
         writing.discard_stdout()  # nobody reads on
         return 1
+    except typer.Abort:
+        return INTERRUPTED
     except Exception as error:
         # The parser's own exceptions, whose classes differ between typer's versions.
-        if type(error).__name__ == "Abort":
-            return INTERRUPTED
-        if (format_message := getattr(error, "format_message", None)) is None:
+        format_message = getattr(error, "format_message", None)
+        if format_message is None:
             raise
-        message = " ".join(format_message().split()) + where(
-            getattr(getattr(error, "param", None), "name", None)
-        )
+        message = " ".join(format_message().split())
+        option = getattr(error, "param", None)
+        if option is not None:
+            message += parsing.origin(state.get(parsing.CONTEXT), option.name)
     else:
         writing.tell_written()
         return code if isinstance(code, int) else 0
@@ -143,12 +136,8 @@ def run() -> int:
 
 @cache
 def _spellings() -> dict[str, str]:
-    commands: list[Any] = [typer.main.get_command(app)]
     spellings = {}
-    for typed in commands:
-        commands += getattr(typed, "commands", {}).values()
-        if hasattr(typed, "commands"):
-            continue
+    for _, typed in parsing.commands_of(typer.main.get_command(app)):
         for option in typed.params:
             spelling = option.human_readable_name
             if option.param_type_name == "option":
@@ -188,15 +177,18 @@ def fim_private(
     """
 
 
+def _argument(metavar: str, about: str) -> Any:
+    """Return what typer reads of an argument."""
+    return typer.Argument(metavar=metavar, help=about, show_default=False, show_envvar=False)
+
+
 Purchases = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE",
-        help="Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of "
-        "these, also at s3://...; "
-        "with --query a database (postgresql://..., sqlite:///shop.db); - is standard input.",
-        show_default=False,
-        show_envvar=False,
+    _argument(
+        "FILE",
+        "Purchases: Parquet, Arrow, CSV, JSON Lines, .dat, Excel; a folder or pattern of these, "
+        "also at s3://...; with --query a database (postgresql://..., sqlite:///shop.db); - is "
+        "standard input.",
     ),
 ]
 
@@ -265,9 +257,7 @@ def inspect(data: Purchases, **typed: Any) -> None:
 
     writing.hold_process(typed["max_memory"])
     with writing.table_or_json(typed, inputs=[data]) as show_it:
-        seen = inspect_source(
-            data, **{name: value for name, value in typed.items() if value not in (None, [])}
-        )
+        seen = inspect_source(data, **_given(typed))
         show_it(seen.to_dict() | {"command": command_for(seen)}, partial(render_inspection, seen))
 
 
@@ -292,8 +282,7 @@ def inspect(data: Purchases, **typed: Any) -> None:
     PageOption,
     LedgerOptions,
     OtherUnitOption,
-    DryRunOption,
-    EmptyOption,
+    RunOptions,
     epilog="Example: fim-private mine sales.csv --basket order_id --item product --size 2 "
     "--format json\n\n"
     "To protect customers: fim-private mine sales.csv --basket order_id --item product --user "
@@ -329,19 +318,17 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
     by_user = reads_users(source_of(data), typed["user"], typed["input_format"], typed["basket"])
     limits = rule_limits(typed, lifts=typed["together"] != "basket" or not by_user)
     form = writing.form_of(typed.pop("format"), output)
-    writing.check_page(report, "report")
     if dry_run:
-        for name, file in (("output", output), ("report", report)):
-            if file is not None:
-                raise ParameterError(
-                    f"leave out {parameter(name)}: a dry run prints a plan, and releases nothing"
-                )
+        if output is not None or report is not None:
+            raise ParameterError(
+                f"leave out {parameter('output')} and {parameter('report')}: a dry run prints a "
+                f"plan, and releases nothing"
+            )
         _show_plan(data, _given(typed), form[0])
         return
     # No output may be one; both are tried before any privacy is spent.
     inputs = [data, typed["catalogue"], typed["exclude"], typed["ledger"]]
-    _check_report(report, title, output)
-    page_file = writing.page_beside(report, inputs=inputs)
+    page_file = writing.page_beside(output, report, title, inputs=inputs)
     with writing.destination(output, inputs=inputs) as write, page_file as write_page:
         with _spending(typed, "Counting itemsets") as request:
             release = mine_release(data, **request)
@@ -354,11 +341,12 @@ def mine(context: typer.Context, data: Purchases, **typed: Any) -> None:
         if write_page is not None:
             from fim_private.release.page import page as page_of
 
-            write_page.page(page_of(release, made, title=title))
+            write_page.document(page_of(release, made, title=title))
     if release.abstained:
-        from fim_private.output.releases import nothing_came_out
+        if not writing.is_screen(output):  # which shows it already
+            from fim_private.output.releases import nothing_came_out
 
-        writing.tell_empty(nothing_came_out(release, partial(parsing.retyped, context)), output)
+            writing.note(nothing_came_out(release, partial(parsing.retyped, context)))
         if fail_if_empty:
             raise typer.Exit(NOTHING_CAME_OUT)
 
@@ -380,31 +368,13 @@ def _show_plan(data: str, typed: OptionValues, form: ReleaseFormat) -> None:
             plan = prepared.plan.to_dict()
             if statements:
                 plan["queries"] = statements
-            write.json(json.dumps(plan, ensure_ascii=False))
+            write.json(as_json(plan))
         elif statements:  # a script that a database can run: the plan is a comment
             comment = render_release_plan(prepared, Screen()).rstrip().splitlines()
             lines = "\n".join(f"-- {line}".rstrip() for line in comment)
             write.send("\n\n".join([lines, *statements]) + "\n")
         else:
             write.send(render_release_plan(prepared, writing.screen_for(None)))
-
-
-def _check_report(report: Path | None, title: str | None, output: Path | None) -> None:
-    """Raise an error, before any privacy is spent, for a page that could not be written."""
-    if title is not None:
-        if report is None:
-            raise ParameterError(
-                f"{parameter('title')} goes with {parameter('report')}: it stands on top of "
-                f"the page"
-            )
-        from fim_private.release.templates import checked_title
-
-        checked_title(title)
-    if report is not None and output is not None and report.resolve() == output.resolve():
-        raise OutputError(
-            f"cannot write {str(report)!r}: it is {parameter('output')}; name "
-            f"another file for the page"
-        )
 
 
 @command(
@@ -465,12 +435,7 @@ def vote(data: Purchases, **typed: Any) -> None:
         show(outcome.to_dict(), partial(render_vote, outcome))
 
 
-_ReleaseFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE", show_default=False, help=("A release that was saved as .json or .parquet.")
-    ),
-]
+_ReleaseFile = Annotated[str, _argument("FILE", "A release that was saved as .json or .parquet.")]
 
 
 @command(
@@ -510,11 +475,7 @@ def show(release_file: _ReleaseFile, **typed: Any) -> None:
 def report(
     release_files: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE...",
-            show_default=False,
-            help=("A release, saved as .json or .parquet; or several."),
-        ),
+        _argument("FILE...", "A release, saved as .json or .parquet; or several."),
     ],
     **typed: Any,
 ) -> None:
@@ -524,31 +485,29 @@ def report(
     Of several releases, in order of time, it shows how shares moved. It shows what is released and
     nothing else, and spends nothing.
     """
-    from fim_private.release.page import page
+    from fim_private.release.page import named, page, trend_page
+    from fim_private.release.release import Release
     from fim_private.release.rules import least_asked, rules_by_segment
     from fim_private.release.saved import load
 
     limits = least_asked(typed["min_confidence"], typed["min_lift"])
     writing.check_page(typed["output"], "output")
-    releases = [load(each) for each in release_files]
+    releases = [load(file) for file in release_files]
+    undivided = [release for release in releases if isinstance(release, Release)]
     if len(releases) == 1:
         [release] = releases
         rules = rules_by_segment(release, *limits) if release.with_parts else None
         made = page(release, rules, title=typed["title"])
+    elif len(undivided) == len(releases):
+        made = trend_page(named(undivided), title=typed["title"])
     else:
-        from fim_private.release.page import named, trend_page
-        from fim_private.release.release import Release
-
-        single = [release for release in releases if isinstance(release, Release)]
-        if len(single) < len(releases):
-            raise DataError(
-                "a page of several releases shows how shares moved, and one of these files holds "
-                "several segments or periods already; give that file alone"
-            )
-        made = trend_page(named(single), title=typed["title"])
+        raise DataError(
+            "a page of several releases shows how shares moved, and one of these files holds "
+            "several segments or periods already; give that file alone"
+        )
     where = typed["output"] or Path(release_files[0]).expanduser().with_suffix(".html")
     with writing.destination(where, inputs=release_files) as write:
-        write.page(made)
+        write.document(made)
 
 
 @command(
@@ -560,15 +519,8 @@ def report(
     "Between two segments of one release: fim-private changes stores.parquet --between north,south",
 )
 def changes(
-    before: Annotated[
-        str,
-        typer.Argument(
-            metavar="BEFORE", show_default=False, help=("A release, saved as .json or .parquet.")
-        ),
-    ],
-    after: Annotated[
-        str | None, typer.Argument(metavar="AFTER", show_default=False, help="A later one.")
-    ] = None,
+    before: Annotated[str, _argument("BEFORE", "A release, saved as .json or .parquet.")],
+    after: Annotated[str | None, _argument("AFTER", "A later one.")] = None,
     **typed: Any,
 ) -> None:
     """Show what changed from one release to another: what rose, fell, is new or gone.
@@ -586,8 +538,7 @@ def changes(
             f"name two releases, or one of several segments and {parameter('between')}"
         )
     inputs = [before, after]
-    writing.check_page(report, "report")
-    page_file = writing.page_beside(report, inputs=inputs)
+    page_file = writing.page_beside(typed["output"], report, title, inputs=inputs)
     with writing.table_or_json(typed, inputs=inputs) as show_it, page_file as write_page:
         if pair is not None:
             differences = changes(*between(before, pair), keep_all=keep_all)
@@ -598,12 +549,10 @@ def changes(
         if write_page is not None:
             from fim_private.release.page import changes_page
 
-            write_page.page(changes_page(differences, title=title))
+            write_page.document(changes_page(differences, title=title))
 
 
-_LedgerFile = Annotated[
-    str, typer.Argument(metavar="LEDGER", help="File of the ledger.", show_default=False)
-]
+_LedgerFile = Annotated[str, _argument("LEDGER", "File of the ledger.")]
 
 
 @command(budget, LedgerLimit, epilog=_CREATE)
@@ -613,14 +562,12 @@ def budget_create(path: _LedgerFile, **typed: Any) -> None:
     `fim-private mine` and `fim-private count` charge it with --ledger, before they look at the
     data, and refuse what would overspend it.
     """
-    from rich.text import Text
-
     from fim_private.ledger.ledger import Ledger
 
     with writing.destination(None) as write:
         made = Ledger.create(path, **typed).statement()
         lines = f"Created {printable(made.name)}. {made.title}", made.protected
-        write.send(writing.screen_for(None).render(map(Text, lines)))
+        write.send(writing.screen_for(None).render(lines))
 
 
 @command(
@@ -663,67 +610,54 @@ def plan(**typed: Any) -> None:
     """Show what each mechanism needs to find an itemset, or many, and which to take. It reads no
     data.
     """
+    from fim_private.output.figures import draw_plan_figure
+    from fim_private.output.mechanisms import render_plan
     from fim_private.planning import plan as planning
 
     outputs = {name: typed.pop(name) for name in ("output", "format")}
-    epsilons, figure, epsilon = typed.pop("epsilons"), typed.pop("figure"), typed.pop("epsilon")
-    _check_figure(typed, outputs, epsilon=epsilon, epsilons=epsilons, figure=figure)
+    _check_figure(typed, outputs)
+    epsilons, figure = typed.pop("epsilons"), typed.pop("figure")
     if typed["top"] is not None:
         tops = [_number("top", parsing.whole, text) for text in typed["top"].split(",")]
         typed["top"] = tops[0] if len(tops) == 1 else tops
     if epsilons is not None:
-        from fim_private.output.figures import draw_plan_figure
-
         losses = [_number("epsilons", parsing.number, text) for text in epsilons.split(",")]
-        draw_plan_figure(planning.plan_grid(losses, **typed), figure)
-        return
-    typed["epsilon"] = EPSILON if epsilon is None else epsilon
-    planned = planning.plan(**typed)
-    if figure is not None:
-        from fim_private.output.figures import draw_plan_figure
-
-        draw_plan_figure(planned, figure)
-        return
-    with writing.table_or_json(outputs) as show:
-        from fim_private.output.mechanisms import render_plan
-
-        show(planned.to_dict(), partial(render_plan, planned))
-
-
-def _check_figure(
-    typed: Mapping[str, Any],
-    outputs: Mapping[str, Any],
-    *,
-    epsilon: float | None,
-    epsilons: str | None,
-    figure: Path | None,
-) -> None:
-    """Raise ParameterError for options of a plan that do not go together."""
-    of_users = typed["user_items"] is not None
-    several = typed["top"] not in (None, "1") or "-" in typed["size"].lstrip("-")
-    several = several or typed["typical_basket"] is not None or typed["union"] or typed["supports"]
-    if of_users and figure is not None:
-        raise ParameterError(
-            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
-        )
-    if several and not of_users:
-        if epsilons is not None:
+        plans = planning.plan_grid(losses, **typed)
+        if plans[0].tops != (1,):
             raise ParameterError(
                 f"{parameter('epsilons')} are for one itemset: a figure for many is drawn against "
                 f"{parameter('top')}"
             )
-    elif (figure is None) != (epsilons is None):
+        draw_plan_figure(plans, figure)
+        return
+    planned = planning.plan(**typed)
+    if figure is not None:
+        draw_plan_figure(planned, figure)
+        return
+    with writing.table_or_json(outputs) as show:
+        show(planned.to_dict(), partial(render_plan, planned))
+
+
+def _check_figure(typed: Mapping[str, Any], outputs: Mapping[str, Any]) -> None:
+    """Raise ParameterError for options of a figure that do not go together."""
+    epsilons = typed["epsilons"]
+    if typed["figure"] is None:
+        if epsilons is not None:
+            raise ParameterError(
+                f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy "
+                f"losses to compare, and where to draw them"
+            )
+        return
+    if typed["user_items"] is not None:
         raise ParameterError(
-            f"{parameter('epsilons')} and {parameter('figure')} go together: the privacy losses to "
-            f"compare, and where to draw them"
+            f"{parameter('figure')} has no use with {parameter('user_items')}: leave it out"
         )
-    as_json = outputs["format"] is TextFormat.JSON
-    if figure is not None and (outputs["output"] is not None or as_json):
+    if outputs["output"] is not None or outputs["format"] == TextFormat.JSON:
         raise ParameterError(
             f"{parameter('figure')} is written instead of a table or JSON: leave out "
             f"{parameter('output')} and {parameter('format')}"
         )
-    if epsilons is not None and epsilon is not None:
+    if epsilons is not None and typed["epsilon"] is not None:
         raise ParameterError(
             f"{parameter('epsilons')} are what the figure compares: leave out "
             f"{parameter('epsilon')}"
@@ -759,10 +693,8 @@ def audit(**typed: Any) -> None:
         subjects = auditable(typed["mechanism"], epsilon, typed["delta"], typed["neighbors"])
         with writing.progress_bar("Auditing") as progress:
             reports = [
-                audited(subject, trials=typed["trials"], seed=typed["seed"], progress=share)
-                for subject, share in zip(
-                    subjects, writing.parts_of(progress, len(subjects)), strict=True
-                )
+                audited(subject, trials=typed["trials"], seed=typed["seed"], progress=progress)
+                for subject in subjects
             ]
         values = [report.to_dict() for report in reports]
         shown_values = values if typed["mechanism"] == "all" else values[0]

@@ -8,39 +8,35 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from enum import Enum
 from fractions import Fraction
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup
 
-from fim_private.cli.writing import is_same_file, output_path, silence
+from fim_private.cli.writing import output_path, silence
 from fim_private.display import command_line
-from fim_private.errors import DataError, OutputError, ParameterError, parameter, shown
+from fim_private.errors import DataError, ParameterError, shown
 from fim_private.options import option_name
 from fim_private.options.declaration import Option, options_of
+from fim_private.options.outputs import EveryCommand
 
 USAGE_ERROR = 2
 # Where the object that all contexts share has the one whose parameters are read: who shows an error
 # asks it.
 CONTEXT = "fim_private.context"
-# Where a context has what no command takes as an argument: --config, as its name and the places of
-# its keys; --quiet.
-CONFIG, PLACES, QUIET = "fim_private.config", "fim_private.places", "fim_private.quiet"
-JSON = "fim_private.json"
-# No file of options is larger, in bytes.
-_LARGEST = 1 << 20
+# Where a context has the places of the keys that its file of options has.
+PLACES = "fim_private.places"
+# The options that the parser sees to, and no function of a command.
+_FOR_THE_PARSER = ("config", "json", "quiet")
 # Classes of typer's parser, whose module differs between its versions. A parameter is an option or
 # an argument.
 Context = Any
 Parameter = Any
-Callback = Callable[[Context, Parameter, Any], object]
 
 
 def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable[..., None]], Any]:
@@ -56,16 +52,23 @@ def command(group: typer.Typer, *kinds: type, epilog: str) -> Callable[[Callable
             for argument in inspect.signature(function, eval_str=True).parameters.values()
             if argument.kind is not argument.VAR_KEYWORD
         ]
-        for option_key, option in options_of(*kinds).items():
-            if not option.only_in_python:
+        for option_key, option in options_of(*kinds, EveryCommand).items():
+            if option.panel:
                 parameters.append(_parameter(option_key, option))
-        function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+
+        @wraps(function)
+        def run(**values: object) -> None:
+            for option_key in _FOR_THE_PARSER:
+                values.pop(option_key, None)
+            function(**values)
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return group.command(
             name.rpartition("_")[2],
             cls=Command,
             epilog=epilog,
             context_settings={"auto_envvar_prefix": f"FIM_PRIVATE_{name.upper()}"},
-        )(function)
+        )(run)
 
     return decorated
 
@@ -82,24 +85,21 @@ def _parameter(name: str, option: Option) -> inspect.Parameter:
         typed |= None
     elif typed is str:
         default = str(default)
-    values = option.values
-
-    def completed() -> Sequence[str]:
-        if isinstance(values, str):
-            return registry_names()[values]
-        return values
-
     declared = typer.Option(
         option.spelled or option_name(name),
         help=option.help,
         metavar=option.metavar or _METAVARS.get(option.typed),
-        autocompletion=completed if values else None,
         show_default=option.shown,
         show_envvar=False,  # a line for each would double every help
         allow_from_autoenv=not option.must_be_typed,
         parser={Path: output_path, int: whole, float: number}.get(option.typed),
         rich_help_panel=option.panel,
     )
+    if name == "config":
+        declared.callback = _read_config
+        declared.is_eager = True  # before all that is in it
+    if option.values:
+        declared.autocompletion = lambda: option.values
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -125,93 +125,23 @@ def number(text: object) -> float:
     raise typer.BadParameter(f"must be a number such as 0.5 or 1e-6, not {shown(text)}")
 
 
-def registry_words() -> dict[str, str]:
-    """Return what help says of mechanisms, by the names in braces that stand for it."""
-    from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, UniverseNeed, single
-    from fim_private.options import MAX_RANK
-
-    specs = MECHANISMS.values()
-    need_cap = [spec.name for spec in specs if spec.basket_cap is BasketCap.NEEDED]
-    may_cap = [spec.name for spec in specs if spec.basket_cap is BasketCap.OPTIONAL]
-    listed = [spec.name for spec in specs if spec.universe is not UniverseNeed.UNKNOWN]
-    unlisted = [name for name in MECHANISMS if name not in (*listed, *need_cap)]
-    capped = [f"{name} (with --max-basket)" for name in need_cap if name not in listed]
-    without_list = ", ".join(unlisted + capped)
-    ranked = [spec for spec in specs if spec.rank_cap is not RankCap.NONE]
-    searching = " and ".join(spec.name for spec in ranked if spec.searches)
-    choosing = " and ".join(spec.name for spec in ranked if not spec.searches)
-    return {
-        "mechanisms": f"auto, or without a list: {without_list}; over one: {', '.join(listed)}",
-        "ranked": (
-            f"the rank search of {searching} ({MAX_RANK:,}), or on the candidates of "
-            f"{choosing} ({MAX_RANK:,})"
-        ),
-        "capped": " and ".join(need_cap + may_cap),
-        "audited": ", ".join([*single()][:3]),
-    }
-
-
-def registry_names() -> dict[str, list[str]]:
-    """Return the names of mechanisms that shells complete, for `mine` and for `audit`."""
-    from fim_private.mechanisms.registry import MECHANISMS, single
-
-    return {"names": ["auto", *MECHANISMS], "names audited": [*single(), "all"]}
-
-
 class Command(TyperCommand):
     """A command whose options may also stand in a file or in the environment."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        options: list[Parameter] = [*self.params]
-        for option in options:
-            option.help = re.sub(
-                r"\{(\w+)\}", lambda match: registry_words()[match[1]], option.help
-            )
-            if option.name == "format":
-                as_json = _flag("--json", "Short for --format json.", _ask_json)
-                as_json.rich_help_panel = option.rich_help_panel
-                as_json.allow_from_autoenv = False
-                self.params.insert(options.index(option) + 1, as_json)
-            elif option.name == "basket":
-                # The variable named one column before, with spaces in its name: now one a line.
-                option.type = copy(option.type)
-                option.type.envvar_list_splitter = "\n"
-        config = TyperOption(
-            param_decls=["--config"],
-            help=_ABOUT_CONFIG,
-            metavar="FILE",
-            callback=_read_config,
-            is_eager=True,  # before all that is in it
-            expose_value=False,
-            rich_help_panel=_EVERY_COMMAND,
-        )
-        self.params += [config, _flag("--quiet", _ABOUT_QUIET, _be_quiet)]
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read what was typed, and take what was not from the environment and the file."""
         if isinstance(ctx.obj, dict):
             ctx.obj[CONTEXT] = ctx
         for option in self.params:
-            if option.param_type_name == "argument" or key_of(option) != option.name:
+            if not is_typed_only(option):
                 option.envvar = variable_of(ctx.auto_envvar_prefix, option)
         remaining = super().parse_args(ctx, args)
-        if ctx.meta.get(JSON):
-            if source_of(ctx, "format") == "COMMANDLINE" and ctx.params["format"] != "json":
-                both = f"{parameter('json')} is short for {parameter('format')} json"
-                raise ParameterError(f"{both}: leave one of them out")
+        if ctx.params.get("json"):
             ctx.params["format"] = "json"
         if not ctx.resilient_parsing:
+            silence(ctx.params["quiet"])
             _check_variables(ctx)
-            _check_config_stays(ctx)
         return remaining
-
-    def get_help_option(self, ctx: Context) -> Parameter:
-        """Return the option --help, which must be typed."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.allow_from_autoenv = False
-        return option
 
 
 class Group(TyperGroup):
@@ -227,41 +157,6 @@ class Group(TyperGroup):
         return list(super().parse_args(ctx, args))
 
 
-# The options that every command has: --config and --quiet, and --json beside --format.
-_EVERY_COMMAND = "Every command"
-_ABOUT_CONFIG = (
-    'File of options (TOML), such as min-support = "2%", in the table of this command or above '
-    "all tables. Typed options win, then the environment (FIM_PRIVATE_COMMAND_OPTION)."
-)
-_ABOUT_QUIET = (
-    "Print only errors on standard error: no progress, no warnings, not how a file was read."
-)
-
-
-def _flag(name: str, about: str, callback: Callback) -> TyperOption:
-    """Return a flag that a callback takes, not the function of the command."""
-    return TyperOption(
-        param_decls=[name],
-        help=about,
-        is_flag=True,
-        default=False,
-        callback=callback,
-        expose_value=False,
-        rich_help_panel=_EVERY_COMMAND,
-    )
-
-
-def _ask_json(ctx: Context, _: Parameter, value: bool) -> None:
-    ctx.meta[JSON] = value
-
-
-def _be_quiet(ctx: Context, _: Parameter, value: bool) -> None:
-    if not ctx.resilient_parsing:
-        ctx.meta[QUIET] = value
-        silence(value)
-
-
-# Where a value is from.
 def key_of(option: Parameter) -> str:
     """Return what a parameter is called in a file of options: an option without its dashes, FILE as
     file.
@@ -273,9 +168,7 @@ def key_of(option: Parameter) -> str:
 
 def is_typed_only(option: Parameter) -> bool:
     """Tell whether an option is taken from the command line alone."""
-    if option.param_type_name == "argument":
-        return False
-    return option.name == "help" or not option.allow_from_autoenv
+    return option.param_type_name == "option" and not option.allow_from_autoenv
 
 
 def variable_of(prefix: str, option: Parameter) -> str:
@@ -291,26 +184,21 @@ def source_of(context: Context, name: str) -> str:
     return str(source.name)
 
 
-def origin(context: Context, name: str) -> str | None:
-    """Return where the value of a parameter is from, if it was not typed: a variable or a file's
-    key.
+def origin(context: Context | None, name: str) -> str:
+    """Return in brackets where the value of a parameter is from, if it was not typed: a variable or
+    a file's key.
+
+    context: None if no parameter was read.
     """
+    if context is None:
+        return ""
     source = source_of(context, name)
     if source == "ENVIRONMENT":
         [option] = [option for option in context.command.params if option.name == name]
-        return variable_of(context.auto_envvar_prefix, option)
+        return f" ({variable_of(context.auto_envvar_prefix, option)})"
     if source == "DEFAULT_MAP":
-        return str(context.meta[PLACES][name])
-    return None
-
-
-def path_of(context: Context) -> list[str]:
-    """Return the names that lead to the command of a context: of `fim-private budget show` these
-    two.
-    """
-    if context.parent is None:
-        return []
-    return [*path_of(context.parent), str(context.info_name)]
+        return f" ({context.meta[PLACES][name]})"
+    return ""
 
 
 def _check_variables(context: Context) -> None:
@@ -319,18 +207,14 @@ def _check_variables(context: Context) -> None:
     Who misspells that of --user would protect no customer.
     """
     prefix = context.auto_envvar_prefix
-    known = {
-        variable_of(prefix, option): option
-        for option in context.command.params
-        if option.name != "help"
-    }
+    known = {variable_of(prefix, option): option for option in context.command.params}
     for name in sorted(os.environ):
         if not name.startswith(f"{prefix}_") or not os.environ[name]:
             continue
         if name not in known:
             raise ParameterError(
-                f"the environment variable {name!r} is no option of fim-private "
-                f"{' '.join(path_of(context))}; unset it"
+                f"the environment variable {name!r} is no option of {context.command_path}; unset "
+                f"it"
             )
         if is_typed_only(known[name]):
             raise ParameterError(
@@ -339,16 +223,13 @@ def _check_variables(context: Context) -> None:
             )
 
 
-def _check_config_stays(context: Context) -> None:
-    """Raise OutputError if an output is the file of options."""
-    if CONFIG not in context.meta:
-        return
-    for name, value in context.params.items():
-        if isinstance(value, Path) and is_same_file(value, context.meta[CONFIG]):
-            raise OutputError(
-                f"cannot write {str(value)!r}: it is {parameter('config')}; choose "
-                f"another {parameter(name)}"
-            )
+def commands_of(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield all commands of a group, each after the names that lead to it."""
+    for name, member in group.commands.items():
+        if hasattr(member, "commands"):
+            yield from commands_of(member, (*path, name))
+        else:
+            yield (*path, name), member
 
 
 @dataclass(frozen=True)
@@ -360,14 +241,12 @@ class _Key:
         table: The path of its table, such as ("budget", "create"); empty above all tables.
         name: As it is written, with dashes or underscores.
         value: A value of TOML.
-        commands: The commands that may take it.
     """
 
     file: str
     table: tuple[str, ...]
     name: str
     value: object
-    commands: Sequence[Any]
 
     @property
     def place(self) -> str:
@@ -385,48 +264,30 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> None:
     """
     if value is None or ctx.resilient_parsing:
         return
-    path = tuple(path_of(ctx))
+    commands = dict(commands_of(ctx.find_root().command))
     values: dict[str, object] = {}
     places: dict[str, str] = {}
-    seen: set[tuple[tuple[str, ...], str]] = set()
-    for key in _keys(value, _toml(value), ctx.find_root().command):
-        name = key.name.replace("-", "_")
+    keys = _keys(value, _toml(value), commands)
+    for key in sorted(keys, key=lambda key: len(key.table)):
         takers = [
             (command, option)
-            for command in key.commands
+            for path, command in commands.items()
+            if path == key.table or (len(path) == 1 and not key.table)
             for option in command.params
-            if key_of(option) == name != "config"
+            if key_of(option) == key.name.replace("-", "_") != "config"
         ]
         if not takers:
-            raise ParameterError(f"{key.place} is no option; {_near_option(key)}")
+            raise ParameterError(
+                f"{key.place} is no option; fim-private COMMAND --help lists what there is"
+            )
         for command, option in takers:
             if not key.table and command is not ctx.command:
                 continue  # above all tables a key is for this command, if it takes it
             setting = _as_typed(key, option)
-            # Keys in tables come first.
-            if key.table in ((), path) and option.name not in values:
+            if command is ctx.command:
                 values[option.name], places[option.name] = setting, key.place
-        if (key.table, name) in seen:
-            raise ParameterError(
-                f"{key.place} is there twice, with dashes and with underscores; leave one"
-            )
-        seen.add((key.table, name))
-    ctx.meta[CONFIG], ctx.meta[PLACES] = value, places
+    ctx.meta[PLACES] = places
     ctx.default_map = values
-
-
-def _near_option(key: _Key) -> str:
-    """Return a hint at the option that a key was probably meant to be."""
-    names = {
-        key_of(option).replace("_", "-")
-        for command in key.commands
-        for option in command.params
-        if not is_typed_only(option)
-    }
-    near = get_close_matches(key.name.replace("_", "-"), names - {"config"}, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return "fim-private COMMAND --help lists what there is"
 
 
 def _toml(name: str) -> dict[str, Any]:
@@ -435,87 +296,54 @@ def _toml(name: str) -> dict[str, Any]:
 
     from fim_private.reading.files import file_errors
 
-    with file_errors(repr(name)), Path(name).expanduser().open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise DataError(f"{shown(name)} is too long for a file of options; it has at most 1 MiB")
+    with file_errors(repr(name)):
+        content = Path(name).expanduser().read_bytes()
     try:
-        return tomllib.loads(content.decode("utf-8"))
-    except UnicodeDecodeError:
-        why = ": it is not UTF-8; write it again as UTF-8"
-    except tomllib.TOMLDecodeError as error:
-        why = f": {' '.join(str(error).split())}"
-    except (ValueError, RecursionError):  # a number of thousands of digits, a list in others
-        why = " that can be read: it is too deep, or has too long a number"
-    raise DataError(f"{shown(name)} is no TOML{why}")
+        return tomllib.loads(content.decode())
+    except (ValueError, RecursionError) as error:  # such as a list in thousands of lists
+        reason = " ".join(str(error).split())
+        raise DataError(f"{shown(name)} is no TOML: {reason}") from None
 
 
 def _keys(
-    file: str, table: Mapping[str, Any], command: Any, path: tuple[str, ...] = ()
+    file: str,
+    table: Mapping[str, Any],
+    commands: Mapping[tuple[str, ...], Any],
+    path: tuple[str, ...] = (),
 ) -> Iterator[_Key]:
-    """Yield each key of a table of a command or group, those in tables within it first."""
-    commands = getattr(command, "commands", {})
-    keys = dict(table)
+    """Yield each key of a table, and of the tables within it."""
     for name, value in table.items():
-        if not commands or not isinstance(value, dict):
-            continue
-        if name not in commands:
-            known = ", ".join(f"[{'.'.join([*path, sibling])}]" for sibling in commands)
+        inner = (*path, name)
+        if not isinstance(value, dict):
+            yield _Key(file, path, name, value)
+        elif any(command[: len(inner)] == inner for command in commands):
+            yield from _keys(file, value, commands, inner)
+        else:
             raise ParameterError(
-                f"{shown(file)} has a table {shown(name)}, which is no command; there are {known}"
+                f"{shown(file)} has a table {shown('.'.join(inner))}, which is no command"
             )
-        del keys[name]
-        yield from _keys(file, value, commands[name], (*path, name))
-    takers = [command]
-    if commands and path:
-        takers = []
-    elif commands:
-        takers = [taker for taker in commands.values() if not hasattr(taker, "commands")]
-    for name, value in keys.items():
-        yield _Key(file, path, name, value, takers)
 
 
-def _as_typed(key: _Key, option: Parameter) -> bool | str | list[str]:
+def _as_typed(key: _Key, option: Parameter) -> str | list[str]:
     """Return the value of a key as it would be typed for a parameter. Raises ParameterError."""
     if is_typed_only(option):
         raise ParameterError(
             f"{key.place} is not taken from a file: type {option.opts[0]} where you mean it"
         )
+    types, kind = {str, int, float}, "a text, or a number"
     if getattr(option, "is_flag", False):
-        if not isinstance(key.value, bool):
-            raise ParameterError(f"{key.place} must be true or false, not {_kind(key.value)}")
-        return key.value
-    if not getattr(option, "multiple", False):
-        return _text(key.place, option, key.value)
-    elements = key.value if isinstance(key.value, list) else [key.value]
-    return [_text(key.place, option, element) for element in elements]
-
-
-def _text(place: str, option: Parameter, value: object) -> str:
-    """Return a number or text as it would be typed for a parameter. Raises ParameterError."""
-    must_be_number = option.type.name in ("whole", "number")
-    fits = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(value, str):
-        fits = not must_be_number
-    if not fits:
-        kind = "a number" if must_be_number else "a text, or a number"
-        raise ParameterError(f"{place} must be {kind}, not {_kind(value)}")
-    if "\0" in str(value):
-        raise ParameterError(f"{place} has a NUL in it; leave it out")
-    return str(value)
-
-
-def _kind(value: object) -> str:
-    """Return what a value of TOML is, in words."""
-    kinds = {
-        bool: "a truth value",
-        str: "a text",
-        int: "a number",
-        float: "a number",
-        list: "a list",
-        dict: "a table",
-    }
-    return kinds.get(type(value), "a date or a time")
+        types, kind = {bool}, "true or false"
+    elif option.type.name in ("whole", "number"):
+        types, kind = {int, float}, "a number"
+    is_multiple = getattr(option, "multiple", False)
+    elements = [key.value]
+    if is_multiple and isinstance(key.value, list):
+        elements = key.value
+    for element in elements:
+        if type(element) not in types:
+            raise ParameterError(f"{key.place} must be {kind}, not {shown(element)}")
+    texts = [*map(str, elements)]
+    return texts if is_multiple else texts[0]
 
 
 def retyped(context: Context, changes: Mapping[str, Any]) -> str:
@@ -524,33 +352,26 @@ def retyped(context: Context, changes: Mapping[str, Any]) -> str:
     changes: parameters and their values; False or None leaves an option out. A variable that gives
     what is to be left out is emptied in front of the command.
     """
-    prefix = context.auto_envvar_prefix
     emptied: list[str] = []
     words: list[str] = []
-    hidden = {"quiet": context.meta.get(QUIET), "json": context.meta.get(JSON)}
     for option in context.command.params:
         name, source = option.name, source_of(context, option.name)
-        from_environment = source == "ENVIRONMENT"
+        typed: list[str] = []
         if name in changes:
             typed = _typed(option, changes[name])
-            words += typed
-            if from_environment and not typed:
-                emptied.append(f"{variable_of(prefix, option)}=")
-        elif name == "config":
-            # Nothing that is typed can take away what a file of options says.
-            if from_environment and CONFIG in context.meta:
-                emptied.append(f"{variable_of(prefix, option)}=")
-        elif source != "DEFAULT":
-            words += _typed(option, context.params.get(name, hidden.get(name)))
-    start = [str(context.find_root().info_name or "fim-private"), *path_of(context)]
-    return " ".join([*emptied, *start, command_line(words)])
+        elif name != "config" and source != "DEFAULT":  # all that the file says is typed out
+            typed = _typed(option, context.params[name])
+        if source == "ENVIRONMENT" and not typed:
+            emptied.append(f"{variable_of(context.auto_envvar_prefix, option)}=")
+        words += typed
+    return " ".join([*emptied, context.command_path, command_line(words)])
 
 
 def _typed(option: Parameter, value: Any) -> list[str]:
     """Return the words that give an option or argument a value: none if it is left out."""
     if value is False:
         return list(option.secondary_opts[:1])
-    if value is None or value == 0:
+    if value is None:
         return []
     words: list[str] = []
     elements = value if isinstance(value, list | tuple) else [value]
@@ -567,6 +388,4 @@ def _word(value: object) -> str:
         return f"{float(value):g}"
     from fim_private.reading.locations import shown_source
 
-    if isinstance(value, Enum):
-        value = value.value
     return shown_source(str(value))  # an address without its password

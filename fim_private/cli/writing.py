@@ -16,15 +16,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from fim_private.display import escaped_json, printable
+from fim_private.display import as_json, printable
 from fim_private.errors import OutputError, ParameterError, PrivacyWarning, parameter
-from fim_private.options.outputs import ReleaseFormat, TextFormat
+from fim_private.options.outputs import ReleaseFormat
 from fim_private.whole_files import staged
 
 if TYPE_CHECKING:
@@ -52,32 +51,22 @@ class Write:
         """Write a line of JSON: in UTF-8, or in ASCII with escapes where the screen has another
         encoding.
         """
-        text = escaped_json(text)
         if not self.utf8:
-            text = re.sub(r"[^\x00-\x7f]", lambda letter: json.dumps(letter[0])[1:-1], text)
-        self.send(f"{text}\n".encode(errors="backslashreplace"))
+            text = json.dumps(json.loads(text))
+        self._send_encoded(f"{text}\n")
 
-    def csv(self, text: str) -> None:
-        """Write CSV, in UTF-8 whatever the screen."""
-        self.send(self._shown(text).encode(errors="backslashreplace"))
+    def document(self, text: str) -> None:
+        """Write CSV, Markdown or HTML, in UTF-8 whatever the screen.
 
-    def markdown(self, text: str) -> None:
-        """Write Markdown."""
-        self.send(self._shown(text))
-
-    def page(self, html: str) -> None:
-        """Write a page of HTML, in UTF-8 whatever the screen."""
-        self.send(html.encode(errors="backslashreplace"))
-
-    def _shown(self, text: str) -> str:
-        """Return text that has no escapes of its own, such as CSV; with some for a terminal, which
-        would act on it.
-
-        Line breaks within quotes are those of a name; all others stay.
+        They have no escapes of their own. A terminal would act on some letters, and gets escapes
+        for these. Line breaks within quotes are those of a name; all others stay.
         """
-        if not self.terminal:
-            return text
-        return _NO_LINE_END.sub(lambda match: printable(match[0]), text)
+        if self.terminal:
+            text = _NO_LINE_END.sub(lambda match: printable(match[0]), text)
+        self._send_encoded(text)
+
+    def _send_encoded(self, text: str) -> None:
+        self.send(text.encode(errors="backslashreplace"))
 
 
 # The files of the command that runs, in the order of its options, and whether each is written; and
@@ -87,8 +76,7 @@ _ledgers: dict[str, Ledger] = {}
 # What is in quotes, or on one line.
 _NO_LINE_END = re.compile(r'"[^"]*"|[^"\n]+')
 # The form that each ending of --output stands for; without one it is a table.
-_TEXT_FORMS = {"": TextFormat.TABLE, ".txt": TextFormat.TABLE, ".json": TextFormat.JSON}
-_RELEASE_FORMS = {
+_FORMS = {
     "": ReleaseFormat.TABLE,
     ".txt": ReleaseFormat.TABLE,
     ".json": ReleaseFormat.JSON,
@@ -99,10 +87,10 @@ _RELEASE_FORMS = {
     ".pq": ReleaseFormat.PARQUET,
     ".svg": ReleaseFormat.SVG,
 }
+_TEXT_ENDINGS = ("", ".txt", ".json")
 _NO_TEXT = {ReleaseFormat.PARQUET: "Parquet", ReleaseFormat.XLSX: "a workbook of Excel"}
 # A page has one of these, or none.
 _PAGE_ENDINGS = ("", ".html", ".htm")
-_Form = TypeVar("_Form", ReleaseFormat, TextFormat)
 
 
 def output_path(text: str) -> Path:
@@ -132,7 +120,8 @@ def destination(
     if output is None or is_screen(output):
         if sys.stdout is None:
             raise OutputError("standard output is closed; name a file with --output")
-        yield Write(_to_screen, _is_utf8(sys.stdout.encoding), sys.stdout.isatty())
+        is_utf8 = codecs.lookup(sys.stdout.encoding or "ascii").name == "utf-8"
+        yield Write(_to_screen, is_utf8, sys.stdout.isatty())
         return
     if any(is_same_file(output, name) for name in inputs if name is not None and name != "-"):
         raise OutputError(f"cannot write {str(output)!r}: it is an input; choose another {given}")
@@ -143,11 +132,29 @@ def destination(
 
 
 def page_beside(
-    report: Path | None, *, inputs: Sequence[str | None]
+    output: Path | None, report: Path | None, title: str | None, *, inputs: Sequence[str | None]
 ) -> AbstractContextManager[Write | None]:
-    """Return a context that opens a page beside the output, and gives None if none is named."""
+    """Return a context that opens a page beside the output, and gives None if none is named.
+
+    Raises an error at once for a page that could not be written.
+    """
     if report is None:
+        if title is not None:
+            raise ParameterError(
+                f"{parameter('title')} goes with {parameter('report')}: it stands on top of the "
+                f"page"
+            )
         return nullcontext()
+    check_page(report, "report")
+    if title is not None:
+        from fim_private.release.templates import checked_title
+
+        checked_title(title)
+    if output is not None and report.resolve() == output.resolve():
+        raise OutputError(
+            f"cannot write {str(report)!r}: it is {parameter('output')}; name another file for the "
+            f"page"
+        )
     return destination(report, inputs=inputs, given=parameter("report"))
 
 
@@ -159,31 +166,31 @@ def table_or_json(
     a table of them.
     """
     output = options.pop("output")
-    form = options.pop("format") or _form_of_name(output, _TEXT_FORMS)
+    form = options.pop("format") or _form_of_name(output, _TEXT_ENDINGS)
     with destination(output, inputs=inputs) as write:
 
         def show(values: object, render: Callable[[Screen], str]) -> None:
-            if form is TextFormat.JSON:
-                write.json(json.dumps(values, ensure_ascii=False))
+            if form == ReleaseFormat.JSON:
+                write.json(as_json(values))
             else:
                 write.send(render(screen_for(output)))
 
         yield show
 
 
-def _form_of_name(output: Path | None, forms: Mapping[str, _Form]) -> _Form:
-    """Return the form that the name of an output ends in. Raises OutputError for an ending that
-    stands for none.
+def _form_of_name(output: Path | None, endings: Sequence[str]) -> ReleaseFormat:
+    """Return the form that the name of an output ends in. Raises OutputError for an ending that is
+    none of those of the command.
     """
     ending = "" if output is None else output.suffix.lower()
-    if ending not in forms:
-        *first, last = filter(None, forms)
+    if ending not in endings:
+        *first, last = filter(None, endings)
         raise OutputError(
             f"cannot write {str(output)!r}: this command writes files that end in "
             f"{', '.join(first)} or {last}; "
             f"choose another {parameter('output')}, or give {parameter('format')}"
         )
-    return forms[ending]
+    return _FORMS[ending]
 
 
 def check_page(page: Path | None, option: str) -> None:
@@ -237,17 +244,7 @@ def tell_written() -> None:
     """
     written = [printable(name) for name, is_written in _written.items() if is_written]
     if written:
-        note(_for_stderr("; ".join([f"wrote {' and '.join(written)}", *left()])))
-
-
-def _for_stderr(line: str) -> str:
-    """Return a line with words for what standard error cannot show."""
-    encoding = getattr(sys.stderr, "encoding", None) or "ascii"
-    if _is_utf8(encoding):
-        return line
-    from fim_private.output.screen import Screen
-
-    return Screen(ascii_only=True, encoding=encoding).text(line)
+        note("; ".join([f"wrote {' and '.join(written)}", *left()]))
 
 
 def _is_terminal(output: Path) -> bool:
@@ -259,10 +256,6 @@ def _is_terminal(output: Path) -> bool:
             return device.isatty()
     except (OSError, ValueError):
         return False
-
-
-def _is_utf8(encoding: str | None) -> bool:
-    return codecs.lookup(encoding or "ascii").name == "utf-8"
 
 
 def is_same_file(output: Path, name: str) -> bool:
@@ -305,14 +298,20 @@ def discard_stdout() -> None:
 
 def screen_for(output: Path | None) -> Screen:
     """Return what can be shown where a table goes."""
+    if output is None:
+        return _screen_of(sys.stdout)
     from fim_private.output.screen import Screen
 
-    if output is not None:
-        return Screen()
-    encoding = sys.stdout.encoding or "ascii"
+    return Screen()
+
+
+def _screen_of(stream: TextIO) -> Screen:
+    from fim_private.output.screen import Screen
+
+    encoding = stream.encoding or "ascii"
     ascii_only = not codecs.lookup(encoding).name.startswith("utf")
     bare = bool(os.environ.get("NO_COLOR"))  # see no-color.org
-    return Screen(colour=sys.stdout.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
+    return Screen(colour=stream.isatty(), ascii_only=ascii_only, encoding=encoding, bare=bare)
 
 
 def form_of(named: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFormat, bool]:
@@ -323,7 +322,7 @@ def form_of(named: ReleaseFormat | None, output: Path | None) -> tuple[ReleaseFo
     what is no text on the screen. It raises MissingExtraError where the package that writes the
     form is not installed.
     """
-    form = named or _form_of_name(output, _RELEASE_FORMS)
+    form = named or _form_of_name(output, [*_FORMS])
     if form in _NO_TEXT and is_screen(output):
         raise OutputError(
             f"cannot write {_NO_TEXT[form]} to the screen; name a file with {parameter('output')}"
@@ -355,9 +354,9 @@ def write_release(
     if kind is ReleaseFormat.JSON:
         write.json(release.to_json(rules, whole=whole))
     elif kind is ReleaseFormat.CSV and rules is not None:
-        write.csv(rules_csv(rules))
+        write.document(rules_csv(rules))
     elif kind is ReleaseFormat.CSV:
-        write.csv(release.to_csv())
+        write.document(release.to_csv())
     elif kind is ReleaseFormat.XLSX:
         tables = {"itemsets": release.sheet_rows()}
         if rules is not None:
@@ -366,22 +365,14 @@ def write_release(
     elif kind is ReleaseFormat.PARQUET:
         write.send(forms.parquet(release))
     elif kind is ReleaseFormat.SVG:
-        write.send(release.to_svg(rules).encode())
+        write.document(release.to_svg(rules))
     elif kind is ReleaseFormat.MARKDOWN:
-        write.markdown(release.to_markdown(rules))
+        write.document(release.to_markdown(rules))
     else:
         from fim_private.output.releases import render_table
 
         screen, advise = screen_for(output), is_screen(output)
         write.send(render_table(release, screen, spelled=spelled, rules=rules, advise=advise))
-
-
-def tell_empty(line: str, output: Path | None) -> None:
-    """Say in one line that nothing came out, and what to try, where a file got what the screen
-    would have shown.
-    """
-    if not is_screen(output):
-        note(_for_stderr(line))
 
 
 # What a process takes beside the data: libraries, threads, what their allocators keep ready.
@@ -399,9 +390,9 @@ def silence(is_silent: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Say something in a line on standard error."""
-    if not _silent:
-        typer.echo(text, err=True)
+    """Say something in a line on standard error, with words for what it cannot show."""
+    if not _silent and sys.stderr is not None:
+        typer.echo(_screen_of(sys.stderr).text(text), err=True)
 
 
 def _on_terminal() -> bool:
@@ -483,17 +474,6 @@ def progress_bar(label: str) -> Iterator[Show]:
         yield show
     finally:
         bar.stop()
-
-
-def parts_of(show: Show, count: int) -> list[Show]:
-    """Return, for each of a number of equal portions of the work, a function that shows its
-    progress.
-    """
-
-    def portion(place: int, fraction: float) -> None:
-        show((place + fraction) / count)
-
-    return [partial(portion, place) for place in range(count)]
 
 
 @contextmanager

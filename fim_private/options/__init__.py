@@ -36,6 +36,17 @@ AUDIT_TRIALS, AUDIT_SEED = 200, 0
 # Values that can be chosen.
 RELATIONS = tuple(relation.value for relation in Neighbors)
 UNITS = ("basket", "user")
+# The mechanisms of the registry that choose: help and shells name them before it is imported.
+CHOOSING = (
+    "large-margin",
+    "tight-margin",
+    "exponential",
+    "permute-and-flip",
+    "max-of-laplaces",
+    "limited-domain",
+    "choosing",
+    "distance",
+)
 
 # Options that the command line names otherwise, because Python has these words itself.
 _RENAMED = {"start": "from", "end": "to"}

@@ -1,13 +1,12 @@
 """How options are declared, and how functions and commands take the declared ones.
 
 A class declares options that go together: the type that the library takes and an `Option` in an
-annotation. Help spells options as the command line does. {mechanisms}, {ranked}, {capped} and
-{audited} in it are names of the registry.
+annotation. Help spells options as the command line does.
 """
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Any, TypeVar, get_args
@@ -27,6 +26,7 @@ PLANNED = "What to plan for"
 AUDITED = "What to audit"
 OF = "What it is a budget of"
 SHOWN = "What to show"
+EVERYWHERE = "Every command"
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,16 @@ class Option:
     """The declaration of an option, without its name and the type that the library takes.
 
     Attributes:
-        panel: The heading under which help shows it.
+        panel: The heading under which help shows it; empty if the command line has no such option.
         help: What it does.
         default: Its default; ... if it must be given. A flag is off by default.
         typed: Its type on the command line, if that is not the first type that the library takes.
         metavar: What stands for its value in help, if not the usual word of its type.
-        values: The values that shells complete, or the name of a list of the registry.
+        values: The values that shells complete.
         spelled: How it is typed, if not as its name.
         shown: The default that help shows, if `default` is None.
+        accepted: The type that the library takes.
         must_be_typed: Whether it is refused in a file and in the environment.
-        only_in_python: Whether the command line has no such option.
     """
 
     panel: str
@@ -51,11 +51,11 @@ class Option:
     default: object = None
     typed: Any = None
     metavar: str | None = None
-    values: tuple[str, ...] | str = ()
+    values: Sequence[str] = ()
     spelled: str | None = None
     shown: str | bool = True
     must_be_typed: bool = False
-    only_in_python: bool = False
+    accepted: Any = None
 
 
 def options_of(*kinds: type) -> dict[str, Option]:
@@ -71,38 +71,22 @@ def options_of(*kinds: type) -> dict[str, Option]:
     return options
 
 
-def _completed(option: Option, accepted: object) -> Option:
+def _completed(option: Option, accepted: Any) -> Option:
     """Return an option with what follows from the type that the library takes."""
+    typed = accepted
     if accepted is object:
-        accepted = str
+        typed = str
     elif isinstance(accepted, UnionType):
-        accepted = get_args(accepted)[0]
+        typed = get_args(accepted)[0]
     elif accepted is bool and option.default is None:
         option = replace(option, default=False)
-    return replace(option, typed=option.typed or accepted)
-
-
-# The options of mlxtend's functions that have another name here.
-_OF_MLXTEND = {
-    "max_len": "give size='1-3' for its max_len=3",
-    "use_colnames": "leave it out, items always have their names",
-    "metric": (
-        "mine with rules=True, then ask release.rules(min_lift=1.2) or "
-        "release.rules(min_confidence=0.5)"
-    ),
-    "low_memory": "leave it out; max_memory limits the memory",
-    "verbose": "leave it out; progress takes a function that is called with the fraction done",
-}
-_OF_MLXTEND["min_threshold"] = _OF_MLXTEND["metric"]
+    return replace(option, typed=option.typed or typed, accepted=accepted)
 
 
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
     """Raise TypeError if there are any names, which are keywords that a function does not take."""
     for name in sorted(names):
-        message = f"{function}() got an unexpected keyword argument {name!r}"
-        if name in _OF_MLXTEND:
-            message += f"; that is mlxtend's name: {_OF_MLXTEND[name]}"
-        raise TypeError(message)
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 def filled(function: str, kind: type, given: Mapping[str, object]) -> OptionValues:
@@ -130,13 +114,12 @@ def takes(*kinds: type) -> Callable[[_Function], _Function]:
             for name, parameter in inspect.signature(function).parameters.items()
             if parameter.kind is not parameter.VAR_KEYWORD
         }
-        hints = {name: hint for kind in kinds for name, hint in kind.__annotations__.items()}
         for name, option in options_of(*kinds).items():
             declared = inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=option.default,
-                annotation=hints[name].__origin__,
+                annotation=option.accepted,
             )
             parameters.setdefault(name, declared)
             lines.append(f"    {name}: {_help_in_python(option.help)}")
@@ -150,5 +133,4 @@ def takes(*kinds: type) -> Callable[[_Function], _Function]:
 def _help_in_python(text: str) -> str:
     """Return the help of an option with other options named as Python does."""
     text = re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), text)
-    text = re.sub(r"\{\w+\}", "those of fim_private.mechanisms.registry", text)
     return text.replace(" Must be typed.", "")

@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypedDict
 
-from fim_private.options.declaration import SHOWN, WRITTEN, Option
+from fim_private.options.declaration import EVERYWHERE, SHOWN, WRITTEN, Option
 
 ReleaseFormat = StrEnum(
     "ReleaseFormat", ["TABLE", "JSON", "CSV", "XLSX", "MARKDOWN", "PARQUET", "SVG"]
@@ -13,7 +13,7 @@ TextFormat = StrEnum("TextFormat", ["TABLE", "JSON"])
 Intervals = StrEnum("Intervals", ["POOLED", "EXACT"])
 
 
-class ReleaseOutput(TypedDict, total=False):
+class ReleaseOutput(TypedDict):
     """Where a release is written, and in which form."""
 
     format: Annotated[
@@ -27,6 +27,7 @@ class ReleaseOutput(TypedDict, total=False):
             shown="table",
         ),
     ]
+    json: Annotated[bool, Option(WRITTEN, "Short for --format json.", must_be_typed=True)]
     output: Annotated[
         Path | None,
         Option(
@@ -37,7 +38,7 @@ class ReleaseOutput(TypedDict, total=False):
     ]
 
 
-class IntervalsOption(TypedDict, total=False):
+class IntervalsOption(TypedDict):
     """Which supports and intervals are shown."""
 
     intervals: Annotated[
@@ -51,7 +52,7 @@ class IntervalsOption(TypedDict, total=False):
     ]
 
 
-class TextOutput(TypedDict, total=False):
+class TextOutput(TypedDict):
     """Where a table or JSON is written."""
 
     format: Annotated[
@@ -61,6 +62,7 @@ class TextOutput(TypedDict, total=False):
             "table or json (or --json). By default a table, or JSON if --output ends in .json.",
         ),
     ]
+    json: Annotated[bool, Option(WRITTEN, "Short for --format json.", must_be_typed=True)]
     output: Annotated[
         Path | None,
         Option(
@@ -70,7 +72,7 @@ class TextOutput(TypedDict, total=False):
     ]
 
 
-class TitleOption(TypedDict, total=False):
+class TitleOption(TypedDict):
     """The title of a page."""
 
     title: Annotated[
@@ -84,13 +86,13 @@ class TitleOption(TypedDict, total=False):
     ]
 
 
-class PageOption(TitleOption, total=False):
+class PageOption(TitleOption):
     """A page of HTML beside the output."""
 
     report: Annotated[Path | None, Option(WRITTEN, "Also write a page of HTML that you can show.")]
 
 
-class PageOutput(TitleOption, total=False):
+class PageOutput(TitleOption):
     """Where a page is written."""
 
     output: Annotated[
@@ -102,7 +104,7 @@ class PageOutput(TitleOption, total=False):
     ]
 
 
-class PlanFigure(TypedDict, total=False):
+class PlanFigure(TypedDict):
     """The figure that `plan` draws."""
 
     epsilons: Annotated[
@@ -118,7 +120,7 @@ class PlanFigure(TypedDict, total=False):
     ]
 
 
-class ChangeOptions(TypedDict, total=False):
+class ChangeOptions(TypedDict):
     """Which changes `changes` shows."""
 
     between: Annotated[
@@ -133,8 +135,8 @@ class ChangeOptions(TypedDict, total=False):
     keep_all: Annotated[bool, Option(SHOWN, "Also show differences that may be noise.")]
 
 
-class DryRunOption(TypedDict, total=False):
-    """Whether a request is only shown, not run."""
+class RunOptions(TypedDict):
+    """Whether a request is only shown, and whether a release without itemsets is an error."""
 
     dry_run: Annotated[
         bool,
@@ -144,16 +146,34 @@ class DryRunOption(TypedDict, total=False):
             "queries. No purchases are read, nothing is charged, and nothing is released.",
         ),
     ]
-
-
-class EmptyOption(TypedDict, total=False):
-    """Whether a release without itemsets is an error."""
-
     fail_if_empty: Annotated[
         bool,
         Option(
             WRITTEN,
             "Exit with code 4 if nothing came out. The output is written and the budget is spent "
             "all the same.",
+        ),
+    ]
+
+
+class EveryCommand(TypedDict):
+    """The options that every command has."""
+
+    config: Annotated[
+        str | None,
+        Option(
+            EVERYWHERE,
+            'File of options (TOML), such as min-support = "2%", in the table of this command or '
+            "above all tables. Typed options win, then the environment "
+            "(FIM_PRIVATE_COMMAND_OPTION).",
+            metavar="FILE",
+        ),
+    ]
+    quiet: Annotated[
+        bool,
+        Option(
+            EVERYWHERE,
+            "Print only errors on standard error: no progress, no warnings, not how a file was "
+            "read.",
         ),
     ]

@@ -8,6 +8,7 @@ from fim_private.options import (
     AUDIT_MECHANISM,
     AUDIT_SEED,
     AUDIT_TRIALS,
+    CHOOSING,
     DELTA,
     EPSILON,
     NEIGHBORS,
@@ -108,12 +109,11 @@ class LedgerOptions(TypedDict, total=False):
             "",
             "A function that is called now and then with the fraction done of the present pass, 0 "
             "to 1.",
-            only_in_python=True,
         ),
     ]
 
 
-class OtherUnitOption(TypedDict, total=False):
+class OtherUnitOption(TypedDict):
     """Charges that a ledger refuses unless they are confirmed."""
 
     allow_other_unit: Annotated[
@@ -136,7 +136,7 @@ class OtherUnitOption(TypedDict, total=False):
     ]
 
 
-class LedgerLimit(TypedDict, total=False):
+class LedgerLimit(TypedDict):
     """The limit of a new ledger, and the releases that it is for."""
 
     epsilon: Annotated[
@@ -212,7 +212,7 @@ class LedgerLimit(TypedDict, total=False):
     ]
 
 
-class VerifyOption(TypedDict, total=False):
+class VerifyOption(TypedDict):
     """Whether all entries of a ledger are verified."""
 
     verify: Annotated[
@@ -225,16 +225,16 @@ class VerifyOption(TypedDict, total=False):
     ]
 
 
-class AuditOptions(TypedDict, total=False):
+class AuditOptions(TypedDict):
     """Which mechanism is audited, and how thoroughly."""
 
     mechanism: Annotated[
         str,
         Option(
             AUDITED,
-            "{audited}, … or all of them (all).",
+            "large-margin, tight-margin, exponential, … or all of them (all).",
             default=AUDIT_MECHANISM,
-            values="names audited",
+            values=(*CHOOSING, "all"),
         ),
     ]
     trials: Annotated[

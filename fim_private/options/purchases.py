@@ -248,7 +248,7 @@ class ExcludeOptions(TypedDict, total=False):
     ]
 
 
-class SegmentOptions(TypedDict, total=False):
+class SegmentOptions(TypedDict):
     """Segments, each with its own release."""
 
     by: Annotated[
@@ -278,7 +278,7 @@ class SegmentOptions(TypedDict, total=False):
     ]
 
 
-class PeriodsOption(TypedDict, total=False):
+class PeriodsOption(TypedDict):
     """The periods that each have a release of their own."""
 
     periods: Annotated[

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Annotated, TypedDict
 
-from fim_private.options import BLOCKS, CONFIDENCE, MECHANISM, SIZE, TOP, VOTES
+from fim_private.options import BLOCKS, CHOOSING, CONFIDENCE, MECHANISM, SIZE, TOP, VOTES
 from fim_private.options.declaration import ASKED, PLANNED, PUBLIC, Option
 from fim_private.options.privacy import BudgetOptions, LedgerOptions, RhoOption, RhoOptions
 from fim_private.options.purchases import (
@@ -88,7 +88,7 @@ class RulesOption(TypedDict, total=False):
     ]
 
 
-class RuleLimits(TypedDict, total=False):
+class RuleLimits(TypedDict):
     """Which rules are shown."""
 
     min_confidence: Annotated[
@@ -103,13 +103,20 @@ class CapOptions(TypedDict, total=False):
     universe_size: Annotated[
         int | None, Option(PUBLIC, "Public number of items, for exponential without a catalogue.")
     ]
-    max_rank: Annotated[int | None, Option(PUBLIC, "Public cap on {ranked}.")]
+    max_rank: Annotated[
+        int | None,
+        Option(
+            PUBLIC,
+            "Public cap on the rank search of large-margin and tight-margin (10,000), or on the "
+            "candidates of limited-domain (10,000).",
+        ),
+    ]
     max_basket: Annotated[
         int | None,
         Option(
             PUBLIC,
-            "Public cap on the items of a basket, for {capped}. The first items in label order "
-            "count.",
+            "Public cap on the items of a basket, for choosing and limited-domain. The first items "
+            "in label order count.",
         ),
     ]
     max_baskets: Annotated[
@@ -129,9 +136,11 @@ class MechanismOptions(TypedDict, total=False):
         str,
         Option(
             PUBLIC,
-            "{mechanisms}. Compare them with `fim-private plan`.",
+            "auto, or without a list: large-margin, tight-margin, limited-domain, distance, "
+            "levelwise, choosing (with --max-basket); over one: exponential, permute-and-flip, "
+            "max-of-laplaces. Compare them with `fim-private plan`.",
             default=MECHANISM,
-            values="names",
+            values=(MECHANISM, *CHOOSING, "levelwise"),
         ),
     ]
     catalogue: Annotated[
@@ -199,7 +208,7 @@ class MechanismOptions(TypedDict, total=False):
     ]
 
 
-class GivenOptions(TypedDict, total=False):
+class GivenOptions(TypedDict):
     """What `count` counts."""
 
     itemsets: Annotated[
@@ -215,7 +224,7 @@ class GivenOptions(TypedDict, total=False):
     ]
 
 
-class QuestionOptions(TypedDict, total=False):
+class QuestionOptions(TypedDict):
     """The question that a vote answers."""
 
     question: Annotated[
@@ -351,7 +360,7 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
     ]
 
 
-class PlannedUsers(TypedDict, total=False):
+class PlannedUsers(TypedDict):
     """The option of `plan` for users."""
 
     user_items: Annotated[

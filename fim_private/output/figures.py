@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +19,10 @@ from fim_private.whole_files import staged
 # The axes of matplotlib, which is an optional extra.
 Axes = Any
 _FIGURES = (".png", ".svg", ".pdf")
-_NAMED = 12  # up to so many values are each named on the axis of a figure
-# Of each mechanism, by name: the values on the axis, and the support that it requires at each.
-_Curves = Mapping[str, tuple[list[float], list[int]]]
-
-
-@dataclass(frozen=True)
-class _PlanAxis:
-    """The horizontal axis of a figure of plans.
-
-    Attributes:
-        label: The name of the axis.
-        in_words: Writes a value beside the axis.
-        prefix: Stands before a value in the headline.
-    """
-
-    label: str
-    in_words: Callable[[float], str]
-    prefix: str
+# The value on the horizontal axis at which a mechanism was planned.
+_Points = Sequence[tuple[float, PlannedMechanism]]
+_TITLE = "Fewest units that must have an itemset, for each mechanism to find it"
+_LEFT = 0.01  # where the texts of a figure begin, as a share of its width
 
 
 def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
@@ -58,18 +44,15 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         )
     if isinstance(plans, Plan):
         first, footnote = plans, plans.title
-        curves = _curves([(planned.top, planned) for planned in first.mechanisms], highest_at=-1)
+        points: _Points = [(planned.top, planned) for planned in first.mechanisms]
         label = "itemsets asked for"
         if len(plans.sizes) > 1 and not plans.union:
             label += ", of each size"
-        axis = _PlanAxis(label, "{:,.0f}".format, "for top ")
     else:
         first, footnote = plans[0], _grid_in_words(plans[0])
         ascending = sorted(plans, key=lambda plan: plan.epsilon)
         points = [(plan.epsilon, mechanism) for plan in ascending for mechanism in plan.mechanisms]
-        curves = _curves(points, highest_at=0)
         label = "ε, the privacy loss (smaller is more private)"
-        axis = _PlanAxis(label, least_in_words, "at ε = ")
     planned = [mechanism for mechanism in first.mechanisms if mechanism.top == first.tops[0]]
     lacking = ", ".join(mechanism.name for mechanism in planned if mechanism.missing)
     if lacking:
@@ -80,45 +63,29 @@ def draw_plan_figure(plans: Plan | Sequence[Plan], path: str | Path) -> None:
         with matplotlib.rc_context(settings):
             figure = figures.Figure(figsize=(8, 5), layout="constrained")
             axes = figure.subplots()
-            _draw_curves(axes, curves)
+            _draw_curves(axes, points)
             axes.set(
                 xscale="log",
                 yscale="log",
-                xlabel=axis.label,
+                xlabel=label,
                 ylabel="units that must have the itemset",
             )
-            axes.grid(True, which="major", alpha=0.4)
-            axes.grid(True, which="minor", alpha=0.12)
-            figure.suptitle(_plan_message(curves, axis), weight="bold", x=_LEFT, ha="left", size=10)
+            axes.set_xticks(sorted({x for x, _ in points}))
+            axes.set_xticks([], minor=True)
+            axes.xaxis.set_major_formatter("{x:,g}")
+            axes.yaxis.set_major_formatter("{x:,.0f}")
+            axes.grid(True, alpha=0.4)
+            figure.suptitle(_TITLE, weight="bold", x=_LEFT, ha="left", size=10)
             figure.supxlabel("\n".join(textwrap.wrap(footnote, 100)), x=_LEFT, ha="left", size=9)
-            legend_left = 1.02
             if first.units is not None:
                 _mark_units(axes, first.units)
-                legend_left = 1.13  # beside the second axis
-            _set_ticks(axes, axis, curves)
-            axes.legend(loc="upper left", bbox_to_anchor=(legend_left, 1), frameon=False)
+            # Beside the second axis.
+            axes.legend(loc="upper left", bbox_to_anchor=(1.13, 1), frameon=False)
             image = io.BytesIO()
             # Without a date, so that the same plan is the same file.
             metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix)
             figure.savefig(image, format=suffix[1:], dpi=150, metadata=metadata)
         write(image.getvalue())
-
-
-_LEFT = 0.01  # where the texts of a figure begin, as a share of its width
-
-
-def _curves(points: Sequence[tuple[float, PlannedMechanism]], *, highest_at: int) -> _Curves:
-    """Return the curve of each mechanism through the supports that it requires at ascending values.
-
-    highest_at: where on its curve the highest comes first.
-    """
-    curves: dict[str, tuple[list[float], list[int]]] = {}
-    for x, mechanism in points:
-        if mechanism.required_support is not None:
-            xs, supports = curves.setdefault(mechanism.name, ([], []))
-            xs.append(x)
-            supports.append(mechanism.required_support)
-    return dict(sorted(curves.items(), key=lambda curve: -curve[1][1][highest_at]))
 
 
 def _grid_in_words(plan: Plan) -> str:
@@ -129,23 +96,24 @@ def _grid_in_words(plan: Plan) -> str:
         plan.neighbors,
     ]
     if plan.universe_size is not None:
-        if plan.universe_size < 10**9:
-            common.append(f"{plan.universe_size:,} items")
-        else:
-            common.append("very many items")
+        common.append(f"{plan.universe_size:,} items")
     return f"What it takes to find an itemset of {plan.size} ({', '.join(common)})"
 
 
-def _draw_curves(axes: Axes, curves: _Curves) -> None:
-    for name, (xs, supports) in curves.items():
+def _draw_curves(axes: Axes, points: _Points) -> None:
+    """Draw the curve of each mechanism through the supports that it requires."""
+    curves: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    for x, mechanism in points:
+        if mechanism.required_support is not None:
+            curves[mechanism.name].append((x, mechanism.required_support))
+    for name, curve in curves.items():
         spec = spec_named(name)
         colour, line, marker = spec.style
         label = name
         if spec.composed:
             label += " (estimate)"
         axes.plot(
-            xs,
-            supports,
+            *zip(*curve, strict=True),
             color=colour,
             linestyle=line,
             marker=marker,
@@ -154,48 +122,10 @@ def _draw_curves(axes: Axes, curves: _Curves) -> None:
         )
 
 
-def _set_ticks(axes: Axes, axis: _PlanAxis, curves: _Curves) -> None:
-    values = {x for xs, _ in curves.values() for x in xs}
-    if len(values) <= _NAMED:
-        axes.set_xticks(sorted(values))
-        axes.set_xticks([], minor=True)
-    axes.xaxis.set_major_formatter(lambda x, _: axis.in_words(x))
-    axes.yaxis.set_major_formatter(lambda support, _: f"{support:,.0f}")
-    least = min((min(supports) for _, supports in curves.values()), default=1)
-    axes.set_ylim(bottom=max(1, 0.7 * least))
-
-
-def _plan_message(curves: _Curves, axis: _PlanAxis) -> str:
-    """Return on one line which mechanism needs the fewest units at both ends of a figure."""
-    if not curves:
-        return "No mechanism finds it with what was given"
-    points = [
-        (x, support, name)
-        for name, (xs, supports) in curves.items()
-        for x, support in zip(xs, supports, strict=True)
-    ]
-    least = []
-    for end in sorted({min(points)[0], max(points)[0]}):
-        _, units, name = min(point for point in points if point[0] == end)
-        about = "about " if spec_named(name).composed else ""
-        least.append(f"{about}{units:,} by {name} {axis.prefix}{axis.in_words(end)}")
-    return f"Fewest units needed: {', '.join(least)}"
-
-
 def _mark_units(axes: Axes, units: int) -> None:
     """Draw a line at the number of all units, and an axis of shares at the right."""
-    axes.axhline(units, color="#888888", linewidth=1)
-    axes.annotate(
-        f"all {of_units(units)}",
-        (1, units),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4, 3),
-        textcoords="offset points",
-        horizontalalignment="right",
-        color="#595959",
-        fontsize=9,
-    )
+    axes.axhline(units, color="#888888", linewidth=1, label=f"all {of_units(units)}")
     both = (lambda support: 100 * support / units, lambda share: share * units / 100)
     shares = axes.secondary_yaxis("right", functions=both)
     shares.set_ylabel("% of all units")
-    shares.yaxis.set_major_formatter(lambda share, _: f"{share:g}")
+    shares.yaxis.set_major_formatter("{x:g}")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from fim_private.display import command_line, in_braces, item_name, printable
 from fim_private.errors import Marked
 from fim_private.options import option_name
-from fim_private.output.screen import Grid, Screen
+from fim_private.output.screen import Block, Grid, Screen, bold
 from fim_private.planning.forecast import usual_list_gain
 from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 
@@ -18,20 +15,20 @@ from fim_private.reading.inspection import EXAMPLE_ITEMS, Inspection
 def render_inspection(seen: Inspection, screen: Screen) -> str:
     """Return an inspection as text: how a source would be read, its content, and the command."""
     exactly = "For your eyes only: this shows data and exact counts. It spends no budget."
-    blocks: list[RenderableType | Grid] = [Text(exactly, style="bold")]
+    blocks: list[Block] = [bold(exactly)]
     notes = [printable(Marked(note).spelled(option_name)) for note in seen.marked_notes]
     if seen.has_single_items_only:
-        blocks.append(Text(notes.pop(0), style="bold"))
-    blocks.append(Text(printable(f"{seen.source}: {seen.read_as}.")))
+        blocks.append(bold(notes.pop(0)))
+    blocks.append(printable(f"{seen.source}: {seen.read_as}."))
     if seen.columns:
         blocks.append(_columns(seen))
-    blocks += map(Text, [*map(printable, _figures(seen)), *notes])
+    blocks += [*map(printable, _figures(seen)), *notes]
     if seen.users is not None and seen.items_per_user is not None:
         typical = max(1.0, seen.items_per_user)
         gain = usual_list_gain(seen.users, user_items=typical, among=max(1, seen.items))
         if gain is not None:
-            blocks.append(Text(gain.spelled(option_name)))
-    blocks.append(Text(f"To mine it: {printable(command_for(seen))}", style="bold"))
+            blocks.append(gain.spelled(option_name))
+    blocks.append(bold(f"To mine it: {printable(command_for(seen))}"))
     return screen.render(blocks)
 
 
@@ -51,10 +48,7 @@ def command_for(seen: Inspection) -> str:
     """Return the command that mines a file as it was read, or, for what is in memory, the call."""
     if seen.in_memory:
         return seen.call
-    source = seen.source
-    if source.startswith("-") and source != "-":
-        source = f"./{source}"
-    command = ["fim-private", "mine", source]
+    command = ["fim-private", "mine", seen.source]
     for name, value in seen.options.items():
         word = option_name(name)
         if value is True:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from rich.console import RenderableType
-from rich.text import Text
+from fractions import Fraction
 
 from fim_private.display import printable
+from fim_private.dp.charge import Left
 from fim_private.dp.cost import least_in_words, most_in_words
 from fim_private.ledger.chain import Composition
 from fim_private.ledger.statement import Statement
-from fim_private.output.screen import Grid, Screen
+from fim_private.output.screen import Block, Grid, Screen, bold, dim
 
 # A table of very many entries takes long to draw, and nobody reads it.
 _SHOWN = 1_000
@@ -24,38 +23,31 @@ def render_statement(statement: Statement, screen: Screen, *, verified: bool = F
     verified: whether all entries were verified.
     """
     terms = statement.terms
-    blocks: list[RenderableType | Grid] = [
-        Text(statement.title, style="bold"),
-        Text(statement.protected),
-    ]
+    blocks: list[Block] = [bold(statement.title), statement.protected]
     if statement.entries:
         entries = statement.rows_of(statement.entries[-_SHOWN:])
         rows = [[*map(printable, cells)] for cells in entries]
         blocks.append(Grid(statement.columns, rows, text=(1, 2)))
     else:
-        blocks.append(Text("Nothing was charged to it yet."))
-    before = len(statement.entries) - _SHOWN
-    if before > 0:
-        shown = f"Shown are the last {_SHOWN:,} entries."
-        blocks.append(Text(f"{shown} The {before:,} before them are in --format json."))
+        blocks.append("Nothing was charged to it yet.")
+    if len(statement.entries) > _SHOWN:
+        blocks.append(f"Shown are the last {_SHOWN:,} entries. All are in --format json.")
     if verified:
-        blocks.append(Text(_VERIFIED))
+        blocks.append(_VERIFIED)
     if statement.periods:
         columns = ("period", "spent", "", "left", "more like the last")
         blocks.append(Grid(columns, [*_periods(statement)], text=(0, 2)))
     blocks.append(Grid(("composition", "limit", "spent", "left"), [*_sums(statement)]))
     if not terms.rho:
-        blocks.append(Text("Without a δ, releases can only be added up in this way.", style="dim"))
+        blocks.append(dim("Without a δ, releases can only be added up in this way."))
     else:
-        blocks.append(
-            Text("* This composition limits the releases. The other is shown for comparison.")
-        )
+        blocks.append("* This composition limits the releases. The other is shown for comparison.")
         if terms.composition is Composition.ZCDP and not statement.closed:
             most = most_in_words(statement.left.epsilon)
-            blocks.append(Text(_NEXT_RELEASE.format(most), style="dim"))
-    blocks += map(Text, statement.notes)
+            blocks.append(dim(_NEXT_RELEASE.format(most)))
+    blocks += statement.notes
     if statement.outlook is not None:
-        blocks.append(Text(statement.outlook, style="bold"))
+        blocks.append(bold(statement.outlook))
     return screen.render(blocks)
 
 
@@ -73,10 +65,8 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
     composition = statement.terms.composition
     for name, _, reach in statement.periods:
         left = statement.left_under(composition, reach)
-        if left.rho is None:
-            sign, remaining, limit = "ε", left.epsilon, statement.terms.limit["epsilon"]
-        else:
-            sign, remaining, limit = "ρ", left.rho, statement.terms.limit["rho"]
+        (sign, sum_name), remaining = next(iter(_by_sum(left).items()))
+        limit = statement.terms.limit[sum_name]
         share = 1 - remaining / limit
         bar = "█" * round(_BAR * share) + "░" * round(_BAR * (1 - share))
         yield (
@@ -88,22 +78,21 @@ def _periods(statement: Statement) -> Iterator[tuple[str, ...]]:
         )
 
 
-# The sums of each composition, by the names of a statement.
-_SUMS = {
-    Composition.BASIC: {"ε": "epsilon", "δ": "delta"},
-    Composition.ZCDP: {"ρ": "rho", "δ": "zcdp_delta"},
-}
+def _by_sum(left: Left) -> dict[tuple[str, str], Fraction]:
+    """Return what remains by the sign and the name of each sum."""
+    if left.rho is None:
+        return {("ε", "epsilon"): left.epsilon, ("δ", "delta"): left.delta}
+    return {("ρ", "rho"): left.rho, ("δ", "zcdp_delta"): left.delta}
 
 
 def _sums(statement: Statement) -> Iterator[tuple[str, ...]]:
     """Yield the row of each sum: the limit, how much is spent, and how much remains."""
-    for composition, sums in _SUMS.items():
+    for composition in Composition:
         if composition is Composition.ZCDP and not statement.terms.rho:
             continue
-        left = statement.left_under(composition)
-        loss = left.epsilon if left.rho is None else left.rho
         mark = "*" if composition is statement.terms.composition else " "
-        for (sign, name), remaining in zip(sums.items(), (loss, left.delta), strict=True):
+        left = statement.left_under(composition)
+        for (sign, name), remaining in _by_sum(left).items():
             yield (
                 f"{mark} {composition}, {sign}",
                 least_in_words(statement.terms.limit[name]),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-from rich.console import RenderableType
-from rich.text import Text
 
 from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.options import option_name
-from fim_private.output.screen import Grid, Screen
+from fim_private.output.screen import Block, Grid, Screen, bold, dim
 from fim_private.planning import plan as planning
 from fim_private.planning.forecast import NOTES, CustomerPlan
 from fim_private.planning.plan import Plan, PlannedMechanism, percent
@@ -42,10 +39,10 @@ _PLAN_LEGENDS = {
 
 def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
     """Return a plan as text: the question, a row for each top and mechanism, and the advice."""
-    title = Text(plan.title, style="bold")
+    title = bold(plan.title)
     if isinstance(plan, CustomerPlan):
         columns = (*plan.row_names, "without a\nproduct list", "with a\nproduct list")
-        notes = [Text(note, style="dim") for note in NOTES]
+        notes = map(dim, NOTES)
         return screen.render([title, Grid(columns, plan.rows, whole=range(len(columns))), *notes])
     planned, not_planned = [], []
     for mechanism in plan.mechanisms:
@@ -53,64 +50,66 @@ def render_plan(plan: Plan | CustomerPlan, screen: Screen) -> str:
             not_planned.append(f"{mechanism.name} ({', '.join(mechanism.missing)})")
         else:
             planned.append(mechanism)
-    figures = _plan_figures(planned)
-    grid = _plan_grid(plan, planned, figures)
-    blocks: list[RenderableType | Grid] = [title, grid, Text(f"* {plan.reason}")]
+    grid = _plan_grid(plan, planned)
+    blocks: list[Block] = [title, grid, f"* {plan.reason}"]
     if plan.list_gain is not None:
-        blocks.append(Text(plan.list_gain.spelled(option_name)))
+        blocks.append(plan.list_gain.spelled(option_name))
     if not_planned:
         names = "; ".join(dict.fromkeys(not_planned))  # each once, though it lacks it for every top
-        blocks.append(Text(f"Not planned, because they need what was not given: {names}."))
-    legends = [legend for column, legend in _PLAN_LEGENDS.items() if column in figures]
-    blocks += [Text(legend, style="dim") for legend in (*_PLAN_LEGEND, *legends)]
+        blocks.append(f"Not planned, because they need what was not given: {names}.")
+    legends = [legend for column, legend in _PLAN_LEGENDS.items() if column in grid.columns]
+    blocks += map(dim, [*_PLAN_LEGEND, *legends])
     return screen.render(blocks)
 
 
-def _plan_figures(planned: Sequence[PlannedMechanism]) -> dict[str, list[str]]:
-    """Return the cells of each column of figures, by its title. A column of dashes is left out."""
-    or_dash, one_digit, either_way = planning.or_dash, "{:,.1f}".format, "±{:,}".format
-    figures = {
-        "support\nneeded": [or_dash(mechanism.required_support) for mechanism in planned],
-        "% of\nunits": [or_dash(mechanism.required_share, percent) for mechanism in planned],
-        "margin\nneeded": [or_dash(mechanism.required_margin) for mechanism in planned],
-        "margin if\n10 tie": [or_dash(mechanism.required_margin_tied) for mechanism in planned],
-        "mean\nregret": [or_dash(mechanism.expected_regret, one_digit) for mechanism in planned],
-        "items\nneeded": [or_dash(mechanism.item_support) for mechanism in planned],
-        "noise of\nsupports": [or_dash(mechanism.half_width, either_way) for mechanism in planned],
-    }
-    return {title: cells for title, cells in figures.items() if {*cells} - {"–"}}
-
-
-def _plan_grid(
-    plan: Plan, planned: Sequence[PlannedMechanism], figures: Mapping[str, Sequence[str]]
-) -> Grid:
+def _plan_grid(plan: Plan, planned: Sequence[PlannedMechanism]) -> Grid:
     """Return the table of a plan: the mechanisms of each top in turn, the best one marked."""
+    figures = [_figures(mechanism) for mechanism in planned]
+    titles = [title for title in figures[0] if any(cells[title] != "–" for cells in figures)]
     best = {top: plan.best(top) for top in plan.tops}
-    tops, names, styles, last_rows = [], [], [], []
-    for row, mechanism in enumerate(planned):
+    has_tops = plan.tops != (1,)
+    rows: list[list[str]] = []
+    styles, last_rows = [], []
+    shown_top = 0
+    for mechanism, cells in zip(planned, figures, strict=True):
         mark, style = " ", ""
         if mechanism is best[mechanism.top]:
             mark, style = "*", "bold"
         elif mechanism.missing or mechanism.feasible is False:
             style = "dim"
-        names.append(f"{mark} {mechanism.name}")
         styles.append(style)
-        if row > 0 and mechanism.top == planned[row - 1].top:
-            tops.append("")  # a top is shown in its first row only
+        row = [f"{mark} {mechanism.name}", *[cells[title] for title in titles]]
+        if not has_tops:
+            row.append(_needs_in_words(mechanism))
+        elif mechanism.top == shown_top:
+            row.insert(0, "")  # a top is shown in its first row only
         else:
-            tops.append(f"{mechanism.top:,}")
-            last_rows.append(row - 1)
-    if plan.tops != (1,):
-        columns = {"top": tops, "mechanism": names, **figures}
-        text = [1]
-        whole = range(len(columns))
-    else:
-        needs = [_needs_in_words(mechanism) for mechanism in planned]
-        columns = {"mechanism": names, **figures, "needs": needs}
-        text = [0, len(columns) - 1]
-        whole = range(len(columns) - 1)
-    rows = [*zip(*columns.values(), strict=True)]
-    return Grid([*columns], rows, text=text, whole=whole, styles=styles, ends=last_rows)
+            row.insert(0, f"{mechanism.top:,}")
+            last_rows.append(len(rows) - 1)
+            shown_top = mechanism.top
+        rows.append(row)
+    if has_tops:
+        columns = ["top", "mechanism", *titles]
+        return Grid(
+            columns, rows, text=[1], whole=range(len(columns)), styles=styles, ends=last_rows
+        )
+    columns = ["mechanism", *titles, "needs"]
+    last = len(columns) - 1
+    return Grid(columns, rows, text=[0, last], whole=range(last), styles=styles)
+
+
+def _figures(mechanism: PlannedMechanism) -> dict[str, str]:
+    """Return the figures of a mechanism, by the titles of their columns."""
+    or_dash = planning.or_dash
+    return {
+        "support\nneeded": or_dash(mechanism.required_support),
+        "% of\nunits": or_dash(mechanism.required_share, percent),
+        "margin\nneeded": or_dash(mechanism.required_margin),
+        "margin if\n10 tie": or_dash(mechanism.required_margin_tied),
+        "mean\nregret": or_dash(mechanism.expected_regret, "{:,.1f}".format),
+        "items\nneeded": or_dash(mechanism.item_support),
+        "noise of\nsupports": or_dash(mechanism.half_width, "±{:,}".format),
+    }
 
 
 def _needs_in_words(mechanism: PlannedMechanism) -> str:
@@ -122,7 +121,7 @@ def _needs_in_words(mechanism: PlannedMechanism) -> str:
 
 def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
     """Return audits as text: each verdict, a table of guarantees, and how much was tried."""
-    blocks: list[RenderableType | Grid] = []
+    blocks: list[Block] = []
     for report in reports:
         guarantee = (
             f"ε = {least_in_words(report.epsilon)}, δ = {least_in_words(report.delta)}, "
@@ -134,9 +133,9 @@ def render_audit(reports: Sequence[AuditReport], screen: Screen) -> str:
         findings = (report.whole, *report.stages)
         rows = [_finding_cells(finding, report.numerical_error) for finding in findings]
         blocks += [
-            Text(f"{report.mechanism} ({guarantee}): {verdict}", style="bold"),
+            bold(f"{report.mechanism} ({guarantee}): {verdict}"),
             Grid(_AUDIT_COLUMNS, rows, text=(0, 5)),
-            Text(tried),
+            tried,
         ]
     return screen.render(blocks, plain_width=132)  # pairs of neighbours are long
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
@@ -16,7 +15,7 @@ from fim_private.dp.accountant import Step, total_mu_squared, total_rho
 from fim_private.dp.cost import least_in_words, rounded_up
 from fim_private.learning.voting import Vote
 from fim_private.options import option_name
-from fim_private.output.screen import Grid, Screen
+from fim_private.output.screen import Block, Grid, Screen, bold
 from fim_private.planning.advice import LARGEST_EPSILON
 from fim_private.planning.forecast import list_gain
 from fim_private.release import words
@@ -30,8 +29,6 @@ from fim_private.request.supports import NoiseKind
 if TYPE_CHECKING:
     from fim_private.mining.mine import Prepared
 
-# From this share of the budget on, more for supports would leave too little to find itemsets.
-_HIGH_SHARE = 0.7
 # The names of noise on supports that is not rounded normal.
 NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
 # Writes a request with some parameters changed.
@@ -55,11 +52,7 @@ def render_table(
         rules: Those of the release, or of each segment under its name.
         advise: Whether to say what to ask instead. A file is handed on, and has no use for it.
     """
-    by_segment: Mapping[str, Rules] = {}
-    if isinstance(rules, Rules):
-        by_segment = {"": rules}
-    elif rules is not None:
-        by_segment = rules
+    by_segment = {"": rules} if isinstance(rules, Rules) else rules or {}
     releases: Mapping[str, Release]
     if isinstance(release, Release):
         releases, whole = {"": release}, release
@@ -68,31 +61,20 @@ def render_table(
     remarks = {
         name: [*_remarks(segment)] for name, segment in releases.items() if not segment.abstained
     }
-    common = _common([lines for lines in remarks.values() if lines], len(releases))
-    blocks: list[RenderableType | Grid] = []
+    common = _common([*remarks.values()], len(releases))
+    blocks: list[Block] = []
     for name, segment in releases.items():
         if name:
             heading = f"{printable(whole.scope.by or '')} {printable(name)}"
-            blocks.append(Rule(Text(heading, style="bold"), align="left"))
+            blocks.append(Rule(bold(heading), align="left"))
         blocks += _itemsets(segment, by_segment.get(name))
-        blocks += [Text(line) for line in remarks.get(name, []) if line not in common]
+        blocks += [line for line in remarks.get(name, []) if line not in common]
     if "" not in releases:
         blocks.append(Rule())
     if advise:
         blocks += _all_advice([*releases.values()], spelled, [*by_segment.values()])
     sentences = (*common, *whole.rows_read, release.guarantee, *words.charged(release.charged))
-    return screen.render([*blocks, *map(Text, sentences)])
-
-
-def _all_advice(
-    releases: Sequence[Release], spelled: Spelled, rules: Sequence[Rules]
-) -> Iterator[Text]:
-    """Yield what to ask instead of the request of releases, and for what else."""
-    # A request is for all segments: it must not ask for less where some came out.
-    nonempty = [release for release in releases if release.itemsets]
-    yield from _advice(min(nonempty or releases, key=len), spelled)
-    yield from map(Text, _advice_on_rules(releases[0], rules))
-    yield from map(Text, _list_gain(releases))
+    return screen.render([*blocks, *sentences])
 
 
 def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
@@ -100,6 +82,17 @@ def _common(remarks: Sequence[Sequence[str]], releases: int) -> list[str]:
     if not remarks or (len(remarks) == 1 and releases > 1):
         return []
     return [line for line in remarks[0] if all(line in lines for lines in remarks)]
+
+
+def _all_advice(
+    releases: Sequence[Release], spelled: Spelled, rules: Sequence[Rules]
+) -> Iterator[str | Text]:
+    """Yield what to ask instead of the request of releases, and for what else."""
+    # A request is for all segments: it must not ask for less where some came out.
+    nonempty = [release for release in releases if release.itemsets]
+    yield from _advice(min(nonempty or releases, key=len), spelled)
+    yield from _advice_on_rules(releases[0], rules)
+    yield from _list_gain(releases)
 
 
 def _list_gain(releases: Sequence[Release]) -> Iterator[str]:
@@ -116,30 +109,27 @@ def _list_gain(releases: Sequence[Release]) -> Iterator[str]:
         yield gain.spelled(option_name)
 
 
-def _itemsets(release: Release, rules: Rules | None) -> Iterator[RenderableType | Grid]:
+def _itemsets(release: Release, rules: Rules | None) -> Iterator[Block]:
     """Yield the itemsets of a release, and its rules if there are any."""
-    title = Text(release.title, style="bold")
-    if release.abstained:
-        yield Group(title)  # a Group is wrapped between words, a bare Text is not
-    else:
+    yield bold(release.title)
+    if not release.abstained:
         columns = [*release.columns]
         rows = [[*release.cells(itemset)] for itemset in release]
         if not release.has_supports:
             columns.append("support")
             rows = [[*cells, "not released"] for cells in rows]
-        yield title
         yield Grid(columns, rows)
-        yield from map(Text, release.certainty)
+        yield from release.certainty
     if rules is not None and len(rules):
         table = rules_table(rules, release.decimals, release.privacy_unit)
-        yield Text(table.title, style="bold")
+        yield bold(table.title)
         yield Grid(table.columns, table.rows)
-        yield Text(rules.note)
+        yield rules.note
     elif rules is not None and release.itemsets:
-        yield Text("No rule of these itemsets has the confidence and lift that you asked for.")
+        yield "No rule of these itemsets has the confidence and lift that you asked for."
     if release.min_support is None and 0 < len(release.itemsets) < release.wanted:
         came_out = f"{len(release.itemsets):,} of {release.wanted:,} came out"
-        yield Text(f"{came_out}: {_why_no_more(release)}.")
+        yield f"{came_out}: {_why_no_more(release)}."
 
 
 def _why_no_more(release: Release) -> str:
@@ -154,7 +144,7 @@ def _why_no_more(release: Release) -> str:
     return f"{abstained}, or their noisy supports do not stand out from 0 (--keep-all shows these)"
 
 
-def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
+def _advice(release: Release, spelled: Spelled) -> Iterator[str | Text]:
     """Yield what to ask instead of the request of a release."""
     if release.advice is not None:
         call = release.advice.call
@@ -163,12 +153,12 @@ def _advice(release: Release, spelled: Spelled) -> Iterator[Text]:
         purpose = "To find more" if release.itemsets else "To try"
         # Alone on its line, and never wrapped, so that it can be copied.
         yield Text(f"{purpose}: {printable(call)}", no_wrap=True)
-        yield Text(release.advice.explanation)
+        yield release.advice.explanation
     elif release.hopeless is not None:
-        yield Text(release.hopeless)
+        yield release.hopeless
     is_empty = release.min_support is None and not release.itemsets
     if is_empty and release.counted and not release.keep_all:
-        yield Text("--keep-all shows some that do not stand out.")
+        yield "--keep-all shows some that do not stand out."
 
 
 def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = None) -> str:
@@ -183,7 +173,7 @@ def nothing_came_out(release: Release | SegmentedRelease, spelled: Spelled = Non
     if advice is None:
         # Advice is reckoned for one request, and a release of several periods has none of its own.
         return "Nothing came out. Try a larger budget, or longer or fewer periods."
-    return f"Nothing came out. {advice.plain}"
+    return f"Nothing came out. {advice}"
 
 
 def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[str]:
@@ -192,24 +182,18 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[str]:
     if request is None:  # it was loaded
         return
     if any(segment.doubtful.any() for segment in rules):
-        changes = []
-        share = request.supports_share or 0
-        if share < _HIGH_SHARE:
-            changes.append(f"a higher --supports-share (it was {float(share):.2g})")
+        fewer = "a smaller --top"
         if request.target.min_support is not None:
-            changes.append("a larger --min-support")
-        elif request.target.top > 1:
-            changes.append("a smaller --top")
-        if request.budget.loss < LARGEST_EPSILON:
-            if request.budget.rho is None:
-                changes.append(f"a larger --epsilon (up to {LARGEST_EPSILON})")
-            else:
-                changes.append("a larger --rho")
-        changes.append(f"or more {release.privacy_unit}s")
+            fewer = "a larger --min-support"
         unsure = "The confidence that you asked for"
         if rules[0].has_lifts:
             unsure = "More often than chance"
-        yield f"{unsure} would be sure for more rules with {', '.join(changes)}."
+        share = float(request.supports_share or 0)
+        changes = [f"a higher --supports-share (it was {share:.2g})", fewer]
+        if request.budget.loss < LARGEST_EPSILON:
+            changes.append("a larger budget")
+        more = f"{', '.join(changes)}, or more {release.privacy_unit}s"
+        yield f"{unsure} would be sure for more rules with {more}."
     if any(not segment.has_lifts for segment in rules):
         yield "--together user gives them lifts."
 
@@ -281,10 +265,10 @@ def _split(shares: tuple[Step, ...]) -> str:
 def render_changes(changes: Changes, screen: Screen) -> str:
     """Return what changed between two releases as text."""
     table = changes.table()
-    blocks: list[RenderableType | Grid] = [Text(table.title, style="bold")]
+    blocks: list[Block] = [bold(table.title)]
     if table.rows:
         blocks.append(Grid(table.columns, table.rows, text=(0, 1)))
-    return screen.render([*blocks, *map(Text, table.notes)])
+    return screen.render([*blocks, *table.notes])
 
 
 def render_vote(vote: Vote, screen: Screen) -> str:
@@ -293,7 +277,7 @@ def render_vote(vote: Vote, screen: Screen) -> str:
     if not vote.abstained:
         answer = f"    {answer}"
     lines = (answer, *vote.remarks, vote.guarantee, *words.charged(vote.charged))
-    return screen.render([Text(vote.title, style="bold"), *map(Text, lines)])
+    return screen.render([bold(vote.title), *lines])
 
 
 # -------------------- the plan of a release: its steps, their noise and their cost
@@ -313,23 +297,31 @@ _NAMES = {
 def render_release_plan(prepared: Prepared, screen: Screen) -> str:
     """Return what `mine` would do: its steps as a table, and what they cost together."""
     plan, unit = prepared.plan, prepared.run.unit
-    title = Text("The plan. No purchases were read, and nothing was charged.", style="bold")
-    rows = [_step_cells(plan, step, unit) for step in plan.steps]
+    title = bold("The plan. No purchases were read, and nothing was charged.")
+    rows = [_step_cells(plan, step) for step in plan.steps]
     columns = ("step", "budget", "it spends", "noise", f"95 % ({unit}s)")
-    return screen.render(
-        [title, Grid(columns, rows, text=(0, 2, 3)), *map(Text, _plan_remarks(prepared))]
-    )
+    return screen.render([title, Grid(columns, rows, text=(0, 2, 3)), *_plan_remarks(prepared)])
 
 
-def _step_cells(plan: ReleasePlan, step: Step, unit: str) -> tuple[str, ...]:
-    half_width = plan.half_width_of(step)
-    return (
-        _NAMES.get(step.purpose, step_in_words(step)).format(*step.sizes),
-        f"{100 * float(step.fraction):.1f} %",
-        _spent_in_words(step),
-        _noise_in_words(plan, step),
-        "" if half_width is None else f"± {half_width:,}",
-    )
+def _step_cells(plan: ReleasePlan, step: Step) -> tuple[str, ...]:
+    """Return the row of a step: its name, its share, what it spends, and its noise or choices."""
+    noise = None
+    if step.purpose == "supports":
+        noise = plan.noise(max(plan.most_supports, 1))
+    elif step.purpose == "count":
+        noise = noise_of(step, 1)
+    kind, half_width = "rounded normal", ""
+    if noise is not None:
+        kind = NOISE.get(noise.kind, kind)
+        half_width = f"± {noise.half_width:,}"
+    elif step.choices is not None:
+        epsilon = least_in_words(step.choices.epsilon)
+        kind = f"a choice with ε = {epsilon}"
+        if step.choices.count > 1:
+            kind = f"{step.choices.count:,} choices with ε = {epsilon} each"
+    name = _NAMES.get(step.purpose, step_in_words(step)).format(*step.sizes)
+    share = f"{100 * float(step.fraction):.1f} %"
+    return name, share, _spent_in_words(step), kind, half_width
 
 
 def _spent_in_words(step: Step) -> str:
@@ -342,24 +334,6 @@ def _spent_in_words(step: Step) -> str:
     if step.delta:
         spent += f", δ = {least_in_words(step.delta)}"
     return spent
-
-
-def _noise_in_words(plan: ReleasePlan, step: Step) -> str:
-    """Return the noise of a step, or the choices that it makes."""
-    if step.choices is not None:
-        epsilon = least_in_words(step.choices.epsilon)
-        if step.choices.count == 1:
-            return f"a choice with ε = {epsilon}"
-        return f"{step.choices.count:,} choices with ε = {epsilon} each"
-    noise = None
-    if step.purpose == "supports":
-        noise = plan.noise(plan.most_supports)
-    elif step.purpose == "count":
-        noise = noise_of(step, 1)
-    kind = "rounded normal"
-    if noise is not None:
-        kind = NOISE.get(noise.kind, kind)
-    return kind
 
 
 def _plan_remarks(prepared: Prepared) -> Iterator[str]:

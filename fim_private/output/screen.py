@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Union
 
 from rich.box import ASCII, ROUNDED
 from rich.cells import cell_len
@@ -13,6 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+# What a screen shows: a paragraph, plain or styled, a table, or whatever else rich prints.
+Block = Union[RenderableType, "Grid"]
 # What stands for no figure.
 _NONE = ("", "–", "-")
 # What stands for letters and signs on a screen without them.
@@ -60,6 +63,16 @@ class Grid:
         return ""
 
 
+def bold(text: str) -> Text:
+    """Return a paragraph that stands out."""
+    return Text(text, style="bold")
+
+
+def dim(text: str) -> Text:
+    """Return a paragraph that stands back."""
+    return Text(text, style="dim")
+
+
 @dataclass(frozen=True)
 class Screen:
     """What the reader's screen can show; by default that of a file: every letter, but no colours.
@@ -76,11 +89,11 @@ class Screen:
     encoding: str = "ascii"
     bare: bool = False
 
-    def render(self, blocks: Iterable[RenderableType | Grid], *, plain_width: int = 120) -> str:
+    def render(self, blocks: Iterable[Block], *, plain_width: int = 120) -> str:
         """Return blocks as text. A table fits the terminal's width, or elsewhere plain_width.
 
-        A Text is wrapped between words on a terminal; elsewhere it is one line, as is a Text with
-        no_wrap everywhere.
+        A paragraph is wrapped between words on a terminal; elsewhere it is one line, as is a Text
+        with no_wrap everywhere.
         """
         stream = io.StringIO()
         styled = self.colour and not self.bare
@@ -103,9 +116,11 @@ class Screen:
             text = text.replace(character, word)
         return text.encode(self.encoding, "backslashreplace").decode(self.encoding)
 
-    def _laid_out(self, block: RenderableType | Grid, width: int) -> Iterator[RenderableType]:
+    def _laid_out(self, block: Block, width: int) -> Iterator[RenderableType]:
         """Yield a block as rich can print it; a table as its rows if it is too narrow for one."""
-        if isinstance(block, Text):
+        if isinstance(block, str):
+            block = Text(self.text(block))
+        elif isinstance(block, Text):
             block = block.copy()
             block.plain = self.text(block.plain)
         if not isinstance(block, Grid):
@@ -119,42 +134,34 @@ class Screen:
         ]
         room = width - 3 * len(columns) - 1  # a space on each side, and lines
         if sum(least for least, _ in widths) > room:
-            yield from self._row_by_row(block, columns, rows)
+            yield from _row_by_row(replace(block, columns=columns, rows=rows))
             return
-        table = Table(box=ROUNDED)
-        if self.ascii_only:
-            table.box = ASCII
+        box = ASCII if self.ascii_only else ROUNDED
+        table = Table(box=box)
         for place, (column, fitted) in enumerate(zip(columns, _fitted(widths, room), strict=True)):
             justify: JustifyMethod = "right"
             if place in block.text:
                 justify = "left"
-            is_whole = place in block.whole
-            table.add_column(
-                column, justify=justify, overflow="fold", no_wrap=is_whole, width=fitted
-            )
+            table.add_column(column, justify=justify, overflow="fold", width=fitted)
         for row, cells in enumerate(rows):
             table.add_row(*map(Text, cells), style=block.style(row), end_section=row in block.ends)
         yield table
 
-    def _row_by_row(
-        self, grid: Grid, columns: Sequence[str], rows: Sequence[Sequence[str]]
-    ) -> Iterator[RenderableType]:
-        """Yield each row as lines "title: cell". Cells without a figure are left out, and an empty
-        first cell is that of the row before.
-        """
-        titles = [" ".join(column.split()) for column in columns]
-        first = ""
-        for row, cells in enumerate(rows):
-            first = cells[0].strip() or first
-            yield Text(f"{titles[0]}: {first}", grid.style(row))
-            for title, cell in zip(titles[1:], cells[1:], strict=True):
-                if cell.strip() in _NONE:
-                    continue
-                line = Text(f"{title}: {cell.strip()}", grid.style(row))
-                if self.colour:
-                    yield Padding(line, (0, 0, 0, 2))
-                else:
-                    yield Text("  ").append_text(line)
+
+def _row_by_row(grid: Grid) -> Iterator[RenderableType]:
+    """Yield each row as lines "title: cell". Cells without a figure are left out, and an empty
+    first cell is that of the row before.
+    """
+    titles = [" ".join(column.split()) for column in grid.columns]
+    first = ""
+    for row, cells in enumerate(grid.rows):
+        first = cells[0].strip() or first
+        yield Text(f"{titles[0]}: {first}", grid.style(row))
+        for title, cell in zip(titles[1:], cells[1:], strict=True):
+            if cell.strip() in _NONE:
+                continue
+            line = Text(f"{title}: {cell.strip()}", grid.style(row))
+            yield Padding(line, (0, 0, 0, 2), expand=False)
 
 
 def _width_range(cells: Iterable[str], *, is_whole: bool) -> tuple[int, int]:

@@ -17,6 +17,11 @@ import pytest
 from patience import PATIENCE
 from real_data import REPOSITORY
 
+from fim_private.mechanisms.registry import MECHANISMS, BasketCap, RankCap, single
+from fim_private.options import CHOOSING, MAX_RANK
+from fim_private.options.declaration import options_of
+from fim_private.options.requests import CapOptions, MechanismOptions
+
 SCRIPT = runpy.run_path(str(REPOSITORY / "scripts" / "make_commands_page.py"))
 PAGE, EXAMPLES = REPOSITORY / "docs" / "commands.md", SCRIPT["EXAMPLES"]
 EXIT_CODES = {
@@ -31,6 +36,18 @@ def test_a_page_is_what_its_script_makes(name: str) -> None:
     assert (REPOSITORY / "docs" / f"{name}.md").read_text(encoding="utf-8") == made, (
         "run make reference"
     )
+
+
+def test_help_names_the_mechanisms_of_the_registry() -> None:
+    assert tuple(single()) == CHOOSING
+    assert [*MECHANISMS] == [*CHOOSING, "levelwise"]
+    options = options_of(MechanismOptions, CapOptions)
+    capped = {name for name, spec in MECHANISMS.items() if spec.basket_cap is not BasketCap.NONE}
+    ranked = {name for name, spec in MECHANISMS.items() if spec.rank_cap is not RankCap.NONE}
+    whole = {"mechanism": {*MECHANISMS}, "max_basket": capped, "max_rank": ranked}
+    named = {name: {*re.findall(r"[\w-]+", options[name].help)} & {*MECHANISMS} for name in whole}
+    assert named == whole
+    assert f"({MAX_RANK:,})" in options["max_rank"].help
 
 
 # --------------------------------------------------------------------------------- exit codes
@@ -87,28 +104,16 @@ RETURNED: dict[str, tuple[int, str, str]] = {
         """,
         "mine BASKETS",
     ),
-    **{
-        # A hangup that is ignored, as by nohup, would stay so.
-        name: (
-            code,
-            "import os, signal\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
-            f"from fim_private.cli import writing as plan\n{end}",
-            "plan",
-        )
-        for name, code, end in (
-            (
-                name,
-                128 + int(number),
-                f"plan.table_or_json = lambda *_: os.kill(os.getpid(), signal.{name})",
-            )
-            for name, number in (
-                ("SIGHUP", signal.SIGHUP),
-                ("SIGINT", signal.SIGINT),
-                ("SIGTERM", signal.SIGTERM),
-            )
-        )
-    },
 }
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    # A hangup that is ignored, as by nohup, would stay so.
+    lines = f"""
+        import os, signal
+        from fim_private.cli import writing
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        writing.table_or_json = lambda *_: os.kill(os.getpid(), signal.{number.name})
+    """
+    RETURNED[number.name] = (128 + number, lines, "plan")
 
 
 @pytest.mark.parametrize("case", RETURNED)
@@ -137,6 +142,5 @@ def test_the_exit_code_where_nobody_reads_on() -> None:
 def test_every_exit_code_that_is_documented_is_tested() -> None:
     assert {code for code, _, _ in RETURNED.values()} == EXIT_CODES
     told = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
-    assert {
-        int(code) for code in re.findall(r"\b\d+\b", told.rpartition("- Exit codes")[2])
-    } >= EXIT_CODES
+    numbers = re.findall(r"\b\d+\b", told.rpartition("- Exit codes")[2])
+    assert {*map(int, numbers)} >= EXIT_CODES

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 from commands import Done
 from commands import run as run_command
 
-SCRIPT = Path(sys.executable).with_name("fim-private")
 BASKETS = "".join(["39 48\n"] * 600 + ["39 41\n"] * 60)
 
 
@@ -40,46 +38,28 @@ def test_the_table(folder: Path) -> None:
 
 
 def test_json_and_csv(folder: Path) -> None:
-    release = json.loads(
-        run(
-            folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "json", "--seed", "1"
-        ).stdout
-    )
+    pairs = ["baskets.dat", "--itemsets", "pairs.csv"]
+    release = json.loads(run(folder, *pairs, "--json", "--seed", "1").stdout)
     assert (release["mechanism"], release["private"], "units" in release) == ("count", False, True)
-    assert [itemset["items"] for itemset in release["itemsets"]] == [
-        [39, 48],
-        [41],
-        [39, "unicorn"],
-    ]
+    itemsets = [[39, 48], [41], [39, "unicorn"]]
+    assert [itemset["items"] for itemset in release["itemsets"]] == itemsets
     assert all(itemset["interval"][0] <= itemset["support"] for itemset in release["itemsets"])
-    done = run(
-        folder, "baskets.dat", "--itemsets", "pairs.csv", "--format", "csv", "--output",
-        "counts.csv",
-    )  # fmt: skip
+    done = run(folder, *pairs, "--format", "csv", "--output", "counts.csv")
     assert (done.stdout, done.stderr, done.returncode) == ("", "wrote counts.csv\n", 0)
-    assert (
-        (folder / "counts.csv").read_text().startswith("item_1,item_2,support,lower,upper,share\n")
-    )
-    again = json.loads(
-        run(folder, "baskets.dat", "--itemsets", "counts.csv", "--format", "json").stdout
-    )
-    assert [itemset["items"] for itemset in again["itemsets"]] == [[39, 48], [41], [39, "unicorn"]]
+    header, *_ = (folder / "counts.csv").read_text().splitlines()
+    assert header == "item_1,item_2,support,lower,upper,share"
+    again = json.loads(run(folder, *pairs[:-1], "counts.csv", "--json").stdout)
+    assert [itemset["items"] for itemset in again["itemsets"]] == itemsets
 
 
 def test_users_and_columns(folder: Path) -> None:
     columns = ["--basket", "visit", "--item", "product", "--user", "shopper"]
-    done = run(
-        folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--epsilon", "20", "--format",
-        "json",
-    )  # fmt: skip
-    release = json.loads(done.stdout)
+    words = ["visits.csv", "--itemsets", "tea.csv", *columns, "--json"]
+    release = json.loads(run(folder, *words, "--epsilon", "20").stdout)
     assert (release["privacy_unit"], release["neighbors"]) == ("user", "add-remove")
     assert abs(release["itemsets"][0]["support"] - 100) < 5
     assert abs(release["units"] - 100) < 20
-    done = run(
-        folder, "visits.csv", "--itemsets", "tea.csv", *columns, "--no-count", "--format", "json"
-    )
-    assert "units" not in json.loads(done.stdout)
+    assert "units" not in json.loads(run(folder, *words, "--no-count").stdout)
 
 
 @pytest.mark.full

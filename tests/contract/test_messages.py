@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from fim_private.cli.commands import app, as_typed
+from fim_private.cli.parsing import commands_of
 
 PACKAGE = Path(__file__).resolve().parents[2] / "fim_private"
 # The command line's own words, the tables that it prints, and the example in the documentation of
@@ -57,15 +58,9 @@ def texts(node: ast.AST) -> Iterator[str]:
             yield part.value
 
 
-def commands(group: Any) -> Iterator[Any]:
-    """The commands of a group, and of the groups in it."""
-    for command in group.commands.values():
-        yield from commands(command) if hasattr(command, "commands") else (command,)
-
-
 def options() -> dict[str, str]:
     group: Any = typer.main.get_command(app)
-    given = [each for command in commands(group) for each in command.params]
+    given = [each for _, command in commands_of(group) for each in command.params]
     return {each.name: each.opts[0] for each in given if each.param_type_name == "option"}
 
 

@@ -53,6 +53,7 @@ def test_text_is_cut_after_a_few_rows_and_says_where_the_rest_is() -> None:
     assert rows(0).text() == "title\nnote"
 
 
+TAGS = {"div", "b", "table", "thead", "tbody", "tr", "th", "td"}
 EVIL = ["<script>alert(1)</script>", "a\nb", "\x1b[2J", "\u202eevil", "&amp;", '"><b>']
 
 
@@ -74,16 +75,7 @@ def test_names_are_text_wherever_a_notebook_shows_them(label: str) -> None:
     for shown in (release, release.rules()):
         html = shown._repr_html_()
         markup = Markup(html)
-        assert {tag for tag, _ in markup.tags} <= {
-            "div",
-            "b",
-            "table",
-            "thead",
-            "tbody",
-            "tr",
-            "th",
-            "td",
-        }
+        assert {tag for tag, _ in markup.tags} <= TAGS
         assert all(character.isprintable() for character in html)
         assert printable(label) in markup.text
         assert not re.search(r"color|background|<style|class=", html)  # those of the notebook

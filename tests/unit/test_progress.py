@@ -10,8 +10,6 @@ import pytest
 from patience import PATIENCE
 from terminals import on_terminal
 
-from fim_private.cli.writing import parts_of
-
 LINES = """
 import sys
 from fim_private.cli import writing
@@ -42,11 +40,3 @@ def test_nothing_is_shown_where_there_is_no_terminal() -> None:
         [sys.executable, "-c", LINES], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert (done.stdout, done.stderr) == ("kept\n", "")
-
-
-def test_parts_follow_each_other() -> None:
-    told: list[float] = []
-    for part in parts_of(told.append, 4):
-        part(0.0)
-        part(0.5)
-    assert told == [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875]

@@ -29,6 +29,7 @@ from fim_private.reading.record_batches import (
     keyed_rows,
 )
 from fim_private.reading.transactions import KeyedRows
+from fim_private.reading.values import value_type
 from fim_private.spark.tasks import Batches, SparkFrame, spark_call, spark_errors
 
 _JAVA = 17  # the oldest that pyspark 4 runs on
@@ -201,10 +202,14 @@ class RowReader:
             for start in range(0, len(named), size):
                 yield chosen(named.slice(start, size), self.roles, self.name)
 
-    def check(self, schema: pa.Schema) -> None:
-        """Raise DataError for types that cannot be read, before anything is."""
-        part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
-        [*keyed_rows(part, self.roles, self._labels({}, 0), self.name)]
+    def keys(self, schema: pa.Schema) -> list[pa.Field]:
+        """Return the columns that `KeyedRows.keys` has, with their types.
+
+        Raises DataError for types that cannot be read, before anything is.
+        """
+        batch = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
+        rows = next(keyed_rows(batch, self.roles, self._labels({}, 0), self.name))
+        return [pa.field(name, value_type(key.type)) for name, key in rows.keys.items()]
 
     def _labels(self, codes: Mapping[Item, int], count: int) -> Labels:
         where = items_name(self.name, self.roles)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fim_private.errors import DataError
 from fim_private.reading.transactions import KeyedRows
 from fim_private.reading.values import null_mask, numpy_of
-from fim_private.spark.tasks import Batches, SparkFrame, collected, row_of, run
+from fim_private.spark.tasks import Batches, SparkFrame, collected, row_of, run, single_rows
 
 Cells = NDArray[np.int64]  # (3,): units, entries, checksum. They are added modulo 2^64.
 CELLS = 3
@@ -173,12 +173,12 @@ def bytes_of(values: pa.LargeBinaryArray) -> tuple[NDArray[np.int64], NDArray[np
 # only do. Blocks are added up by so many tasks at most: the driver gets the sum alone.
 _BLOCK, _TASKS = 1 << 16, 64
 _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
-# makes (cells,) int64, and check cells of the same
-VectorOf = Callable[[Batches], tuple[NDArray[np.int64], Cells]]
+# Yields vectors, (cells,) int64, and the check cells of what they were made of.
+VectorsOf = Callable[[Batches], Iterable[tuple[NDArray[np.int64], Cells]]]
 
 
-def summed(frame: SparkFrame, vector: VectorOf, cells: int, stored: Cells) -> NDArray[np.int64]:
-    """Return the sum over all partitions of what a function makes of each: (cells,) int64, which
+def summed(frame: SparkFrame, vectors: VectorsOf, cells: int, stored: Cells) -> NDArray[np.int64]:
+    """Return the sum of all vectors that a function makes of each partition: (cells,) int64, which
     has to fit.
 
     stored: what check cells of each block must add up to, or DataError is raised: one may be of a
@@ -186,41 +186,39 @@ def summed(frame: SparkFrame, vector: VectorOf, cells: int, stored: Cells) -> ND
     """
 
     def in_blocks(batches: Batches) -> Batches:
-        made, check = vector(batches)
-        for block, start in enumerate(range(0, len(made), _BLOCK)):
-            values = made[start : start + _BLOCK]
+        total_vector, check = np.zeros(cells, dtype=np.int64), np.zeros(CELLS, dtype=np.int64)
+        for vector, vector_check in vectors(batches):
+            total_vector += vector
+            check += vector_check
+        for block, start in enumerate(range(0, cells, _BLOCK)):
+            values = total_vector[start : start + _BLOCK]
             if not values.any():
                 values = values[:0]
-            whole = np.concatenate([check, values]).astype(np.int64)
-            yield row_of(_BLOCKS, block, whole.tobytes())
+            yield row_of(_BLOCKS, block, np.append(check, values).tobytes())
 
+    count = -(-cells // _BLOCK)
     blocks = run(frame, in_blocks, _BLOCKS)
-    found, checks = (
-        np.zeros(cells, dtype=np.int64),
-        np.zeros((-(-cells // _BLOCK), CELLS), dtype=np.int64),
-    )
-    added = collected(
-        run(blocks.repartition(max(1, min(_TASKS, len(checks))), blocks["block"]), _added, _BLOCKS)
-    )
-    for block, value in zip(added["block"].to_pylist(), added["values"], strict=True):
-        values = np.frombuffer(value.as_buffer(), dtype=np.int64)
-        checks[block] += values[:CELLS]
-        found[block * _BLOCK :][: len(values) - CELLS] += values[CELLS:]
-    for check in checks:
+    blocks = blocks.repartition(min(max(count, 1), _TASKS), blocks["block"])
+    added = np.zeros((count, CELLS + _BLOCK), dtype=np.int64)
+    for block, values in _added(
+        collected(run(blocks, _added_blocks, _BLOCKS)).to_batches()
+    ).items():
+        added[block] = values
+    for check in added[:, :CELLS]:
         verify(check, stored)
-    return found
+    return added[:, CELLS:].ravel()[:cells]
 
 
-def _added(batches: Batches) -> Batches:
-    """Add up the blocks of one number, of which some may have zeros left out."""
-    totals: dict[int, NDArray[np.int64]] = {}
-    for batch in batches:
-        for block, values in zip(
-            batch["block"].to_pylist(), batch["values"].to_pylist(), strict=True
-        ):
-            own = np.frombuffer(values, dtype=np.int64)
-            shorter, longer = sorted([own, totals.get(block, own[:0])], key=len)
-            totals[block] = longer.copy()
-            totals[block][: len(shorter)] += shorter
-    for block, own in totals.items():
-        yield row_of(_BLOCKS, block, own.tobytes())
+def _added(batches: Batches) -> dict[int, NDArray[np.int64]]:
+    """Return the sum of all blocks of each number, with the zeros that were left out."""
+    sums: dict[int, NDArray[np.int64]] = {}
+    for row in single_rows(batches):
+        values = np.frombuffer(row["values"][0].as_buffer(), dtype=np.int64)
+        block = sums.setdefault(row["block"][0].as_py(), np.zeros(CELLS + _BLOCK, dtype=np.int64))
+        block[: len(values)] += values
+    return sums
+
+
+def _added_blocks(batches: Batches) -> Batches:
+    for block, values in _added(batches).items():
+        yield row_of(_BLOCKS, block, values.tobytes())

@@ -444,9 +444,9 @@ def lose_blocks(spark: Any, known: set[int]) -> None:
 
 def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
     """Do something before each question to the purchases that are kept."""
-    from fim_private.spark.source import SparkCounter, View
+    from fim_private.spark import source
 
-    for owner, name in ((View, "summed"), (View, "run"), (SparkCounter, "_ask")):
+    for owner, name in ((purchases.StoredPurchases, "summed"), (source, "_answers")):
         ask = getattr(owner, name)
 
         def asked(*given: Any, ask: Any = ask, **named: Any) -> Any:

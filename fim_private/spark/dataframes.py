@@ -71,7 +71,7 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
 
         present = SparkSession.getActiveSession()
         # of another thread
-        if present is None and getattr(SparkContext, "_active_spark_context", None) is not None:
+        if present is None and SparkContext._active_spark_context is not None:
             present = SparkSession.builder.getOrCreate()
         if present is None:
             return _started(asked_settings)
@@ -92,20 +92,22 @@ def _started(settings: dict[str, str]) -> Any:
         not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ}
         and "spark.remote" not in settings
     )
-    if here:
-        _check_java()
-    of_session = {**OURS, **settings} if here else settings
-    for name, value in of_session.items():
-        builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
+    is_quiet = here and _LOG_LEVEL not in settings
     # MASTER comes after all other places where Spark looks for one. Workers on this machine run the
     # Python that this runs in; on a cluster the caller names it.
-    variables = {"MASTER": _MASTER, "PYSPARK_PYTHON": sys.executable} if here else {}
-    if not settings.get("spark.master", "local").startswith("local"):
-        variables.pop("PYSPARK_PYTHON", None)
+    variables = {}
+    if here:
+        _check_java()
+        settings = OURS | settings
+        variables["MASTER"] = _MASTER
+        if settings.get("spark.master", "local").startswith("local"):
+            variables["PYSPARK_PYTHON"] = sys.executable
+    for name, value in settings.items():
+        builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
     variables = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(variables)
     try:
-        with _hushed() if here and _LOG_LEVEL not in settings else nullcontext():
+        with _hushed() if is_quiet else nullcontext():
             return builder.getOrCreate()
     finally:
         for name in variables:
@@ -144,21 +146,15 @@ def settings_of(given: list[str]) -> dict[str, str]:
 
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    name = str(Path(home, "bin", "java")) if home else "java"
+    java = shutil.which(name)
     need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
-    if java is None or not Path(java).exists():
+    if java is None:
         todo = f"install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
         raise DataError(f"{need}, and none is installed: {todo}")
-    try:
-        answer = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, check=False
-        ).stderr
-    except OSError:
-        raise DataError(
-            f"{need}, and the one here does not run: install it again, or set JAVA_HOME"
-        ) from None
-    # also "1.8.0_292"
-    if (version := re.search(r'version "(?:1\.)?([0-9]+)', answer)) and int(version[1]) < _JAVA:
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(?:1\.)?([0-9]+)', answer)  # also "1.8.0_292"
+    if version and int(version[1]) < _JAVA:
         raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
 
 
@@ -168,15 +164,32 @@ INSTANT = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads the rows of a table in tasks of Spark. name: in errors."""
+    """Reads the rows of a table in tasks of Spark.
+
+    Attributes:
+        name: What errors call the table.
+        roles: The roles of its columns.
+        schema: The types of the columns of roles.names, in their order.
+    """
 
     name: str
     roles: Roles
+    schema: pa.Schema
 
     @property
     def whole(self) -> bool:
         """Whether rows are as in the source, and not put together of neighbours."""
         return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
+
+    @property
+    def keys(self) -> list[pa.Field]:
+        """The columns that `KeyedRows.keys` has, with their types.
+
+        Raises DataError for types that cannot be read, before anything is.
+        """
+        batch = chosen(empty_batch(self.schema, self.roles.names), self.roles, self.name)
+        rows = next(keyed_rows(batch, self.roles, self._labels({}, 0), self.name))
+        return [pa.field(name, value_type(key.type)) for name, key in rows.keys.items()]
 
     def rows(self, batches: Batches, codes: Mapping[Item, int], count: int) -> Iterator[KeyedRows]:
         """Yield the rows of batches with the columns of roles.names, of items with these codes, or
@@ -192,24 +205,10 @@ class RowReader:
         """
         size = self.roles.rows_at_a_time
         for batch in batches:
-            for place, kind in enumerate(batch.schema.types):
-                # in UTC: no setting changes a label or a comparison
-                if pa.types.is_timestamp(kind) and kind.tz:
-                    batch = batch.set_column(
-                        place, batch.schema.field(place).name, batch.column(place).cast(INSTANT)
-                    )
-            named = batch.rename_columns(self.roles.names)
-            for start in range(0, len(named), size):
-                yield chosen(named.slice(start, size), self.roles, self.name)
-
-    def keys(self, schema: pa.Schema) -> list[pa.Field]:
-        """Return the columns that `KeyedRows.keys` has, with their types.
-
-        Raises DataError for types that cannot be read, before anything is.
-        """
-        batch = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
-        rows = next(keyed_rows(batch, self.roles, self._labels({}, 0), self.name))
-        return [pa.field(name, value_type(key.type)) for name, key in rows.keys.items()]
+            # Times are in UTC then: no setting changes a label or a comparison.
+            typed = batch.rename_columns(self.roles.names).cast(self.schema)
+            for start in range(0, len(typed), size):
+                yield chosen(typed.slice(start, size), self.roles, self.name)
 
     def _labels(self, codes: Mapping[Item, int], count: int) -> Labels:
         where = items_name(self.name, self.roles)
@@ -229,7 +228,6 @@ class Table:
 
     frame: SparkFrame
     reader: RowReader
-    schema: pa.Schema
     read_as: ReadAs
 
 
@@ -266,24 +264,18 @@ def is_query(data: Any, options: Reading, settings: Mapping[str, str] | None = N
 
 
 def _is_bare(frame: SparkFrame) -> bool:
-    if not hasattr(frame, "_jdf"):  # Spark Connect does not say how a frame was made
-        return False
     try:
         with spark_call():
-            return _is_bare_plan(frame._jdf.queryExecution().analyzed())
-    except DataError:  # some clusters do not let Python look at a plan
+            plan = frame._jdf.queryExecution().analyzed()
+            while _class_name(plan) in _PASSING_PLANS:
+                plan = plan.child()
+            # of files; another, such as one of JDBC, may be a query elsewhere
+            if _class_name(plan) == "LogicalRelation":
+                return _class_name(plan.relation()) == "HadoopFsRelation"
+            return _class_name(plan) in _BARE_PLANS
+    # Spark Connect does not say how a frame was made, and some clusters do not let Python look.
+    except (AttributeError, DataError):
         return False
-
-
-def _is_bare_plan(plan: Any) -> bool:
-    kind = _class_name(plan)
-    while kind in _PASSING_PLANS:
-        plan = plan.child()
-        kind = _class_name(plan)
-    # of files; another, such as one of JDBC, may be a query elsewhere
-    if kind == "LogicalRelation":
-        return _class_name(plan.relation()) == "HadoopFsRelation"
-    return kind in _BARE_PLANS
 
 
 def _class_name(thing: Any) -> str:
@@ -315,16 +307,13 @@ def opened_table(
                 f"{name} has a column for each item, which {parameter('engine')} spark does not "
                 f"read: {todo}"
             )
+        places = [schema.names.index(name) for name in roles.names]
         with spark_call():
-            from pyspark.sql import functions
-
             # Under names of ours: theirs may hold letters that Spark takes for more.
             numbered = frame.toDF(*(f"c{place}" for place in range(len(schema.names))))
-            needed = numbered.select(
-                *(functions.col(f"c{schema.names.index(name)}") for name in roles.names)
-            )
-        read_as = ReadAs.of_table(schema.names, roles, kind=kind)
-        yield Table(needed, RowReader(name, roles), schema, read_as)
+            needed = numbered.select(*(f"c{place}" for place in places))
+        reader = RowReader(name, roles, pa.schema([schema.field(place) for place in places]))
+        yield Table(needed, reader, ReadAs.of_table(schema.names, roles, kind=kind))
 
 
 def _check_readable(data: str | os.PathLike[str]) -> None:
@@ -355,36 +344,36 @@ def _is_path(data: str | os.PathLike[str]) -> bool:
 
 def _frame(
     data: Any, options: Reading, settings: Mapping[str, str] | None, views: ExitStack
-) -> tuple[Any, str, str]:
+) -> tuple[SparkFrame, str, str]:
     """Return a DataFrame, what errors call it, and what it is read as."""
     if is_dataframe(data):
-        found, spark = (data, "the DataFrame", "Spark DataFrame"), data.sparkSession
-    elif isinstance(data, str | os.PathLike):
-        spark, name = session(settings), os.fspath(data)
-        if _is_path(name):
-            kind = _TABLES.get(_suffix(name), "Parquet")
-            found = spark.read.format(kind.lower()).load(name), _name(name), kind
-        else:
-            found = spark.table(name), f"table {name!r}", "Spark table"
-    else:
+        frame, name, kind = data, "the DataFrame", "Spark DataFrame"
+    elif not isinstance(data, str | os.PathLike):
         raise ParameterError(
             f"{parameter('engine')} spark reads a DataFrame of Spark, a table or a path, not a "
             f"{type(data).__name__}"
         )
+    elif _is_path(data):
+        name, kind = _name(data), _TABLES.get(_suffix(os.fspath(data)), "Parquet")
+        frame = session(settings).read.format(kind.lower()).load(os.fspath(data))
+    else:
+        name, kind = f"table {os.fspath(data)!r}", "Spark table"
+        frame = session(settings).table(os.fspath(data))
     if options.query is None:
-        return found
+        return frame, name, kind
+    spark = frame.sparkSession
     if spark.catalog.tableExists(VIEW):
         raise ParameterError(
             f"{QUERY} calls the source {VIEW!r}, and this session has a table of that name: drop it"
         )
-    found[0].createTempView(VIEW)
+    frame.createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
     with spark_errors(
-        f"Spark cannot run {QUERY}", (f"correct it; in it the source is called {VIEW}")
+        f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"
     ):
-        frame = spark.sql(options.query)
-        frame.schema  # noqa: B018 - with Spark Connect errors show only now
-    return frame, "the query", "Spark query"
+        queried = spark.sql(options.query)
+        queried.schema  # noqa: B018 - with Spark Connect errors show only now
+    return queried, "the query", "Spark query"
 
 
 def _suffix(name: str) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -193,13 +193,6 @@ class ItemCodes(dict[Item, int]):
         return code
 
 
-def new_items() -> defaultdict[Item, int]:
-    """Return what numbers items as they are first asked for."""
-    seen: defaultdict[Item, int] = defaultdict()
-    seen.default_factory = seen.__len__
-    return seen
-
-
 _LABEL = ("number", "text")  # one of which an item has; their order is that of a vocabulary
 # The last row of a task has no item, and the check cells of the rows.
 _NAMES = pa.schema(
@@ -254,7 +247,9 @@ def in_label_order(frame: SparkFrame) -> SparkFrame:
 
 def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -> Batches:
     """List the items of a partition, each once."""
-    seen, cells = new_items(), np.zeros(CELLS, dtype=np.int64)
+    # Numbers items as they are first asked for.
+    seen = defaultdict[Item, int](count().__next__)
+    cells = np.zeros(CELLS, dtype=np.int64)
     hashes = checksum.of_items(np.empty(0, dtype=np.int64))
     for rows in reader.rows(batches, seen, 0):
         names = [_name(item, salt) for item in islice(seen, len(hashes) - 1, None)]
@@ -373,7 +368,7 @@ def stored_purchases(
     says counts, without excluded items. Raises DataError.
     """
     reader, roles = table.reader, table.reader.roles
-    keys = reader.keys(table.schema)
+    keys = reader.keys
     if roles.may_hold_lists or FirstTexts(roles, reader.name).columns:
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look, reader), _LOOKED, ours=False).limit(1))

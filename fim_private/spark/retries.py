@@ -200,9 +200,8 @@ def summed(frame: SparkFrame, vectors: VectorsOf, cells: int, stored: Cells) -> 
     blocks = run(frame, in_blocks, _BLOCKS)
     blocks = blocks.repartition(min(max(count, 1), _TASKS), blocks["block"])
     added = np.zeros((count, CELLS + _BLOCK), dtype=np.int64)
-    for block, values in _added(
-        collected(run(blocks, _added_blocks, _BLOCKS)).to_batches()
-    ).items():
+    table = collected(run(blocks, _added_blocks, _BLOCKS))
+    for block, values in _added(iter(table.to_batches())).items():
         added[block] = values
     for check in added[:, :CELLS]:
         verify(check, stored)

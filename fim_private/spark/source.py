@@ -14,7 +14,7 @@ from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate, groupby
 from operator import methodcaller
@@ -80,12 +80,12 @@ class _SparkItems:
     Attributes:
         view: The purchases.
         labels: Returns the labels of codes.
-        max_work: How many steps each task may take.
+        effort: What each task may use.
     """
 
     view: StoredPurchases
     labels: Callable[[Sequence[int]], dict[int, Item]]
-    max_work: int
+    effort: Effort
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.summed(lambda items: items.sums(weights), self.view.count)
@@ -104,7 +104,7 @@ class _SparkItems:
         self, vector: Callable[[on_one_machine.LocalItems], NDArray[np.int64]], cells: int
     ) -> NDArray[np.int64]:
         """Return the sum of a function's vectors for the items of each task: (cells,)."""
-        effort = Effort(threads=1, max_work=self.max_work)
+        effort = self.effort
         return self.view.summed(
             lambda purchases: vector(on_one_machine.LocalItems(purchases, effort)), cells
         )
@@ -357,8 +357,8 @@ class SparkCounter:
         )
         count = len(bounds) - 1
         rank_of = ranks_of(self._order[:high], len(self.item_supports))
-        opened, by_user, cells, size = view.opened, view.by_user, view.cells, self._size
-        effort = Effort(threads=1, max_work=self._effort.max_work)
+        opened, by_user, cells = view.opened, view.by_user, view.cells
+        size, effort = self._size, self._effort
 
         def shared(batches: Batches) -> Batches:
             for purchases, check in opened(batches):
@@ -408,7 +408,7 @@ class SparkSource:
 
     view: StoredPurchases
     missing_user: str | None
-    effort: Effort = field(default_factory=Effort)
+    effort: Effort  # of each task
 
     @classmethod
     def of(
@@ -427,7 +427,7 @@ class SparkSource:
         view = segments[segment]
         if together:
             view = view.then(partial(replace, together=True))
-        return cls(view, missing_user, effort)
+        return cls(view, missing_user, Effort(threads=1, max_work=effort.max_work))
 
     @property
     def by_user(self) -> bool:
@@ -462,7 +462,7 @@ class SparkSource:
         """Return the items, and what units have of them; see `SupportSource.items`."""
         view, names = self.view, self.view.items
         if not isinstance(universe, KnownItemsets | Catalogue):
-            return _SparkItems(view, names.labels, self.effort.max_work)
+            return _SparkItems(view, names.labels, self.effort)
         listed = on_one_machine.ListedFirst.of(universe, names.digests.codes_in)
 
         def labels(codes: Sequence[int]) -> dict[int, Item]:
@@ -471,7 +471,7 @@ class SparkSource:
             return {code: listed.label(code, unlisted.__getitem__) for code in codes}
 
         view = view.then(methodcaller("recoded", listed.codes, numbers(listed.total)))
-        return _SparkItems(replace(view, count=listed.total), labels, self.effort.max_work)
+        return _SparkItems(replace(view, count=listed.total), labels, self.effort)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""

@@ -6,7 +6,6 @@ import json
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +48,32 @@ def spark_errors(source: str, then: str) -> Iterator[None]:
     A known cause has its own words. Those of Spark may quote rows, so only the name of its error is
     shown, and pyspark's log and warnings are off.
     """
-    loggers = {}
+    try:
+        with _quiet():
+            yield
+        return
+    except Exception as error:
+        packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+        # Without a connection Java is gone.
+        if not isinstance(error, ConnectionError) and packages.isdisjoint(_PACKAGES):
+            raise
+        condition = error.getCondition() if hasattr(error, "getCondition") else None
+        cause = condition or type(error).__name__
+        for text, (known_cause, todo) in _CAUSES.items():
+            if text in str(error):
+                cause, then = known_cause, todo
+    raise DataError(f"{source} ({cause}): {then}")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Turn pyspark's log and warnings off."""
+    loggers = []
     if find_spec("pyspark") is not None:
         from pyspark.logger import PySparkLogger
 
-        loggers = {logger: logger.disabled for logger in map(PySparkLogger.getLogger, _LOGGERS)}
+        loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True
     try:
@@ -63,22 +83,9 @@ def spark_errors(source: str, then: str) -> Iterator[None]:
                 "ignore", "PySpark does not yet fully support pandas", FutureWarning
             )
             yield
-        return
-    except FimPrivateError:
-        raise
-    except Exception as error:
-        packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-        gone = isinstance(error, ConnectionError)  # Java is
-        if not gone and packages.isdisjoint(_PACKAGES):
-            raise
-        condition = error.getCondition() if hasattr(error, "getCondition") else None
-        cause = condition or type(error).__name__, then
-        if not gone:
-            cause = next((known for text, known in _CAUSES.items() if text in str(error)), cause)
     finally:
-        for logger, disabled in loggers.items():
+        for logger, disabled in zip(loggers, before, strict=True):
             logger.disabled = disabled
-    raise DataError(f"{source} ({cause[0]}): {cause[1]}")
 
 
 def spark_call() -> AbstractContextManager[None]:
@@ -123,7 +130,7 @@ def run(frame: DataFrame, task: Task, schema: pa.Schema, *, ours: bool = True) -
 
     full = schema.append(pa.field(FAILURE, pa.string()))
     with spark_call():
-        return frame.mapInArrow(_Guarded(task, full, ours), from_arrow_schema(full))
+        return frame.mapInArrow(guarded(task, full, ours=ours), from_arrow_schema(full))
 
 
 def collected(frame: DataFrame) -> pa.Table:
@@ -157,33 +164,26 @@ def single_rows(batches: Batches) -> Batches:
     return (batch.slice(row, 1) for batch in batches for row in range(len(batch)))
 
 
-@dataclass(frozen=True)
-class _Guarded:
-    """A task that yields its error as a row: Spark would retry and log an exception.
+def guarded(task: Task, schema: pa.Schema, *, ours: bool) -> Task:
+    """Return a task that yields its error as a row: Spark would retry and log an exception.
 
     Spark may retry after any error that this package does not raise on purpose, such as a lost
     worker or no memory.
     """
 
-    _task: Task
-    _schema: pa.Schema
-    _ours: bool
-
-    def __call__(self, batches: Batches) -> Batches:
+    def yielding_failures(batches: Batches) -> Batches:
         try:
-            if self._ours:
+            if ours:
                 batches = map(_without_failures, batches)
-            for batch in self._task(batches):
-                yield batch.append_column(FAILURE, pa.nulls(len(batch), pa.string())).cast(
-                    self._schema
-                )
+            for batch in task(batches):
+                no_failures = pa.nulls(len(batch), pa.string())
+                yield batch.append_column(FAILURE, no_failures).cast(schema)
+            return
         except FimPrivateError as error:
             failure = type(error).__name__, error.marked
         except pa.ArrowException:  # which may quote a value
-            failure = (
-                "DataError",
-                ("the purchases cannot be read as baskets; convert the columns to strings first"),
-            )
-        else:
-            return
-        yield pa.RecordBatch.from_pylist([{FAILURE: json.dumps(failure)}], schema=self._schema)
+            told = "the purchases cannot be read as baskets; convert the columns to strings first"
+            failure = DataError.__name__, told
+        yield pa.RecordBatch.from_pylist([{FAILURE: json.dumps(failure)}], schema=schema)
+
+    return yielding_failures

@@ -397,16 +397,22 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
     lost = tmp_path / "lost"
     lost.mkdir()
 
-    class Losing(tasks._Guarded):
-        def __call__(self, batches: Any) -> Any:
-            done = list(tasks._Guarded.__call__(self, batches))
-            marker = lost / getattr(getattr(self._task, "func", self._task), "__name__", "other")
+    guarded = tasks.guarded
+
+    def losing(task: Any, *given: Any, **named: Any) -> Any:
+        made = guarded(task, *given, **named)
+        marker = lost / getattr(getattr(task, "func", task), "__name__", "other")
+
+        def rows(batches: Any) -> Any:
+            done = list(made(batches))
             if done and not marker.exists():
                 marker.touch()
                 raise RuntimeError("this worker is lost")
             yield from done
 
-    monkeypatch.setattr(tasks, "_Guarded", Losing)
+        return rows
+
+    monkeypatch.setattr(tasks, "guarded", losing)
     request: Any = MUCH | REQUESTS["own unit"]
     found = fim.mine(str(file), engine="spark", **request).to_dict()
     monkeypatch.undo()
@@ -574,7 +580,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
     assert named <= texts
     # Levelwise names the items that it finds under noise, more than those of its itemsets.
     assert len(texts - named) < 40
-    allowed = "block values check count length shard answer digest number text"
+    allowed = "block values check count rows shard answer digest number text"
     assert {name for table in seen for name in table.column_names} <= {*allowed.split()}
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 from collections import Counter as Tally
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,6 @@ from fim_private.spark.purchases import (
     digest,
     joined,
     mark,
-    new_items,
     pieces,
 )
 from fim_private.spark.retries import Checksum
@@ -76,7 +76,7 @@ def test_known_labels_read_as_collected_ones(values: list[str | None]) -> None:
     codes = collected.encode(array)
     vocabulary, final = collected.finish([codes])
     expected = [None if code < 0 else vocabulary.label(int(final[code])) for code in codes]
-    seen = new_items()
+    seen = defaultdict[Item, int](count().__next__)
     Labels("the table", known=seen).encode(array)
     assert {*seen} == {item for item in expected if item is not None}
     code_of = {item: place for place, item in enumerate(seen)}

@@ -18,10 +18,11 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from fim_private.counting import Effort
 from fim_private.counting.source import counter_for
+from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
 from fim_private.reading.contribution_bounds import text_digest
@@ -32,26 +33,23 @@ from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
 from fim_private.reading.values import offsets_of
 from fim_private.spark.dataframes import RowReader, Table
-from fim_private.spark.retries import (
+from fim_private.spark.tasks import (
     CELLS,
     CHECK,
-    Cells,
-    Checksum,
-    bytes_of,
-    changed,
-    summed,
-    total,
-)
-from fim_private.spark.tasks import (
     FAILURE,
     Batches,
+    Cells,
+    Checksum,
     SparkFrame,
+    changed,
     collected,
     persisted,
     row_of,
     run,
     single_rows,
     spark_call,
+    summed,
+    total,
 )
 
 # so many entries and baskets are worked on at once, about, which bounds what a task needs of memory
@@ -123,7 +121,7 @@ def joined(batches: Sequence[pa.RecordBatch], count: int, *, by_user: bool) -> T
     have baskets.
     """
 
-    def numbers_in(column: str) -> NDArray[np.int32]:
+    def numbers_in(column: str) -> Int32:
         buffers = (value.as_buffer() for batch in batches for value in batch[column])
         return np.frombuffer(bytearray().join(buffers), dtype=np.int32)
 
@@ -149,48 +147,36 @@ def digest(item: Item, salt: int) -> int:
 class ItemDigests:
     """The digests of all items, (count,) int64, all different, in label order."""
 
-    digests: NDArray[np.int64]
+    digests: Int64
     salt: int
 
     def __len__(self) -> int:
         return len(self.digests)
 
-    @cached_property
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        order = np.argsort(self.digests, kind="stable")
-        return order, self.digests[order]
-
-    def code(self, item: Item) -> int | None:
-        """Return the code of an item; None for one that is not among them."""
-        wanted, (order, ascending) = digest(item, self.salt), self._sorted
-        place = int(np.searchsorted(ascending, wanted))
-        return int(order[place]) if place < len(order) and int(ascending[place]) == wanted else None
-
-    def codes_in(self, listed: Vocabulary) -> NDArray[np.int32]:
+    def codes_in(self, listed: Vocabulary) -> Int32:
         """Return for each code that of the same label in a public list, by `Vocabulary.codes_in`,
         or -1: (count,).
         """
-        found = np.full(len(self), -1, dtype=np.int32)
-        for number in range(len(listed)):
-            code = self.code(listed.label(number))
-            if code is not None:
-                found[code] = number
-        return found
+        wanted = [digest(listed.label(number), self.salt) for number in range(len(listed))]
+        places = pc.index_in(pa.array(self.digests), pa.array(wanted, pa.int64()))
+        return np.asarray(places.fill_null(-1))
 
 
 class ItemCodes(dict[Item, int]):
     """The code of each item; DataError for one that was not there before."""
 
-    def __init__(self, digests: ItemDigests) -> None:
+    def __init__(self, items: ItemDigests) -> None:
         super().__init__()
-        self._digests = digests
+        self._items = items
+        self._order = np.argsort(items.digests)
 
     def __missing__(self, item: Item) -> int:
-        code = self._digests.code(item)
-        if code is None:
+        wanted, digests = digest(item, self._items.salt), self._items.digests
+        place = np.searchsorted(digests, wanted, sorter=self._order)
+        if place == len(digests) or digests[self._order[place]] != wanted:
             raise changed()
-        self[item] = code
-        return code
+        self[item] = int(self._order[place])
+        return self[item]
 
 
 _LABEL = ("number", "text")  # one of which an item has; their order is that of a vocabulary
@@ -332,28 +318,27 @@ class StoredPurchases:
         def opened(batches: Batches) -> Iterator[tuple[Transactions, Cells]]:
             for group in grouped(single_rows(batches), lambda row: row.nbytes // 4):
                 purchases = joined(group, count, by_user=by_user)
+                cells = checksum.of_purchases(purchases)
                 for step in steps:
                     purchases = step(purchases)
-                yield purchases, checksum.of_pieces(group)
+                yield purchases, cells
 
         return opened
 
-    def summed(
-        self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int
-    ) -> NDArray[np.int64]:
+    def summed(self, vector: Callable[[Transactions], Int64], cells: int) -> Int64:
         """Return the sum of a function's vectors for some units at a time: (cells,) int64.
 
         Raises DataError if the purchases have changed.
         """
         opened = self.opened
 
-        def vectors(batches: Batches) -> Iterator[tuple[NDArray[np.int64], Cells]]:
+        def vectors(batches: Batches) -> Iterator[tuple[Int64, Cells]]:
             return ((vector(purchases), check) for purchases, check in opened(batches))
 
         return summed(self.frame, vectors, cells, self.cells)
 
     @cached_property
-    def supports(self) -> NDArray[np.int64]:
+    def supports(self) -> Int64:
         """How many units have each item: (count,)."""
         return self.summed(
             lambda data: counter_for(data, 1, 1, Effort(threads=1)).item_supports, self.count
@@ -373,15 +358,17 @@ def stored_purchases(
         # A task looks at the first cells, where there are some: no cell comes to the driver.
         collected(run(table.frame, partial(_look, reader), _LOOKED, ours=False).limit(1))
     checksum = Checksum(Randomness().bits(64))
+    by_user = roles.user is not None
     segments = 1 if roles.parts is None else len(roles.parts.names)
 
-    def check_cells(batches: Batches) -> Iterator[tuple[NDArray[np.int64], Cells]]:
+    def check_cells(batches: Batches) -> Iterator[tuple[Int64, Cells]]:
         """Yield the check cells of each segment, (3 * segments,), and of the rows that they were
         made of.
         """
         for row in single_rows(batches):
             cells = np.zeros((segments, CELLS), dtype=np.int64)
-            cells[row[SEGMENT][0].as_py()] = checksum.of_pieces([row])
+            purchases = joined([row], 0, by_user=by_user)
+            cells[row[SEGMENT][0].as_py()] = checksum.of_purchases(purchases)
             yield cells.ravel(), total(row[CHECK].to_pylist())
 
     with numbered(table.frame, reader, checksum) as items:
@@ -398,7 +385,7 @@ def stored_purchases(
                 StoredPurchases(
                     frame.where(frame[SEGMENT] == segment),
                     items,
-                    roles.user is not None,
+                    by_user,
                     checksum,
                     segment_cells,
                     len(items.digests),
@@ -526,11 +513,11 @@ class _Assembly:
 
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    ends, data = bytes_of(columns["codes"].cast(pa.large_binary()))
-    lengths = (np.diff(ends) // 4).astype(np.int32)
+    codes = columns["codes"].to_pylist()
+    lengths = np.array([len(row) // 4 for row in codes], dtype=np.int32)
     return KeyedRows(
         lengths,
-        data.view(np.int32),
+        np.frombuffer(b"".join(codes), dtype=np.int32),
         columns.get("baskets"),
         columns.get("users"),
         columns.get("segments"),

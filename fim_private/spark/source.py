@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate, groupby
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +45,7 @@ from fim_private.counting.source import (
     SizedUniverse,
     Universe,
 )
-from fim_private.counting.work import Effort
+from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.reading.labels import Item, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import offsets_of
@@ -57,20 +57,21 @@ from fim_private.spark.purchases import (
     pieces,
     tasks_for,
 )
-from fim_private.spark.retries import CHECK, changed, total, verify
 from fim_private.spark.tasks import (
+    CHECK,
     Batches,
+    SparkFrame,
+    changed,
     collected,
     persisted,
     row_of,
     run,
     single_rows,
     spark_call,
+    total,
+    verify,
 )
 from fim_private.spectrum import Level, SupportSpectrum
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,10 @@ class _SparkItems:
     labels: Callable[[Sequence[int]], dict[int, Item]]
     effort: Effort
 
-    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, weights: Int64) -> Int64:
         return self.summed(lambda items: items.sums(weights), self.view.count)
 
-    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+    def level_sums(self, scale: int, most: int) -> Int64:
         return self.summed(lambda items: items.level_sums(scale, most), self.view.count)
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
@@ -100,9 +101,7 @@ class _SparkItems:
     def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
         return _SparkCandidates(self, np.asarray(codes))
 
-    def summed(
-        self, vector: Callable[[on_one_machine.LocalItems], NDArray[np.int64]], cells: int
-    ) -> NDArray[np.int64]:
+    def summed(self, vector: Callable[[on_one_machine.LocalItems], Int64], cells: int) -> Int64:
         """Return the sum of a function's vectors for the items of each task: (cells,)."""
         effort = self.effort
         return self.view.summed(
@@ -117,24 +116,22 @@ class _SparkCandidates:
     items: _SparkItems
     codes: NDArray[np.integer]
 
-    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+    def pair_level_sums(self, scale: int) -> Int64:
         return self._summed(
             lambda counts: counts.pair_level_sums(scale), math.comb(len(self.codes), 2)
         )
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+    def level_sums(self, sets: Int32, scale: int) -> Int64:
         return self._summed(lambda counts: counts.level_sums(sets, scale), len(sets))
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         return self._summed(lambda counts: counts.sums(candidates, weights), len(weights) - 1)
 
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+    def units_with(self, candidates: Candidates) -> Int64:
         cells = sum(map(len, candidates)) + 1
         return self._summed(lambda counts: counts.units_with(candidates), cells)
 
-    def _summed(
-        self, vector: Callable[[CandidateSource], NDArray[np.int64]], cells: int
-    ) -> NDArray[np.int64]:
+    def _summed(self, vector: Callable[[CandidateSource], Int64], cells: int) -> Int64:
         codes = self.codes
         return self.items.summed(lambda items: vector(items.among(codes)), cells)
 
@@ -143,9 +140,7 @@ _SHARD = "shard"
 _PROJECTED = pa.schema([pa.field(_SHARD, pa.int64()), *FIELDS])
 
 
-def projected(
-    rank_of: NDArray[np.int32], bounds: NDArray[np.int64], size: int, data: Transactions
-) -> Batches:
+def projected(rank_of: Int32, bounds: Int64, size: int, data: Transactions) -> Batches:
     """Yield the pieces that each shard needs of the purchases of some units, with ranks for codes.
 
     Args:
@@ -176,7 +171,7 @@ def projected(
         yield from pieces(needed, _SHARD, int(shard[ends[0]]))
 
 
-def _shard_bounds(supports: NDArray[np.int64], shards: int) -> NDArray[np.int64]:
+def _shard_bounds(supports: Int64, shards: int) -> Int64:
     """Return the first rank of each shard, and the end of the last: about equal work in each."""
     # A rank takes more work the more entries of frequent items stand before it in rows.
     work = np.cumsum(supports * np.cumsum(supports).astype(np.float64))
@@ -214,29 +209,27 @@ class SparkCounter:
     _effort: Effort
 
     @property
-    def item_supports(self) -> NDArray[np.int64]:
+    def item_supports(self) -> Int64:
         """How many units have each item: (codes,) int64."""
         return self._view.supports
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Int64:
         return rank_order(self.item_supports, 1)  # the code of each rank
 
     @cached_property
-    def _supports(self) -> NDArray[np.int64]:
+    def _supports(self) -> Int64:
         return self.item_supports[self._order]  # of each rank, descending
 
     @cached_property
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most."""
-        most = self._view.count + 1
+        longest = self._view.count
         baskets = self._view.summed(
-            lambda data: np.bincount(np.diff(data.offsets), minlength=most), most
+            lambda data: np.bincount(np.diff(data.offsets), minlength=longest + 1), longest + 1
         )
-        return sum(
-            int(baskets[length]) * math.comb(length, self._size)
-            for length in np.flatnonzero(baskets).tolist()
-        )
+        lengths = np.flatnonzero(baskets).tolist()
+        return sum(int(baskets[length]) * math.comb(length, self._size) for length in lengths)
 
     def top(self, ceiling: int | None, limit: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th;
@@ -278,7 +271,7 @@ class SparkCounter:
         """Return the codes of the itemsets at some places of levels; see `Locate`."""
         return self._located(places, on_one_machine.lowest_listed(places, spectrum))
 
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
         supports.
         """
@@ -383,7 +376,7 @@ class SparkCounter:
 
 
 def _answers(
-    shards: DataFrame,
+    shards: SparkFrame,
     count: int,
     counter_of: Callable[[int, Sequence[pa.RecordBatch]], ShardCounter],
     question: _Question,

@@ -1,16 +1,29 @@
-"""Tasks of Spark: functions of one partition, and errors of one line that quote no rows."""
+"""Tasks of Spark: functions of one partition, errors of one line that quote no rows, and what
+happens when a task is retried, or runs twice: check cells tell whether it had the same rows.
+
+Spark makes what it lost again from the source, and some sources give other rows then. So each task
+adds up how many units and entries it works on, and a checksum of them in any order. These sums must
+be those of the purchases when they were first made; otherwise nothing is released. The rows of the
+source, which is read twice before that, have check cells of their own. Nor does a retried task
+change what is released: noise is drawn on the driver.
+"""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from fim_private.counting.work import Int64
 from fim_private.errors import (
     DataError,
     FimPrivateError,
@@ -18,6 +31,8 @@ from fim_private.errors import (
     WorkLimitError,
     parameter,
 )
+from fim_private.reading.transactions import KeyedRows, Transactions
+from fim_private.reading.values import decoded, null_mask, numpy_of, offsets_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -187,3 +202,168 @@ def guarded(task: Task, schema: pa.Schema, *, ours: bool) -> Task:
         yield pa.RecordBatch.from_pylist([{FAILURE: json.dumps(failure)}], schema=schema)
 
     return yielding_failures
+
+
+# -------------------- check cells
+
+Hashes = NDArray[np.uint64]
+Cells = Int64  # (3,): units, entries, checksum. They are added modulo 2^64.
+CELLS = 3
+CHECK = "check"  # the column that they travel in
+
+
+def changed() -> DataError:
+    """Return the error of a source that gave other rows when it was read again."""
+    return DataError(
+        "the purchases changed while they were read, so nothing is released; write them to "
+        "Parquet, or checkpoint "
+        "them, and use that"
+    )
+
+
+def verify(computed: Cells, stored: Cells) -> None:
+    """Raise DataError unless the check cells of what was counted are those of what was stored."""
+    if not np.array_equal(computed, stored):
+        raise changed()
+
+
+def total(cells: Iterable[bytes | None]) -> Cells:
+    """Return the sum of check cells that travelled as bytes; None is nothing."""
+    return sum(
+        (np.frombuffer(one, dtype=np.int64) for one in cells if one is not None),
+        np.zeros(CELLS, np.int64),
+    )
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """Makes check cells. key: 0 to 2^64 - 1, drawn for each run, so that nobody can make rows that
+    pass for others.
+    """
+
+    key: int
+
+    def of_purchases(self, purchases: Transactions) -> Cells:
+        """Return the check cells of purchases."""
+        # There are fewer different items than entries: hashed once, and looked up.
+        codes = np.arange(purchases.items.max(initial=-1) + 1, dtype=np.uint64)
+        hashes = self.hashed(codes, 0)[purchases.items]
+        hashes = self.hashed(_run_sums(hashes, purchases.offsets), 1)
+        if purchases.unit_offsets is None:
+            # Of these any number may be counted as blank instead.
+            hashes[np.diff(purchases.offsets) == 0] = 0
+        else:
+            hashes = self.hashed(_run_sums(hashes, purchases.unit_offsets), 2)
+        return np.array([purchases.units, len(purchases.items), _sum(hashes)])
+
+    def of_rows(self, rows: KeyedRows, items: Hashes, *, whole: bool) -> Cells:
+        """Return the check cells of some rows of the source. items: as of_items returns. whole: as
+        of RowReader.
+        """
+        hashes = _run_sums(items[rows.codes], offsets_of(rows.lengths))
+        baskets = 0
+        if whole:
+            hashes, baskets = self.hashed(hashes, 1), len(hashes)
+        owner = np.ones(len(hashes), dtype=np.uint64)
+        for level, keys in enumerate((rows.users, rows.baskets, rows.segments, rows.days), start=2):
+            if keys is not None:
+                owner = self.hashed(owner + self._of_keys(keys, level), level)
+        return np.array([baskets, len(rows.codes), _sum(hashes * owner)])
+
+    def of_items(self, digests: Int64) -> Hashes:
+        """Return the hash of items with these digests, and at the end that of a null: (items +
+        1,).
+        """
+        return self.hashed(np.append(digests, 0).view(np.uint64), 0)
+
+    def _of_keys(self, keys: pa.Array, level: int) -> Hashes:
+        """Return the hash of each key, (rows,): of numbers and moments as they are, of others by
+        their bytes; 0 for null.
+        """
+        keys = decoded(keys)
+        kind = keys.type
+        if pa.types.is_primitive(kind) and kind.bit_width >= 32:
+            integer = pa.int32() if kind.bit_width == 32 else pa.int64()
+            numbers = numpy_of(keys.view(integer).fill_null(0)).astype(np.int64).view(np.uint64)
+        else:
+            texts = keys if pa.types.is_binary(kind) else keys.cast(pa.string())
+            values = texts.fill_null("").cast(pa.binary()).to_pylist()
+            offsets = offsets_of(np.array([len(value) for value in values], dtype=np.int64))
+            # The sum of the bytes, each times the hash of its place.
+            data = np.frombuffer(b"".join(values), dtype=np.uint8)
+            places = np.arange(len(data)) - np.repeat(offsets[:-1], np.diff(offsets))
+            factors = self.hashed(np.arange(places.max(initial=0) + 1, dtype=np.uint64), level)
+            numbers = _run_sums((data + np.uint64(1)) * factors[places], offsets)
+        hashes = self.hashed(numbers, level)
+        hashes[null_mask(keys)] = 0
+        return hashes
+
+    def hashed(self, values: Hashes, level: int) -> Hashes:
+        """Return the hash of each number, in its place, by SplitMix64 (Steele et al., OOPSLA 2014).
+        level: its kind.
+        """
+        values += np.uint64((self.key + level * 0x9E3779B97F4A7C15) % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            values ^= values >> np.uint64(shift)
+            values *= np.uint64(factor)
+        values ^= values >> np.uint64(31)
+        return values
+
+
+def _run_sums(values: Hashes, offsets: Int64) -> Hashes:
+    """Return the sum of each run of values modulo 2^64: (runs,)."""
+    sums = np.append(np.uint64(0), np.cumsum(values, dtype=np.uint64))
+    return np.diff(sums[offsets])
+
+
+def _sum(hashes: Hashes) -> int:
+    return int(hashes.sum(dtype=np.uint64).view(np.int64))
+
+
+# A vector travels in blocks of so many numbers, behind its check cells; of nothing but zeros these
+# only do. Blocks are added up by so many tasks at most: the driver gets the sum alone.
+_BLOCK, _TASKS = 1 << 16, 64
+_BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
+# Yields vectors, (cells,) int64, and the check cells of what they were made of.
+VectorsOf = Callable[[Batches], Iterable[tuple[Int64, Cells]]]
+
+
+def summed(frame: SparkFrame, vectors: VectorsOf, cells: int, stored: Cells) -> Int64:
+    """Return the sum of all vectors that a function makes of each partition: (cells,) int64, which
+    has to fit.
+
+    stored: what check cells of each block must add up to, or DataError is raised: one may be of a
+    task run again.
+    """
+
+    def in_blocks(batches: Batches) -> Batches:
+        total_vector, check = np.zeros(cells, dtype=np.int64), np.zeros(CELLS, dtype=np.int64)
+        for vector, vector_check in vectors(batches):
+            total_vector += vector
+            check += vector_check
+        for block, start in enumerate(range(0, cells, _BLOCK)):
+            values = total_vector[start : start + _BLOCK]
+            if not values.any():
+                values = values[:0]
+            yield row_of(_BLOCKS, block, np.append(check, values).tobytes())
+
+    count = -(-cells // _BLOCK)
+    blocks = run(frame, in_blocks, _BLOCKS)
+    blocks = blocks.repartition(min(max(count, 1), _TASKS), blocks["block"])
+    added = np.zeros((count, CELLS + _BLOCK), dtype=np.int64)
+    for row in collected(run(blocks, _added, _BLOCKS)).to_pylist():
+        added[row["block"]] = np.frombuffer(row["values"], dtype=np.int64)
+    for check in added[:, :CELLS]:
+        verify(check, stored)
+    return added[:, CELLS:].ravel()[:cells]
+
+
+def _added(batches: Batches) -> Batches:
+    """Add up the blocks of each number, of which some have zeros left out."""
+    sums = defaultdict[int, Int64](lambda: np.zeros(CELLS + _BLOCK, dtype=np.int64))
+    for batch in batches:
+        for row in batch.to_pylist():
+            values = np.frombuffer(row["values"], dtype=np.int64)
+            sums[row["block"]][: len(values)] += values
+    for block, added in sums.items():
+        yield row_of(_BLOCKS, block, added.tobytes())

@@ -562,7 +562,7 @@ def test_lost_blocks_and_other_orders_change_nothing(
 def test_only_numbers_and_what_was_chosen_reach_the_driver(
     spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fim_private.spark import retries, source, tasks
+    from fim_private.spark import source, tasks
 
     seen: list[pa.Table] = []
     collect = tasks.collected
@@ -571,7 +571,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         seen.append(collect(frame))
         return seen[-1]
 
-    for module in (retries, purchases, source):
+    for module in (tasks, purchases, source):
         monkeypatch.setattr(module, "collected", watched)
     release = fim.mine(str(file), engine="spark", **MUCH | OF_USERS, top=3, supports=True)
     named = {item for itemset in release.itemsets for item in itemset.items or ()}

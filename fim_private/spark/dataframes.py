@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -48,12 +45,15 @@ OURS = {
 }
 
 
-def session(settings: Mapping[str, str] | None = None) -> Any:
+Settings = Mapping[str, str] | None  # of a new session
+
+
+def session(settings: Settings = None) -> Any:
     """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or
     spark-defaults.conf say.
 
     settings: of Spark, for a new session, such as {"spark.master": "local[4]"}. Raises
-    MissingExtraError, DataError without a Java that it runs on, and ParameterError for settings
+    MissingExtraError, DataError if Spark does not start, and ParameterError for settings
     that the session that there is has not.
     """
     if importlib.util.find_spec("pyspark") is None:
@@ -62,8 +62,9 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
         )
     asked_settings = dict(settings or {})
     then = (
-        f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' "
-        f"shows what it says"
+        f"it needs Java {_JAVA} or newer (Debian: openjdk-{_JAVA}-jre-headless; or set JAVA_HOME), "
+        f"and settings that it knows; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it "
+        f"says"
     )
     with spark_errors("Spark did not start", then):
         from pyspark import SparkContext
@@ -97,7 +98,6 @@ def _started(settings: dict[str, str]) -> Any:
     # Python that this runs in; on a cluster the caller names it.
     variables = {}
     if here:
-        _check_java()
         settings = OURS | settings
         variables["MASTER"] = _MASTER
         if settings.get("spark.master", "local").startswith("local"):
@@ -144,20 +144,6 @@ def settings_of(given: list[str]) -> dict[str, str]:
     return found
 
 
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    name = str(Path(home, "bin", "java")) if home else "java"
-    java = shutil.which(name)
-    need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
-    if java is None:
-        todo = f"install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
-        raise DataError(f"{need}, and none is installed: {todo}")
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(?:1\.)?([0-9]+)', answer)  # also "1.8.0_292"
-    if version and int(version[1]) < _JAVA:
-        raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
-
-
 # what Spark calls a timestamp, and gives in the zone of its session
 INSTANT = pa.timestamp("us", "UTC")
 
@@ -179,7 +165,7 @@ class RowReader:
     @property
     def whole(self) -> bool:
         """Whether rows are as in the source, and not put together of neighbours."""
-        return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
+        return self.roles.is_list or self.roles.form is not InputForm.LONG
 
     @property
     def keys(self) -> list[pa.Field]:
@@ -187,15 +173,16 @@ class RowReader:
 
         Raises DataError for types that cannot be read, before anything is.
         """
-        batch = chosen(empty_batch(self.schema, self.roles.names), self.roles, self.name)
-        rows = next(keyed_rows(batch, self.roles, self._labels({}, 0), self.name))
+        empty = empty_batch(self.schema, self.roles.names)
+        rows = next(self.rows(iter([empty]), {}, 0))
         return [pa.field(name, value_type(key.type)) for name, key in rows.keys.items()]
 
     def rows(self, batches: Batches, codes: Mapping[Item, int], count: int) -> Iterator[KeyedRows]:
         """Yield the rows of batches with the columns of roles.names, of items with these codes, or
         raise DataError.
         """
-        labels = self._labels(codes, count)
+        where = items_name(self.name, self.roles)
+        labels = Labels(where, fold_case=self.roles.fold_case, known=codes, count=count)
         for batch in self.needed(batches):
             yield from keyed_rows(batch, self.roles, labels, self.name)
 
@@ -207,12 +194,8 @@ class RowReader:
         for batch in batches:
             # Times are in UTC then: no setting changes a label or a comparison.
             typed = batch.rename_columns(self.roles.names).cast(self.schema)
-            for start in range(0, len(typed), size):
+            for start in range(0, max(len(typed), 1), size):
                 yield chosen(typed.slice(start, size), self.roles, self.name)
-
-    def _labels(self, codes: Mapping[Item, int], count: int) -> Labels:
-        where = items_name(self.name, self.roles)
-        return Labels(where, fold_case=self.roles.fold_case, known=codes, count=count)
 
 
 VIEW, QUERY = "data", parameter("query")  # what the source is called in a query
@@ -245,7 +228,7 @@ _PASSING_PLANS = ("SubqueryAlias", "Repartition", "RepartitionByExpression", "So
 _BARE_PLANS = ("LocalRelation", "LogicalRDD", "HiveTableRelation")
 
 
-def is_query(data: Any, options: Reading, settings: Mapping[str, str] | None = None) -> bool:
+def is_query(data: Any, options: Reading, settings: Settings = None) -> bool:
     """Tell whether a query may have chosen the rows of what a caller names, as `opened_table` takes
     it.
 
@@ -256,11 +239,13 @@ def is_query(data: Any, options: Reading, settings: Mapping[str, str] | None = N
         return True
     if is_dataframe(data):
         return not _is_bare(data)
-    if not isinstance(data, str | os.PathLike) or _is_path(data):
+    if isinstance(data, os.PathLike):
+        data = os.fspath(data)
+    if not isinstance(data, str) or _is_path(data):
         return False
     _check_readable(data)
     with _reading_errors(data):
-        return not _is_bare(session(settings).table(os.fspath(data)))
+        return not _is_bare(session(settings).table(data))
 
 
 def _is_bare(frame: SparkFrame) -> bool:
@@ -283,16 +268,16 @@ def _class_name(thing: Any) -> str:
 
 
 @contextmanager
-def opened_table(
-    data: Any, options: Reading, settings: Mapping[str, str] | None = None
-) -> Iterator[Table]:
+def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iterator[Table]:
     """Yield the table that a caller names, with the roles of its columns; a view that a query needs
     lasts as long.
 
     data: a DataFrame; a path, address, pattern or folder of Parquet or ORC; else a table's name.
     settings: as of session. Raises DataError and ParameterError.
     """
-    if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
+    if isinstance(data, os.PathLike):
+        data = os.fspath(data)
+    if isinstance(data, str):  # before anything is started, which takes a while
         _check_readable(data)
     with ExitStack() as views:
         with _reading_errors(data):
@@ -316,14 +301,13 @@ def opened_table(
         yield Table(needed, reader, ReadAs.of_table(schema.names, roles, kind=kind))
 
 
-def _check_readable(data: str | os.PathLike[str]) -> None:
-    path = os.fspath(data)
+def _check_readable(path: str) -> None:
+    refused = f"{parameter('engine')} spark does not read {_name(path)}"
     if isinstance(source_of(path), Database) or path == "-":
-        raise DataError(f"{parameter('engine')} spark does not read {_name(path)}; leave it out")
+        raise DataError(f"{refused}; leave it out")
     if _suffix(path) in _TEXTS:
         raise DataError(
-            f"{parameter('engine')} spark does not read {_name(path)}, since Spark guesses how "
-            f"text is written: "
+            f"{refused}, since Spark guesses how text is written: "
             "convert it to Parquet, or give the DataFrame that you read"
         )
 
@@ -334,31 +318,30 @@ def _reading_errors(data: Any) -> AbstractContextManager[None]:
     )
 
 
-def _is_path(data: str | os.PathLike[str]) -> bool:
+def _is_path(name: str) -> bool:
     """Tell whether a name is of files, and not of a table."""
-    name = os.fspath(data)
     if _suffix(name) in _TABLES or isinstance(source_of(name), Address):
         return True
     return os.sep in name or "*" in name or Path(name).exists()
 
 
 def _frame(
-    data: Any, options: Reading, settings: Mapping[str, str] | None, views: ExitStack
+    data: Any, options: Reading, settings: Settings, views: ExitStack
 ) -> tuple[SparkFrame, str, str]:
     """Return a DataFrame, what errors call it, and what it is read as."""
     if is_dataframe(data):
         frame, name, kind = data, "the DataFrame", "Spark DataFrame"
-    elif not isinstance(data, str | os.PathLike):
+    elif not isinstance(data, str):
         raise ParameterError(
             f"{parameter('engine')} spark reads a DataFrame of Spark, a table or a path, not a "
             f"{type(data).__name__}"
         )
     elif _is_path(data):
-        name, kind = _name(data), _TABLES.get(_suffix(os.fspath(data)), "Parquet")
-        frame = session(settings).read.format(kind.lower()).load(os.fspath(data))
+        name, kind = _name(data), _TABLES.get(_suffix(data), "Parquet")
+        frame = session(settings).read.format(kind.lower()).load(data)
     else:
-        name, kind = f"table {os.fspath(data)!r}", "Spark table"
-        frame = session(settings).table(os.fspath(data))
+        name, kind = f"table {data!r}", "Spark table"
+        frame = session(settings).table(data)
     if options.query is None:
         return frame, name, kind
     spark = frame.sparkSession
@@ -399,4 +382,4 @@ def _arrow_schema(schema: Any) -> pa.Schema:
 
 def _name(data: Any) -> str:
     """Return what errors call a source."""
-    return repr(source_of(data).shown) if isinstance(data, str | os.PathLike) else "the DataFrame"
+    return repr(source_of(data).shown) if isinstance(data, str) else "the DataFrame"

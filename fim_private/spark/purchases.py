@@ -56,21 +56,25 @@ from fim_private.spark.tasks import (
 AT_ONCE = 1 << 23
 _ENTRIES = 1 << 20  # about so many are in a row, unless a single unit has more
 
-FIELDS = (
-    pa.field("units", pa.int64()),  # how many
-    pa.field("blank", pa.int64()),  # how many of them are only counted
+_FIELDS = {
+    "blank": pa.int64(),  # how many units are only counted
     # (units,) int32, how many each has; null where a basket is a unit
-    pa.field("baskets", pa.binary()),
-    pa.field("lengths", pa.binary()),  # (baskets,) int32, how many items each has
-    pa.field("items", pa.binary()),  # int32 codes, as in Transactions
-    pa.field(CHECK, pa.binary()),  # what `mark` was given; null in all other rows
-)
+    "baskets": pa.binary(),
+    "lengths": pa.binary(),  # (baskets,) int32, how many items each has
+    "items": pa.binary(),  # int32 codes, as in Transactions
+    CHECK: pa.binary(),  # what `mark` was given; null in all other rows
+}
+
+
+def schema_of_pieces(key: str) -> pa.Schema:
+    """Return the columns of pieces: key is that of the number before the others."""
+    return pa.schema({key: pa.int64()} | _FIELDS)
 
 
 def pieces(data: Transactions, key: str, number: int) -> Batches:
     """Yield purchases as rows, with a column of a number before the others; nothing of none."""
     if data.blank:
-        yield _row(key, number, data.blank, data.blank, None, b"", b"", None)
+        yield _row(key, number, data.blank, None, b"", b"", None)
     bounds = data.unit_offsets
     if bounds is None:
         bounds = np.arange(data.stored + 1)
@@ -85,17 +89,16 @@ def pieces(data: Transactions, key: str, number: int) -> Batches:
         if data.by_user:
             baskets = np.diff(bounds[first : last + 1]).astype(np.int32).tobytes()
         items = data.items[start:end].tobytes()
-        yield _row(key, number, last - first, 0, baskets, lengths, items, None)
+        yield _row(key, number, 0, baskets, lengths, items, None)
 
 
 def mark(cells: Cells, key: str, number: int) -> pa.RecordBatch:
     """Return a row that carries nothing but check cells, and a number."""
-    return _row(key, number, 0, 0, b"", b"", b"", cells.tobytes())
+    return _row(key, number, 0, b"", b"", b"", cells.tobytes())
 
 
 def _row(key: str, number: int, *values: int | bytes | None) -> pa.RecordBatch:
-    schema = pa.schema([pa.field(key, pa.int64()), *FIELDS])
-    return row_of(schema, number, *values)
+    return row_of(schema_of_pieces(key), number, *values)
 
 
 Chunk = TypeVar("Chunk")
@@ -259,7 +262,7 @@ def _name(item: Item, salt: int) -> dict[str, Item | bytes]:
 def numbered(frame: SparkFrame, reader: RowReader, checksum: Checksum) -> Iterator[ItemNames]:
     """Yield the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(256):
-        names = run(frame, partial(_names, reader, salt, checksum), _NAMES, ours=False)
+        names = run(frame, partial(_names, reader, salt, checksum), _NAMES)
         with spark_call():
             # Tasks with the same rows are counted together.
             names = names.groupBy(names.columns).count().coalesce(_NAME_PARTITIONS)
@@ -356,7 +359,7 @@ def stored_purchases(
     keys = reader.keys
     if roles.may_hold_lists or FirstTexts(roles, reader.name).columns:
         # A task looks at the first cells, where there are some: no cell comes to the driver.
-        collected(run(table.frame, partial(_look, reader), _LOOKED, ours=False).limit(1))
+        collected(run(table.frame, partial(_look, reader), _LOOKED).limit(1))
     checksum = Checksum(Randomness().bits(64))
     by_user = roles.user is not None
     segments = 1 if roles.parts is None else len(roles.parts.names)
@@ -372,13 +375,10 @@ def stored_purchases(
             yield cells.ravel(), total(row[CHECK].to_pylist())
 
     with numbered(table.frame, reader, checksum) as items:
-        left_out = np.empty(0, dtype=np.int64)
+        left_out = numbers(0)
         if excluded is not None:
-            left_out = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
-        no_texts = pa.nulls(0, pa.string())
-        assembly = _Assembly(
-            reader, items.digests, Vocabulary(left_out, no_texts), applied, checksum
-        )
+            left_out = numbers(len(items.digests)).only(items.digests.codes_in(excluded) >= 0)
+        assembly = _Assembly(reader, items.digests, left_out, applied, checksum)
         with persisted(_gathered(table, keys, items, assembly)) as frame:
             cells = summed(frame, check_cells, segments * CELLS, items.read)
             yield [
@@ -401,18 +401,19 @@ def _gathered(
     from pyspark.sql import functions
 
     roles = table.reader.roles
-    schema = pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
+    schema = schema_of_pieces(SEGMENT)
     if not roles.basket and roles.user is None:
-        return run(table.frame, assembly.of_rows, schema, ours=False)
+        return run(table.frame, assembly.of_rows, schema)
     rows = pa.schema([*keys, ("codes", pa.binary())])
-    frame = run(table.frame, partial(_rows, table.reader, items.digests), rows, ours=False)
+    frame = run(table.frame, partial(_rows, table.reader, items.digests), rows)
     # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
     alone = frame["baskets"] if roles.basket else frame["codes"]
     unit = [alone]
     if roles.user is not None:
         unit = [frame["users"], functions.when(frame["users"].isNull(), alone)]
     tasks = tasks_for(frame, int(items.read[1]))
-    return run(frame.repartition(tasks, *unit), assembly.of_shuffled, schema)
+    shuffled = frame.repartition(tasks, *unit)
+    return run(shuffled, lambda batches: assembly.of_units(map(_keyed, batches)), schema)
 
 
 def tasks_for(frame: SparkFrame, entries: int) -> int:
@@ -475,13 +476,10 @@ class _Assembly:
         """Yield pieces of rows of the source that are a unit each, which need no shuffle."""
         rows = self.reader.rows(batches, ItemCodes(self.digests), len(self.digests))
         for group in grouped(rows, lambda chunk: len(chunk.codes) + len(chunk.lengths)):
-            yield from self._pieces(group)
+            yield from self.of_units(group)
 
-    def of_shuffled(self, batches: Batches) -> Batches:
-        """Yield pieces of rows as `_rows` yields them."""
-        return self._pieces(map(_keyed, batches))
-
-    def _pieces(self, rows: Iterable[KeyedRows]) -> Batches:
+    def of_units(self, rows: Iterable[KeyedRows]) -> Batches:
+        """Yield pieces of the rows of some units."""
         cells, roles = np.zeros(CELLS, dtype=np.int64), self.reader.roles
         labels = Labels("", known={}, count=len(self.digests))
         segmented = roles.parts is not None

@@ -50,11 +50,11 @@ from fim_private.reading.labels import Item, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import offsets_of
 from fim_private.spark.purchases import (
-    FIELDS,
     StoredPurchases,
     joined,
     mark,
     pieces,
+    schema_of_pieces,
     tasks_for,
 )
 from fim_private.spark.tasks import (
@@ -137,7 +137,6 @@ class _SparkCandidates:
 
 
 _SHARD = "shard"
-_PROJECTED = pa.schema([pa.field(_SHARD, pa.int64()), *FIELDS])
 
 
 def projected(rank_of: Int32, bounds: Int64, size: int, data: Transactions) -> Batches:
@@ -254,10 +253,11 @@ class SparkCounter:
                 raise self._effort.over_limit(self._size)
             # Each shard stops at a floor of its own, far below the wanted-th itemset of all shards.
             reached = _support_at(top.levels, limit)
-            needed = at_least(reached or top.floor, self._supports)
+            least = reached or top.floor
+            needed = at_least(least, self._supports)
             if needed <= high:
                 levels = [level for level in top.levels if level[0] >= reached]
-                return Top(levels, reached or top.floor, work)
+                return Top(levels, least, work)
             floor = max(reached, 1)
             high = needed if reached else min(needed, _MORE_ITEMS * high)
 
@@ -265,19 +265,13 @@ class SparkCounter:
         """Return the codes of the index-th itemset of that support in scan order; see
         `Counter.locate`.
         """
-        return self._located([(support, [index])], None)[0][0]
-
-    def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels; see `Locate`."""
-        return self._located(places, on_one_machine.lowest_listed(places, spectrum))
+        return self.located([(support, [index])], None)[0][0]
 
     def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
         supports.
         """
         high = at_least(lowest, self._supports)
-        if high < self._size:
-            return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
 
         def listing(number: int, counter: ShardCounter) -> _Answer:
             ranks, supports = counter.itemsets(lowest, highest)
@@ -290,9 +284,6 @@ class SparkCounter:
         return self._order[ranks.reshape(-1, self._size)], supports
 
     def _round(self, high: int, ceiling: int, floor: int, limit: int | None) -> Top:
-        if high < self._size:
-            return Top([], floor)
-
         def counting(number: int, counter: ShardCounter) -> _Answer:
             top = counter.descend(ceiling, floor, limit)
             return top.levels, top.floor, top.work
@@ -305,11 +296,14 @@ class SparkCounter:
             counts.update({support: count for support, count in top.levels if support >= least})
         return Top(sorted(counts.items(), reverse=True), least, sum(top.work for top in tops))
 
-    def _located(self, places: Sequence[Places], lowest: int | None) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels, which descend.
+    def located(
+        self, places: Sequence[Places], spectrum: SupportSpectrum | None
+    ) -> list[list[list[int]]]:
+        """Return the codes of the itemsets at some places of levels; see `Locate`.
 
-        lowest: Itemsets of this support or more are listed; None to locate one by one.
+        spectrum: None to locate itemsets one by one.
         """
+        lowest = None if spectrum is None else on_one_machine.lowest_listed(places, spectrum)
         highest, least = places[0][0], places[-1][0]
         # What each shard is to locate: places of levels of its own.
         places_in_shard = defaultdict[int, list[Places]](list)
@@ -344,10 +338,11 @@ class SparkCounter:
 
         persists: whether Spark keeps the shards, since they are asked several times.
         """
+        if high < self._size:  # they have no itemset
+            yield lambda question: []
+            return
         view, supports = self._view, self._supports[:high]
-        bounds = _shard_bounds(
-            supports, min(tasks_for(view.frame, int(supports.sum())), len(supports))
-        )
+        bounds = _shard_bounds(supports, tasks_for(view.frame, int(supports.sum())))
         count = len(bounds) - 1
         rank_of = ranks_of(self._order[:high], len(self.item_supports))
         opened, by_user, cells = view.opened, view.by_user, view.cells
@@ -365,7 +360,7 @@ class SparkCounter:
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
             return on_one_machine.shard_counter(shard, size, effort)
 
-        frame = run(view.frame, shared, _PROJECTED)
+        frame = run(view.frame, shared, schema_of_pieces(_SHARD))
         with spark_call():
             # From 4.1 on each shard has a task of its own; before, a task may have none or several.
             repartition = getattr(frame, "repartitionById", frame.repartition)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,9 +34,8 @@ from fim_private.errors import (
 from fim_private.reading.transactions import KeyedRows, Transactions
 from fim_private.reading.values import decoded, null_mask, numpy_of, offsets_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
+# A DataFrame of Spark, which comes from a package that may be missing.
+SparkFrame = Any
 _PACKAGES = {"pyspark", "py4j", "grpc"}
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 # What Spark's message contains where a task or the driver ended, what that means, and what to do.
@@ -93,10 +92,7 @@ def _quiet() -> Iterator[None]:
         logger.disabled = True
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\b")
-            warnings.filterwarnings(
-                "ignore", "PySpark does not yet fully support pandas", FutureWarning
-            )
+            warnings.simplefilter("ignore", FutureWarning)
             yield
     finally:
         for logger, disabled in zip(loggers, before, strict=True):
@@ -114,7 +110,7 @@ def spark_call() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def persisted(frame: DataFrame) -> Iterator[DataFrame]:
+def persisted(frame: SparkFrame) -> Iterator[SparkFrame]:
     """Let Spark keep a DataFrame as long as the context lasts."""
     with spark_call():
         frame = frame.persist()
@@ -125,8 +121,6 @@ def persisted(frame: DataFrame) -> Iterator[DataFrame]:
             frame.unpersist()
 
 
-# A DataFrame of Spark, which comes from a package that may be missing.
-SparkFrame = Any
 Batches = Iterator[pa.RecordBatch]
 # Takes the batches of a partition, and yields batches with the columns of a schema.
 Task = Callable[[Batches], Batches]
@@ -135,20 +129,19 @@ FAILURE = "failure"
 _KINDS = {kind.__name__: kind for kind in (DataError, WorkLimitError, MemoryLimitError)}
 
 
-def run(frame: DataFrame, task: Task, schema: pa.Schema, *, ours: bool = True) -> DataFrame:
+def run(frame: SparkFrame, task: Task, schema: pa.Schema) -> SparkFrame:
     """Return the batches of a task for each partition, as a DataFrame with a column of failures.
 
-    ours: whether other tasks made the DataFrame, so that their failures are passed on; a caller's
-    table may have a column of the same name.
+    Failures of the tasks that made the DataFrame are passed on.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     full = schema.append(pa.field(FAILURE, pa.string()))
     with spark_call():
-        return frame.mapInArrow(guarded(task, full, ours=ours), from_arrow_schema(full))
+        return frame.mapInArrow(guarded(task, full), from_arrow_schema(full))
 
 
-def collected(frame: DataFrame) -> pa.Table:
+def collected(frame: SparkFrame) -> pa.Table:
     """Return all rows of a DataFrame.
 
     Raises the first failure among them, or DataError if Spark gives up.
@@ -179,7 +172,7 @@ def single_rows(batches: Batches) -> Batches:
     return (batch.slice(row, 1) for batch in batches for row in range(len(batch)))
 
 
-def guarded(task: Task, schema: pa.Schema, *, ours: bool) -> Task:
+def guarded(task: Task, schema: pa.Schema) -> Task:
     """Return a task that yields its error as a row: Spark would retry and log an exception.
 
     Spark may retry after any error that this package does not raise on purpose, such as a lost
@@ -188,9 +181,7 @@ def guarded(task: Task, schema: pa.Schema, *, ours: bool) -> Task:
 
     def yielding_failures(batches: Batches) -> Batches:
         try:
-            if ours:
-                batches = map(_without_failures, batches)
-            for batch in task(batches):
+            for batch in task(map(_without_failures, batches)):
                 no_failures = pa.nulls(len(batch), pa.string())
                 yield batch.append_column(FAILURE, no_failures).cast(schema)
             return
@@ -222,8 +213,11 @@ def changed() -> DataError:
 
 
 def verify(computed: Cells, stored: Cells) -> None:
-    """Raise DataError unless the check cells of what was counted are those of what was stored."""
-    if not np.array_equal(computed, stored):
+    """Raise DataError unless the check cells of what was counted are those of what was stored.
+
+    computed: those of one count, or of several, a row each.
+    """
+    if not (computed == stored).all():
         raise changed()
 
 
@@ -265,9 +259,8 @@ class Checksum:
         if whole:
             hashes, baskets = self.hashed(hashes, 1), len(hashes)
         owner = np.ones(len(hashes), dtype=np.uint64)
-        for level, keys in enumerate((rows.users, rows.baskets, rows.segments, rows.days), start=2):
-            if keys is not None:
-                owner = self.hashed(owner + self._of_keys(keys, level), level)
+        for level, keys in enumerate(rows.keys.values(), start=2):
+            owner = self.hashed(owner + self._of_keys(keys, level), level)
         return np.array([baskets, len(rows.codes), _sum(hashes * owner)])
 
     def of_items(self, digests: Int64) -> Hashes:
@@ -353,8 +346,7 @@ def summed(frame: SparkFrame, vectors: VectorsOf, cells: int, stored: Cells) -> 
     added = np.zeros((count, CELLS + _BLOCK), dtype=np.int64)
     for row in collected(run(blocks, _added, _BLOCKS)).to_pylist():
         added[row["block"]] = np.frombuffer(row["values"], dtype=np.int64)
-    for check in added[:, :CELLS]:
-        verify(check, stored)
+    verify(added[:, :CELLS], stored)
     return added[:, CELLS:].ravel()[:cells]
 
 

@@ -399,8 +399,8 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
 
     guarded = tasks.guarded
 
-    def losing(task: Any, *given: Any, **named: Any) -> Any:
-        made = guarded(task, *given, **named)
+    def losing(task: Any, schema: pa.Schema) -> Any:
+        made = guarded(task, schema)
         marker = lost / getattr(getattr(task, "func", task), "__name__", "other")
 
         def rows(batches: Any) -> Any:

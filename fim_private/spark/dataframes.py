@@ -76,12 +76,10 @@ def session(settings: Settings = None) -> Any:
             present = SparkSession.builder.getOrCreate()
         if present is None:
             return _started(asked_settings)
-        differing = [
-            name for name, value in asked_settings.items() if present.conf.get(name, "") != value
-        ]
-    if differing:
-        why = "the session that runs already has another setting"
-        raise ParameterError(f"leave out {parameter('spark_conf')} {differing[0]!r}: {why}")
+        for name, value in asked_settings.items():
+            if present.conf.get(name, "") != value:
+                why = "the session that runs already has another setting"
+                raise ParameterError(f"leave out {parameter('spark_conf')} {name!r}: {why}")
     return present
 
 
@@ -314,7 +312,7 @@ def _check_readable(path: str) -> None:
 
 def _reading_errors(data: Any) -> AbstractContextManager[None]:
     return spark_errors(
-        f"Spark cannot read {_name(data)}", ("name a path or a table that it can read")
+        f"Spark cannot read {_name(data)}", "name a path or a table that it can read"
     )
 
 

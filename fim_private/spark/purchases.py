@@ -41,6 +41,7 @@ from fim_private.spark.tasks import (
     Cells,
     Checksum,
     SparkFrame,
+    Vectors,
     changed,
     collected,
     persisted,
@@ -335,7 +336,7 @@ class StoredPurchases:
         """
         opened = self.opened
 
-        def vectors(batches: Batches) -> Iterator[tuple[Int64, Cells]]:
+        def vectors(batches: Batches) -> Vectors:
             return ((vector(purchases), check) for purchases, check in opened(batches))
 
         return summed(self.frame, vectors, cells, self.cells)
@@ -364,7 +365,7 @@ def stored_purchases(
     by_user = roles.user is not None
     segments = 1 if roles.parts is None else len(roles.parts.names)
 
-    def check_cells(batches: Batches) -> Iterator[tuple[Int64, Cells]]:
+    def check_cells(batches: Batches) -> Vectors:
         """Yield the check cells of each segment, (3 * segments,), and of the rows that they were
         made of.
         """
@@ -434,9 +435,9 @@ def _look(reader: RowReader, batches: Batches) -> Batches:
     cells = FirstCells(items_name(reader.name, roles), is_asked=roles.may_hold_lists)
     for batch in batches:
         named = batch.rename_columns(roles.names)
-        texts.see({name: named.column(name) for name in texts.columns})
+        texts.see({name: named[name] for name in texts.columns})
         for chosen in reader.needed(iter([batch])):
-            cells.see(chosen.column(roles.values[0]))
+            cells.see(chosen[roles.values[0]])
             rows += len(chosen)
         if texts.is_done and rows >= SAMPLE:
             break

@@ -99,7 +99,7 @@ class _SparkItems:
         return [in_label_order(labels[code] for code in codes) for codes in itemsets]
 
     def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
-        return _SparkCandidates(self, np.asarray(codes))
+        return _SparkCandidates(self, codes)
 
     def summed(self, vector: Callable[[on_one_machine.LocalItems], Int64], cells: int) -> Int64:
         """Return the sum of a function's vectors for the items of each task: (cells,)."""
@@ -355,7 +355,7 @@ class SparkCounter:
                 yield from projected(rank_of, bounds, size, purchases)
 
         def counter_of(number: int, rows: Sequence[pa.RecordBatch]) -> ShardCounter:
-            verify(total(row.column(CHECK)[0].as_py() for row in rows), cells)
+            verify(total(row[CHECK][0].as_py() for row in rows), cells)
             low, high = bounds[number : number + 2].tolist()
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
             return on_one_machine.shard_counter(shard, size, effort)

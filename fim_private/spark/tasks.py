@@ -42,7 +42,7 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _CAUSES = {
     "No module named 'fim_private'": (
         "the workers have no fim_private",
-        ("install it where they run"),
+        "install it where they run",
     ),
     "Python worker exited unexpectedly": (
         "a Python worker died, most often for want of memory",
@@ -76,6 +76,7 @@ def spark_errors(source: str, then: str) -> Iterator[None]:
         for text, (known_cause, todo) in _CAUSES.items():
             if text in str(error):
                 cause, then = known_cause, todo
+                break
     raise DataError(f"{source} ({cause}): {then}")
 
 
@@ -155,7 +156,7 @@ def _without_failures(rows: pa.Table | pa.RecordBatch) -> pa.Table | pa.RecordBa
     """Return rows without a column of failures, or raise the first failure."""
     if FAILURE not in rows.schema.names:
         return rows
-    for failure in rows.column(FAILURE).drop_null().to_pylist():
+    for failure in rows[FAILURE].drop_null().to_pylist():
         name, message = json.loads(failure)
         raise _KINDS.get(name, DataError)(message)
     return rows.drop_columns([FAILURE])
@@ -317,11 +318,13 @@ def _sum(hashes: Hashes) -> int:
 # only do. Blocks are added up by so many tasks at most: the driver gets the sum alone.
 _BLOCK, _TASKS = 1 << 16, 64
 _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
-# Yields vectors, (cells,) int64, and the check cells of what they were made of.
-VectorsOf = Callable[[Batches], Iterable[tuple[Int64, Cells]]]
+# Vectors, (cells,) int64, and the check cells of what each was made of.
+Vectors = Iterable[tuple[Int64, Cells]]
 
 
-def summed(frame: SparkFrame, vectors: VectorsOf, cells: int, stored: Cells) -> Int64:
+def summed(
+    frame: SparkFrame, vectors: Callable[[Batches], Vectors], cells: int, stored: Cells
+) -> Int64:
     """Return the sum of all vectors that a function makes of each partition: (cells,) int64, which
     has to fit.
 

@@ -29,7 +29,6 @@ from fim_private.reading.transactions import KeyedRows
 from fim_private.reading.values import value_type
 from fim_private.spark.tasks import Batches, SparkFrame, spark_call, spark_errors
 
-_JAVA = 17  # the oldest that pyspark 4 runs on
 # Where nobody names a master: all cores, and a task may fail four times; in plain local mode one
 # failure ends the run.
 _MASTER = "local[*,4]"
@@ -62,7 +61,7 @@ def session(settings: Settings = None) -> Any:
         )
     asked_settings = dict(settings or {})
     then = (
-        f"it needs Java {_JAVA} or newer (Debian: openjdk-{_JAVA}-jre-headless; or set JAVA_HOME), "
+        f"it needs Java 17 or newer (Debian: openjdk-17-jre-headless; or set JAVA_HOME), "
         f"and settings that it knows; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it "
         f"says"
     )
@@ -78,8 +77,10 @@ def session(settings: Settings = None) -> Any:
             return _started(asked_settings)
         for name, value in asked_settings.items():
             if present.conf.get(name, "") != value:
-                why = "the session that runs already has another setting"
-                raise ParameterError(f"leave out {parameter('spark_conf')} {name!r}: {why}")
+                raise ParameterError(
+                    f"leave out {parameter('spark_conf')} {name!r}: the session that runs already "
+                    f"has another setting"
+                )
     return present
 
 
@@ -196,7 +197,7 @@ class RowReader:
                 yield chosen(typed.slice(start, size), self.roles, self.name)
 
 
-VIEW, QUERY = "data", parameter("query")  # what the source is called in a query
+VIEW = "data"  # what the source is called in a query
 _TABLES = {".parquet": "Parquet", ".orc": "ORC"}
 _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", ".ndjson"}
 
@@ -257,7 +258,7 @@ def _is_bare(frame: SparkFrame) -> bool:
                 return _class_name(plan.relation()) == "HadoopFsRelation"
             return _class_name(plan) in _BARE_PLANS
     # Spark Connect does not say how a frame was made, and some clusters do not let Python look.
-    except (AttributeError, DataError):
+    except DataError:
         return False
 
 
@@ -285,10 +286,9 @@ def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iter
         options.dialect.refuse_for(name)
         roles = choose(source.columns(), options, name)
         if roles.form is InputForm.ONE_HOT:
-            todo = "give one row per item, or a column of lists"
             raise DataError(
                 f"{name} has a column for each item, which {parameter('engine')} spark does not "
-                f"read: {todo}"
+                f"read: give one row per item, or a column of lists"
             )
         places = [schema.names.index(name) for name in roles.names]
         with spark_call():
@@ -345,12 +345,13 @@ def _frame(
     spark = frame.sparkSession
     if spark.catalog.tableExists(VIEW):
         raise ParameterError(
-            f"{QUERY} calls the source {VIEW!r}, and this session has a table of that name: drop it"
+            f"{parameter('query')} calls the source {VIEW!r}, and this session has a table of that "
+            f"name: drop it"
         )
     frame.createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
     with spark_errors(
-        f"Spark cannot run {QUERY}", f"correct it; in it the source is called {VIEW}"
+        f"Spark cannot run {parameter('query')}", f"correct it; in it the source is called {VIEW}"
     ):
         queried = spark.sql(options.query)
         queried.schema  # noqa: B018 - with Spark Connect errors show only now

@@ -449,8 +449,8 @@ def _look(reader: RowReader, batches: Batches) -> Batches:
 
 def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
     for rows in reader.rows(batches, ItemCodes(digests), len(digests)):
-        ends, codes = 4 * offsets_of(rows.lengths), rows.codes.astype(np.int32)
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(codes)]
+        ends = 4 * offsets_of(rows.lengths)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(rows.codes)]
         values = pa.Array.from_buffers(pa.large_binary(), len(rows.lengths), buffers)
         yield pa.RecordBatch.from_pydict(rows.keys | {"codes": values})
 

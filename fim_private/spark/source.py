@@ -290,7 +290,7 @@ class SparkCounter:
 
         with self._shards(high) as ask:
             tops = [Top(*answer) for answer in ask(counting)]
-        least = max([floor, *(top.floor for top in tops)])
+        least = max((top.floor for top in tops), default=floor)
         counts = Tally[int]()
         for top in tops:
             counts.update({support: count for support, count in top.levels if support >= least})

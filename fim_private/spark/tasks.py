@@ -1,7 +1,6 @@
-"""Tasks of Spark: functions of one partition, errors of one line that quote no rows, and what
-happens when a task is retried, or runs twice: check cells tell whether it had the same rows.
+"""Tasks of Spark: functions of one partition, and errors of one line that quote no rows.
 
-Spark makes what it lost again from the source, and some sources give other rows then. So each task
+Check cells tell whether a task that is retried, or runs twice, had the same rows. Spark makes what it lost again from the source, and some sources give other rows then. So each task
 adds up how many units and entries it works on, and a checksum of them in any order. These sums must
 be those of the purchases when they were first made; otherwise nothing is released. The rows of the
 source, which is read twice before that, have check cells of their own. Nor does a retried task
@@ -249,7 +248,7 @@ class Checksum:
             hashes[np.diff(purchases.offsets) == 0] = 0
         else:
             hashes = self.hashed(_run_sums(hashes, purchases.unit_offsets), 2)
-        return np.array([purchases.units, len(purchases.items), _sum(hashes)])
+        return np.array([purchases.units, len(purchases.items), hashes.sum().view(np.int64)])
 
     def of_rows(self, rows: KeyedRows, items: Hashes, *, whole: bool) -> Cells:
         """Return the check cells of some rows of the source. items: as of_items returns. whole: as
@@ -262,7 +261,7 @@ class Checksum:
         owner = np.ones(len(hashes), dtype=np.uint64)
         for level, keys in enumerate(rows.keys.values(), start=2):
             owner = self.hashed(owner + self._of_keys(keys, level), level)
-        return np.array([baskets, len(rows.codes), _sum(hashes * owner)])
+        return np.array([baskets, len(rows.codes), (hashes * owner).sum().view(np.int64)])
 
     def of_items(self, digests: Int64) -> Hashes:
         """Return the hash of items with these digests, and at the end that of a null: (items +
@@ -308,10 +307,6 @@ def _run_sums(values: Hashes, offsets: Int64) -> Hashes:
     """Return the sum of each run of values modulo 2^64: (runs,)."""
     sums = np.append(np.uint64(0), np.cumsum(values, dtype=np.uint64))
     return np.diff(sums[offsets])
-
-
-def _sum(hashes: Hashes) -> int:
-    return int(hashes.sum(dtype=np.uint64).view(np.int64))
 
 
 # A vector travels in blocks of so many numbers, behind its check cells; of nothing but zeros these

@@ -1,10 +1,11 @@
 """Tasks of Spark: functions of one partition, and errors of one line that quote no rows.
 
-Check cells tell whether a task that is retried, or runs twice, had the same rows. Spark makes what it lost again from the source, and some sources give other rows then. So each task
-adds up how many units and entries it works on, and a checksum of them in any order. These sums must
-be those of the purchases when they were first made; otherwise nothing is released. The rows of the
-source, which is read twice before that, have check cells of their own. Nor does a retried task
-change what is released: noise is drawn on the driver.
+Check cells tell whether a task that is retried, or runs twice, had the same rows. Spark makes what
+it lost again from the source, and some sources give other rows then. So each task adds up how many
+units and entries it works on, and a checksum of them in any order. These sums must be those of the
+purchases when they were first made; otherwise nothing is released. The rows of the source, which is
+read twice before that, have check cells of their own. Nor does a retried task change what is
+released: noise is drawn on the driver.
 """
 
 from __future__ import annotations

@@ -161,8 +161,8 @@ class ItemDigests:
         """Return for each code that of the same label in a public list, by `Vocabulary.codes_in`,
         or -1: (count,).
         """
-        wanted = [digest(listed.label(number), self.salt) for number in range(len(listed))]
-        places = pc.index_in(pa.array(self.digests), pa.array(wanted, pa.int64()))
+        digests = [digest(listed.label(number), self.salt) for number in range(len(listed))]
+        places = pc.index_in(pa.array(self.digests), pa.array(digests, pa.int64()))
         return np.asarray(places.fill_null(-1))
 
 
@@ -175,9 +175,9 @@ class ItemCodes(dict[Item, int]):
         self._order = np.argsort(items.digests)
 
     def __missing__(self, item: Item) -> int:
-        wanted, digests = digest(item, self._items.salt), self._items.digests
-        place = np.searchsorted(digests, wanted, sorter=self._order)
-        if place == len(digests) or digests[self._order[place]] != wanted:
+        item_digest, digests = digest(item, self._items.salt), self._items.digests
+        place = np.searchsorted(digests, item_digest, sorter=self._order)
+        if place == len(digests) or digests[self._order[place]] != item_digest:
             raise changed()
         self[item] = int(self._order[place])
         return self[item]
@@ -210,10 +210,10 @@ class ItemNames:
     def labels(self, codes: Sequence[int]) -> dict[int, Item]:
         """Return the labels of some codes."""
         code_of = {int(self.digests.digests[code]): code for code in codes}
-        labels, wanted = dict[int, Item](), sorted(code_of)
+        labels, digests = dict[int, Item](), sorted(code_of)
         # Spark plans a list in a condition value by value
-        for start in range(0, len(wanted), 1000):
-            some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
+        for start in range(0, len(digests), 1000):
+            some = self.frame.where(self.frame["digest"].isin(digests[start : start + 1000]))
             for name in collected(some.select("digest", *_LABEL)).to_pylist():
                 label = name["text"] if name["number"] is None else name["number"]
                 labels[code_of[name["digest"]]] = label

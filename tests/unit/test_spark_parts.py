@@ -92,14 +92,11 @@ def users_of(baskets: list[list[int]], users: int | None) -> Transactions:
     if users is None:
         return read_transactions(baskets)
     rows = [
-        (basket % users, basket, item)
+        {"u": basket % users, "b": basket, "i": item}
         for basket, items in enumerate(baskets)
         for item in [*items, None]
     ]
-    columns: list[Any] = list(zip(*rows, strict=True)) or [(), (), ()]
-    table = pa.table(
-        {name: pa.array(values, pa.int64()) for name, values in zip("ubi", columns, strict=True)}
-    )
+    table = pa.Table.from_pylist(rows, schema=pa.schema(dict.fromkeys("ubi", pa.int64())))
     return read_transactions(table, user="u", basket="b", item="i")
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -29,9 +26,9 @@ from fim_private.reading.record_batches import (
     keyed_rows,
 )
 from fim_private.reading.transactions import KeyedRows
+from fim_private.reading.values import value_type
 from fim_private.spark.tasks import Batches, SparkFrame, spark_call, spark_errors
 
-_JAVA = 17  # the oldest that pyspark 4 runs on
 # Where nobody names a master: all cores, and a task may fail four times; in plain local mode one
 # failure ends the run.
 _MASTER = "local[*,4]"
@@ -47,12 +44,15 @@ OURS = {
 }
 
 
-def session(settings: Mapping[str, str] | None = None) -> Any:
+Settings = Mapping[str, str] | None  # of a new session
+
+
+def session(settings: Settings = None) -> Any:
     """Return the session that there is, or a new one: as spark-submit, SPARK_REMOTE or
     spark-defaults.conf say.
 
     settings: of Spark, for a new session, such as {"spark.master": "local[4]"}. Raises
-    MissingExtraError, DataError without a Java that it runs on, and ParameterError for settings
+    MissingExtraError, DataError if Spark does not start, and ParameterError for settings
     that the session that there is has not.
     """
     if importlib.util.find_spec("pyspark") is None:
@@ -61,8 +61,9 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
         )
     asked_settings = dict(settings or {})
     then = (
-        f"check the settings of its session; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' "
-        f"shows what it says"
+        f"it needs Java 17 or newer (Debian: openjdk-17-jre-headless; or set JAVA_HOME), "
+        f"and settings that it knows; {parameter('spark_conf')} '{_LOG_LEVEL}=ERROR' shows what it "
+        f"says"
     )
     with spark_errors("Spark did not start", then):
         from pyspark import SparkContext
@@ -70,16 +71,16 @@ def session(settings: Mapping[str, str] | None = None) -> Any:
 
         present = SparkSession.getActiveSession()
         # of another thread
-        if present is None and getattr(SparkContext, "_active_spark_context", None) is not None:
+        if present is None and SparkContext._active_spark_context is not None:
             present = SparkSession.builder.getOrCreate()
         if present is None:
             return _started(asked_settings)
-        differing = [
-            name for name, value in asked_settings.items() if present.conf.get(name, "") != value
-        ]
-    if differing:
-        why = "the session that runs already has another setting"
-        raise ParameterError(f"leave out {parameter('spark_conf')} {differing[0]!r}: {why}")
+        for name, value in asked_settings.items():
+            if present.conf.get(name, "") != value:
+                raise ParameterError(
+                    f"leave out {parameter('spark_conf')} {name!r}: the session that runs already "
+                    f"has another setting"
+                )
     return present
 
 
@@ -91,20 +92,21 @@ def _started(settings: dict[str, str]) -> Any:
         not {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & {*os.environ}
         and "spark.remote" not in settings
     )
-    if here:
-        _check_java()
-    of_session = {**OURS, **settings} if here else settings
-    for name, value in of_session.items():
-        builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
+    is_quiet = here and _LOG_LEVEL not in settings
     # MASTER comes after all other places where Spark looks for one. Workers on this machine run the
     # Python that this runs in; on a cluster the caller names it.
-    variables = {"MASTER": _MASTER, "PYSPARK_PYTHON": sys.executable} if here else {}
-    if not settings.get("spark.master", "local").startswith("local"):
-        variables.pop("PYSPARK_PYTHON", None)
+    variables = {}
+    if here:
+        settings = OURS | settings
+        variables["MASTER"] = _MASTER
+        if settings.get("spark.master", "local").startswith("local"):
+            variables["PYSPARK_PYTHON"] = sys.executable
+    for name, value in settings.items():
+        builder = builder.remote(value) if name == "spark.remote" else builder.config(name, value)
     variables = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(variables)
     try:
-        with _hushed() if here and _LOG_LEVEL not in settings else nullcontext():
+        with _hushed() if is_quiet else nullcontext():
             return builder.getOrCreate()
     finally:
         for name in variables:
@@ -141,47 +143,45 @@ def settings_of(given: list[str]) -> dict[str, str]:
     return found
 
 
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    need = f"{parameter('engine')} spark needs Java {_JAVA} or newer"
-    if java is None or not Path(java).exists():
-        todo = f"install it (Debian: openjdk-{_JAVA}-jre-headless), or set JAVA_HOME"
-        raise DataError(f"{need}, and none is installed: {todo}")
-    try:
-        answer = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, check=False
-        ).stderr
-    except OSError:
-        raise DataError(
-            f"{need}, and the one here does not run: install it again, or set JAVA_HOME"
-        ) from None
-    # also "1.8.0_292"
-    if (version := re.search(r'version "(?:1\.)?([0-9]+)', answer)) and int(version[1]) < _JAVA:
-        raise DataError(f"{need}, and this is Java {version[1]}: set JAVA_HOME to a newer one")
-
-
 # what Spark calls a timestamp, and gives in the zone of its session
 INSTANT = pa.timestamp("us", "UTC")
 
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads the rows of a table in tasks of Spark. name: in errors."""
+    """Reads the rows of a table in tasks of Spark.
+
+    Attributes:
+        name: What errors call the table.
+        roles: The roles of its columns.
+        schema: The types of the columns of roles.names, in their order.
+    """
 
     name: str
     roles: Roles
+    schema: pa.Schema
 
     @property
     def whole(self) -> bool:
         """Whether rows are as in the source, and not put together of neighbours."""
-        return self.roles.is_list or self.roles.form not in (InputForm.LONG, None)
+        return self.roles.is_list or self.roles.form is not InputForm.LONG
+
+    @property
+    def keys(self) -> list[pa.Field]:
+        """The columns that `KeyedRows.keys` has, with their types.
+
+        Raises DataError for types that cannot be read, before anything is.
+        """
+        empty = empty_batch(self.schema, self.roles.names)
+        rows = next(self.rows(iter([empty]), {}, 0))
+        return [pa.field(name, value_type(key.type)) for name, key in rows.keys.items()]
 
     def rows(self, batches: Batches, codes: Mapping[Item, int], count: int) -> Iterator[KeyedRows]:
         """Yield the rows of batches with the columns of roles.names, of items with these codes, or
         raise DataError.
         """
-        labels = self._labels(codes, count)
+        where = items_name(self.name, self.roles)
+        labels = Labels(where, fold_case=self.roles.fold_case, known=codes, count=count)
         for batch in self.needed(batches):
             yield from keyed_rows(batch, self.roles, labels, self.name)
 
@@ -191,27 +191,13 @@ class RowReader:
         """
         size = self.roles.rows_at_a_time
         for batch in batches:
-            for place, kind in enumerate(batch.schema.types):
-                # in UTC: no setting changes a label or a comparison
-                if pa.types.is_timestamp(kind) and kind.tz:
-                    batch = batch.set_column(
-                        place, batch.schema.field(place).name, batch.column(place).cast(INSTANT)
-                    )
-            named = batch.rename_columns(self.roles.names)
-            for start in range(0, len(named), size):
-                yield chosen(named.slice(start, size), self.roles, self.name)
-
-    def check(self, schema: pa.Schema) -> None:
-        """Raise DataError for types that cannot be read, before anything is."""
-        part = chosen(empty_batch(schema, self.roles.names), self.roles, self.name)
-        [*keyed_rows(part, self.roles, self._labels({}, 0), self.name)]
-
-    def _labels(self, codes: Mapping[Item, int], count: int) -> Labels:
-        where = items_name(self.name, self.roles)
-        return Labels(where, fold_case=self.roles.fold_case, known=codes, count=count)
+            # Times are in UTC then: no setting changes a label or a comparison.
+            typed = batch.rename_columns(self.roles.names).cast(self.schema)
+            for start in range(0, max(len(typed), 1), size):
+                yield chosen(typed.slice(start, size), self.roles, self.name)
 
 
-VIEW, QUERY = "data", parameter("query")  # what the source is called in a query
+VIEW = "data"  # what the source is called in a query
 _TABLES = {".parquet": "Parquet", ".orc": "ORC"}
 _TEXTS = {".csv", ".tsv", ".dat", ".txt", ".fimi", ".spmf", ".json", ".jsonl", ".ndjson"}
 
@@ -224,7 +210,6 @@ class Table:
 
     frame: SparkFrame
     reader: RowReader
-    schema: pa.Schema
     read_as: ReadAs
 
 
@@ -242,7 +227,7 @@ _PASSING_PLANS = ("SubqueryAlias", "Repartition", "RepartitionByExpression", "So
 _BARE_PLANS = ("LocalRelation", "LogicalRDD", "HiveTableRelation")
 
 
-def is_query(data: Any, options: Reading, settings: Mapping[str, str] | None = None) -> bool:
+def is_query(data: Any, options: Reading, settings: Settings = None) -> bool:
     """Tell whether a query may have chosen the rows of what a caller names, as `opened_table` takes
     it.
 
@@ -253,32 +238,28 @@ def is_query(data: Any, options: Reading, settings: Mapping[str, str] | None = N
         return True
     if is_dataframe(data):
         return not _is_bare(data)
-    if not isinstance(data, str | os.PathLike) or _is_path(data):
+    if isinstance(data, os.PathLike):
+        data = os.fspath(data)
+    if not isinstance(data, str) or _is_path(data):
         return False
     _check_readable(data)
     with _reading_errors(data):
-        return not _is_bare(session(settings).table(os.fspath(data)))
+        return not _is_bare(session(settings).table(data))
 
 
 def _is_bare(frame: SparkFrame) -> bool:
-    if not hasattr(frame, "_jdf"):  # Spark Connect does not say how a frame was made
-        return False
     try:
         with spark_call():
-            return _is_bare_plan(frame._jdf.queryExecution().analyzed())
-    except DataError:  # some clusters do not let Python look at a plan
+            plan = frame._jdf.queryExecution().analyzed()
+            while _class_name(plan) in _PASSING_PLANS:
+                plan = plan.child()
+            # of files; another, such as one of JDBC, may be a query elsewhere
+            if _class_name(plan) == "LogicalRelation":
+                return _class_name(plan.relation()) == "HadoopFsRelation"
+            return _class_name(plan) in _BARE_PLANS
+    # Spark Connect does not say how a frame was made, and some clusters do not let Python look.
+    except DataError:
         return False
-
-
-def _is_bare_plan(plan: Any) -> bool:
-    kind = _class_name(plan)
-    while kind in _PASSING_PLANS:
-        plan = plan.child()
-        kind = _class_name(plan)
-    # of files; another, such as one of JDBC, may be a query elsewhere
-    if kind == "LogicalRelation":
-        return _class_name(plan.relation()) == "HadoopFsRelation"
-    return kind in _BARE_PLANS
 
 
 def _class_name(thing: Any) -> str:
@@ -286,16 +267,16 @@ def _class_name(thing: Any) -> str:
 
 
 @contextmanager
-def opened_table(
-    data: Any, options: Reading, settings: Mapping[str, str] | None = None
-) -> Iterator[Table]:
+def opened_table(data: Any, options: Reading, settings: Settings = None) -> Iterator[Table]:
     """Yield the table that a caller names, with the roles of its columns; a view that a query needs
     lasts as long.
 
     data: a DataFrame; a path, address, pattern or folder of Parquet or ORC; else a table's name.
     settings: as of session. Raises DataError and ParameterError.
     """
-    if isinstance(data, str | os.PathLike):  # before anything is started, which takes a while
+    if isinstance(data, os.PathLike):
+        data = os.fspath(data)
+    if isinstance(data, str):  # before anything is started, which takes a while
         _check_readable(data)
     with ExitStack() as views:
         with _reading_errors(data):
@@ -305,81 +286,76 @@ def opened_table(
         options.dialect.refuse_for(name)
         roles = choose(source.columns(), options, name)
         if roles.form is InputForm.ONE_HOT:
-            todo = "give one row per item, or a column of lists"
             raise DataError(
                 f"{name} has a column for each item, which {parameter('engine')} spark does not "
-                f"read: {todo}"
+                f"read: give one row per item, or a column of lists"
             )
+        places = [schema.names.index(name) for name in roles.names]
         with spark_call():
-            from pyspark.sql import functions
-
             # Under names of ours: theirs may hold letters that Spark takes for more.
             numbered = frame.toDF(*(f"c{place}" for place in range(len(schema.names))))
-            needed = numbered.select(
-                *(functions.col(f"c{schema.names.index(name)}") for name in roles.names)
-            )
-        read_as = ReadAs.of_table(schema.names, roles, kind=kind)
-        yield Table(needed, RowReader(name, roles), schema, read_as)
+            needed = numbered.select(*(f"c{place}" for place in places))
+        reader = RowReader(name, roles, pa.schema([schema.field(place) for place in places]))
+        yield Table(needed, reader, ReadAs.of_table(schema.names, roles, kind=kind))
 
 
-def _check_readable(data: str | os.PathLike[str]) -> None:
-    path = os.fspath(data)
+def _check_readable(path: str) -> None:
+    refused = f"{parameter('engine')} spark does not read {_name(path)}"
     if isinstance(source_of(path), Database) or path == "-":
-        raise DataError(f"{parameter('engine')} spark does not read {_name(path)}; leave it out")
+        raise DataError(f"{refused}; leave it out")
     if _suffix(path) in _TEXTS:
         raise DataError(
-            f"{parameter('engine')} spark does not read {_name(path)}, since Spark guesses how "
-            f"text is written: "
+            f"{refused}, since Spark guesses how text is written: "
             "convert it to Parquet, or give the DataFrame that you read"
         )
 
 
 def _reading_errors(data: Any) -> AbstractContextManager[None]:
     return spark_errors(
-        f"Spark cannot read {_name(data)}", ("name a path or a table that it can read")
+        f"Spark cannot read {_name(data)}", "name a path or a table that it can read"
     )
 
 
-def _is_path(data: str | os.PathLike[str]) -> bool:
+def _is_path(name: str) -> bool:
     """Tell whether a name is of files, and not of a table."""
-    name = os.fspath(data)
     if _suffix(name) in _TABLES or isinstance(source_of(name), Address):
         return True
     return os.sep in name or "*" in name or Path(name).exists()
 
 
 def _frame(
-    data: Any, options: Reading, settings: Mapping[str, str] | None, views: ExitStack
-) -> tuple[Any, str, str]:
+    data: Any, options: Reading, settings: Settings, views: ExitStack
+) -> tuple[SparkFrame, str, str]:
     """Return a DataFrame, what errors call it, and what it is read as."""
     if is_dataframe(data):
-        found, spark = (data, "the DataFrame", "Spark DataFrame"), data.sparkSession
-    elif isinstance(data, str | os.PathLike):
-        spark, name = session(settings), os.fspath(data)
-        if _is_path(name):
-            kind = _TABLES.get(_suffix(name), "Parquet")
-            found = spark.read.format(kind.lower()).load(name), _name(name), kind
-        else:
-            found = spark.table(name), f"table {name!r}", "Spark table"
-    else:
+        frame, name, kind = data, "the DataFrame", "Spark DataFrame"
+    elif not isinstance(data, str):
         raise ParameterError(
             f"{parameter('engine')} spark reads a DataFrame of Spark, a table or a path, not a "
             f"{type(data).__name__}"
         )
+    elif _is_path(data):
+        name, kind = _name(data), _TABLES.get(_suffix(data), "Parquet")
+        frame = session(settings).read.format(kind.lower()).load(data)
+    else:
+        name, kind = f"table {data!r}", "Spark table"
+        frame = session(settings).table(data)
     if options.query is None:
-        return found
+        return frame, name, kind
+    spark = frame.sparkSession
     if spark.catalog.tableExists(VIEW):
         raise ParameterError(
-            f"{QUERY} calls the source {VIEW!r}, and this session has a table of that name: drop it"
+            f"{parameter('query')} calls the source {VIEW!r}, and this session has a table of that "
+            f"name: drop it"
         )
-    found[0].createTempView(VIEW)
+    frame.createTempView(VIEW)
     views.callback(spark.catalog.dropTempView, VIEW)
     with spark_errors(
-        f"Spark cannot run {QUERY}", (f"correct it; in it the source is called {VIEW}")
+        f"Spark cannot run {parameter('query')}", f"correct it; in it the source is called {VIEW}"
     ):
-        frame = spark.sql(options.query)
-        frame.schema  # noqa: B018 - with Spark Connect errors show only now
-    return frame, "the query", "Spark query"
+        queried = spark.sql(options.query)
+        queried.schema  # noqa: B018 - with Spark Connect errors show only now
+    return queried, "the query", "Spark query"
 
 
 def _suffix(name: str) -> str:
@@ -405,4 +381,4 @@ def _arrow_schema(schema: Any) -> pa.Schema:
 
 def _name(data: Any) -> str:
     """Return what errors call a source."""
-    return repr(source_of(data).shown) if isinstance(data, str | os.PathLike) else "the DataFrame"
+    return repr(source_of(data).shown) if isinstance(data, str) else "the DataFrame"

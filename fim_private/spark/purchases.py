@@ -13,140 +13,126 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
-from itertools import islice
+from itertools import count, islice, pairwise
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from fim_private.counting.source import counter_for
+from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.dp.noise import Randomness
 from fim_private.errors import DataError
+from fim_private.reading.contribution_bounds import text_digest
 from fim_private.reading.labels import Item, Labels, Vocabulary, numbers
 from fim_private.reading.notations import FirstTexts
 from fim_private.reading.other_readings import SAMPLE, FirstCells
 from fim_private.reading.record_batches import items_name
 from fim_private.reading.transactions import KeyedRows, Transactions, assemble, members
-from fim_private.reading.values import is_string_type, offsets_of, value_type
+from fim_private.reading.values import offsets_of
 from fim_private.spark.dataframes import RowReader, Table
-from fim_private.spark.retries import (
+from fim_private.spark.tasks import (
     CELLS,
     CHECK,
-    Cells,
-    Checksum,
-    bytes_of,
-    changed,
-    summed,
-    total,
-)
-from fim_private.spark.tasks import (
     FAILURE,
     Batches,
+    Cells,
+    Checksum,
     SparkFrame,
+    Vectors,
+    changed,
     collected,
     persisted,
     row_of,
     run,
     single_rows,
     spark_call,
+    summed,
+    total,
 )
 
 # so many entries and baskets are worked on at once, about, which bounds what a task needs of memory
 AT_ONCE = 1 << 23
-_ENTRIES = 1 << 20  # so many are in a row, at most, unless a single unit has more
+_ENTRIES = 1 << 20  # about so many are in a row, unless a single unit has more
 
-FIELDS = (
-    pa.field("units", pa.int64()),  # how many
-    pa.field("blank", pa.int64()),  # how many of them are only counted
+_FIELDS = {
+    "blank": pa.int64(),  # how many units are only counted
     # (units,) int32, how many each has; null where a basket is a unit
-    pa.field("baskets", pa.binary()),
-    pa.field("lengths", pa.binary()),  # (baskets,) int32, how many items each has
-    pa.field("items", pa.binary()),  # int32 codes, as in Transactions
-    pa.field(CHECK, pa.binary()),  # what `mark` was given; null in all other rows
-)
+    "baskets": pa.binary(),
+    "lengths": pa.binary(),  # (baskets,) int32, how many items each has
+    "items": pa.binary(),  # int32 codes, as in Transactions
+    CHECK: pa.binary(),  # what `mark` was given; null in all other rows
+}
+
+
+def schema_of_pieces(key: str) -> pa.Schema:
+    """Return the columns of pieces: key is that of the number before the others."""
+    return pa.schema({key: pa.int64()} | _FIELDS)
 
 
 def pieces(data: Transactions, key: str, number: int) -> Batches:
     """Yield purchases as rows, with a column of a number before the others; nothing of none."""
-    units = data.units - data.blank
-    starts = data.offsets if data.unit_offsets is None else data.offsets[data.unit_offsets]
+    if data.blank:
+        yield _row(key, number, data.blank, None, b"", b"", None)
+    bounds = data.unit_offsets
+    if bounds is None:
+        bounds = np.arange(data.stored + 1)
     # An entry for each basket and unit, too: these take as much.
-    sizes = np.asarray(starts) + np.arange(units + 1)
-    if data.unit_offsets is not None:
-        sizes = sizes + data.unit_offsets
-    last, blank = 0, data.blank
-    while last < units or blank:
-        first, upto = last, int(np.searchsorted(sizes, sizes[last] + _ENTRIES, side="right")) - 1
-        last = min(max(upto, first + 1), units)
-        low, high = (
-            (first, last)
-            if data.unit_offsets is None
-            else data.unit_offsets[[first, last]].tolist()
-        )
+    sizes = data.offsets[bounds] + bounds + np.arange(len(bounds))
+    _, firsts = np.unique(sizes[:-1] // _ENTRIES, return_index=True)
+    for first, last in pairwise([*firsts.tolist(), len(bounds) - 1]):
+        low, high = bounds[[first, last]].tolist()
         start, end = data.offsets[[low, high]].tolist()
-        lengths = np.diff(data.offsets[low : high + 1]).astype(np.int32)
+        lengths = np.diff(data.offsets[low : high + 1]).astype(np.int32).tobytes()
         baskets = None
-        if data.unit_offsets is not None:
-            baskets = np.diff(data.unit_offsets[first : last + 1]).astype(np.int32).tobytes()
+        if data.by_user:
+            baskets = np.diff(bounds[first : last + 1]).astype(np.int32).tobytes()
         items = data.items[start:end].tobytes()
-        units_here = last - first + blank
-        yield _row(key, number, units_here, blank, baskets, lengths.tobytes(), items, None)
-        blank = 0
+        yield _row(key, number, 0, baskets, lengths, items, None)
 
 
 def mark(cells: Cells, key: str, number: int) -> pa.RecordBatch:
     """Return a row that carries nothing but check cells, and a number."""
-    return _row(key, number, 0, 0, b"", b"", b"", cells.tobytes())
+    return _row(key, number, 0, b"", b"", b"", cells.tobytes())
 
 
 def _row(key: str, number: int, *values: int | bytes | None) -> pa.RecordBatch:
-    schema = pa.schema([pa.field(key, pa.int64()), *FIELDS])
-    return row_of(schema, number, *values)
+    return row_of(schema_of_pieces(key), number, *values)
 
 
-One = TypeVar("One")
+Chunk = TypeVar("Chunk")
 
 
-def grouped(some: Iterable[One], entries: Callable[[One], int]) -> Iterator[list[One]]:
-    """Yield these together until they have as many entries as are worked on at once; at least one,
+def grouped(chunks: Iterable[Chunk], entries: Callable[[Chunk], int]) -> Iterator[list[Chunk]]:
+    """Yield chunks together until they have as many entries as are worked on at once; at least one,
     empty group.
     """
-    group: list[One] = []
+    group: list[Chunk] = []
     size = 0
-    for one in some:
-        group.append(one)
-        size += entries(one)
+    for chunk in chunks:
+        group.append(chunk)
+        size += entries(chunk)
         if size >= AT_ONCE:
             yield group
             group, size = [], 0
     yield group
 
 
-def grouped_pieces(batches: Batches) -> Iterator[list[pa.RecordBatch]]:
-    """Yield pieces together, each as a batch of one row."""
-    return grouped(
-        single_rows(batches),
-        lambda row: sum(len(row.column(name)[0].as_buffer()) for name in ("lengths", "items")) // 4,
-    )
-
-
-def joined(batches: Iterable[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
+def joined(batches: Sequence[pa.RecordBatch], count: int, *, by_user: bool) -> Transactions:
     """Return the purchases of some rows together, with codes below count. by_user: whether units
     have baskets.
     """
-    names = ("items", "lengths", "baskets") if by_user else ("items", "lengths")
-    found = {name: [np.empty(0, dtype=np.int32)] for name in names}
-    blank = 0
-    for batch in batches:
-        blank += sum(batch.column("blank").to_pylist())
-        for name, own in found.items():
-            own += [
-                np.frombuffer(value.as_buffer(), dtype=np.int32) for value in batch.column(name)
-            ]
-    items, *sizes = map(np.concatenate, found.values())
-    ends = [offsets_of(lengths) for lengths in sizes]
-    unit_offsets = ends[1] if by_user else None
-    return Transactions(ends[0], items, numbers(count), unit_offsets, blank=blank)
+
+    def numbers_in(column: str) -> Int32:
+        buffers = (value.as_buffer() for batch in batches for value in batch[column])
+        return np.frombuffer(bytearray().join(buffers), dtype=np.int32)
+
+    blank = sum(sum(batch["blank"].to_pylist()) for batch in batches)
+    offsets, items = offsets_of(numbers_in("lengths")), numbers_in("items")
+    unit_offsets = offsets_of(numbers_in("baskets")) if by_user else None
+    return Transactions(offsets, items, numbers(count), unit_offsets, blank=blank)
 
 
 # Items as numbers of 64 bits, by which tasks agree on codes without a list of all names: an item's
@@ -163,69 +149,51 @@ def digest(item: Item, salt: int) -> int:
 
 @dataclass(frozen=True)
 class ItemDigests:
-    """The digests of all items, (count,) int64, all different, in label order. left_out: codes that
-    do not count.
-    """
+    """The digests of all items, (count,) int64, all different, in label order."""
 
-    digests: NDArray[np.int64]
+    digests: Int64
     salt: int
-    left_out: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.digests)
 
-    @cached_property
-    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        order = np.argsort(self.digests, kind="stable")
-        return order, self.digests[order]
-
-    def code(self, item: Item) -> int | None:
-        """Return the code of an item; None for one that is not among them."""
-        wanted, (order, ascending) = digest(item, self.salt), self._sorted
-        place = int(np.searchsorted(ascending, wanted))
-        return int(order[place]) if place < len(order) and int(ascending[place]) == wanted else None
-
-    def codes_in(self, listed: Vocabulary) -> NDArray[np.int32]:
+    def codes_in(self, listed: Vocabulary) -> Int32:
         """Return for each code that of the same label in a public list, by `Vocabulary.codes_in`,
         or -1: (count,).
         """
-        found = np.full(len(self), -1, dtype=np.int32)
-        for number in range(len(listed)):
-            code = self.code(listed.label(number))
-            if code is not None:
-                found[code] = number
-        return found
+        digests = [digest(listed.label(number), self.salt) for number in range(len(listed))]
+        places = pc.index_in(pa.array(self.digests), pa.array(digests, pa.int64()))
+        return np.asarray(places.fill_null(-1))
 
 
 class ItemCodes(dict[Item, int]):
-    """The code of each item, -2 - code for one that is left out; DataError for one that was not
-    there before.
-    """
+    """The code of each item; DataError for one that was not there before."""
 
-    def __init__(self, digests: ItemDigests) -> None:
+    def __init__(self, items: ItemDigests) -> None:
         super().__init__()
-        self._digests = digests
+        self._items = items
+        self._order = np.argsort(items.digests)
 
     def __missing__(self, item: Item) -> int:
-        code = self._digests.code(item)
-        if code is None:
+        item_digest, digests = digest(item, self._items.salt), self._items.digests
+        place = np.searchsorted(digests, item_digest, sorter=self._order)
+        if place == len(digests) or digests[self._order[place]] != item_digest:
             raise changed()
-        self[item] = -2 - code if code in self._digests.left_out else code
+        self[item] = int(self._order[place])
         return self[item]
 
 
-def new_items() -> defaultdict[Item, int]:
-    """Return what numbers items as they are first asked for."""
-    seen: defaultdict[Item, int] = defaultdict()
-    seen.default_factory = seen.__len__
-    return seen
-
-
+_LABEL = ("number", "text")  # one of which an item has; their order is that of a vocabulary
 # The last row of a task has no item, and the check cells of the rows.
 _NAMES = pa.schema(
-    {"digest": pa.int64(), "number": pa.int64(), "text": pa.string(), CHECK: pa.binary()}
+    {
+        "digest": pa.int64(),
+        "digest_of_text": pa.binary(),  # by which baskets of users are drawn
+        "number": pa.int64(),
+        "text": pa.string(),
+        CHECK: pa.binary(),
+    }
 )
-_ORDER = ("number", "text")  # that of a vocabulary's labels
 _NAME_PARTITIONS = 8  # there are few names, beside the purchases
 
 
@@ -242,171 +210,211 @@ class ItemNames:
     def labels(self, codes: Sequence[int]) -> dict[int, Item]:
         """Return the labels of some codes."""
         code_of = {int(self.digests.digests[code]): code for code in codes}
-        found, wanted = dict[int, Item](), sorted(code_of)
+        labels, digests = dict[int, Item](), sorted(code_of)
         # Spark plans a list in a condition value by value
-        for start in range(0, len(wanted), 1000):
-            some = self.frame.where(self.frame["digest"].isin(wanted[start : start + 1000]))
-            for one in collected(some).to_pylist():
-                found[code_of[one["digest"]]] = (
-                    one["text"] if one["number"] is None else one["number"]
-                )
-        if len(found) != len(code_of):
+        for start in range(0, len(digests), 1000):
+            some = self.frame.where(self.frame["digest"].isin(digests[start : start + 1000]))
+            for name in collected(some.select("digest", *_LABEL)).to_pylist():
+                label = name["text"] if name["number"] is None else name["number"]
+                labels[code_of[name["digest"]]] = label
+        if len(labels) != len(code_of):
             raise changed()
-        return found
+        return labels
+
+    def digests_of_texts(self) -> NDArray[np.uint8]:
+        """Return the digest of each code's text, (codes, 16)."""
+        table = collected(in_label_order(self.frame).select("digest", "digest_of_text"))
+        if not np.array_equal(table["digest"].to_numpy(), self.digests.digests):
+            raise changed()
+        texts = b"".join(table["digest_of_text"].to_pylist())
+        return np.frombuffer(texts, dtype=np.uint8).reshape(-1, 16)
 
 
-def _only(kind: type, items: Sequence[Item]) -> list[Item | None]:
-    """Return items of a kind, and None in the places of others."""
-    return [item if isinstance(item, kind) else None for item in items]
+def in_label_order(frame: SparkFrame) -> SparkFrame:
+    """Return names in the order of their codes, and behind them what is none."""
+    return frame.orderBy(*(frame[column].asc_nulls_last() for column in _LABEL))
 
 
 def _names(reader: RowReader, salt: int, checksum: Checksum, batches: Batches) -> Batches:
     """List the items of a partition, each once."""
-    seen, cells = new_items(), np.zeros(CELLS, dtype=np.int64)
-    items = checksum.of_items(np.empty(0, dtype=np.int64))
+    # Numbers items as they are first asked for.
+    seen = defaultdict[Item, int](count().__next__)
+    cells = np.zeros(CELLS, dtype=np.int64)
+    hashes = checksum.of_items(np.empty(0, dtype=np.int64))
     for rows in reader.rows(batches, seen, 0):
-        fresh = [*islice(reversed(seen), len(seen) - len(items) + 1)][::-1]
-        digests = np.array([digest(item, salt) for item in fresh], dtype=np.int64)
-        items = np.concatenate([items[:-1], checksum.of_items(digests)])
-        cells += checksum.of_rows(rows, items, whole=reader.whole)
-        columns = {
-            "digest": digests,
-            "number": _only(int, fresh),
-            "text": _only(str, fresh),
-            CHECK: [None] * len(fresh),
-        }
-        yield pa.RecordBatch.from_pydict(columns, schema=_NAMES)
+        names = [_name(item, salt) for item in islice(seen, len(hashes) - 1, None)]
+        digests = np.array([name["digest"] for name in names], dtype=np.int64)
+        hashes = np.append(hashes[:-1], checksum.of_items(digests))
+        cells += checksum.of_rows(rows, hashes, whole=reader.whole)
+        yield pa.RecordBatch.from_pylist(names, schema=_NAMES)
     yield pa.RecordBatch.from_pylist([{CHECK: cells.tobytes()}], schema=_NAMES)
+
+
+def _name(item: Item, salt: int) -> dict[str, Item | bytes]:
+    column = "number" if isinstance(item, int) else "text"
+    return {
+        "digest": digest(item, salt),
+        "digest_of_text": text_digest(str(item)),
+        column: item,
+    }
 
 
 @contextmanager
 def numbered(frame: SparkFrame, reader: RowReader, checksum: Checksum) -> Iterator[ItemNames]:
     """Yield the items of a DataFrame. Items of one digest get others, by another salt."""
     for salt in range(256):
-        names = run(frame, partial(_names, reader, salt, checksum), _NAMES, ours=False)
+        names = run(frame, partial(_names, reader, salt, checksum), _NAMES)
         with spark_call():
-            names = (
-                names.groupBy("digest", *_ORDER, CHECK, FAILURE).count().coalesce(_NAME_PARTITIONS)
-            )
-        with persisted(names) as stored:
-            order = [stored[column].asc_nulls_last() for column in _ORDER]
-            checked = collected(stored.orderBy(*order).select("digest", CHECK, "count", FAILURE))
             # Tasks with the same rows are counted together.
-            ends = (
-                checked.filter(checked.column(CHECK).is_valid())
-                .select([CHECK, "count"])
-                .to_pylist()
-            )
+            names = names.groupBy(names.columns).count().coalesce(_NAME_PARTITIONS)
+        with persisted(names) as stored:
+            checked = collected(in_label_order(stored).select("digest", CHECK, "count", FAILURE))
+            ends = checked.filter(checked[CHECK].is_valid()).to_pylist()
             read = total(row[CHECK] for row in ends for _ in range(row["count"]))
-            digests = checked.column("digest").drop_null().to_numpy()
+            digests = checked["digest"].drop_null().to_numpy()
             if len(np.unique(digests)) == len(digests):
-                named = stored.where(stored["digest"].isNotNull()).select(
-                    "digest", "number", "text"
-                )
-                yield ItemNames(ItemDigests(digests, salt), named, read)
+                items = stored.where(stored["digest"].isNotNull())
+                yield ItemNames(ItemDigests(digests, salt), items, read)
                 return
     raise DataError("the items of these purchases cannot be distinguished")  # one in 2^5000 or so
 
 
-_DAY = "day"  # of a row, where times count
 SEGMENT = "segment"  # which one of a public list a piece is of; 0 without one
 # A task gets so many entries, unless Spark is asked for fewer tasks, or for more.
 FEWEST_ENTRIES, MOST_ENTRIES = 1 << 18, 1 << 23
-_LOOKED = pa.schema([("length", pa.int64())])  # how many cells, or rows, were looked at
+_LOOKED = pa.schema([("rows", pa.int64())])  # how many were looked at
+Step = Callable[[Transactions], Transactions]  # changes each unit by itself
 
 
 @dataclass(frozen=True)
 class StoredPurchases:
-    """Purchases as Spark keeps them: pieces, with the segment that each is of, and check cells,
-    (segments, 3) int64.
+    """Purchases of one segment that Spark keeps, and how they are cut, capped or recoded before
+    they are counted.
+
+    Attributes:
+        frame: The purchases as pieces.
+        items: Their items. The codes in the pieces are those of these.
+        by_user: Whether a unit is a user.
+        checksum: Makes the check cells.
+        cells: The check cells of the pieces when they were stored.
+        count: The codes of items after all steps are below it.
+        steps: What is done to the purchases of each task, in order.
     """
 
     frame: SparkFrame
     items: ItemNames
     by_user: bool
     checksum: Checksum
-    cells: NDArray[np.int64]
+    cells: Cells
+    count: int
+    steps: tuple[Step, ...] = ()
+
+    def then(self, step: Step) -> StoredPurchases:
+        """Return the purchases with one more step."""
+        return replace(self, steps=(*self.steps, step))
+
+    @property
+    def opened(self) -> Callable[[Batches], Iterator[tuple[Transactions, Cells]]]:
+        """A function that yields a task's purchases, some units at a time, with check cells."""
+        count, by_user, steps = len(self.items.digests), self.by_user, self.steps
+        checksum = self.checksum
+
+        def opened(batches: Batches) -> Iterator[tuple[Transactions, Cells]]:
+            for group in grouped(single_rows(batches), lambda row: row.nbytes // 4):
+                purchases = joined(group, count, by_user=by_user)
+                cells = checksum.of_purchases(purchases)
+                for step in steps:
+                    purchases = step(purchases)
+                yield purchases, cells
+
+        return opened
+
+    def summed(self, vector: Callable[[Transactions], Int64], cells: int) -> Int64:
+        """Return the sum of a function's vectors for some units at a time: (cells,) int64.
+
+        Raises DataError if the purchases have changed.
+        """
+        opened = self.opened
+
+        def vectors(batches: Batches) -> Vectors:
+            return ((vector(purchases), check) for purchases, check in opened(batches))
+
+        return summed(self.frame, vectors, cells, self.cells)
+
+    @cached_property
+    def supports(self) -> Int64:
+        """How many units have each item: (count,)."""
+        return self.summed(
+            lambda data: counter_for(data, 1, 1, Effort(threads=1)).item_supports, self.count
+        )
 
 
 @contextmanager
 def stored_purchases(
-    table: Table, applied: Callable[[Transactions], Transactions], excluded: Vocabulary | None
-) -> Iterator[StoredPurchases]:
-    """Yield a table's purchases; Spark keeps what `applied` says counts, without excluded items.
-    Raises DataError.
+    table: Table, applied: Step, excluded: Vocabulary | None
+) -> Iterator[list[StoredPurchases]]:
+    """Yield the purchases of each segment of a table, or all in one; Spark keeps what `applied`
+    says counts, without excluded items. Raises DataError.
     """
-    reader = table.reader
-    reader.check(table.schema)
-    kind = value_type(table.schema.field(reader.roles.values[0]).type)
-    looks = []
-    if reader.roles.may_hold_lists and is_string_type(kind):
-        looks.append(_look_at_cells)
-    if FirstTexts(reader.roles, reader.name).columns:
-        looks.append(_look_at_texts)
-    for look in looks:
+    reader, roles = table.reader, table.reader.roles
+    keys = reader.keys
+    if roles.may_hold_lists or FirstTexts(roles, reader.name).columns:
         # A task looks at the first cells, where there are some: no cell comes to the driver.
-        collected(run(table.frame, partial(look, reader), _LOOKED, ours=False).limit(1))
+        collected(run(table.frame, partial(_look, reader), _LOOKED).limit(1))
     checksum = Checksum(Randomness().bits(64))
+    by_user = roles.user is not None
+    segments = 1 if roles.parts is None else len(roles.parts.names)
+
+    def check_cells(batches: Batches) -> Vectors:
+        """Yield the check cells of each segment, (3 * segments,), and of the rows that they were
+        made of.
+        """
+        for row in single_rows(batches):
+            cells = np.zeros((segments, CELLS), dtype=np.int64)
+            purchases = joined([row], 0, by_user=by_user)
+            cells[row[SEGMENT][0].as_py()] = checksum.of_purchases(purchases)
+            yield cells.ravel(), total(row[CHECK].to_pylist())
+
     with numbered(table.frame, reader, checksum) as items:
+        left_out = numbers(0)
         if excluded is not None:
-            codes = np.flatnonzero(items.digests.codes_in(excluded) >= 0)
-            items = replace(
-                items, digests=replace(items.digests, left_out=frozenset(codes.tolist()))
-            )
-        with persisted(
-            _gathered(table, items, _Assembly(reader, items.digests, applied, checksum))
-        ) as frame:
-            segments = 1 if reader.roles.parts is None else len(reader.roles.parts.names)
-
-            def check_cells(batches: Batches) -> tuple[NDArray[np.int64], Cells]:
-                """Return the check cells of each segment, (3 * segments,), and of the rows that
-                they were made of.
-                """
-                found = np.zeros((segments, CELLS), dtype=np.int64)
-                read: list[bytes | None] = []
-                for row in single_rows(batches):
-                    read += row[CHECK].to_pylist()
-                    found[row[SEGMENT][0].as_py()] += checksum.of_pieces([row])
-                return found.ravel(), total(read)
-
+            left_out = numbers(len(items.digests)).only(items.digests.codes_in(excluded) >= 0)
+        assembly = _Assembly(reader, items.digests, left_out, applied, checksum)
+        with persisted(_gathered(table, keys, items, assembly)) as frame:
             cells = summed(frame, check_cells, segments * CELLS, items.read)
-            yield StoredPurchases(
-                frame,
-                items,
-                reader.roles.user is not None,
-                checksum,
-                cells.reshape(segments, CELLS),
-            )
+            yield [
+                StoredPurchases(
+                    frame.where(frame[SEGMENT] == segment),
+                    items,
+                    by_user,
+                    checksum,
+                    segment_cells,
+                    len(items.digests),
+                )
+                for segment, segment_cells in enumerate(cells.reshape(segments, CELLS))
+            ]
 
 
-def _gathered(table: Table, items: ItemNames, assembly: _Assembly) -> SparkFrame:
+def _gathered(
+    table: Table, keys: list[pa.Field], items: ItemNames, assembly: _Assembly
+) -> SparkFrame:
     """Return the purchases, with the baskets of each unit together, as a DataFrame."""
     from pyspark.sql import functions
 
-    reader, roles = table.reader, table.reader.roles
-    schema = pa.schema([pa.field(SEGMENT, pa.int64()), *FIELDS])
+    roles = table.reader.roles
+    schema = schema_of_pieces(SEGMENT)
     if not roles.basket and roles.user is None:
-        return run(table.frame, assembly.of_units, schema, ours=False)
-    keys = []
-    if roles.user is not None:
-        keys.append(pa.field("user", table.schema.field(roles.user).type))
-    if len(roles.basket) == 1:
-        keys.append(pa.field("basket", table.schema.field(roles.basket[0]).type))
-    if len(roles.basket) > 1:  # a text, of several columns
-        keys.append(pa.field("basket", pa.string()))
-    if roles.by is not None or roles.times is not None:
-        keys.append(pa.field(SEGMENT, pa.int32()))
-    if roles.times is not None:
-        keys.append(pa.field(_DAY, pa.int32()))
+        return run(table.frame, assembly.of_rows, schema)
     rows = pa.schema([*keys, ("codes", pa.binary())])
-    frame = run(table.frame, partial(_rows, reader, items.digests), rows, ours=False)
-    if roles.user is None:
-        unit = [frame["basket"]]
-    else:
-        # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
-        alone = frame["basket"] if roles.basket else frame["codes"]
-        unit = [frame["user"], functions.when(frame["user"].isNull(), alone)]
-    return run(frame.repartition(tasks_for(frame, int(items.read[1])), *unit), assembly, schema)
+    frame = run(table.frame, partial(_rows, table.reader, items.digests), rows)
+    # A row that is nobody's and of no basket is a unit of its own; what it holds spreads them.
+    alone = frame["baskets"] if roles.basket else frame["codes"]
+    unit = [alone]
+    if roles.user is not None:
+        unit = [frame["users"], functions.when(frame["users"].isNull(), alone)]
+    tasks = tasks_for(frame, int(items.read[1]))
+    shuffled = frame.repartition(tasks, *unit)
+    return run(shuffled, lambda batches: assembly.of_units(map(_keyed, batches)), schema)
 
 
 def tasks_for(frame: SparkFrame, entries: int) -> int:
@@ -418,119 +426,99 @@ def tasks_for(frame: SparkFrame, entries: int) -> int:
     return max(-(-entries // MOST_ENTRIES), min(asked, -(-entries // FEWEST_ENTRIES)), 1)
 
 
-def _look_at_cells(reader: RowReader, batches: Batches) -> Batches:
-    """Fail where the first cells of the item column seem to be lists."""
-    first = FirstCells(items_name(reader.name, reader.roles), is_asked=True)
-    left = SAMPLE
-    for batch in reader.needed(batches):
-        cells = batch.column(reader.roles.values[0])[:left]
-        first.see(cells)
-        left -= len(cells)
-        if not left:
-            break
-    first.done()
-    if left < SAMPLE:
-        yield row_of(_LOOKED, SAMPLE - left)
-
-
-def _look_at_texts(reader: RowReader, batches: Batches) -> Batches:
-    """Fail where the first texts that rows are chosen by are written in another notation."""
-    first = FirstTexts(reader.roles, reader.name)
-    rows = 0
+def _look(reader: RowReader, batches: Batches) -> Batches:
+    """Fail where the first cells of the item column seem to be lists, or where the first texts that
+    rows are chosen by are written in another notation.
+    """
+    roles, rows = reader.roles, 0
+    texts = FirstTexts(roles, reader.name)
+    cells = FirstCells(items_name(reader.name, roles), is_asked=roles.may_hold_lists)
     for batch in batches:
-        named = batch.rename_columns(reader.roles.names)
-        first.see({name: named.column(name) for name in first.columns})
-        rows += len(batch)
-        if first.is_done:
+        named = batch.rename_columns(roles.names)
+        texts.see({name: named[name] for name in texts.columns})
+        for chosen in reader.needed(iter([batch])):
+            cells.see(chosen[roles.values[0]])
+            rows += len(chosen)
+        if texts.is_done and rows >= SAMPLE:
             break
-    first.done()
+    texts.done()
+    cells.done()
     if rows:
         yield row_of(_LOOKED, rows)
 
 
 def _rows(reader: RowReader, digests: ItemDigests, batches: Batches) -> Batches:
     for rows in reader.rows(batches, ItemCodes(digests), len(digests)):
-        keys = {"user": rows.users, "basket": rows.baskets, SEGMENT: rows.segments, _DAY: rows.days}
-        columns = {name: values for name, values in keys.items() if values is not None}
-        codes = rows.codes.astype(np.int32)
-        ends = offsets_of(rows.lengths)
-        columns["codes"] = pa.LargeBinaryArray.from_buffers(
-            pa.large_binary(),
-            len(rows.lengths),
-            [None, pa.py_buffer(4 * ends), pa.py_buffer(codes)],
-        ).cast(pa.binary())
-        yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+        ends = 4 * offsets_of(rows.lengths)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(rows.codes)]
+        values = pa.Array.from_buffers(pa.large_binary(), len(rows.lengths), buffers)
+        yield pa.RecordBatch.from_pydict(rows.keys | {"codes": values})
 
 
 @dataclass(frozen=True)
 class _Assembly:
-    """The task that makes purchases of the rows of some units, all of theirs, and pieces of
-    them.
+    """Makes purchases of the rows of some units, all of theirs, and pieces of them.
+
+    Attributes:
+        reader: Reads the rows.
+        digests: The digests of all items.
+        excluded: The codes of items that do not count.
+        applied: Returns what counts of the other items.
+        checksum: Makes the check cells.
     """
 
     reader: RowReader
     digests: ItemDigests
-    applied: Callable[[Transactions], Transactions]
+    excluded: Vocabulary
+    applied: Step
     checksum: Checksum
 
-    def __call__(self, batches: Batches) -> Batches:
-        yield from self._pieces_of(map(_keyed, batches))
-
-    def of_units(self, batches: Batches) -> Batches:
-        """The same of rows of the source that are a unit each: nothing needs to be brought
-        together.
-        """
+    def of_rows(self, batches: Batches) -> Batches:
+        """Yield pieces of rows of the source that are a unit each, which need no shuffle."""
         rows = self.reader.rows(batches, ItemCodes(self.digests), len(self.digests))
-        for group in grouped(rows, lambda some: len(some.codes) + len(some.lengths)):
-            yield from self._pieces_of(iter(group))
+        for group in grouped(rows, lambda chunk: len(chunk.codes) + len(chunk.lengths)):
+            yield from self.of_units(group)
 
-    def _pieces_of(self, rows: Iterator[KeyedRows]) -> Batches:
-        cells = np.zeros(CELLS, dtype=np.int64)
-        roles = self.reader.roles
-        found = assemble(
-            self._checked(rows, cells),
-            Labels("", known={}, count=len(self.digests)),
-            roles.times,
-            segmented=roles.parts is not None,
-        )
+    def of_units(self, rows: Iterable[KeyedRows]) -> Batches:
+        """Yield pieces of the rows of some units."""
+        cells, roles = np.zeros(CELLS, dtype=np.int64), self.reader.roles
+        labels = Labels("", known={}, count=len(self.digests))
+        segmented = roles.parts is not None
+        purchases = assemble(self._checked(rows, cells), labels, roles.times, segmented=segmented)
         yield mark(cells, SEGMENT, 0)
-        by_user, by = roles.user is not None, roles.parts
-        if by_user and not found.by_user:  # of a partition without rows nobody knows
-            found = replace(found, unit_offsets=np.zeros(1, dtype=np.int64))
-        segments = [found]
-        if by is not None:
+        by_user = roles.user is not None
+        if by_user and not purchases.by_user:  # of a partition without rows nobody knows
+            purchases = replace(purchases, unit_offsets=np.zeros(1, dtype=np.int64))
+        segments = [purchases]
+        if roles.parts is not None:
             # A basket was a unit of its own, with what it has in each segment; in a segment it is a
             # basket.
-            segments = [] if found.segments is None else members(found, by)
+            segments = [] if purchases.segments is None else members(purchases, roles.parts)
             if not by_user:
                 segments = [replace(segment, unit_offsets=None) for segment in segments]
-        for place, own in enumerate(segments):
-            counting = self.applied(own)
+        for place, segment in enumerate(segments):
+            counting = self.applied(segment.without(self.excluded))
             # With the codes of before: the labels are codes, which they were.
             codes = counting.vocabulary.integers[counting.items].astype(np.int32)
-            coded = replace(counting, items=codes, vocabulary=numbers(len(self.digests)))
-            yield from pieces(coded, SEGMENT, place)
+            yield from pieces(replace(counting, items=codes), SEGMENT, place)
 
-    def _checked(self, rows: Iterator[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
-        items = self.checksum.of_items(self.digests.digests)
-        for some in rows:
-            # those left out were read, too
-            codes = np.where(some.codes < -1, -2 - some.codes, some.codes)
-            cells += self.checksum.of_rows(
-                replace(some, codes=codes), items, whole=self.reader.whole
-            )
-            yield some
+    def _checked(self, rows: Iterable[KeyedRows], cells: Cells) -> Iterator[KeyedRows]:
+        """Yield rows, and add up their check cells."""
+        hashes = self.checksum.of_items(self.digests.digests)
+        for chunk in rows:
+            cells += self.checksum.of_rows(chunk, hashes, whole=self.reader.whole)
+            yield chunk
 
 
 def _keyed(batch: pa.RecordBatch) -> KeyedRows:
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    ends, data = bytes_of(columns["codes"].cast(pa.large_binary()))
-    lengths = (np.diff(ends) // 4).astype(np.int32)
+    codes = columns["codes"].to_pylist()
+    lengths = np.array([len(row) // 4 for row in codes], dtype=np.int32)
     return KeyedRows(
         lengths,
-        data.view(np.int32),
-        columns.get("basket"),
-        columns.get("user"),
-        columns.get(SEGMENT),
-        columns.get(_DAY),
+        np.frombuffer(b"".join(codes), dtype=np.int32),
+        columns.get("baskets"),
+        columns.get("users"),
+        columns.get("segments"),
+        columns.get("days"),
     )

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect
 from collections import Counter as Tally
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
-from itertools import groupby
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import accumulate, groupby
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fim_private.counting import source as on_one_machine
@@ -43,124 +44,34 @@ from fim_private.counting.source import (
     Places,
     SizedUniverse,
     Universe,
-    counter_for,
 )
-from fim_private.counting.work import Effort
-from fim_private.reading.contribution_bounds import text_digest
+from fim_private.counting.work import Effort, Int32, Int64
 from fim_private.reading.labels import Item, in_label_order, numbers
 from fim_private.reading.transactions import Transactions
 from fim_private.reading.values import offsets_of
 from fim_private.spark.purchases import (
-    FIELDS,
-    SEGMENT,
-    ItemNames,
     StoredPurchases,
-    grouped_pieces,
     joined,
     mark,
     pieces,
+    schema_of_pieces,
     tasks_for,
 )
-from fim_private.spark.retries import CHECK, Cells, Checksum, changed, summed, total, verify
 from fim_private.spark.tasks import (
+    CHECK,
     Batches,
+    SparkFrame,
+    changed,
     collected,
     persisted,
     row_of,
     run,
     single_rows,
     spark_call,
+    total,
+    verify,
 )
 from fim_private.spectrum import Level, SupportSpectrum
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-Step = Callable[[Transactions], Transactions]  # changes each unit by itself
-
-
-@dataclass(frozen=True)
-class View:
-    """Purchases that Spark keeps, and how they are cut, capped or recoded before they are counted.
-
-    Attributes:
-        frame: The purchases as pieces.
-        stored_count: The codes of items in the pieces are below it.
-        by_user: Whether a unit is a user.
-        checksum: Makes the check cells.
-        stored_cells: The check cells of the pieces when they were stored.
-        count: The codes of items after all steps are below it.
-        steps: What is done to the purchases of each task, in order.
-    """
-
-    frame: DataFrame
-    stored_count: int
-    by_user: bool
-    checksum: Checksum
-    stored_cells: Cells
-    count: int
-    steps: tuple[Step, ...] = ()
-
-    def then(self, step: Step) -> View:
-        """Return the view with one more step."""
-        return replace(self, steps=(*self.steps, step))
-
-    @property
-    def _opened(self) -> Callable[[Batches], Iterator[tuple[Transactions, Cells]]]:
-        """A function that yields a task's purchases, some units at a time, with check cells."""
-        count, by_user, steps, checksum = self.stored_count, self.by_user, self.steps, self.checksum
-
-        def opened(batches: Batches) -> Iterator[tuple[Transactions, Cells]]:
-            for group in grouped_pieces(batches):
-                purchases = joined(group, count, by_user=by_user)
-                for step in steps:
-                    purchases = step(purchases)
-                yield purchases, checksum.of_pieces(group)
-
-        return opened
-
-    def run(
-        self,
-        task: Callable[[Transactions], Batches],
-        mark: Callable[[Cells], Batches],
-        schema: pa.Schema,
-    ) -> DataFrame:
-        """Return the rows of a task for some units at a time, and before them those of mark.
-
-        mark: returns rows with check cells, which the caller verifies.
-        """
-        opened = self._opened
-
-        def marked(batches: Batches) -> Batches:
-            for purchases, cells in opened(batches):
-                yield from mark(cells)
-                yield from task(purchases)
-
-        return run(self.frame, marked, schema)
-
-    def summed(
-        self, vector: Callable[[Transactions], NDArray[np.int64]], cells: int
-    ) -> NDArray[np.int64]:
-        """Return the sum of a function's vectors for some units at a time: (cells,) int64.
-
-        Raises DataError if the purchases have changed.
-        """
-        opened = self._opened
-
-        def added(batches: Batches) -> tuple[NDArray[np.int64], Cells]:
-            vectors, checks = zip(
-                *((vector(purchases), cells) for purchases, cells in opened(batches)), strict=True
-            )
-            return reduce(np.add, vectors), reduce(np.add, checks)
-
-        return summed(self.frame, added, cells, self.stored_cells)
-
-    @cached_property
-    def supports(self) -> NDArray[np.int64]:
-        """How many units have each item: (count,)."""
-        return self.summed(
-            lambda data: counter_for(data, 1, 1, Effort(threads=1)).item_supports, self.count
-        )
 
 
 @dataclass(frozen=True)
@@ -170,17 +81,17 @@ class _SparkItems:
     Attributes:
         view: The purchases.
         labels: Returns the labels of codes.
-        max_work: How many steps each task may take.
+        effort: What each task may use.
     """
 
-    view: View
+    view: StoredPurchases
     labels: Callable[[Sequence[int]], dict[int, Item]]
-    max_work: int
+    effort: Effort
 
-    def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, weights: Int64) -> Int64:
         return self.summed(lambda items: items.sums(weights), self.view.count)
 
-    def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
+    def level_sums(self, scale: int, most: int) -> Int64:
         return self.summed(lambda items: items.level_sums(scale, most), self.view.count)
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
@@ -188,13 +99,11 @@ class _SparkItems:
         return [in_label_order(labels[code] for code in codes) for codes in itemsets]
 
     def among(self, codes: NDArray[np.integer]) -> _SparkCandidates:
-        return _SparkCandidates(self, np.asarray(codes))
+        return _SparkCandidates(self, codes)
 
-    def summed(
-        self, vector: Callable[[on_one_machine.LocalItems], NDArray[np.int64]], cells: int
-    ) -> NDArray[np.int64]:
+    def summed(self, vector: Callable[[on_one_machine.LocalItems], Int64], cells: int) -> Int64:
         """Return the sum of a function's vectors for the items of each task: (cells,)."""
-        effort = Effort(threads=1, max_work=self.max_work)
+        effort = self.effort
         return self.view.summed(
             lambda purchases: vector(on_one_machine.LocalItems(purchases, effort)), cells
         )
@@ -207,35 +116,30 @@ class _SparkCandidates:
     items: _SparkItems
     codes: NDArray[np.integer]
 
-    def pair_level_sums(self, scale: int) -> NDArray[np.int64]:
+    def pair_level_sums(self, scale: int) -> Int64:
         return self._summed(
             lambda counts: counts.pair_level_sums(scale), math.comb(len(self.codes), 2)
         )
 
-    def level_sums(self, sets: NDArray[np.int32], scale: int) -> NDArray[np.int64]:
+    def level_sums(self, sets: Int32, scale: int) -> Int64:
         return self._summed(lambda counts: counts.level_sums(sets, scale), len(sets))
 
-    def sums(self, candidates: Candidates, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    def sums(self, candidates: Candidates, weights: Int64) -> Int64:
         return self._summed(lambda counts: counts.sums(candidates, weights), len(weights) - 1)
 
-    def units_with(self, candidates: Candidates) -> NDArray[np.int64]:
+    def units_with(self, candidates: Candidates) -> Int64:
         cells = sum(map(len, candidates)) + 1
         return self._summed(lambda counts: counts.units_with(candidates), cells)
 
-    def _summed(
-        self, vector: Callable[[CandidateSource], NDArray[np.int64]], cells: int
-    ) -> NDArray[np.int64]:
+    def _summed(self, vector: Callable[[CandidateSource], Int64], cells: int) -> Int64:
         codes = self.codes
         return self.items.summed(lambda items: vector(items.among(codes)), cells)
 
 
 _SHARD = "shard"
-_PROJECTED = pa.schema([pa.field(_SHARD, pa.int64()), *FIELDS])
 
 
-def projected(
-    rank_of: NDArray[np.int32], bounds: NDArray[np.int64], size: int, data: Transactions
-) -> Batches:
+def projected(rank_of: Int32, bounds: Int64, size: int, data: Transactions) -> Batches:
     """Yield the pieces that each shard needs of the purchases of some units, with ranks for codes.
 
     Args:
@@ -266,12 +170,7 @@ def projected(
         yield from pieces(needed, _SHARD, int(shard[ends[0]]))
 
 
-def _shard_of(row: pa.RecordBatch) -> int:
-    shard: int = row[_SHARD][0].as_py()
-    return shard
-
-
-def _shard_bounds(supports: NDArray[np.int64], shards: int) -> NDArray[np.int64]:
+def _shard_bounds(supports: Int64, shards: int) -> Int64:
     """Return the first rank of each shard, and the end of the last: about equal work in each."""
     # A rank takes more work the more entries of frequent items stand before it in rows.
     work = np.cumsum(supports * np.cumsum(supports).astype(np.float64))
@@ -279,7 +178,7 @@ def _shard_bounds(supports: NDArray[np.int64], shards: int) -> NDArray[np.int64]
     return np.unique(np.concatenate([[0], cuts, [len(supports)]])).astype(np.int64)
 
 
-# Asks a shard, which is given by its number and a counter of its itemsets. The answer travels as
+# Asks a counter of the itemsets of a shard, which is given by its number. The answer travels as
 # JSON, since its numbers may be of any size.
 _Answer = Any
 _Question = Callable[[int, ShardCounter], _Answer]
@@ -304,34 +203,32 @@ def _support_at(levels: Sequence[Level], rank: int) -> int:
 class SparkCounter:
     """Counts itemsets of one size, >= 2, in purchases that Spark keeps; see `Counter`."""
 
-    _view: View
+    _view: StoredPurchases
     _size: int
     _effort: Effort
 
     @property
-    def item_supports(self) -> NDArray[np.int64]:
+    def item_supports(self) -> Int64:
         """How many units have each item: (codes,) int64."""
         return self._view.supports
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Int64:
         return rank_order(self.item_supports, 1)  # the code of each rank
 
     @cached_property
-    def _supports(self) -> NDArray[np.int64]:
+    def _supports(self) -> Int64:
         return self.item_supports[self._order]  # of each rank, descending
 
     @cached_property
     def most_work(self) -> int:
         """How many steps a pass over all itemsets takes at most."""
-        most = self._view.count + 1
+        longest = self._view.count
         baskets = self._view.summed(
-            lambda data: np.bincount(np.diff(data.offsets), minlength=most), most
+            lambda data: np.bincount(np.diff(data.offsets), minlength=longest + 1), longest + 1
         )
-        return sum(
-            int(baskets[length]) * math.comb(length, self._size)
-            for length in np.flatnonzero(baskets).tolist()
-        )
+        lengths = np.flatnonzero(baskets).tolist()
+        return sum(int(baskets[length]) * math.comb(length, self._size) for length in lengths)
 
     def top(self, ceiling: int | None, limit: int | None) -> Top:
         """Count itemsets of support below ceiling (None: all), from the top down to the wanted-th;
@@ -356,10 +253,11 @@ class SparkCounter:
                 raise self._effort.over_limit(self._size)
             # Each shard stops at a floor of its own, far below the wanted-th itemset of all shards.
             reached = _support_at(top.levels, limit)
-            needed = at_least(reached or top.floor, self._supports)
+            least = reached or top.floor
+            needed = at_least(least, self._supports)
             if needed <= high:
                 levels = [level for level in top.levels if level[0] >= reached]
-                return Top(levels, reached or top.floor, work)
+                return Top(levels, least, work)
             floor = max(reached, 1)
             high = needed if reached else min(needed, _MORE_ITEMS * high)
 
@@ -367,186 +265,167 @@ class SparkCounter:
         """Return the codes of the index-th itemset of that support in scan order; see
         `Counter.locate`.
         """
-        return self._located([(support, [index])], None)[0][0]
+        return self.located([(support, [index])], None)[0][0]
 
-    def located(self, places: Sequence[Places], spectrum: SupportSpectrum) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels; see `Locate`."""
-        return self._located(places, on_one_machine.lowest_listed(places, spectrum))
-
-    def itemsets(self, lowest: int, highest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def itemsets(self, lowest: int, highest: int) -> tuple[Int64, Int64]:
         """Return the itemsets of supports lowest..highest: (m, size) codes in scan order, and (m,)
         supports.
         """
         high = at_least(lowest, self._supports)
-        if high < self._size:
-            return np.empty((0, self._size), dtype=np.int64), np.empty(0, dtype=np.int64)
 
         def listing(number: int, counter: ShardCounter) -> _Answer:
             ranks, supports = counter.itemsets(lowest, highest)
             return ranks.tolist(), supports.tolist()
 
         with self._shards(high) as ask:
-            listed = [answer for _, answer in sorted(ask(listing).items())]
+            listed = ask(listing)
         ranks = np.array([row for rows, _ in listed for row in rows], dtype=np.int64)
         supports = np.array([support for _, column in listed for support in column], dtype=np.int64)
         return self._order[ranks.reshape(-1, self._size)], supports
 
     def _round(self, high: int, ceiling: int, floor: int, limit: int | None) -> Top:
-        if high < self._size:
-            return Top([], floor)
-
         def counting(number: int, counter: ShardCounter) -> _Answer:
             top = counter.descend(ceiling, floor, limit)
             return top.levels, top.floor, top.work
 
         with self._shards(high) as ask:
-            tops = [Top(*answer) for answer in ask(counting).values()]
-        least = max([floor, *(top.floor for top in tops)])
+            tops = [Top(*answer) for answer in ask(counting)]
+        least = max((top.floor for top in tops), default=floor)
         counts = Tally[int]()
         for top in tops:
             counts.update({support: count for support, count in top.levels if support >= least})
         return Top(sorted(counts.items(), reverse=True), least, sum(top.work for top in tops))
 
-    def _located(self, places: Sequence[Places], lowest: int | None) -> list[list[list[int]]]:
-        """Return the codes of the itemsets at some places of levels, which descend.
+    def located(
+        self, places: Sequence[Places], spectrum: SupportSpectrum | None
+    ) -> list[list[list[int]]]:
+        """Return the codes of the itemsets at some places of levels; see `Locate`.
 
-        lowest: Itemsets of this support or more are listed; None to locate one by one.
+        spectrum: None to locate itemsets one by one.
         """
-        supports = [support for support, _ in places]
-        # The index in the shard of each itemset that a shard is to locate, by the support and the
-        # index in the whole level.
-        wanted: dict[int, dict[tuple[int, int], int]] = {}
+        lowest = None if spectrum is None else on_one_machine.lowest_listed(places, spectrum)
+        highest, least = places[0][0], places[-1][0]
+        # What each shard is to locate: places of levels of its own.
+        places_in_shard = defaultdict[int, list[Places]](list)
 
         def counting(number: int, counter: ShardCounter) -> _Answer:
-            levels = counter.descend(supports[0] + 1, supports[-1], None).levels
-            return [level for level in levels if level[0] in supports]
+            return counter.descend(highest + 1, least, None).levels
 
         def locating(number: int, counter: ShardCounter) -> _Answer:
-            own_places = [(support, [place]) for (support, _), place in wanted[number].items()]
-            return on_one_machine.located_down_to(counter, own_places, lowest)
+            if number not in places_in_shard:
+                return []
+            return on_one_machine.located_down_to(counter, places_in_shard[number], lowest)
 
-        with self._shards(at_least(min(supports), self._supports), persists=True) as ask:
-            levels = {shard: dict(level) for shard, level in sorted(ask(counting).items())}
+        shards = []  # of all itemsets that are located, in order
+        with self._shards(at_least(least, self._supports), persists=True) as ask:
+            levels_in_shards = [dict(levels) for levels in ask(counting)]
             for support, indices in places:
-                before = 0
-                for shard, counts in levels.items():
-                    after = before + counts.get(support, 0)
-                    for index in indices:
-                        if before <= index < after:
-                            wanted.setdefault(shard, {})[support, index] = index - before
-                    before = after
-            answers = ask(locating, sorted(wanted))
-        ranks: dict[tuple[int, int], list[int]] = {}
-        for shard, located in answers.items():
-            ranks |= zip(wanted[shard], (itemset for (itemset,) in located), strict=True)
-        return [
-            [self._order[ranks[support, index]].tolist() for index in indices]
-            for support, indices in places
-        ]
+                counts = (levels.get(support, 0) for levels in levels_in_shards)
+                starts = [*accumulate(counts, initial=0)]
+                for index in indices:
+                    shard = bisect(starts, index) - 1
+                    places_in_shard[shard].append((support, [index - starts[shard]]))
+                    shards.append(shard)
+            answers = [iter(answer) for answer in ask(locating)]
+        ranks = (next(answers[shard])[0] for shard in shards)
+        return [[self._order[next(ranks)].tolist() for _ in indices] for _, indices in places]
 
     @contextmanager
     def _shards(
         self, high: int, *, persists: bool = False
-    ) -> Iterator[Callable[..., dict[int, Any]]]:
-        """Yield a function that asks each shard of the ranks below high, or some of them.
+    ) -> Iterator[Callable[[_Question], list[_Answer]]]:
+        """Yield a function that asks each shard of the ranks below high, in the order of ranks.
 
         persists: whether Spark keeps the shards, since they are asked several times.
         """
+        if high < self._size:  # they have no itemset
+            yield lambda question: []
+            return
         view, supports = self._view, self._supports[:high]
-        bounds = _shard_bounds(
-            supports, min(tasks_for(view.frame, int(supports.sum())), len(supports))
-        )
+        bounds = _shard_bounds(supports, tasks_for(view.frame, int(supports.sum())))
         count = len(bounds) - 1
         rank_of = ranks_of(self._order[:high], len(self.item_supports))
+        opened, by_user, cells = view.opened, view.by_user, view.cells
+        size, effort = self._size, self._effort
 
-        def marks(cells: Cells) -> Batches:
-            return (mark(cells, _SHARD, shard) for shard in range(count))
-
-        frame = view.run(partial(projected, rank_of, bounds, self._size), marks, _PROJECTED)
-        with spark_call():
-            # From 4.1 on each shard has a task of its own; before, a task may have none or several.
-            repartition = getattr(frame, "repartitionById", frame.repartition)
-            frame = repartition(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
-        by_user, cells, size = view.by_user, view.stored_cells, self._size
-        effort = Effort(threads=1, max_work=self._effort.max_work)
+        def shared(batches: Batches) -> Batches:
+            for purchases, check in opened(batches):
+                for number in range(count):
+                    yield mark(check, _SHARD, number)
+                yield from projected(rank_of, bounds, size, purchases)
 
         def counter_of(number: int, rows: Sequence[pa.RecordBatch]) -> ShardCounter:
-            verify(total(row.column(CHECK)[0].as_py() for row in rows), cells)
+            verify(total(row[CHECK][0].as_py() for row in rows), cells)
             low, high = bounds[number : number + 2].tolist()
             shard = Shard(joined(rows, len(supports), by_user=by_user), low, high, supports)
             return on_one_machine.shard_counter(shard, size, effort)
 
+        frame = run(view.frame, shared, schema_of_pieces(_SHARD))
+        with spark_call():
+            # From 4.1 on each shard has a task of its own; before, a task may have none or several.
+            repartition = getattr(frame, "repartitionById", frame.repartition)
+            frame = repartition(count, frame[_SHARD].cast("int")).sortWithinPartitions(_SHARD)
         keeping = persisted(frame) if persists else nullcontext(frame)
         with keeping as shards:
-            yield partial(self._ask, shards, range(count), counter_of)
-
-    def _ask(
-        self,
-        frame: DataFrame,
-        shards: Sequence[int],
-        counter_of: Callable[[int, Sequence[pa.RecordBatch]], ShardCounter],
-        question: _Question,
-        some: Sequence[int] | None = None,
-    ) -> dict[int, _Answer]:
-        """Return the answer of each shard, or of some.
-
-        Raises DataError unless each of them answered once.
-        """
-
-        def answered(batches: Batches) -> Batches:
-            # The pieces of a shard are neighbours.
-            for number, rows in groupby(single_rows(batches), key=_shard_of):
-                answer = question(number, counter_of(number, [*rows]))
-                yield row_of(_ANSWERS, number, json.dumps(answer))
-
-        if some is not None:
-            shards, frame = some, frame.where(frame[_SHARD].isin(some))
-        rows = collected(run(frame, answered, _ANSWERS)).to_pylist()
-        if sorted(row["shard"] for row in rows) != [*shards]:
-            raise changed()
-        return {row["shard"]: json.loads(row["answer"]) for row in rows}
+            yield partial(_answers, shards, count, counter_of)
 
 
-_DIGESTS = pa.schema([("digest", pa.int64()), ("of_text", pa.binary())])
+def _answers(
+    shards: SparkFrame,
+    count: int,
+    counter_of: Callable[[int, Sequence[pa.RecordBatch]], ShardCounter],
+    question: _Question,
+) -> list[_Answer]:
+    """Return the answer of each shard. Raises DataError unless each answered once."""
+
+    def answered(batches: Batches) -> Batches:
+        # The pieces of a shard are neighbours.
+        for number, rows in groupby(single_rows(batches), key=lambda row: row[_SHARD][0].as_py()):
+            answer = question(number, counter_of(number, [*rows]))
+            yield row_of(_ANSWERS, number, json.dumps(answer))
+
+    answers = collected(run(shards, answered, _ANSWERS)).sort_by("shard")
+    if answers["shard"].to_pylist() != [*range(count)]:
+        raise changed()
+    return [json.loads(answer) for answer in answers["answer"].to_pylist()]
 
 
 @dataclass(frozen=True)
 class SparkSource:
     """Purchases that Spark keeps, of one segment; see `SupportSource`."""
 
-    view: View
-    items_named: ItemNames
-    units: int
+    view: StoredPurchases
     missing_user: str | None
-    effort: Effort = field(default_factory=Effort)
+    effort: Effort  # of each task
 
     @classmethod
     def of(
         cls,
-        purchases: StoredPurchases,
+        segments: Sequence[StoredPurchases],
         segment: int,
         missing_user: str | None,
         effort: Effort,
         *,
         together: bool = False,
     ) -> SparkSource:
-        """Return the source of a segment, or of all purchases if there are no segments.
+        """Return the source of one of the segments.
 
         together: whether the baskets of a user count as one.
         """
-        frame = purchases.frame
-        if len(purchases.cells) > 1:
-            frame = frame.where(frame[SEGMENT] == segment)
-        count, cells = len(purchases.items.digests), purchases.cells[segment]
-        view = View(frame, count, purchases.by_user, purchases.checksum, cells, count)
+        view = segments[segment]
         if together:
             view = view.then(partial(replace, together=True))
-        return cls(view, purchases.items, int(cells[0]), missing_user, effort)
+        return cls(view, missing_user, Effort(threads=1, max_work=effort.max_work))
 
     @property
     def by_user(self) -> bool:
         """Whether a unit is a user with all their baskets, not a basket."""
         return self.view.by_user
+
+    @property
+    def units(self) -> int:
+        """How many units there are; see `SupportSource.units`."""
+        return int(self.view.cells[0])
 
     def spectrum(self, size: int | Sequence[int], universe: Universe = UNKNOWN) -> SupportSpectrum:
         """Return the lazy spectrum of the itemsets of one size or several.
@@ -569,45 +448,27 @@ class SparkSource:
 
     def items(self, universe: Universe | KnownItemsets = UNKNOWN) -> _SparkItems:
         """Return the items, and what units have of them; see `SupportSource.items`."""
+        view, names = self.view, self.view.items
         if not isinstance(universe, KnownItemsets | Catalogue):
-            return _SparkItems(self.view, self.items_named.labels, self.effort.max_work)
-        listed = on_one_machine.ListedFirst.of(universe, self.items_named.digests.codes_in)
+            return _SparkItems(view, names.labels, self.effort)
+        listed = on_one_machine.ListedFirst.of(universe, names.digests.codes_in)
 
         def labels(codes: Sequence[int]) -> dict[int, Item]:
             behind = [code - len(listed.listed) for code in codes if code >= len(listed.listed)]
-            own_labels = self.items_named.labels(listed.others[behind].tolist())
-            return {code: listed.label(code, own_labels.__getitem__) for code in codes}
+            unlisted = names.labels(listed.others[behind].tolist())
+            return {code: listed.label(code, unlisted.__getitem__) for code in codes}
 
-        view = self.view.then(methodcaller("recoded", listed.codes, numbers(listed.total)))
-        view = replace(view, count=listed.total)
-        return _SparkItems(view, labels, self.effort.max_work)
+        view = view.then(methodcaller("recoded", listed.codes, numbers(listed.total)))
+        return _SparkItems(replace(view, count=listed.total), labels, self.effort)
 
     def capped(self, most_items: int, most_baskets: int) -> SparkSource:
         """Return a source of fewer items and baskets; see `SupportSource.capped`."""
-        digests = self._text_digests() if self.by_user else None
+        digests = self.view.items.digests_of_texts() if self.by_user else None
 
         def capped(data: Transactions) -> Transactions:
-            there = np.flatnonzero(np.bincount(data.items)).tolist()
-            texts = None if digests is None else {code: digests[code].tobytes() for code in there}
+            texts = None
+            if digests is not None:
+                texts = {code: digests[code].tobytes() for code in np.unique(data.items).tolist()}
             return data.capped(most_items, most_baskets, texts)
 
         return replace(self, view=self.view.then(capped))
-
-    def _text_digests(self) -> NDArray[np.uint8]:
-        """Return the digest of each code's text, (codes, 16), by which users' items are capped."""
-
-        def digested(batches: Batches) -> Batches:
-            for batch in batches:
-                texts = pc.coalesce(batch["text"], batch["number"].cast(pa.string()))
-                of_text = pa.array(map(text_digest, texts.to_pylist()), pa.binary())
-                yield pa.RecordBatch.from_arrays([batch["digest"], of_text], schema=_DIGESTS)
-
-        table = collected(run(self.items_named.frame, digested, _DIGESTS)).sort_by("digest")
-        digests = self.items_named.digests.digests
-        order = np.argsort(digests, kind="stable")
-        if not np.array_equal(table.column("digest").to_numpy(), digests[order]):
-            raise changed()
-        of_texts = np.empty((len(digests), 16), dtype=np.uint8)
-        joined_bytes = b"".join(table.column("of_text").to_pylist())
-        of_texts[order] = np.frombuffer(joined_bytes, dtype=np.uint8).reshape(-1, 16)
-        return of_texts

@@ -397,16 +397,22 @@ def test_a_task_that_fails_and_runs_again_changes_nothing(
     lost = tmp_path / "lost"
     lost.mkdir()
 
-    class Losing(tasks._Guarded):
-        def __call__(self, batches: Any) -> Any:
-            done = list(tasks._Guarded.__call__(self, batches))
-            marker = lost / getattr(getattr(self._task, "func", self._task), "__name__", "other")
+    guarded = tasks.guarded
+
+    def losing(task: Any, schema: pa.Schema) -> Any:
+        made = guarded(task, schema)
+        marker = lost / getattr(getattr(task, "func", task), "__name__", "other")
+
+        def rows(batches: Any) -> Any:
+            done = list(made(batches))
             if done and not marker.exists():
                 marker.touch()
                 raise RuntimeError("this worker is lost")
             yield from done
 
-    monkeypatch.setattr(tasks, "_Guarded", Losing)
+        return rows
+
+    monkeypatch.setattr(tasks, "guarded", losing)
     request: Any = MUCH | REQUESTS["own unit"]
     found = fim.mine(str(file), engine="spark", **request).to_dict()
     monkeypatch.undo()
@@ -444,9 +450,9 @@ def lose_blocks(spark: Any, known: set[int]) -> None:
 
 def before_each_sum(monkeypatch: pytest.MonkeyPatch, done: Any) -> None:
     """Do something before each question to the purchases that are kept."""
-    from fim_private.spark.source import SparkCounter, View
+    from fim_private.spark import source
 
-    for owner, name in ((View, "summed"), (View, "run"), (SparkCounter, "_ask")):
+    for owner, name in ((purchases.StoredPurchases, "summed"), (source, "_answers")):
         ask = getattr(owner, name)
 
         def asked(*given: Any, ask: Any = ask, **named: Any) -> Any:
@@ -556,7 +562,7 @@ def test_lost_blocks_and_other_orders_change_nothing(
 def test_only_numbers_and_what_was_chosen_reach_the_driver(
     spark: Any, many_tasks: None, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fim_private.spark import retries, source, tasks
+    from fim_private.spark import source, tasks
 
     seen: list[pa.Table] = []
     collect = tasks.collected
@@ -565,7 +571,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
         seen.append(collect(frame))
         return seen[-1]
 
-    for module in (retries, purchases, source):
+    for module in (tasks, purchases, source):
         monkeypatch.setattr(module, "collected", watched)
     release = fim.mine(str(file), engine="spark", **MUCH | OF_USERS, top=3, supports=True)
     named = {item for itemset in release.itemsets for item in itemset.items or ()}
@@ -574,7 +580,7 @@ def test_only_numbers_and_what_was_chosen_reach_the_driver(
     assert named <= texts
     # Levelwise names the items that it finds under noise, more than those of its itemsets.
     assert len(texts - named) < 40
-    allowed = "block values check count length shard answer digest number text"
+    allowed = "block values check count rows shard answer digest number text"
     assert {name for table in seen for name in table.column_names} <= {*allowed.split()}
 
 

@@ -48,7 +48,10 @@ def command_for(seen: Inspection) -> str:
     """Return the command that mines a file as it was read, or, for what is in memory, the call."""
     if seen.in_memory:
         return seen.call
-    command = ["fim-private", "mine", seen.source]
+    source = seen.source
+    if source.startswith("-") and source != "-":  # it would be read as an option
+        source = f"./{source}"
+    command = ["fim-private", "mine", source]
     for name, value in seen.options.items():
         word = option_name(name)
         if value is True:

@@ -29,6 +29,8 @@ from fim_private.request.supports import NoiseKind
 if TYPE_CHECKING:
     from fim_private.mining.mine import Prepared
 
+# From this share of the budget on, more for supports would leave too little to find itemsets.
+_HIGH_SHARE = 0.7
 # The names of noise on supports that is not rounded normal.
 NOISE = {NoiseKind.LAPLACE: "discrete Laplace", NoiseKind.GAUSSIAN: "discrete Gaussian"}
 # Writes a request with some parameters changed.
@@ -189,7 +191,9 @@ def _advice_on_rules(release: Release, rules: Sequence[Rules]) -> Iterator[str]:
         if rules[0].has_lifts:
             unsure = "More often than chance"
         share = float(request.supports_share or 0)
-        changes = [f"a higher --supports-share (it was {share:.2g})", fewer]
+        changes = [fewer]
+        if share < _HIGH_SHARE:
+            changes.insert(0, f"a higher --supports-share (it was {share:.2g})")
         if request.budget.loss < LARGEST_EPSILON:
             changes.append("a larger budget")
         more = f"{', '.join(changes)}, or more {release.privacy_unit}s"

@@ -559,8 +559,8 @@ _LedgerFile = Annotated[str, _argument("LEDGER", "File of the ledger.")]
 def budget_create(path: _LedgerFile, **typed: Any) -> None:
     """Create a ledger: the budget of all releases of one data set together, in a file.
 
-    `fim-private mine` and `fim-private count` charge it with --ledger, before they look at the
-    data, and refuse what would overspend it.
+    `fim-private mine` and `fim-private count` charge it with --ledger, before they count
+    anything, and refuse what would overspend it.
     """
     from fim_private.ledger.ledger import Ledger
 

@@ -1,5 +1,7 @@
-"""What a release is charged with before it is made, and the account, a ledger, that it is charged
-to.
+"""What a ledger is charged for one release, and what it says of that charge.
+
+`run/run.py` tells, at its head, when a ledger is charged, and in which order purchases are read,
+charged for and counted. Functions of lists charge by `charge_list`, before they compute anything.
 """
 
 from __future__ import annotations
@@ -84,15 +86,16 @@ def of_many(per: str, cost: PrivacyCost, zcdp: ZcdpCost | None, *, apart: bool) 
 class Charge:
     """What a release spends, and what may be written down of it.
 
-    All of it is public. It is known before purchases are read. The privacy unit is at first the
-    one that the options name, and then the one that was read.
+    All of it is public, and all but the privacy unit is known before purchases are read. If no
+    option names the unit, the columns that are found do.
 
     Attributes:
         command: The command that makes the release, such as "mine".
         dataset: The name of the data set.
         privacy_unit: "basket" or "user".
         neighbors: The neighbour relation.
-        cost: The (ε, δ) that the whole release spends.
+        cost: The (ε, δ) that is charged: that of the whole release, or of one period where each
+            period has an entry of its own.
         zcdp: The same in zCDP.
         parameters: What was asked for, as plain values of JSON without floats.
         unit_columns: The columns that name the privacy unit; None if none does, as for lists.

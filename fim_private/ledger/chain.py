@@ -154,8 +154,9 @@ _PLAIN = (
 
 @dataclass(frozen=True, kw_only=True)
 class Entry(Charge):
-    """What one release was charged with: public parameters and costs, and nothing that depends on
-    the data.
+    """What a ledger recorded of one release: costs, and parameters that are public.
+
+    Nothing in it tells what anybody bought.
 
     number: >= 1. previous: the hash of the entry before, or of the terms. In entries of earlier
     versions unit_columns and span are None.

@@ -223,8 +223,8 @@ class Ledger:
         """Write charges down, all or none; when this returns they are on the disk. Return what it
         says of the last.
 
-        Raises LedgerError as `check` does; and where it cannot be written: it may stand then, but
-        release nothing.
+        Raises LedgerError as `check` does, and if the file cannot be written. The charge may be on
+        the disk then; whoever asked for it must release nothing.
         """
         with storage.opened(self._path, writes=True) as connection:
             # What is left is reckoned anew, with what others have added, while nobody else can add

@@ -156,7 +156,7 @@ class Scope:
         return {name: value for name, value in values.items() if value or value == ""}
 
     @property
-    def charged(self) -> dict[str, object]:
+    def recorded(self) -> dict[str, object]:
         """What a ledger records of it: no names of items, columns or segments."""
         recorded = {name: value for name, value in self.to_dict().items() if name in _CHARGED}
         if self.exclude:

@@ -13,7 +13,8 @@ When (`Run.charged` holds the order):
 
 1. `pending_charge` checks that the budget is enough, before purchases are opened. If it is not, or
    the release contradicts what the ledger promises, LedgerError is raised, and no release is made.
-   Only items_are_public reads before that: all items, which are public then, to plan with.
+   There is one exception: with items_are_public all items are read before that. They are public
+   then, and the plan depends on how many there are.
 2. Purchases are read. That tells whether the unit is a user or a basket. If reading fails, nothing
    is charged.
 3. The function that `pending_charge` returned charges the ledger on the disk, with that unit. It
@@ -354,7 +355,7 @@ def _recorded_rows(run: Run, scope: Scope) -> dict[str, object]:
     It names columns only in a condition, which is kept as it was written, and no segment.
     """
     reading = run.reading
-    recorded = scope.charged
+    recorded = scope.recorded
     if run.where is not None:
         recorded["where"] = run.where
     if scope.query:

@@ -61,9 +61,16 @@ def write_all(folder: Path, baskets: int) -> list[tuple[str, Path, list[str]]]:
     """Write the baskets in every form; return name, path and options of each."""
     table = generate(baskets)
     rows = long_form(table)
-    shuffled = rows.take(pa.array(np.random.default_rng(SEED).permutation(len(rows))))
+    generator = np.random.default_rng(SEED)
+    # About ten baskets each, in no order.
+    customer_of = pa.array(generator.integers(0, max(baskets // 10, 1), baskets))
+    with_customers = rows.append_column("customer", customer_of.take(rows["basket"]))
+    shuffled_rows = pa.array(generator.permutation(len(rows)))
+    shuffled = rows.take(shuffled_rows)
     pq.write_table(table, folder / "list.parquet")
     pq.write_table(rows, folder / "long.parquet")
+    pq.write_table(with_customers, folder / "customers.parquet")
+    pq.write_table(with_customers.take(shuffled_rows), folder / "shuffled_customers.parquet")
     pq.write_table(shuffled, folder / "shuffled.parquet")
     csv.write_csv(rows, folder / "long.csv")
     codes = pa.compute.replace_substring(
@@ -73,10 +80,13 @@ def write_all(folder: Path, baskets: int) -> list[tuple[str, Path, list[str]]]:
     lines = pa.compute.binary_join(numbers, " ").to_pylist()
     (folder / "baskets.dat").write_text("\n".join(lines) + "\n")
     columns = ["basket=basket", "item=item"]
+    of_customers = [*columns, "user=customer"]
     return [
         ("Parquet, list of strings", folder / "list.parquet", []),
         ("Parquet, one row per item, sorted", folder / "long.parquet", columns),
         ("Parquet, one row per item, shuffled", folder / "shuffled.parquet", columns),
+        ("with customers, sorted by basket", folder / "customers.parquet", of_customers),
+        ("with customers, shuffled", folder / "shuffled_customers.parquet", of_customers),
         ("CSV, one row per item", folder / "long.csv", columns),
         ("FIMI .dat", folder / "baskets.dat", []),
     ]
@@ -103,6 +113,7 @@ def main() -> None:
                     "seconds": seconds,
                     "peak / arrays": ratio,
                     "arrays (MB)": size / 1e6,
+                    "peak (bytes a basket)": ratio * size / options.baskets,
                 }
             )
     report(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from files_read import written
+from hypothesis import given
+from hypothesis import strategies as st
 from sources import SOURCES, Item, labels_of, writers
 from sources import baskets_of as baskets
 
@@ -48,15 +51,41 @@ def message(error: type[FimPrivateError], source: Any, *parts: str, **options: A
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_form_gives_the_baskets(name: str, tmp_path: Path) -> None:
-    for given in (NUMBERS, NAMES):
-        labels = {item for basket in given for item in basket}
+    for lists in (NUMBERS, NAMES):
+        labels = {item for basket in lists for item in basket}
         if name in writers(labels):
-            source, options = SOURCES[name]([list(basket) for basket in given], tmp_path)
+            source, options = SOURCES[name]([list(basket) for basket in lists], tmp_path)
             result = read_transactions(source, **options)
-            assert baskets(result) == [set(basket) for basket in given]
+            assert baskets(result) == [set(basket) for basket in lists]
             assert labels_of(result.vocabulary) == sorted(labels)
             assert [result.offsets.dtype, result.items.dtype] == ["int64", "int32"]
             assert result.unit_offsets is None
+
+
+ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 4)), max_size=40)
+
+
+@pytest.mark.parametrize("ids", ["of a customer", "of the shop", "far apart"])
+@given(rows=ROWS)
+def test_a_basket_is_the_rows_of_a_customer_with_its_id(
+    ids: str, rows: list[tuple[int, int, int]]
+) -> None:
+    """They are in the order of the customer's rows, whether or not others share their ids."""
+    customers: dict[int, dict[int, set[int]]] = {}
+    for user, basket, item in rows:
+        customers.setdefault(user, {}).setdefault(basket, set()).add(item)
+    users, numbers, items = np.array(rows, dtype=int).reshape(-1, 3).T
+    if ids != "of a customer":
+        numbers = 10 * users + numbers
+    if ids == "far apart":
+        numbers = 10**9 * numbers
+    table = pa.table({"user": users, "basket": numbers, "item": items})
+    data = read_transactions(table, user="user", basket="basket", item="item")
+    assert data.unit_offsets is not None
+    in_order = [sorted(labels) for labels in map(set, baskets(data))]
+    units = [in_order[start:end] for start, end in pairwise(data.unit_offsets)]
+    expected = [[sorted(basket) for basket in unit.values()] for unit in customers.values()]
+    assert sorted(units) == sorted(expected)
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -2,19 +2,24 @@
 
 How a pair gets its interval:
 
-1. Once the k itemsets to release are chosen, `plan.noise_of` takes a `SupportNoise` for all of
-   them. It looks at k and at public parameters, not at supports. Its `half_width` w is such that
-   one noise value is within it, on either side, with probability 95 % or more.
+1. Once it is settled which k itemsets are measured, `plan.noise_of` chooses one `SupportNoise` for
+   all of them. They are the itemsets to release and, for rules, all of their subsets. The choice
+   rests on k and on public parameters, not on supports. The `half_width` w of the noise is such
+   that one noise value is within it, on either side, with probability 95 % or more.
 2. `release` (or `release_with_units`) adds noise of its own to each true support. After that
    nothing looks at the data.
-3. `consistent` makes of the noisy supports an estimate and an interval each. Without other
-   itemsets that is the noisy support ± w, cut at 0. (Two normals are on a grid of halves, where
-   `reach` is w in steps.) If one itemset contains another, D is the least noisy support among it
-   and its subsets, and U the greatest among it and its supersets.
-   The interval is then from D - w to U + w. It holds the true support with 95 % probability.
-4. Of 20 itemsets or more that levelwise found, without a least support, `pooling` draws the
-   estimates towards what earlier counts predict. It makes narrower intervals, of which 95 % hold.
-   Those of step 3 are kept beside them, as `exact_interval`.
+3. `consistent` turns the noisy supports into an estimate and an interval for each itemset. An
+   itemset that neither contains another measured one, nor is contained in one, gets its noisy
+   support ± w, cut at 0. For any other, D is the smallest noisy support among the itemset and its
+   measured subsets. U is the largest among the itemset and its measured supersets.
+   The estimate is the middle of D and U, and the interval goes from D - w to U + w. It holds the
+   true support with 95 % probability. (With a noisy number of units, supports come in halves, and
+   `reach` is w in halves.)
+4. If levelwise found 20 itemsets or more and left none of them out, and no least support was asked
+   for, `pooling` draws the estimates towards what earlier counts predict. The intervals become
+   narrower, and on average 95 % of them hold. Those of step 3, which hold each by itself, are kept
+   beside them, as `exact_interval`. They are exact in their probability; the supports in them are
+   still noisy.
 5. Shares divide by the number of units, and have an interval of their own if that number is noisy
    (`share_interval`).
 
@@ -63,8 +68,8 @@ from fim_private.errors import ParameterError, parameter, shown
 #
 #     1/a² + k/(4b²) = μ²,    so    a² = (√k + 1)/μ²,    b² = √k (√k + 1)/(4μ²),     (T)
 #
-# which makes b² + a²/4 = ((√k + 1)/(2μ))² as small as can be. After the noise all is
-# post-processing.
+# which makes b² + a²/4 = ((√k + 1)/(2μ))² as small as can be. All that follows
+# the noise is post-processing.
 
 _Number = TypeVar("_Number", int, float)
 CONFIDENCE = Fraction(95, 100)

@@ -243,16 +243,18 @@ def test_settings_are_as_spark_submit_takes_them() -> None:
             settings_of([wrong])
 
 
+def test_without_pyspark_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[spark\]'"):
+        session()
+
+
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_without_pyspark_or_java_one_line_says_what_to_do(
+def test_without_java_one_line_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(importlib.util, "find_spec", lambda name: None)
-        with pytest.raises(fim.MissingExtraError, match=r"pip install 'fim-private\[spark\]'"):
-            session()
-    pytest.importorskip("pyspark")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(fim.DataError, match=r"Spark did not start .* needs Java 17 or newer"):
         session()

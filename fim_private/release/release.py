@@ -528,8 +528,8 @@ class Release:
 
         The release must have been mined with rules=True. Looking at rules spends no privacy.
         antecedents, consequents: frozensets. The numbers are noisy: they are what mlxtend computes
-            from to_pandas(). From support on each has _lower and _upper, which hold all together
-            with 95 % probability.
+            from to_pandas(). From support on each has _lower and _upper, the ends of an interval
+            that holds the true number with 95 % probability, each by itself.
         doubtful: within the noise, the two sides may be unrelated, or the rule may miss the
             confidence or lift that was asked for. Doubtful rules come last; the others are in order
             of the lower end of their lift.

@@ -214,9 +214,9 @@ def changed() -> DataError:
 
 
 def verify(computed: Cells, stored: Cells) -> None:
-    """Raise DataError unless the check cells of what was counted are those of what was stored.
+    """Raise DataError if a count saw other purchases than were stored, by their check cells.
 
-    computed: those of one count, or of several, a row each.
+    computed: the check cells of one count, or of several, a row each.
     """
     if not (computed == stored).all():
         raise changed()
@@ -314,7 +314,7 @@ def _run_sums(values: Hashes, offsets: Int64) -> Hashes:
 # only do. Blocks are added up by so many tasks at most: the driver gets the sum alone.
 _BLOCK, _TASKS = 1 << 16, 64
 _BLOCKS = pa.schema([("block", pa.int64()), ("values", pa.binary())])
-# Vectors, (cells,) int64, and the check cells of what each was made of.
+# Each vector, (cells,) int64, comes with the check cells of the purchases that it was made from.
 Vectors = Iterable[tuple[Int64, Cells]]
 
 

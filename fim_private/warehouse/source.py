@@ -261,10 +261,10 @@ class _CandidateCounts:
         """Return a table that has at least these itemsets, if there is one."""
         if self.view.session.queries is not None:  # a dry run shows every query that there may be
             return None
-        return next(
-            (known for known in self._looked_for if known[0].keys() >= {*itemsets}),
-            None,
-        )
+        for places, held in self._looked_for:
+            if places.keys() >= {*itemsets}:
+                return places, held
+        return None
 
     def _look_for(self, candidates: Candidates, itemsets: list[tuple[int, ...]]) -> _LookedFor:
         """Make the table of who holds which of these itemsets, the candidates in their order."""

@@ -9,7 +9,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +29,16 @@ from typer.testing import CliRunner
 
 import fim_private as fim
 from fim_private.cli.commands import app
+from fim_private.counting.counter import clipped_weights
+from fim_private.counting.source import ItemSource, LocalItems
 from fim_private.reading.frames import may_be_query
 from fim_private.reading.locations import InMemory
 from fim_private.reading.options import Reading, Times
 from fim_private.reading.times import TimeFormat
 from fim_private.reading.values import MISSING_TEXTS
 from fim_private.warehouse.conditions import WHITE, day, moment, present
-from fim_private.warehouse.session import is_query
-from fim_private.warehouse.source import View, _with_level_weights
+from fim_private.warehouse.session import Session, is_query
+from fim_private.warehouse.source import View, _Items, _with_level_weights
 
 pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
@@ -633,6 +637,41 @@ def test_level_weights_are_exact_whole_numbers(scale: int) -> None:
         for row in weights.itertuples(index=False)
     ]
     assert weights.weight.tolist() == exact
+
+
+def all_sums(items: ItemSource) -> list[list[int]]:
+    """Return every kind of sum that a run asks for, of nine items."""
+    sums = []
+    for most in (1, 3, 20):  # units are cut, or not
+        sums += [items.level_sums(1 << 16, most), items.sums(np.arange(most + 1) ** 2)]
+    among = items.among(np.array([4, 1, 7, 0, 8, 5]))
+    sums.append(among.pair_level_sums(1 << 16))
+    pairs, triples = (np.array([*combinations(range(6), size)], dtype=np.int32) for size in (2, 3))
+    # Some are in the table of those before, and others need one of their own.
+    for sets in ([pairs, triples[:9]], [pairs[3:8]], [triples[2:5]], [triples[10:]]):
+        weights = clipped_weights(2, sum(map(len, sets)), 1 << 16)
+        sums += [among.sums(sets, weights), among.units_with(sets)]
+        sums.append(among.level_sums(sets[-1], 1 << 16))
+    return [vector.tolist() for vector in sums]
+
+
+@pytest.mark.parametrize("unit", ["basket", "user", "united user"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_sum_is_that_of_one_machine(unit: str, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    users, items = draw.integers(0, 6, 200), np.append(range(9), draw.integers(0, 9, 191))
+    baskets = users * 5 + draw.integers(0, 5, 200)
+    columns: dict[str, Any] = {"basket": "basket", "item": "item"}
+    if unit != "basket":
+        columns["user"] = "user"
+    table = pa.table({"user": users, "basket": baskets, "item": items})
+    here = replace(fim.read_transactions(table, **columns), together=unit == "united user")
+    units = users if here.by_user else baskets
+    session = Session("the test", ibis.duckdb.connect(), "duckdb", None)
+    rows = session.upload({"unit": units, "basket": baskets, "item": items}, "rows")
+    entries = session.keep(rows.distinct(), "entries")
+    view = View(session, entries, 9, here.units, here.by_user, here.together)
+    assert all_sums(_Items(view, here.vocabulary.label)) == all_sums(LocalItems(here))
 
 
 def test_a_lost_connection_keeps_the_charge(

@@ -18,9 +18,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from fim_private.cli.writing import output_path, silence
+from fim_private.cli.writing import is_same_file, output_path, silence
 from fim_private.display import command_line
-from fim_private.errors import DataError, ParameterError, shown
+from fim_private.errors import DataError, OutputError, ParameterError, parameter, shown
 from fim_private.options import option_name
 from fim_private.options.declaration import Option, options_of
 from fim_private.options.outputs import EveryCommand
@@ -137,10 +137,14 @@ class Command(TyperCommand):
                 option.envvar = variable_of(ctx.auto_envvar_prefix, option)
         remaining = super().parse_args(ctx, args)
         if ctx.params.get("json"):
+            if source_of(ctx, "format") == "COMMANDLINE" and ctx.params["format"] != "json":
+                both = f"{parameter('json')} is short for {parameter('format')} json"
+                raise ParameterError(f"{both}: leave one of them out")
             ctx.params["format"] = "json"
         if not ctx.resilient_parsing:
             silence(ctx.params["quiet"])
             _check_variables(ctx)
+            _check_config_stays(ctx)
         return remaining
 
 
@@ -223,6 +227,17 @@ def _check_variables(context: Context) -> None:
             )
 
 
+def _check_config_stays(context: Context) -> None:
+    """Raise OutputError if an output is the file of options."""
+    config = context.params["config"]
+    for name, value in context.params.items():
+        if config and isinstance(value, Path) and is_same_file(value, config):
+            raise OutputError(
+                f"cannot write {str(value)!r}: it is {parameter('config')}; choose another "
+                f"{parameter(name)}"
+            )
+
+
 def commands_of(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield all commands of a group, each after the names that lead to it."""
     for name, member in group.commands.items():
@@ -255,7 +270,7 @@ class _Key:
         return f"key {shown(self.name)}{in_table} in {shown(self.file)}"
 
 
-def _read_config(ctx: Context, _: Parameter, value: str | None) -> None:
+def _read_config(ctx: Context, _: Parameter, value: str | None) -> str | None:
     """Take what a file says to the command of a context as its defaults; tables of other commands
     are checked, too.
 
@@ -263,7 +278,7 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> None:
     that are in no group.
     """
     if value is None or ctx.resilient_parsing:
-        return
+        return value
     commands = dict(commands_of(ctx.find_root().command))
     values: dict[str, object] = {}
     places: dict[str, str] = {}
@@ -288,6 +303,7 @@ def _read_config(ctx: Context, _: Parameter, value: str | None) -> None:
                 values[option.name], places[option.name] = setting, key.place
     ctx.meta[PLACES] = places
     ctx.default_map = values
+    return value
 
 
 def _toml(name: str) -> dict[str, Any]:

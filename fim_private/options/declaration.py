@@ -83,10 +83,27 @@ def _completed(option: Option, accepted: Any) -> Option:
     return replace(option, typed=option.typed or typed, accepted=accepted)
 
 
+# The options of mlxtend's functions that have another name here.
+_OF_MLXTEND = {
+    "max_len": "give size='1-3' for its max_len=3",
+    "use_colnames": "leave it out, items always have their names",
+    "metric": (
+        "mine with rules=True, then ask release.rules(min_lift=1.2) or "
+        "release.rules(min_confidence=0.5)"
+    ),
+    "low_memory": "leave it out; max_memory limits the memory",
+    "verbose": "leave it out; progress takes a function that is called with the fraction done",
+}
+_OF_MLXTEND["min_threshold"] = _OF_MLXTEND["metric"]
+
+
 def refuse_unknown(function: str, names: Iterable[str]) -> None:
     """Raise TypeError if there are any names, which are keywords that a function does not take."""
     for name in sorted(names):
-        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+        message = f"{function}() got an unexpected keyword argument {name!r}"
+        if name in _OF_MLXTEND:
+            message += f"; that is mlxtend's name: {_OF_MLXTEND[name]}"
+        raise TypeError(message)
 
 
 def filled(function: str, kind: type, given: Mapping[str, object]) -> OptionValues:

@@ -305,3 +305,16 @@ def test_the_advised_command_shows_no_password(shop: Path, context_of: Any) -> N
         retyped(context_of([], FIM_PRIVATE_MINE_FILE="postgresql://ann:hunter2@host/shop"), {})
         == shown
     )
+
+
+@pytest.mark.full
+def test_a_file_of_options_is_not_overwritten(shop: Path) -> None:
+    (shop / "f.toml").write_text("[mine]\noutput = './f.toml'\n")
+    message = refused(run(shop, "mine", "baskets.dat", "--config", "f.toml"))
+    place = "key 'output' of table [mine] in 'f.toml'"
+    assert message == f"cannot write 'f.toml': it is --config; choose another --output ({place})"
+
+
+def test_two_forms_at_once_are_refused(shop: Path) -> None:
+    message = refused(run(shop, "mine", "baskets.dat", "--json", "--format", "csv"))
+    assert message == "--json is short for --format json: leave one of them out"

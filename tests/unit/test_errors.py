@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +48,22 @@ def test_a_marked_word_is_spelled_by_whoever_shows_it(kind: type[FimPrivateError
 
 
 def test_a_misspelt_option_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match=r"argument 'epsilonn'$"):
+        fim.mine([["tea"]], epsilonn=1)  # type: ignore[call-overload]
+
+
+def test_names_of_mlxtend_lead_to_ours() -> None:
+    ours = {
+        "max_len": "size='1-3'",
+        "use_colnames": "leave it out",
+        "metric": "min_lift",
+        "min_threshold": "rules",
+    }
+    for name, words in ours.items():
+        calls: tuple[Any, ...] = partial(fim.mine, [["tea"]]), fim.mine([["tea"]], seed=1).rules
+        for call in calls:
+            with pytest.raises(TypeError, match=f"{name}'; that is mlxtend's name: .*{words}"):
+                call(**{name: 1})
     with pytest.raises(TypeError, match=r"argument 'epsilonn'$"):
         fim.mine([["tea"]], epsilonn=1)  # type: ignore[call-overload]
 

@@ -401,7 +401,7 @@ def parse_sizes(size: int | str | Iterable[int]) -> tuple[int, ...]:
     """
     numbers = listed(size)
     if isinstance(size, str):
-        match = re.fullmatch(r"(-?[0-9]{1,9})(?:-([0-9]{1,9}))?", size)
+        match = re.fullmatch(r"(-?[0-9]{1,4000})(?:-([0-9]{1,4000}))?", size)
         numbers = range(int(match[1]), int(match[2] or match[1]) + 1) if match else ()
     sizes = tuple(public_integer("size", number) for number in islice(numbers, _MOST_SIZES + 1))
     if len(sizes) > _MOST_SIZES:

@@ -198,7 +198,7 @@ CASES: list[Case] = [
     Case("large-margin known, all occur", large_margin(2.0, 0.1), (9, 7, 7, 3), 4),
     Case("exponential three levels", fim.Exponential(1.0), (12, 11, 11, 5), 10),
     Case("exponential add-remove", fim.Exponential(0.5, "add-remove"), (12, 11, 11, 5), 10**4),
-    Case("exponential zeros win half", fim.Exponential(1.0), (277, 250), 10**60),
+    Case("exponential zeros win half", fim.Exponential(1.0, "replace-one"), (277, 250), 10**60),
     Case("exponential no zeros left", fim.Exponential(0.7), (5, 4, 4), 3),
     Case("named-exponential", NamedExponential(1.0, 1e-4, 10**8), (60, 59, 50)),
     Case(

@@ -12,7 +12,7 @@ from mechanism_cases import CASES, Case, outcomes
 from fim_private.dp.noise import Randomness
 
 LEVEL = 1e-6
-MOST_DRAWS = 150_000
+MOST_DRAWS = 100_000
 # Each draws for a second and more; every mechanism, relation and kind of universe has others.
 LONG = re.compile(
     r"tight-margin (ties|to the end|leader)|large-margin (one|zeros|known, to)|exponential no"

@@ -151,21 +151,25 @@ class _Items:
         return cut.sums_by_total(held, cut.count, weights)
 
     def level_sums(self, scale: int, most: int) -> NDArray[np.int64]:
-        view, held = self.view, self.view.unit_items.rename(place="item")
+        view, session = self.view, self.view.session
+        held = view.unit_items.rename(place="item")
         by_unit = held.group_by("unit")
         counted = by_unit.aggregate(items=_.count(), total=_.times.sum().cast("int64"))
-        totals = view.session.keep(counted, "totals")
+        counted = session.keep(counted, "totals")
         # Only units with more items are put in order, since that takes long.
-        long = held.semi_join(totals.filter(_.items > most), "unit")
+        long = held.semi_join(counted.filter(_.items > most), "unit")
         order = ibis.row_number().over(group_by="unit", order_by=[ibis.desc("times"), "place"])
         beyond = long.mutate(order=order).filter(_.order >= most).drop("order")
-        beyond = view.session.keep(beyond, "beyond")
+        beyond = session.keep(beyond, "beyond")
         left_out = beyond.group_by("unit").aggregate(left_out=_.times.sum().cast("int64"))
-        totals = totals.left_join(left_out, "unit").select(
+        totals = counted.left_join(left_out, "unit").select(
             "unit", total=_.total - _.left_out.fill_null(0)
         )
         cut = held.anti_join(beyond, ["unit", "place"]).inner_join(totals, "unit")
-        return view.summed(_with_level_weights(cut, scale), view.count, scale)
+        sums = view.summed(_with_level_weights(cut, scale), view.count, scale)
+        session.drop(counted)
+        session.drop(beyond)
+        return sums
 
     def named(self, itemsets: Sequence[Sequence[int]]) -> list[tuple[Item, ...]]:
         return [in_label_order(map(self.label, codes)) for codes in itemsets]

@@ -23,8 +23,11 @@ Floats = NDArray[np.float64]
 
 # With fewer itemsets nothing can be learnt from the others.
 LEAST_ITEMSETS = 20
-# The spread about the prediction is estimated in groups of about this many neighbours.
-_GROUP = 50
+# The spread about the prediction is estimated in √(k/33) groups of neighbours, so in 3 of 500.
+# More groups follow it more closely, and fewer are estimated with less error.
+_OF_A_GROUP = 33
+# Below this many itemsets the margin of error of that estimate is a whole standard error.
+_FEW = 50
 # The spread is at least this much of the variance of the noise.
 _LEAST_SPREAD = 1e-3
 _MISSED = 0.05
@@ -93,10 +96,10 @@ def _predictions(noisy: Floats, earlier: Floats, variance: float) -> Floats:
 def _spreads(deviations: Floats, earlier: Floats, variance: float) -> Floats:
     """Return the estimated mean square of true supports about their predictions: (k,)."""
     count = len(deviations)
-    number = max(count // _GROUP, 1)
+    number = max(math.isqrt(count // _OF_A_GROUP), 1)
     order = np.argsort(-earlier, kind="stable")
     margin = 0.5
-    if count < _GROUP:
+    if count < _FEW:
         margin = 1.0
     spreads = np.empty(count)
     for places in np.array_split(order, number):

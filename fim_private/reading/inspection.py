@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import filterfalse, islice, pairwise
 from typing import Any, Unpack
 
@@ -59,7 +60,9 @@ _FEW_ROWS = 3  # of fewer nobody can tell row numbers from quantities
 _LAST, _LAST_COLUMNS = 2, 10  # so many of the last rows are shown, of so many columns
 _ENOUGH_ROWS = 100_000  # to see which rows of an order name its customer
 # What a second look at a source, for examples, may raise.
-_UNREADABLE = (FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error)
+_while_readable = suppress(
+    FimPrivateError, pa.ArrowException, OSError, UnicodeDecodeError, csv.Error
+)
 _NO_TABLE = ("lines", "fimi", "spmf")
 
 
@@ -177,28 +180,23 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     location = source_of(source)
     check_query(location, all_options["query"])
     limit = MemoryLimit.of(all_options["max_memory"])
-    search = _Search(location, _named(all_options), limit)
-    formats = search.time_formats()
-    search = replace(search, named={**search.named, **formats})
-    data, guessed = search.read({})
+    named = _named(all_options)
+    search = _Search(location, named, limit)
+    search = replace(search, named=named | search.time_formats())
+    seen = search.read({})
     if _COLUMNS.isdisjoint(search.named):
-        data, guessed = search.with_customers(data, guessed)
-    table = search.table(guessed)
+        seen = seen.with_customers()
     notes: list[str] = []
-    with limit_memory(limit), suppress(*_UNREADABLE):
-        notes += _notes_of_first_rows(data, table, is_named="user" in search.named)
+    with limit_memory(limit), _while_readable:
+        notes += seen.notes_of_first_rows()
     if notes and "user" not in search.named:
         # To leave out the rows without a customer would leave out most of each order.
-        by_order = dict(guessed)
-        by_order.pop("user", None)
-        by_order.pop("missing_user", None)
-        data, guessed = search.read(by_order)
-        table = search.table(guessed)
-    guessed = {**formats, **guessed}
-    chosen = {**search.named, **guessed}
+        users = ("user", "missing_user")
+        seen = search.read({name: seen.guessed[name] for name in seen.guessed if name not in users})
+    chosen = search.named | seen.guessed
     ordered = {name: chosen[name] for name in all_options if name in chosen}
     with limit_memory(limit):
-        return _inspection(location, data, table, ordered, guessed, notes)
+        return seen.inspection(ordered, tuple(name for name in ordered if name not in named), notes)
 
 
 _COLUMNS = {"user", "basket", "item", "items"}
@@ -219,10 +217,6 @@ def _named(options: OptionValues) -> OptionValues:
     return named
 
 
-# Options that nobody named.
-Guessed = Mapping[str, object]
-
-
 @dataclass(frozen=True)
 class _Search:
     """Looks for the options with which a source can be read.
@@ -232,11 +226,14 @@ class _Search:
     """
 
     source: Source
-    named: Mapping[str, object]
+    named: OptionValues
     limit: MemoryLimit
 
-    def read(self, guessed: Guessed) -> tuple[Transactions, Guessed]:
-        """Read the source with the options that its refusals name. Raises FimPrivateError."""
+    def read(self, guessed: OptionValues) -> _Seen:
+        """Read the source with the options that its refusals name. Raises FimPrivateError.
+
+        guessed: options that nobody named, with which to begin.
+        """
         refusals: list[FimPrivateError] = []
         while True:
             try:
@@ -246,19 +243,20 @@ class _Search:
             except FimPrivateError as error:
                 refusals.append(error)
             else:
-                if not refusals or not _has_every_item(data, guessed):
-                    return data, guessed
+                seen = _Seen(self, data, guessed)
+                if not refusals or not seen.has_every_item:
+                    return seen
                 raise refusals[-1]
             more = self._options_of(refusals[-1], guessed)
             if not more:
                 raise self._explained(refusals, guessed)
-            guessed = {**guessed, **more}
+            guessed = guessed | more
 
-    def _options(self, guessed: Guessed) -> Reading:
-        options = filled("inspect", InspectOptions, {**self.named, **guessed})
+    def _options(self, guessed: OptionValues) -> Reading:
+        options = filled("inspect", InspectOptions, self.named | guessed)
         return replace(reading_of(options), memory=self.limit)
 
-    def table(self, guessed: Guessed) -> ArrowSource | None:
+    def table(self, guessed: OptionValues) -> ArrowSource | None:
         """Return the source as a table, a text as if its first line named columns.
 
         It is None if the source is none, or can be read only once.
@@ -287,7 +285,7 @@ class _Search:
             return {}
         return formats_to_say(times, _times_in(self.table({})))
 
-    def _options_of(self, refusal: FimPrivateError, guessed: Guessed) -> OptionValues:
+    def _options_of(self, refusal: FimPrivateError, guessed: OptionValues) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
         options = None
         if isinstance(refusal, DataError):
@@ -303,7 +301,9 @@ class _Search:
         known = {*self.named, *guessed}
         return {name: value for name, value in options.items() if name not in known}
 
-    def _explained(self, refusals: Sequence[FimPrivateError], guessed: Guessed) -> FimPrivateError:
+    def _explained(
+        self, refusals: Sequence[FimPrivateError], guessed: OptionValues
+    ) -> FimPrivateError:
         """Return the last refusal with what only the data's owner may see: a line, or columns.
 
         It is the first refusal if the guesses did not help.
@@ -320,7 +320,7 @@ class _Search:
             return refusal
         return DataError(f"{refusal.marked}{more}")
 
-    def _is_beside(self, refusal: DataError, first: FimPrivateError, guessed: Guessed) -> bool:
+    def _is_beside(self, refusal: DataError, first: FimPrivateError, guessed: OptionValues) -> bool:
         """Return whether the last refusal only says that the guesses were wrong."""
         if "encoding" in guessed and "encoding" in (refusal.options or {}):
             return True  # the encoding that was guessed does not fit either
@@ -333,82 +333,22 @@ class _Search:
         names_columns = not _COLUMNS.isdisjoint(self.named)
         return guessed.keys() == {"encoding"} and names_columns
 
-    def _of_line(self, guessed: Guessed) -> str:
+    def _of_line(self, guessed: OptionValues) -> str:
         """Return what an error says of the damaged line of a text with columns."""
         source, options = self.source, self._options(guessed)
         if isinstance(source, InMemory) or not source.can_be_read_again:
             return ""
         damage: str | None = None
-        with limit_memory(self.limit), suppress(*_UNREADABLE):
+        with limit_memory(self.limit), _while_readable:
             file = named_source(source, options)
             if isinstance(file, File):
-                form = form_of(file, options)
-                if form.is_table:
-                    damage = damage_of(file, options, form)
+                damage = damage_of(file, options)
         if damage is None:
             return ""
         if not guessed:
             return f": {damage}"
         options_said = [f"{parameter(name)} {value!r}" for name, value in guessed.items()]
         return f": {damage}. It was read with {' and '.join(options_said)}"
-
-    def with_customers(self, data: Transactions, guessed: Guessed) -> tuple[Transactions, Guessed]:
-        """Return the same purchases by customer, if a column looks like customers and can be read.
-
-        The command is there to be copied, so it should protect customers.
-        """
-        read_as = data.read_as
-        if read_as is None or read_as.user_like is None or not self.source.can_be_read_again:
-            return data, guessed
-        try:
-            return self.read({**guessed, "user": read_as.user_like})
-        except MemoryLimitError:
-            raise
-        except FimPrivateError:
-            return data, guessed
-
-
-def _has_every_item(data: Transactions, guessed: Guessed) -> bool:
-    """Tell whether a table that was guessed to be one-hot has no 0: these are no quantities."""
-    is_one_hot = guessed.get("input_format") == InputForm.ONE_HOT
-    return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
-
-
-def _notes_of_first_rows(
-    data: Transactions, table: ArrowSource | None, *, is_named: bool
-) -> Iterator[str]:
-    """Yield a note if most rows without a user have the basket of a row that names one.
-
-    The first rows are enough. is_named: whether somebody named the column of users.
-    """
-    read_as = data.read_as
-    if data.missing_user is None or read_as is None or table is None:
-        return
-    user, basket = read_as.user, read_as.basket
-    if user is None or basket is None or user == basket:
-        return
-    of_users: set[str] = set()
-    of_nobody: list[str] = []
-    rows = 0
-    for users, baskets in table.values([user, basket]):
-        names_user = present(as_texts(users)).is_valid()
-        ids = present(as_texts(baskets))
-        of_users.update(ids.filter(names_user).to_pylist())
-        of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
-        rows += len(users)
-        if rows > _ENOUGH_ROWS:
-            break
-    if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
-        return
-    until_then = "each order is protected by itself"
-    if is_named:
-        until_then = "the other rows of an order are rows without a customer"
-    yield (
-        f"Column {user!r} names the customer only in the first row of an order. To protect "
-        f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
-        f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
-        f"{until_then}."
-    )
 
 
 def _first_line(table: ArrowSource | None) -> str:
@@ -421,131 +361,294 @@ def _first_line(table: ArrowSource | None) -> str:
     return f". Its first line{cut} is {', '.join(map(repr, table.schema.names[:_LISTED_COLUMNS]))}"
 
 
-# -------------------- cancellations
+def _times_in(table: ArrowSource | None) -> list[DateColumn]:
+    with _while_readable:
+        if table is not None:
+            return date_columns(table)
+    return []
+
+
+# -------------------- what is shown
 
 _CANCELLED = r"^\s*[Cc]-?[0-9]+\s*$"
 _NUMBERED = r"^\s*[0-9]+\s*$"
 _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 
 
-def _cancellations(table: ArrowSource, read_as: ReadAs) -> Iterator[str]:
-    """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
-    if read_as.form != InputForm.LONG or read_as.where is not None:
-        return
-    names = list(filter(columns.suggests_quantity, read_as.others))[:1]
-    patterns = [_BELOW_ZERO] * len(names)
-    if read_as.basket is not None:
-        names += [read_as.basket, read_as.basket]
-        patterns += [_CANCELLED, _NUMBERED]
-    counts = dict.fromkeys(patterns, 0)
-    with suppress(*_UNREADABLE):
-        for arrays in table.values(names):
-            for pattern, values in zip(patterns, arrays, strict=True):
-                counts[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count
-    below_zero = counts.get(_BELOW_ZERO, 0)
-    if below_zero:
-        where = f"{column_text(names[0])} > 0"
-        yield _note_of_cancellations(below_zero, f"a negative {names[0]!r}", where)
-    cancelled = counts.get(_CANCELLED, 0)
-    if 0 < cancelled < counts.get(_NUMBERED, 0):
-        where = f"{column_text(names[-1])} not like 'C%'"
-        yield _note_of_cancellations(cancelled, f"a {names[-1]!r} that begins with C", where)
+@dataclass(frozen=True)
+class _Seen:
+    """A source that was read. guessed: the options that nobody named."""
+
+    search: _Search
+    data: Transactions
+    guessed: OptionValues
+
+    @cached_property
+    def table(self) -> ArrowSource | None:
+        """The source as a table, if it is one."""
+        return self.search.table(self.guessed)
+
+    @property
+    def read_as(self) -> ReadAs:
+        """What it was read as."""
+        return self.data.read_as or ReadAs(self.search.source.shown, "lists")
+
+    @property
+    def time(self) -> str | None:
+        """The column of times."""
+        return self.search.named.get("time")
+
+    @cached_property
+    def supports(self) -> NDArray[np.int64]:
+        """The number of baskets that have each item: (items,)."""
+        return np.bincount(self.data.items, minlength=len(self.data.vocabulary))
+
+    @property
+    def has_every_item(self) -> bool:
+        """Whether a table that was guessed to be one-hot has no 0: these are no quantities."""
+        data, is_one_hot = self.data, self.guessed.get("input_format") == InputForm.ONE_HOT
+        return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
+
+    def with_customers(self) -> _Seen:
+        """Return the same purchases by customer, if a column looks like customers and can be read.
+
+        The command is there to be copied, so it should protect customers.
+        """
+        user = self.read_as.user_like
+        if user is None or not self.search.source.can_be_read_again:
+            return self
+        try:
+            return self.search.read(self.guessed | {"user": user})
+        except MemoryLimitError:
+            raise
+        except FimPrivateError:
+            return self
+
+    def inspection(
+        self, options: OptionValues, guessed: tuple[str, ...], of_rows: Sequence[str]
+    ) -> Inspection:
+        """Return what is shown of it.
+
+        options: those with which it was read. guessed: which of them nobody named. of_rows: notes
+        on its first rows.
+        """
+        data, table, source = self.data, self.table, self.search.source
+        lengths = np.diff(data.offsets)
+        lengths = lengths[lengths > 0]
+        first_baskets = filter(None, self.baskets(data.offsets[: 20 * _EXAMPLES]))
+        most_frequent = np.argsort(-self.supports, kind="stable")[:_EXAMPLES].tolist()
+        notes = [*self.notes(guessed)]
+        inspected: tuple[InspectedColumn, ...] = ()
+        if table is not None:
+            inspected = self.columns(table)
+            notes += self.numbered_rows(table)
+            dates = [str(column) for column in _times_in(table) if column.name != self.time]
+            notes += [*dates[:_EXAMPLES], *of_rows]
+            with _while_readable:
+                notes += self.cancellations(table)
+        return Inspection(
+            source=source.shown,
+            read_as=self.read_as,
+            columns=inspected,
+            rows=data.baskets if data.rows is None else data.rows,
+            baskets=data.baskets,
+            users=data.units if data.by_user else None,
+            items=len(data.vocabulary),
+            empty_baskets=data.baskets - len(lengths),
+            basket_lengths=_summary(lengths),
+            example_baskets=tuple(islice(first_baskets, _EXAMPLES)),
+            example_items=tuple(map(data.vocabulary.label, most_frequent)),
+            last_rows=self.last_rows(),
+            options=options,
+            guessed=guessed,
+            marked_notes=tuple(notes),
+            in_memory=isinstance(source, InMemory),
+            items_per_user=_items_per_user(data),
+        )
+
+    def baskets(self, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
+        """Yield the first items of the baskets between offsets."""
+        for start, end in pairwise(ends.tolist()):
+            codes = self.data.items[start:end][:EXAMPLE_ITEMS]
+            yield tuple(map(self.data.vocabulary.label, codes.tolist()))
+
+    def last_rows(self) -> tuple[tuple[str, ...], ...]:
+        """Return the last rows of a text or a sheet, in a few columns: a total may stand there.
+
+        Where there are no columns, return the last baskets.
+        """
+        table = self.table
+        rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
+        if self.read_as.form in _NO_TABLE:
+            for basket in self.baskets(self.data.offsets[-1 - _LAST :]):
+                rows.append(tuple(map(str, basket)))
+        elif table is not None and table.holds_texts:
+            with _while_readable:
+                for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
+                    ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
+                    rows.extend(zip(*ends, strict=True))
+        return tuple(rows)
+
+    def columns(self, table: ArrowSource) -> tuple[InspectedColumn, ...]:
+        """Return the first columns of a table, with their roles and a few of their values."""
+        if self.read_as.form in _NO_TABLE:
+            return ()
+        roles = self.roles(table)
+        listed = table.columns()[:_LISTED_COLUMNS]
+        names = [column.name for column in listed]
+        examples: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
+        with _while_readable:
+            arrays = next(table.values(names, 100), [])
+            for name, array in zip(names, arrays, strict=False):
+                cells = filterfalse(is_missing, array[:100].to_pylist())
+                examples[name] = tuple(dict.fromkeys(map(_as_text, cells)))[:_EXAMPLES]
+        return tuple(
+            InspectedColumn(column.name, column.kind, roles.get(column.name), examples[column.name])
+            for column in listed
+        )
+
+    def roles(self, table: ArrowSource) -> dict[str | None, str]:
+        """Return the roles of columns by name; of several roles of one column the last."""
+        read_as = self.read_as
+        roles: dict[str | None, str] = {}
+        if read_as.form == "one-hot":
+            roles = dict.fromkeys(table.schema.names, "item")
+        roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
+        roles[self.time] = "time"
+        roles |= dict.fromkeys(read_as.baskets, "basket")
+        roles[read_as.user] = "user"
+        role = "items"
+        if read_as.form in ("long", "wide"):
+            role = "item"
+        return roles | dict.fromkeys(read_as.items, role)
+
+    def numbered_rows(self, table: ArrowSource) -> Iterator[str]:
+        """Yield a note on each column of a 0/1 table that is never 0 and always different."""
+        data = self.data
+        if self.read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
+            return
+        codes = np.flatnonzero(self.supports == data.baskets).tolist()
+        everywhere = {str(data.vocabulary.label(code)) for code in codes}
+        for name in table.schema.names:
+            if name.strip() not in everywhere:
+                continue
+            cells = [cell for [array] in table.values([name]) for cell in array.to_pylist()]
+            if len({*cells}) == len(cells):
+                yield (
+                    f"Column {name!r} is never 0 and always different: it looks like row "
+                    f"numbers, which every basket would have as an item. Leave the column out, or "
+                    f"name it with {parameter('basket')}."
+                )
+
+    def notes_of_first_rows(self) -> Iterator[str]:
+        """Yield a note if most rows without a user have the basket of a row that names one.
+
+        The first rows are enough.
+        """
+        user, basket, table = self.read_as.user, self.read_as.basket, self.table
+        if self.data.missing_user is None or table is None:
+            return
+        if user is None or basket is None or user == basket:
+            return
+        of_users: set[str] = set()
+        of_nobody: list[str] = []
+        rows = 0
+        for users, baskets in table.values([user, basket]):
+            names_user = present(as_texts(users)).is_valid()
+            ids = present(as_texts(baskets))
+            of_users.update(ids.filter(names_user).to_pylist())
+            of_nobody += ids.filter(pc.invert(names_user)).drop_null().to_pylist()
+            rows += len(users)
+            if rows > _ENOUGH_ROWS:
+                break
+        if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
+            return
+        until_then = "each order is protected by itself"
+        if "user" in self.search.named:
+            until_then = "the other rows of an order are rows without a customer"
+        yield (
+            f"Column {user!r} names the customer only in the first row of an order. To protect "
+            f"customers, fill it in first (in pandas: t[{user!r}] = t.groupby({basket!r})"
+            f"[{user!r}].transform('first')) and name it as {parameter('user')}. Until then "
+            f"{until_then}."
+        )
+
+    def cancellations(self, table: ArrowSource) -> Iterator[str]:
+        """Yield notes on cancelled goods: negative quantities, invoices such as C536379."""
+        read_as = self.read_as
+        if read_as.form != InputForm.LONG or read_as.where is not None:
+            return
+        quantities = islice(filter(columns.suggests_quantity, read_as.others), 1)
+        looks = [(_BELOW_ZERO, name) for name in quantities]
+        if read_as.basket is not None:
+            looks += [(_CANCELLED, read_as.basket), (_NUMBERED, read_as.basket)]
+        rows = dict.fromkeys((_BELOW_ZERO, _CANCELLED, _NUMBERED), 0)
+        for arrays in table.values([name for _, name in looks]):
+            for values, (pattern, _) in zip(arrays, looks, strict=True):
+                rows[pattern] += pc.match_substring_regex(as_texts(values), pattern).true_count
+        if rows[_CANCELLED] >= rows[_NUMBERED]:
+            rows[_CANCELLED] = 0  # they are all called so
+        for pattern, name in looks:
+            have, condition = f"a negative {name!r}", "> 0"
+            if pattern == _CANCELLED:
+                have, condition = f"a {name!r} that begins with C", "not like 'C%'"
+            if pattern != _NUMBERED and rows[pattern]:
+                where = json.dumps(f"{column_text(name)} {condition}", ensure_ascii=False)
+                yield (
+                    f"{_rows_have(rows[pattern])} {have}, as returns and cancellations have. They "
+                    # Quoted so, it is a word for a shell and a text for Python.
+                    f"count as purchases: {parameter('where')} {where} leaves them out."
+                )
+
+    def notes(self, guessed: Sequence[str]) -> Iterator[str]:
+        """Yield what the owner of the data should know before mining them."""
+        data, read_as = self.data, self.read_as
+        basket = read_as.basket
+        if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
+            advice = _larger_baskets(read_as)
+            yield f"Every basket has one item, so no two items are ever together. {advice}"
+        if guessed:
+            names = ", ".join(map(parameter, guessed))
+            yield f"Guessed: {names}. Check it, and name it for `mine`."
+        if read_as.user_like is not None:
+            yield (
+                f"Column {read_as.user_like!r} looks like customers: name it as "
+                f"{parameter('user')} to protect all baskets of each."
+            )
+        if "missing_user" in guessed:
+            yield (
+                f"Some rows have no user: {parameter('missing_user')} 'drop' leaves them out, "
+                f"'own-unit' makes units of their baskets."
+            )
+        if "encoding" in guessed:
+            yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
+        if data.days is not None:
+            first, last = (period_at("day", day).name for day in data.days)
+            yield f"The first basket is of {first}, the last of {last}."
+        if not len(data.items):
+            yield "There are no items in it."
+        days = [*filter(columns.suggests_date, read_as.others)]
+        if basket is not None and columns.suggests_user(basket) and days:
+            named = _named_together(basket, days[0])
+            yield (
+                f"All that a customer ever bought is one basket: {named} would make one of each "
+                f"day."
+            )
+        if read_as.form == InputForm.ONE_HOT:
+            yield "Where a cell is a quantity, each above 0 counts as 1."
+        if not data.fold_case:
+            yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
 
 
-def _note_of_cancellations(rows: int, have: str, where: str) -> str:
-    number = f"{rows:,} rows have"
-    if rows == 1:
-        number = "1 row has"
-    return (
-        f"{number} {have}, as returns and cancellations have. They count as purchases: "
-        # Quoted so, it is a word for a shell and a text for Python.
-        f"{parameter('where')} {json.dumps(where, ensure_ascii=False)} leaves them out."
-    )
-
-
-# -------------------- what is shown
-
-
-def _inspection(
-    source: Source,
-    data: Transactions,
-    table: ArrowSource | None,
-    options: OptionValues,
-    guessed: Guessed,
-    notes: Sequence[str],
-) -> Inspection:
-    """Return what is shown of a source that was read with some options, of which nobody named those
-    that are guessed. table: the source as a table, if it is one. notes: more of them.
-    """
-    read_as = data.read_as or ReadAs(source.shown, "lists")
-    lengths = np.diff(data.offsets)
-    filled_lengths = lengths[lengths > 0]
-    users = data.units if data.by_user else None
-    rows = data.baskets if data.rows is None else data.rows
-    names_guessed = tuple(name for name in options if name in guessed)
-    first_baskets = filter(None, _baskets(data, data.offsets[: 20 * _EXAMPLES]))
-    counts = np.bincount(data.items, minlength=len(data.vocabulary))
-    most_frequent = np.argsort(-counts, kind="stable")[:_EXAMPLES].tolist()
-    time = options.get("time")
-    inspected: tuple[InspectedColumn, ...] = ()
-    of_table: list[str] = []
-    if table is not None:
-        inspected = _columns(table, read_as, time)
-        of_table += _numbered_rows(table, data, read_as)
-        dates = [str(column) for column in _times_in(table) if column.name != time]
-        of_table += [*dates[:_EXAMPLES], *notes, *_cancellations(table, read_as)]
-    return Inspection(
-        source=source.shown,
-        read_as=read_as,
-        columns=inspected,
-        rows=rows,
-        baskets=data.baskets,
-        users=users,
-        items=len(data.vocabulary),
-        empty_baskets=data.baskets - len(filled_lengths),
-        basket_lengths=_summary(filled_lengths),
-        example_baskets=tuple(islice(first_baskets, _EXAMPLES)),
-        example_items=tuple(map(data.vocabulary.label, most_frequent)),
-        last_rows=_last_rows(data, table, read_as),
-        options=options,
-        guessed=names_guessed,
-        marked_notes=(*_notes(data, read_as, names_guessed), *of_table),
-        in_memory=isinstance(source, InMemory),
-        items_per_user=_items_per_user(data),
-    )
-
-
-def _baskets(data: Transactions, ends: NDArray[np.int64]) -> Iterator[tuple[Item, ...]]:
-    """Yield the first items of the baskets between offsets."""
-    for start, end in pairwise(ends.tolist()):
-        codes = data.items[start:end][:EXAMPLE_ITEMS]
-        yield tuple(map(data.vocabulary.label, codes.tolist()))
-
-
-def _last_rows(
-    data: Transactions, table: ArrowSource | None, read_as: ReadAs
-) -> tuple[tuple[str, ...], ...]:
-    """Return the last rows of a text or a sheet, in a few columns: a total may stand there.
-
-    Where there are no columns, return the last baskets.
-    """
-    rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
-    if read_as.form in _NO_TABLE:
-        for basket in _baskets(data, data.offsets[-1 - _LAST :]):
-            rows.append(tuple(map(str, basket)))
-    elif table is not None and table.holds_texts:
-        with suppress(*_UNREADABLE):
-            for arrays in table.values(list(dict.fromkeys(table.schema.names[:_LAST_COLUMNS]))):
-                ends = [map(_as_text, array[-_LAST:].to_pylist()) for array in arrays]
-                rows.extend(zip(*ends, strict=True))
-    return tuple(rows)
+def _rows_have(number: int) -> str:
+    return "1 row has" if number == 1 else f"{number:,} rows have"
 
 
 def _as_text(value: object) -> str:
-    if value is None:
-        return ""
     text = str(value)
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+    if value is None:
+        text = ""
+    elif isinstance(value, list | tuple | set | frozenset | np.ndarray):
         text = in_braces(value)
     if len(text) > _WIDEST_EXAMPLE:
         return text[: _WIDEST_EXAMPLE - 1] + "…"
@@ -572,117 +675,16 @@ def _items_per_user(data: Transactions) -> float | None:
     return round(len(all_baskets.items) / data.units, 2)
 
 
-def _columns(table: ArrowSource, read_as: ReadAs, time: str | None) -> tuple[InspectedColumn, ...]:
-    """Return the first columns of a table, with their roles and a few of their values."""
-    if read_as.form in _NO_TABLE:
-        return ()
-    roles = _roles(table, read_as, time)
-    listed = table.columns()[:_LISTED_COLUMNS]
-    names = [column.name for column in listed]
-    examples: dict[str, tuple[str, ...]] = {}
-    with suppress(*_UNREADABLE):
-        arrays = next(table.values(names, 100), [])
-        for name, array in zip(names, arrays, strict=False):
-            cells = filterfalse(is_missing, array[:100].to_pylist())
-            examples[name] = tuple(dict.fromkeys(map(_as_text, cells)))[:_EXAMPLES]
-    return tuple(
-        InspectedColumn(
-            column.name, column.kind, roles.get(column.name), examples.get(column.name, ())
-        )
-        for column in listed
-    )
-
-
-def _roles(table: ArrowSource, read_as: ReadAs, time: str | None) -> dict[str, str]:
-    """Return the roles of a table's columns by name; of several roles of one column the last."""
-    roles: dict[str, str] = {}
-    if read_as.form == "one-hot":
-        items = [name for name in table.schema.names if name not in read_as.others]
-        roles |= dict.fromkeys(items, "item")
-    roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
-    if time is not None:
-        roles[time] = "time"
-    roles |= dict.fromkeys(read_as.baskets, "basket")
-    if read_as.user is not None:
-        roles[read_as.user] = "user"
-    role = "items"
-    if read_as.form in ("long", "wide"):
-        role = "item"
-    return roles | dict.fromkeys(read_as.items, role)
-
-
-def _numbered_rows(table: ArrowSource, data: Transactions, read_as: ReadAs) -> Iterator[str]:
-    """Yield a note on each column of a 0/1 table that is never 0, and whose cells all differ."""
-    if read_as.form != InputForm.ONE_HOT or data.baskets < _FEW_ROWS:
-        return
-    counts = np.bincount(data.items, minlength=len(data.vocabulary))
-    codes = np.flatnonzero(counts == data.baskets).tolist()
-    everywhere = {str(data.vocabulary.label(code)) for code in codes}
-    for name in table.schema.names:
-        if name.strip() not in everywhere:
-            continue
-        cells = [cell for [array] in table.values([name]) for cell in array.to_pylist()]
-        if len({*cells}) == len(cells):
-            yield (
-                f"Column {name!r} is never 0 and always different: it looks like row "
-                f"numbers, which every basket would have as an item. Leave the column out, or name "
-                f"it with {parameter('basket')}."
-            )
-
-
-def _times_in(table: ArrowSource | None) -> list[DateColumn]:
-    with suppress(*_UNREADABLE):
-        if table is not None:
-            return date_columns(table)
-    return []
-
-
-def _notes(data: Transactions, read_as: ReadAs, guessed: Sequence[str]) -> Iterator[str]:
-    """Yield what the owner of the data should know before mining them."""
-    if data.baskets > 1 and np.diff(data.offsets).max(initial=0) == 1:
-        advice = _larger_baskets(read_as)
-        yield f"Every basket has one item, so no two items are ever together. {advice}"
-    if guessed:
-        yield f"Guessed: {', '.join(map(parameter, guessed))}. Check it, and name it for `mine`."
-    if read_as.user_like is not None:
-        yield (
-            f"Column {read_as.user_like!r} looks like customers: name it as {parameter('user')} to "
-            f"protect all baskets of each."
-        )
-    if "missing_user" in guessed:
-        yield (
-            f"Some rows have no user: {parameter('missing_user')} 'drop' leaves them out, "
-            f"'own-unit' makes units of their baskets."
-        )
-    if "encoding" in guessed:
-        yield f"It is not UTF-8; {USUAL_ENCODING} is a guess: look whether accents are right."
-    if data.days is not None:
-        first, last = (period_at("day", day).name for day in data.days)
-        yield f"The first basket is of {first}, the last of {last}."
-    if not len(data.items):
-        yield "There are no items in it."
-    basket, days = read_as.basket, [*filter(columns.suggests_date, read_as.others)]
-    if basket is not None and columns.suggests_user(basket) and days:
-        named = _named_together(basket, days[0])
-        yield f"All that a customer ever bought is one basket: {named} would make one of each day."
-    if read_as.form == InputForm.ONE_HOT:
-        yield "Where a cell is a quantity, each above 0 counts as 1."
-    if not data.fold_case:
-        yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
-
-
 def _notes_of_capitals(items: Sequence[str]) -> Iterator[str]:
     """Yield a note if items differ by capital letters alone."""
-    spellings: dict[str | None, list[str]] = {}
+    spellings: defaultdict[str | None, list[str]] = defaultdict(list)
     for item in items:
-        spellings.setdefault(folded(item), []).append(item)
+        spellings[folded(item)].append(item)
     twins = [texts for texts in spellings.values() if len(texts) > 1]
     if not twins:
         return
     first, second = sorted(twins[0])[:2]
-    number = f"{len(twins):,} items are"
-    if len(twins) == 1:
-        number = "1 item is"
+    number = "1 item is" if len(twins) == 1 else f"{len(twins):,} items are"
     yield (
         f"{number} written in several ways that differ by capital letters alone, such as "
         f"{first!r} and {second!r}: {parameter('fold_case')} takes them as one."

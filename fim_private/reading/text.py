@@ -593,11 +593,15 @@ def _rows(
             yield row
 
 
-def damage_of(file: File, options: Reading, form: InputForm) -> str | None:
+def damage_of(file: File, options: Reading) -> str | None:
     """Return what is wrong with the first line of a text that cannot be read: for its owner alone.
 
-    It is None if every line can be read. options: those with which the text was refused.
+    It is None if every line can be read, or the text has no columns. options: those with which the
+    text was refused.
     """
+    form = form_of(file, options)
+    if not form.is_table:
+        return None
     number = 1
     with closing(blocks(file, options.dialect.encoding)) as text:
         for block in text:
@@ -609,7 +613,7 @@ def damage_of(file: File, options: Reading, form: InputForm) -> str | None:
                 except UnicodeDecodeError:
                     return f"line {number} is not UTF-8"
                 number += 1
-    return _damaged_row(file, options, form) if form.is_table else None
+    return _damaged_row(file, options, form)
 
 
 def _damaged_row(file: File, options: Reading, form: InputForm) -> str | None:

@@ -275,7 +275,7 @@ class _Search:
                 if isinstance(stored, ArrowSource):
                     return stored
                 if options.dialect.form is None or form_of(stored, options).is_table:
-                    return text_table(stored, options, InputForm.WIDE, head=True)
+                    return text_table(stored, options, InputForm.WIDE)
         return None
 
     def time_formats(self) -> dict[str, str]:

@@ -517,8 +517,8 @@ def _matrix(sample: _Sample) -> OtherReading | None:
 
 
 def is_presence(cell: str) -> bool:
-    """Tell whether a text says that a basket has an item, or that it does not: yes, 0, 2.5."""
-    return cell.casefold() in _TRUTHS or _is_quantity(cell)
+    """Tell whether a text says if a basket has an item, or says nothing: yes, 0, 2.5, NULL."""
+    return _is_truth(cell) or _is_quantity(cell)
 
 
 def _repeats(row: Sequence[str]) -> bool:

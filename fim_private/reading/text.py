@@ -175,8 +175,8 @@ def read_text(file: File, options: Reading) -> Transactions:
     if form.is_table:
         return _read_table(file, options, form)
     dialect, split, delimiter = options.dialect, None, options.dialect.delimiter
-    if dialect.form is None and form is not InputForm.SPMF:
-        # The lines themselves are split.
+    is_open = dialect.form is None and form is not InputForm.SPMF
+    if is_open:  # then the lines themselves are split
         split, options = options.split, replace(options, split=None)
     _refuse_columns_of_lines(file, options, form)
     if delimiter is None:  # a space stands for any white space
@@ -190,7 +190,7 @@ def read_text(file: File, options: Reading) -> Transactions:
         if not start and dialect.skipped:
             raise empty(file.name)
         lines = _decoded(start, file.name).split("\n", SAMPLE)[:SAMPLE]
-        if split is None:
+        if is_open and split is None:
             refuse_other_readings(lines, form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
         text = chain([start], text)

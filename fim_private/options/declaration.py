@@ -8,25 +8,12 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import UnionType
 from typing import Any, TypeVar, get_args
 
 # The options of a call, by name: each value has the type that its declaration says.
 OptionValues = dict[str, Any]
-
-# Headings under which help shows options.
-ASKED = "What to release"
-BUDGET = "Privacy"
-PUBLIC = "Mechanism, and what is public"
-WRITTEN = "Output"
-READ = "How to read FILE"
-COUNTS = "What counts (public: the release states it)"
-COUNTED = "Where to count"
-PLANNED = "What to plan for"
-AUDITED = "What to audit"
-OF = "What it is a budget of"
-SHOWN = "What to show"
-EVERYWHERE = "Every command"
 
 
 @dataclass(frozen=True)
@@ -56,6 +43,21 @@ class Option:
     shown: str | bool = True
     must_be_typed: bool = False
     accepted: Any = None
+
+
+# An option under each heading of help.
+asked = partial(Option, "What to release")
+budget = partial(Option, "Privacy")
+public = partial(Option, "Mechanism, and what is public")
+written = partial(Option, "Output")
+read = partial(Option, "How to read FILE")
+counts = partial(Option, "What counts (public: the release states it)")
+counted = partial(Option, "Where to count")
+planned = partial(Option, "What to plan for")
+audited = partial(Option, "What to audit")
+of_ledger = partial(Option, "What it is a budget of")
+shown = partial(Option, "What to show")
+everywhere = partial(Option, "Every command")
 
 
 def options_of(*kinds: type) -> dict[str, Option]:

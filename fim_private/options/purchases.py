@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, TypedDict
 
 from fim_private.options import MAX_WORK, UNITS
-from fim_private.options.declaration import COUNTED, COUNTS, PUBLIC, READ, Option
+from fim_private.options.declaration import counted, counts, public, read
 from fim_private.periods import KINDS
 
 
@@ -13,8 +13,7 @@ class ReadingOptions(TypedDict, total=False):
 
     user: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Column of the customer. It protects all baskets of a user together, not each basket "
             "by itself.",
             metavar="COLUMN",
@@ -22,8 +21,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     basket: Annotated[
         str | Sequence[str] | None,
-        Option(
-            READ,
+        read(
             "Column of the basket id, where a row is one item. Repeat it if several columns name "
             "a basket, such as customer and date.",
             typed=list[str],
@@ -32,8 +30,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     item: Annotated[
         str | Sequence[str] | None,
-        Option(
-            READ,
+        read(
             "Column of the item, where a row is one item: the product, or a coarser level such as "
             "the department. Repeat it if several columns name an item, such as department and "
             "brand.",
@@ -43,8 +40,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     items: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Column with the list of items, where a row is a basket. It is guessed if there is "
             "exactly one.",
             metavar="COLUMN",
@@ -52,8 +48,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     split: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Where to cut each cell of the item column, such as ',' or tab. Use it where a cell "
             "is a list, such as 'a, b' or ['a', 'b']. If no column is named, each line of a text "
             "is cut so.",
@@ -62,16 +57,14 @@ class ReadingOptions(TypedDict, total=False):
     ]
     fold_case: Annotated[
         bool,
-        Option(
-            READ,
+        read(
             "Write all items in small letters, without white space around them. Items that differ "
             "only in these become one, also in your lists.",
         ),
     ]
     missing_user: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Rows without a user: drop leaves them out; own-unit makes each of their baskets a "
             "unit.",
             metavar="drop|own-unit",
@@ -80,8 +73,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     delimiter: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "What separates the fields of a text, such as ';' or tab. By default it is found in "
             "the first line if you name columns; else comma in .csv, tab in .tsv.",
             metavar="CHARACTER",
@@ -89,8 +81,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     header: Annotated[
         bool | None,
-        Option(
-            READ,
+        read(
             "Whether the first line of a text names the columns. Without a header they are called "
             "1, 2, ...",
             spelled="--header/--no-header",
@@ -98,8 +89,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     encoding: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "Encoding of a text, such as cp1252. By default UTF-8, or what its byte order mark "
             "says.",
             metavar="NAME",
@@ -107,8 +97,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     input_format: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "long (a row is an item), wide (items in several columns), one-hot (a column per "
             "item). For text also lines, fimi, spmf or jsonl. Needed only if several fit.",
             metavar="FORM",
@@ -117,16 +106,14 @@ class ReadingOptions(TypedDict, total=False):
     ]
     skip_rows: Annotated[
         int | None,
-        Option(
-            READ,
+        read(
             "Skip the first N lines of a text, or rows of a sheet, such as a title above the "
             "table.",
         ),
     ]
     query: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "For a database: what to read, such as 'select customer_id, order_id, product from "
             "sales'. Put the password into PGPASSWORD or a service file.",
             metavar="SELECT",
@@ -134,8 +121,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     where: Annotated[
         object,
-        Option(
-            READ,
+        read(
             "Read only rows that satisfy a condition, such as \"country = 'France' and date >= "
             "'2011-01-01'\"; also in (...), between, like '%tea%', is null, or, not. It is public: "
             "the release states it.",
@@ -144,8 +130,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     time_format: Annotated[
         str | None,
-        Option(
-            READ,
+        read(
             "How texts of --time, and those that --where compares with a date, are written, such "
             "as '%d/%m/%Y'. By default ISO 8601, or days with dots: 31.1.2026. `inspect` finds "
             "it.",
@@ -154,8 +139,7 @@ class ReadingOptions(TypedDict, total=False):
     ]
     max_memory: Annotated[
         str | int | None,
-        Option(
-            READ,
+        read(
             "Refuse data that need more memory than this: 4GB, 500MB, or bytes. By default four "
             "fifths of this machine's.",
             metavar="SIZE",
@@ -168,8 +152,7 @@ class TimeOptions(TypedDict, total=False):
 
     time: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "Column of the time of each row: a date, a timestamp, or text such as 2026-11-16. A "
             "basket belongs to the day of its earliest row.",
             metavar="COLUMN",
@@ -177,8 +160,7 @@ class TimeOptions(TypedDict, total=False):
     ]
     period: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "One period: 2026, 2026-Q4, 2026-11, 2026-W46 (ISO week) or 2026-11-16. Or day, week, "
             "month, quarter or year: each of those in --periods. Give the whole table, and let "
             "--period choose: a ledger charges a view or a query to all periods.",
@@ -186,13 +168,12 @@ class TimeOptions(TypedDict, total=False):
         ),
     ]
     start: Annotated[
-        str | None, Option(COUNTS, "First day of one period, instead of --period.", metavar="DAY")
+        str | None, counts("First day of one period, instead of --period.", metavar="DAY")
     ]
-    end: Annotated[str | None, Option(COUNTS, "Last day of that period.", metavar="DAY")]
+    end: Annotated[str | None, counts("Last day of that period.", metavar="DAY")]
     per: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "With --user: protect what a customer buys in any one day, week, month, quarter or "
             "year, not for good.",
             metavar="KIND",
@@ -201,8 +182,7 @@ class TimeOptions(TypedDict, total=False):
     ]
     missing_time: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "drop leaves out rows without a time. Otherwise they are an error.",
             metavar="drop",
             values=("drop",),
@@ -219,12 +199,11 @@ class BasketOptions(TypedDict, total=False):
 
     min_basket: Annotated[
         int | None,
-        Option(COUNTS, "Count a basket of fewer than N different items as empty."),
+        counts("Count a basket of fewer than N different items as empty."),
     ]
     together: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "Where an itemset must be together: in one basket, or anywhere in what a user ever "
             "bought (--user). By default basket; with --rules and --user it is user, which counts "
             "more.",
@@ -239,8 +218,7 @@ class ExcludeOptions(TypedDict, total=False):
 
     exclude: Annotated[
         object,
-        Option(
-            COUNTS,
+        counts(
             "Public list of items to leave out, such as postage and bags: a file with one a line, "
             "or a column.",
             metavar="FILE",
@@ -253,8 +231,7 @@ class SegmentOptions(TypedDict):
 
     by: Annotated[
         str | None,
-        Option(
-            COUNTS,
+        counts(
             "Column of segments, such as stores. Each segment gets its own release, all under one "
             "budget.",
             metavar="COLUMN",
@@ -262,16 +239,14 @@ class SegmentOptions(TypedDict):
     ]
     segments: Annotated[
         object,
-        Option(
-            COUNTS,
+        counts(
             "With --by: a public list of segments. Rows of other segments are not read.",
             metavar="A,B,...",
         ),
     ]
     max_segments: Annotated[
         int | None,
-        Option(
-            COUNTS,
+        counts(
             "How many segments a basket (or user) counts in at most: those with most of its "
             "baskets. Each release gets 1/N of the budget. By default N is 1.",
         ),
@@ -283,8 +258,7 @@ class PeriodsOption(TypedDict):
 
     periods: Annotated[
         object,
-        Option(
-            COUNTS,
+        counts(
             "With --time: a release of each of these, such as 2026-W40..2026-W46 or "
             "2026-10,2026-11.",
             metavar="A..B",
@@ -297,8 +271,7 @@ class EngineOptions(TypedDict, total=False):
 
     max_work: Annotated[
         int,
-        Option(
-            PUBLIC,
+        public(
             "Give up if counting takes more steps than this. 10 billion take about half a minute.",
             default=MAX_WORK,
             metavar="STEPS",
@@ -306,8 +279,7 @@ class EngineOptions(TypedDict, total=False):
     ]
     engine: Annotated[
         str | None,
-        Option(
-            COUNTED,
+        counted(
             "What reads and counts: this machine, Apache Spark (extra spark, and Java 17), or a "
             "database (extra warehouse). With spark FILE may also name a table; with sql no rows "
             "leave the database. The release is the same.",
@@ -317,8 +289,7 @@ class EngineOptions(TypedDict, total=False):
     ]
     table: Annotated[
         str | None,
-        Option(
-            COUNTED,
+        counted(
             "With --engine sql: the table, or the view, of the database that FILE names, as "
             "schema.table or table. A view counts as a query.",
             metavar="NAME",
@@ -326,8 +297,7 @@ class EngineOptions(TypedDict, total=False):
     ]
     spark_conf: Annotated[
         Mapping[str, str] | None,
-        Option(
-            COUNTED,
+        counted(
             "With --engine spark: a setting of the session, such as spark.master=local[4]; repeat "
             "it for more. Otherwise spark-submit, SPARK_REMOTE or spark-defaults.conf decide.",
             typed=list[str],

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
+from itertools import chain
 from numbers import Integral
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +87,7 @@ class Dialect:
         if self.encoding is not None:
             object.__setattr__(self, "encoding", _codec(self.encoding))
         _check_member("input_format", self.input_format, InputForm)
-        if not _is_between(0, self.skipped, _MOST_ROWS):
+        if not _is_between(self.skipped, 0, _MOST_ROWS):
             raise _wrong("skip_rows", f"a whole number from 0 to {_MOST_ROWS}", self.skip_rows)
 
     @property
@@ -119,7 +121,7 @@ def not_utf8(text_name: str) -> DataError:
     return error
 
 
-def _is_between(least: int, value: object, most: int) -> bool:
+def _is_between(value: object, least: int, most: int) -> TypeGuard[int]:
     """Tell whether a value is a whole number from one number to another."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
@@ -194,12 +196,11 @@ def segments_of(by: object, segments: object, max_segments: object) -> Segments 
             f"such as A,B,C (a list taken from the data would not be private)"
         )
     names = _segment_names(segments)
-    if max_segments is None:
-        return Segments(by, names)
-    if not isinstance(max_segments, int) or not _is_between(1, max_segments, len(names)):
+    most = 1 if max_segments is None else max_segments
+    if not _is_between(most, 1, len(names)):
         limits = f"a whole number from 1 to that of the segments, {len(names)}"
-        raise _wrong("max_segments", limits, max_segments)
-    return Segments(by, names, max_segments)
+        raise _wrong("max_segments", limits, most)
+    return Segments(by, names, most)
 
 
 def _segment_names(segments: object) -> tuple[str, ...]:
@@ -207,37 +208,28 @@ def _segment_names(segments: object) -> tuple[str, ...]:
     # A set has no order, which decides where a unit counts that has as many baskets in several.
     if isinstance(segments, Mapping | Set | bytes) or not isinstance(segments, Iterable):
         raise _wrong("segments", "a list of names, or text such as A,B,C", segments)
+    listed = [*segments]
     try:
-        listed = [*segments]
         if isinstance(segments, str):
-            listed = _split_names(segments)
-        for name in listed:
-            is_name = isinstance(name, str | Integral) and not isinstance(name, bool)
-            if not is_name or is_missing(name):
-                raise _wrong("segments", "names, texts or whole numbers", name)
+            fields = chain.from_iterable(csv.reader(segments.splitlines(), skipinitialspace=True))
+            listed = [name for name in fields if name.strip()]
         names = tuple(str(integer_or_text(name)) for name in listed)
         "".join(names).encode()
-    except ParameterError:
-        raise
     except (csv.Error, ValueError):
         raise ParameterError(
             f"{parameter('segments')} must be names of valid text, none very long"
         ) from None
-    if not names:
-        raise ParameterError(f"{parameter('segments')} must name one segment or more")
-    if len(names) > _MOST_SEGMENTS:
+    for name in listed:
+        is_name = isinstance(name, str | Integral) and not isinstance(name, bool)
+        if not is_name or is_missing(name):
+            raise _wrong("segments", "names, texts or whole numbers", name)
+    if not 1 <= len(names) <= _MOST_SEGMENTS:
         raise ParameterError(
-            f"{parameter('segments')} must name at most {_MOST_SEGMENTS:,} segments"
+            f"{parameter('segments')} must name one segment or more, and at most {_MOST_SEGMENTS:,}"
         )
     if len({*names}) < len(names):
         raise ParameterError(f"{parameter('segments')} names a segment twice; name each once")
     return names
-
-
-def _split_names(text: str) -> list[str]:
-    """Return the names in a text with commas; an empty one is none."""
-    rows = csv.reader(text.splitlines(), skipinitialspace=True)
-    return [name for row in rows for name in row if name.strip()]
 
 
 @dataclass(frozen=True)
@@ -325,8 +317,12 @@ def times_of(
         raise _wrong("time", "the name of a column, as text", time)
     by_user = options.get("user") is not None
     per = options.get("per")
-    if per is not None:
-        _check_per(per, by_user)
+    if per is not None and per not in KINDS:
+        raise _wrong("per", f"one of {', '.join(KINDS)}", per)
+    if per is not None and not by_user:
+        raise ParameterError(
+            f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
+        )
     missing = options.get("missing_time")
     if missing not in (None, "drop"):
         raise _wrong("missing_time", "drop, which leaves out rows without a time", missing)
@@ -336,16 +332,6 @@ def times_of(
     if released_apart and by is not None:
         raise ParameterError(f"give {parameter('by')} or {parameter('periods')}, not both")
     return Times(time, periods, per, missing, released_apart, by_user, time_format)
-
-
-def _check_per(per: object, by_user: bool) -> None:
-    """Raise ParameterError for what is no kind of period, or if no column names users."""
-    if per not in KINDS:
-        raise _wrong("per", f"one of {', '.join(KINDS)}", per)
-    if not by_user:
-        raise ParameterError(
-            f"{parameter('per')} needs {parameter('user')} too: the column that names the customer"
-        )
 
 
 @dataclass(frozen=True)
@@ -445,18 +431,22 @@ class Reading:
 
     def named(self) -> list[tuple[str, str]]:
         """Return each parameter that names columns, with a column that it names."""
-        columns: list[tuple[str, Sequence[str | None]]] = [
-            ("user", [self.user]),
-            ("basket", self.basket or ()),
-            ("item", self.item or ()),
-            ("items", [self.items]),
-            ("where", columns_of(self.where)),
+        columns: dict[str, Sequence[str | None]] = {
+            "user": [self.user],
+            "basket": self.basket or (),
+            "item": self.item or (),
+            "items": [self.items],
+            "where": columns_of(self.where),
+        }
+        for name, choice in (("by", self.by), ("time", self.times)):
+            if choice is not None:
+                columns[name] = [choice.column]
+        return [
+            (name, column)
+            for name, named in columns.items()
+            for column in named
+            if column is not None
         ]
-        if self.by is not None:
-            columns.append(("by", [self.by.column]))
-        if self.times is not None:
-            columns.append(("time", [self.times.column]))
-        return [(name, column) for name, named in columns for column in named if column is not None]
 
     def choices(self) -> list[str]:
         """Return which parameters were given that need a source with columns."""

@@ -181,20 +181,20 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     check_query(location, all_options["query"])
     limit = MemoryLimit.of(all_options["max_memory"])
     named = _named(all_options)
-    search = _Search(location, named, limit)
-    search = replace(search, named=named | search.time_formats())
-    seen = search.read({})
-    if _COLUMNS.isdisjoint(search.named):
+    attempt = _Attempt(location, named, {}, limit)
+    attempt = replace(attempt, named=named | attempt.time_formats())
+    seen = attempt.read()
+    if _COLUMNS.isdisjoint(attempt.named):
         seen = seen.with_customers()
     notes: list[str] = []
     with limit_memory(limit), _while_readable:
         notes += seen.notes_of_first_rows()
-    if notes and "user" not in search.named:
+    if notes and "user" not in attempt.named:
         # To leave out the rows without a customer would leave out most of each order.
-        users = ("user", "missing_user")
-        seen = search.read({name: seen.guessed[name] for name in seen.guessed if name not in users})
-    chosen = search.named | seen.guessed
-    ordered = {name: chosen[name] for name in all_options if name in chosen}
+        guessed = {**seen.attempt.guessed, "user": None, "missing_user": None}
+        seen = replace(attempt, guessed=guessed).read()
+    chosen = attempt.named | seen.attempt.guessed
+    ordered = {name: chosen[name] for name in all_options if chosen.get(name) is not None}
     with limit_memory(limit):
         return seen.inspection(ordered, tuple(name for name in ordered if name not in named), notes)
 
@@ -218,8 +218,8 @@ def _named(options: OptionValues) -> OptionValues:
 
 
 @dataclass(frozen=True)
-class _Search:
-    """Looks for the options with which a source can be read.
+class _Attempt:
+    """A way to read a source: with the options that were named, and with guesses.
 
     A refusal names the options that would read the source. These are the only guesses, so a
     refusal that names none stays one.
@@ -227,41 +227,43 @@ class _Search:
 
     source: Source
     named: OptionValues
+    guessed: OptionValues
     limit: MemoryLimit
 
-    def read(self, guessed: OptionValues) -> _Seen:
-        """Read the source with the options that its refusals name. Raises FimPrivateError.
-
-        guessed: options that nobody named, with which to begin.
-        """
+    def read(self) -> _Seen:
+        """Read the source with the options that its refusals name. Raises FimPrivateError."""
+        attempt = self
         refusals: list[FimPrivateError] = []
         while True:
             try:
-                [data] = read_parts(self.source, self._options(guessed))
+                [data] = read_parts(attempt.source, attempt.reading)
             except MemoryLimitError:
                 raise
             except FimPrivateError as error:
                 refusals.append(error)
             else:
-                seen = _Seen(self, data, guessed)
+                seen = _Seen(attempt, data)
                 if not refusals or not seen.has_every_item:
                     return seen
                 raise refusals[-1]
-            more = self._options_of(refusals[-1], guessed)
+            more = attempt.options_of(refusals[-1])
             if not more:
-                raise self._explained(refusals, guessed)
-            guessed = guessed | more
+                raise attempt.explained(refusals[0], refusals[-1])
+            attempt = replace(attempt, guessed=attempt.guessed | more)
 
-    def _options(self, guessed: OptionValues) -> Reading:
-        options = filled("inspect", InspectOptions, self.named | guessed)
+    @cached_property
+    def reading(self) -> Reading:
+        """How to read the source. Raises ParameterError."""
+        options = filled("inspect", InspectOptions, self.named | self.guessed)
         return replace(reading_of(options), memory=self.limit)
 
-    def table(self, guessed: OptionValues) -> ArrowSource | None:
-        """Return the source as a table, a text as if its first line named columns.
+    @cached_property
+    def table(self) -> ArrowSource | None:
+        """The source as a table, a text as if its first line named columns.
 
         It is None if the source is none, or can be read only once.
         """
-        source, options = self.source, replace(self._options(guessed), head=True)
+        source, options = self.source, replace(self.reading, head=True)
         if not source.can_be_read_again:
             return None
         with limit_memory(self.limit), suppress(FimPrivateError):
@@ -278,14 +280,21 @@ class _Search:
                     return text_table(stored, options, InputForm.WIDE)
         return None
 
+    def times(self) -> list[DateColumn]:
+        """Return the columns of times of the table."""
+        with _while_readable:
+            if self.table is not None:
+                return date_columns(self.table)
+        return []
+
     def time_formats(self) -> dict[str, str]:
         """Return the format of times as an option, if columns of times were named and one fits."""
-        times = columns_to_read(self.named)
-        if not times:
+        names = columns_to_read(self.named)
+        if not names:
             return {}
-        return formats_to_say(times, _times_in(self.table({})))
+        return formats_to_say(names, self.times())
 
-    def _options_of(self, refusal: FimPrivateError, guessed: OptionValues) -> OptionValues:
+    def options_of(self, refusal: FimPrivateError) -> OptionValues:
         """Return the options that a refusal names and nobody has given; none if it names none."""
         options = None
         if isinstance(refusal, DataError):
@@ -294,35 +303,30 @@ class _Search:
             options = {}
         if options is None or not self.source.can_be_read_again:
             return {}
-        if not options and not guessed:
-            table = self.table({})
-            if table is not None:
-                options = columns.likely_options(table.schema.names)
-        known = {*self.named, *guessed}
+        if not options and not self.guessed and self.table is not None:
+            options = columns.likely_options(self.table.schema.names)
+        known = {*self.named, *self.guessed}
         return {name: value for name, value in options.items() if name not in known}
 
-    def _explained(
-        self, refusals: Sequence[FimPrivateError], guessed: OptionValues
-    ) -> FimPrivateError:
+    def explained(self, first: FimPrivateError, refusal: FimPrivateError) -> FimPrivateError:
         """Return the last refusal with what only the data's owner may see: a line, or columns.
 
         It is the first refusal if the guesses did not help.
         """
-        first, refusal = refusals[0], refusals[-1]
-        if not isinstance(refusal, DataError) or self._is_beside(refusal, first, guessed):
+        if not isinstance(refusal, DataError) or self.is_beside(refusal, first):
             return first
         more = ""
         if refusal.is_of_a_line:
-            more = self._of_line(guessed)
+            more = self.damage()
         elif refusal.options == {}:
-            more = _first_line(self.table(guessed))
+            more = self.first_line()
         if not more:
             return refusal
         return DataError(f"{refusal.marked}{more}")
 
-    def _is_beside(self, refusal: DataError, first: FimPrivateError, guessed: OptionValues) -> bool:
+    def is_beside(self, refusal: DataError, first: FimPrivateError) -> bool:
         """Return whether the last refusal only says that the guesses were wrong."""
-        if "encoding" in guessed and "encoding" in (refusal.options or {}):
+        if "encoding" in self.guessed and "encoding" in (refusal.options or {}):
             return True  # the encoding that was guessed does not fit either
         if refusal.is_of_a_line:
             return False
@@ -330,42 +334,33 @@ class _Search:
             return True  # options that were named do not fit
         # Whoever named columns that are not there, in a text of another encoding, hears of that
         # first.
-        names_columns = not _COLUMNS.isdisjoint(self.named)
-        return guessed.keys() == {"encoding"} and names_columns
+        return self.guessed.keys() == {"encoding"} and not _COLUMNS.isdisjoint(self.named)
 
-    def _of_line(self, guessed: OptionValues) -> str:
+    def damage(self) -> str:
         """Return what an error says of the damaged line of a text with columns."""
-        source, options = self.source, self._options(guessed)
-        if isinstance(source, InMemory) or not source.can_be_read_again:
-            return ""
         damage: str | None = None
         with limit_memory(self.limit), _while_readable:
-            file = named_source(source, options)
-            if isinstance(file, File):
-                damage = damage_of(file, options)
+            if self.source.can_be_read_again and not isinstance(self.source, InMemory):
+                file = named_source(self.source, self.reading)
+                if isinstance(file, File):
+                    damage = damage_of(file, self.reading)
         if damage is None:
             return ""
-        if not guessed:
+        if not self.guessed:
             return f": {damage}"
-        options_said = [f"{parameter(name)} {value!r}" for name, value in guessed.items()]
+        options_said = [f"{parameter(name)} {value!r}" for name, value in self.guessed.items()]
         return f": {damage}. It was read with {' and '.join(options_said)}"
 
-
-def _first_line(table: ArrowSource | None) -> str:
-    """Return what an error says of the first line of a text, or of a sheet."""
-    if table is None or not (table.is_text or table.kind == "Excel"):
-        return ""
-    cut = ""
-    if table.is_text:
-        cut = f", cut at {table.delimiter!r},"
-    return f". Its first line{cut} is {', '.join(map(repr, table.schema.names[:_LISTED_COLUMNS]))}"
-
-
-def _times_in(table: ArrowSource | None) -> list[DateColumn]:
-    with _while_readable:
-        if table is not None:
-            return date_columns(table)
-    return []
+    def first_line(self) -> str:
+        """Return what an error says of the first line of a text, or of a sheet."""
+        table = self.table
+        if table is None or not (table.is_text or table.kind == "Excel"):
+            return ""
+        cut = ""
+        if table.is_text:
+            cut = f", cut at {table.delimiter!r},"
+        names = ", ".join(map(repr, table.schema.names[:_LISTED_COLUMNS]))
+        return f". Its first line{cut} is {names}"
 
 
 # -------------------- what is shown
@@ -377,26 +372,20 @@ _BELOW_ZERO = r"^\s*-\s*[0-9]*[.,]?[0-9]"
 
 @dataclass(frozen=True)
 class _Seen:
-    """A source that was read. guessed: the options that nobody named."""
+    """A source that was read."""
 
-    search: _Search
+    attempt: _Attempt
     data: Transactions
-    guessed: OptionValues
-
-    @cached_property
-    def table(self) -> ArrowSource | None:
-        """The source as a table, if it is one."""
-        return self.search.table(self.guessed)
 
     @property
     def read_as(self) -> ReadAs:
         """What it was read as."""
-        return self.data.read_as or ReadAs(self.search.source.shown, "lists")
+        return self.data.read_as or ReadAs(self.attempt.source.shown, "lists")
 
     @property
     def time(self) -> str | None:
         """The column of times."""
-        return self.search.named.get("time")
+        return self.attempt.named.get("time")
 
     @cached_property
     def supports(self) -> NDArray[np.int64]:
@@ -406,7 +395,7 @@ class _Seen:
     @property
     def has_every_item(self) -> bool:
         """Whether a table that was guessed to be one-hot has no 0: these are no quantities."""
-        data, is_one_hot = self.data, self.guessed.get("input_format") == InputForm.ONE_HOT
+        data, is_one_hot = self.data, self.attempt.guessed.get("input_format") == InputForm.ONE_HOT
         return is_one_hot and len(data.items) == data.baskets * len(data.vocabulary)
 
     def with_customers(self) -> _Seen:
@@ -415,10 +404,10 @@ class _Seen:
         The command is there to be copied, so it should protect customers.
         """
         user = self.read_as.user_like
-        if user is None or not self.search.source.can_be_read_again:
+        if user is None or not self.attempt.source.can_be_read_again:
             return self
         try:
-            return self.search.read(self.guessed | {"user": user})
+            return replace(self.attempt, guessed=self.attempt.guessed | {"user": user}).read()
         except MemoryLimitError:
             raise
         except FimPrivateError:
@@ -432,7 +421,7 @@ class _Seen:
         options: those with which it was read. guessed: which of them nobody named. of_rows: notes
         on its first rows.
         """
-        data, table, source = self.data, self.table, self.search.source
+        data, table, source = self.data, self.attempt.table, self.attempt.source
         lengths = np.diff(data.offsets)
         lengths = lengths[lengths > 0]
         first_baskets = filter(None, self.baskets(data.offsets[: 20 * _EXAMPLES]))
@@ -442,7 +431,7 @@ class _Seen:
         if table is not None:
             inspected = self.columns(table)
             notes += self.numbered_rows(table)
-            dates = [str(column) for column in _times_in(table) if column.name != self.time]
+            dates = [str(column) for column in self.attempt.times() if column.name != self.time]
             notes += [*dates[:_EXAMPLES], *of_rows]
             with _while_readable:
                 notes += self.cancellations(table)
@@ -477,7 +466,7 @@ class _Seen:
 
         Where there are no columns, return the last baskets.
         """
-        table = self.table
+        table = self.attempt.table
         rows: deque[tuple[str, ...]] = deque(maxlen=_LAST)
         if self.read_as.form in _NO_TABLE:
             for basket in self.baskets(self.data.offsets[-1 - _LAST :]):
@@ -545,7 +534,7 @@ class _Seen:
 
         The first rows are enough.
         """
-        user, basket, table = self.read_as.user, self.read_as.basket, self.table
+        user, basket, table = self.read_as.user, self.read_as.basket, self.attempt.table
         if self.data.missing_user is None or table is None:
             return
         if user is None or basket is None or user == basket:
@@ -564,7 +553,7 @@ class _Seen:
         if 2 * sum(basket in of_users for basket in of_nobody) <= len(of_nobody):
             return
         until_then = "each order is protected by itself"
-        if "user" in self.search.named:
+        if "user" in self.attempt.named:
             until_then = "the other rows of an order are rows without a customer"
         yield (
             f"Column {user!r} names the customer only in the first row of an order. To protect "

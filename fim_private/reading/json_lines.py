@@ -100,14 +100,13 @@ def json_source(file: File, options: Reading) -> ArrowSource:
 
 def _schema(objects: Sequence[_Object], options: Reading) -> pa.Schema:
     """Return the columns of objects, each of the kind of its first value that is not null."""
-    kinds: dict[str, pa.DataType | None] = {}
+    values: dict[str, object] = {}
     for key, value in _fields(objects):
-        if kinds.setdefault(key) is None and value is not None:
-            kinds[key] = _kind(value)
-    for key, kind in kinds.items():
-        if kind is None:  # all its values are null
-            kinds[key] = _LIST if key == options.items else pa.string()
-    return pa.schema([*kinds.items()])
+        if values.get(key) is None:
+            values[key] = value
+    if options.items in values and values[options.items] is None:
+        values[options.items] = []  # all its lists are null
+    return pa.schema([(key, _kind(value)) for key, value in values.items()])
 
 
 def _fields(objects: Sequence[_Object]) -> Iterator[tuple[str, object]]:
@@ -158,13 +157,10 @@ def _column(objects: list[_Object], field: pa.Field, name: str) -> pa.Array:
             f"write one kind of them"
         )
     try:
-        if field.type == _LIST:
-            values = [
-                [_text(item, name) for item in value] if isinstance(value, list) else None
-                for value in values
-            ]
-        else:
-            values = [_text(value, name) for value in values]
+        values = [
+            [_text(item, name) for item in value] if isinstance(value, list) else _text(value, name)
+            for value in values
+        ]
         return pa.array(values, field.type)
     except UnicodeEncodeError:  # half of a pair of surrogates
         raise DataError(

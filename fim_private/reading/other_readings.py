@@ -26,10 +26,13 @@ from fim_private.reading.options import DELIMITERS, Dialect, InputForm
 from fim_private.reading.values import (
     arrow_of,
     arrow_strings,
+    decoded,
     is_missing,
     is_string_type,
+    present,
     value_type,
 )
+from fim_private.reading.where import is_text
 
 SAMPLE = 200  # so many lines, or cells, are looked at
 _CHARACTERS, _FIELDS = 1 << 16, 1000  # so much of each line
@@ -700,6 +703,18 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     return list(filter(None, items))
 
 
+def first_texts(column: pa.Array, most: int) -> list[str]:
+    """Return the first texts of a column that stand for a value; none if it is of another type."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    kind = value_type(column.type)
+    if most <= 0 or not (is_text(kind) or pa.types.is_string_view(kind)):
+        return []
+    values = present(decoded(column).cast(pa.large_string())).drop_null()
+    texts: list[str] = values[:most].to_pylist()
+    return texts
+
+
 @dataclass
 class FirstCells:
     """Looks at the first cells of a column of items: they must not seem to be lists.
@@ -714,8 +729,7 @@ class FirstCells:
     def see(self, cells: pa.Array) -> None:
         """Look at more cells: (n,) Arrow array of any type. Raises DataError for lists."""
         if self.is_asked and is_string_type(value_type(cells.type)):
-            texts = as_texts(cells.slice(0, SAMPLE - len(self._cells))).drop_null().to_pylist()
-            self._cells += [text for text in texts if text.strip()]
+            self._cells += first_texts(cells, SAMPLE - len(self._cells))
             if len(self._cells) >= SAMPLE:
                 self.done()
 

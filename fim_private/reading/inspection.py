@@ -10,7 +10,7 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import filterfalse, islice, pairwise
 from typing import Any, Unpack
@@ -76,7 +76,7 @@ class InspectedColumn:
     name: str
     type: str
     role: str | None
-    examples: tuple[str, ...] = ()
+    examples: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ class Inspection:
     basket_lengths: Mapping[str, float]
     example_baskets: tuple[tuple[Item, ...], ...]
     example_items: tuple[Item, ...]
-    last_rows: tuple[tuple[str, ...], ...] = ()
-    options: OptionValues = field(default_factory=dict)
-    guessed: tuple[str, ...] = ()
-    marked_notes: tuple[str, ...] = ()
-    in_memory: bool = False
-    items_per_user: float | None = None
+    last_rows: tuple[tuple[str, ...], ...]
+    options: OptionValues
+    guessed: tuple[str, ...]
+    marked_notes: tuple[str, ...]
+    in_memory: bool
+    items_per_user: float | None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -134,9 +134,7 @@ class Inspection:
     @property
     def call(self) -> str:
         """The call that mines the source so."""
-        source = repr(self.source)
-        if self.in_memory:
-            source = "data"
+        source = "data" if self.in_memory else repr(self.source)
         options = [f"{name}={value!r}" for name, value in self.options.items()]
         return f"fim.mine({', '.join([source, *options])})"
 
@@ -155,13 +153,13 @@ class Inspection:
             "items": self.items,
             "empty_baskets": self.empty_baskets,
             "items_per_user": self.items_per_user,
-            "basket_lengths": dict(self.basket_lengths),
+            "basket_lengths": self.basket_lengths,
             "examples": {
                 "baskets": [*map(list, self.example_baskets)],
                 "items": list(self.example_items),
                 "last_rows": [*map(list, self.last_rows)],
             },
-            "options": dict(self.options),
+            "options": self.options,
             "guessed": list(self.guessed),
             "notes": list(self.notes),
             "call": self.call,
@@ -382,11 +380,6 @@ class _Seen:
         """What it was read as."""
         return self.data.read_as or ReadAs(self.attempt.source.shown, "lists")
 
-    @property
-    def time(self) -> str | None:
-        """The column of times."""
-        return self.attempt.named.get("time")
-
     @cached_property
     def supports(self) -> NDArray[np.int64]:
         """The number of baskets that have each item: (items,)."""
@@ -427,18 +420,17 @@ class _Seen:
         first_baskets = filter(None, self.baskets(data.offsets[: 20 * _EXAMPLES]))
         most_frequent = np.argsort(-self.supports, kind="stable")[:_EXAMPLES].tolist()
         notes = [*self.notes(guessed)]
-        inspected: tuple[InspectedColumn, ...] = ()
         if table is not None:
-            inspected = self.columns(table)
             notes += self.numbered_rows(table)
-            dates = [str(column) for column in self.attempt.times() if column.name != self.time]
+            time = self.attempt.named.get("time")
+            dates = [str(column) for column in self.attempt.times() if column.name != time]
             notes += [*dates[:_EXAMPLES], *of_rows]
             with _while_readable:
                 notes += self.cancellations(table)
         return Inspection(
             source=source.shown,
             read_as=self.read_as,
-            columns=inspected,
+            columns=self.columns(),
             rows=data.baskets if data.rows is None else data.rows,
             baskets=data.baskets,
             users=data.units if data.by_user else None,
@@ -478,9 +470,10 @@ class _Seen:
                     rows.extend(zip(*ends, strict=True))
         return tuple(rows)
 
-    def columns(self, table: ArrowSource) -> tuple[InspectedColumn, ...]:
+    def columns(self) -> tuple[InspectedColumn, ...]:
         """Return the first columns of a table, with their roles and a few of their values."""
-        if self.read_as.form in _NO_TABLE:
+        table = self.attempt.table
+        if table is None or self.read_as.form in _NO_TABLE:
             return ()
         roles = self.roles(table)
         listed = table.columns()[:_LISTED_COLUMNS]
@@ -503,7 +496,7 @@ class _Seen:
         if read_as.form == "one-hot":
             roles = dict.fromkeys(table.schema.names, "item")
         roles |= dict.fromkeys(columns_of(where_of(read_as.where)), "where")
-        roles[self.time] = "time"
+        roles[self.attempt.named.get("time")] = "time"
         roles |= dict.fromkeys(read_as.baskets, "basket")
         roles[read_as.user] = "user"
         role = "items"
@@ -578,15 +571,17 @@ class _Seen:
         if rows[_CANCELLED] >= rows[_NUMBERED]:
             rows[_CANCELLED] = 0  # they are all called so
         for pattern, name in looks:
+            number = rows[pattern]
             have, condition = f"a negative {name!r}", "> 0"
             if pattern == _CANCELLED:
                 have, condition = f"a {name!r} that begins with C", "not like 'C%'"
-            if pattern != _NUMBERED and rows[pattern]:
+            if pattern != _NUMBERED and number:
+                rows_have = "1 row has" if number == 1 else f"{number:,} rows have"
+                # Quoted so, it is a word for a shell and a text for Python.
                 where = json.dumps(f"{column_text(name)} {condition}", ensure_ascii=False)
                 yield (
-                    f"{_rows_have(rows[pattern])} {have}, as returns and cancellations have. They "
-                    # Quoted so, it is a word for a shell and a text for Python.
-                    f"count as purchases: {parameter('where')} {where} leaves them out."
+                    f"{rows_have} {have}, as returns and cancellations have. They count as "
+                    f"purchases: {parameter('where')} {where} leaves them out."
                 )
 
     def notes(self, guessed: Sequence[str]) -> Iterator[str]:
@@ -627,10 +622,6 @@ class _Seen:
             yield "Where a cell is a quantity, each above 0 counts as 1."
         if not data.fold_case:
             yield from _notes_of_capitals(data.vocabulary.strings.to_pylist())
-
-
-def _rows_have(number: int) -> str:
-    return "1 row has" if number == 1 else f"{number:,} rows have"
 
 
 def _as_text(value: object) -> str:

@@ -545,9 +545,9 @@ def _is_above(first: Sequence[str], by_column: Sequence[Sequence[str]]) -> bool:
     """Tell whether the first row seems to name the columns below it."""
     if len(first) != len(by_column):
         return False
-    for name, column in zip(first, by_column, strict=True):
-        if all(map(_NUMBER.fullmatch, column)) and not _NUMBER.fullmatch(name):
-            return True
+    numbers = [all(map(_NUMBER.fullmatch, column)) for column in by_column]
+    if not all(map(_NUMBER.fullmatch, compress(first, numbers))):
+        return True
     return any(map(columns.suggests_a_column, first)) and not _come_again(first, by_column)
 
 
@@ -694,7 +694,7 @@ def items_of_cell(cell: str, split: str) -> list[str]:
     """Return the items of one cell; see `split_cells`."""
     bare = cell.strip()
     if bare[:1] + bare[-1:] in _BRACKETS:
-        bare = bare[1:-1].strip()
+        bare = bare[1:-1]
     at, plain = re.escape(split), f"[^{re.escape(split)}]*"
     if split == " ":
         at, plain = r"\s+", r"\S*"
@@ -747,8 +747,8 @@ class FirstCells:
 
 
 def _seeming_split(cells: Sequence[str]) -> str | None:
-    """Return the character at which cells seem to be cut; None if they are no lists."""
-    bracketed = [cell for cell in cells if cell.strip()[:1] + cell.strip()[-1:] in _BRACKETS]
+    """Return the character at which bare cells seem to be cut; None if they are no lists."""
+    bracketed = [cell for cell in cells if cell[:1] + cell[-1:] in _BRACKETS]
     if cells and 2 * len(bracketed) >= len(cells):
         return _delimiter_in(bracketed) or ","
     return next((delimiter for delimiter in DELIMITERS if _seems_to_split(delimiter, cells)), None)
@@ -756,7 +756,7 @@ def _seeming_split(cells: Sequence[str]) -> str | None:
 
 def _seems_to_split(delimiter: str, cells: Sequence[str]) -> bool:
     """Tell whether half of the cells have a delimiter, or some have it between known items."""
-    alone = {cell.strip() for cell in cells}
+    alone = {*cells}
     items_of = [items_of_cell(cell, delimiter) for cell in cells]
     lists = [items for items in items_of if len(items) > 1]
     # One cell may have it, if it has it once: "eggs, large".

@@ -76,7 +76,7 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
         start += piece
         if len(start) >= _LONGEST_MARK:
             break
-    encoding = _encoding_of(start[:_LONGEST_MARK], encoding)
+    encoding = _encoding_of(start, encoding)
     if encoding in _UTF8:
         yield from chain([start.removeprefix(codecs.BOM_UTF8)], pieces)
         return
@@ -530,7 +530,7 @@ def _opened(file: File, options: Reading) -> tuple[File, str, list[str]]:
     """
     text, encoding = file, options.dialect.encoding
     if file.pipe is None:
-        encoding = _encoding_of(file.start()[:_LONGEST_MARK], encoding)
+        encoding = _encoding_of(file.start(), encoding)
     if file.pipe is not None or encoding not in _UTF8:
         limit, content = memory.current(), bytearray()
         with file.open() as stream:

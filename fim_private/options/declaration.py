@@ -128,11 +128,8 @@ def takes(*kinds: type) -> Callable[[_Function], _Function]:
 
     def documented(function: _Function) -> _Function:
         lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:"]
-        parameters = {
-            name: parameter
-            for name, parameter in inspect.signature(function).parameters.items()
-            if parameter.kind is not parameter.VAR_KEYWORD
-        }
+        parameters = dict(inspect.signature(function).parameters)
+        parameters.popitem()  # **options
         for name, option in options_of(*kinds).items():
             declared = inspect.Parameter(
                 name,

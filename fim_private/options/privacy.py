@@ -5,7 +5,6 @@ from fractions import Fraction
 from typing import Annotated, TypedDict
 
 from fim_private.options import (
-    AUDIT_MECHANISM,
     AUDIT_SEED,
     AUDIT_TRIALS,
     CHOOSING,
@@ -213,7 +212,7 @@ class AuditOptions(TypedDict):
         str,
         audited(
             "large-margin, tight-margin, exponential, … or all of them (all).",
-            default=AUDIT_MECHANISM,
+            default="large-margin",
             values=(*CHOOSING, "all"),
         ),
     ]

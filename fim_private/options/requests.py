@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Annotated, TypedDict
 
-from fim_private.options import BLOCKS, CHOOSING, CONFIDENCE, MECHANISM, SIZE, TOP, VOTES
+from fim_private.options import CHOOSING, CONFIDENCE, SIZE, TOP, VOTES
 from fim_private.options.declaration import asked, planned, public
 from fim_private.options.privacy import BudgetOptions, LedgerOptions, RhoOption, RhoOptions
 from fim_private.options.purchases import (
@@ -129,8 +129,8 @@ class MechanismOptions(TypedDict, total=False):
             "auto, or without a list: large-margin, tight-margin, limited-domain, distance, "
             "levelwise, choosing (with --max-basket); over one: exponential, permute-and-flip, "
             "max-of-laplaces. Compare them with `fim-private plan`.",
-            default=MECHANISM,
-            values=(MECHANISM, *CHOOSING, "levelwise"),
+            default="auto",
+            values=("auto", *CHOOSING, "levelwise"),
         ),
     ]
     catalogue: Annotated[
@@ -279,7 +279,7 @@ class VoteOptions(
 
     blocks: Annotated[
         int,
-        public("Number of blocks that the baskets (or users) are dealt to.", default=BLOCKS),
+        public("Number of blocks that the baskets (or users) are dealt to.", default=100),
     ]
     votes: Annotated[
         int | None,

@@ -487,10 +487,10 @@ def _as_one_hot(sample: _Sample, delimiter: str, names: Sequence[str] = ()) -> D
 
 def _matrix(sample: _Sample) -> None:
     """Lines of as many values each, most of which have a value twice: baskets have none twice."""
-    rows = [*zip(*_columns(sample.rows), strict=True)]
-    if len(rows) < _FEW or len(rows[0]) < _SEVERAL or not _most(_repeats, rows):
+    rows = sample.rows
+    if len(rows) < _FEW or len(_columns(rows)) < _SEVERAL or not _most(_repeats, rows):
         return
-    cells = [cell for cell in chain.from_iterable(rows) if not is_missing(cell)]
+    cells = [*chain.from_iterable(rows)]
     has_zero = any(cell.casefold() in values.FALSE_TEXTS for cell in cells)
     if has_zero and all(map(is_presence, cells)):
         raise _as_one_hot(sample, sample.delimiter)

@@ -23,9 +23,9 @@ class Option:
     Attributes:
         panel: The heading under which help shows it; empty if the command line has no such option.
         help: What it does.
+        metavar: What stands for its value in help, if not the usual word of its type.
         default: Its default; ... if it must be given. A flag is off by default.
         typed: Its type on the command line, if that is not the first type that the library takes.
-        metavar: What stands for its value in help, if not the usual word of its type.
         values: The values that shells complete.
         spelled: How it is typed, if not as its name.
         shown: The default that help shows, if `default` is None.
@@ -35,9 +35,9 @@ class Option:
 
     panel: str
     help: str
+    metavar: str | None = None
     default: object = None
     typed: Any = None
-    metavar: str | None = None
     values: Sequence[str] = ()
     spelled: str | None = None
     shown: str | bool = True

@@ -22,7 +22,7 @@ class ReleaseOutput(TypedDict):
             "table, json (or --json), csv, xlsx (Excel; extra excel), markdown, parquet or svg (a "
             "picture). By default it follows the ending of --output. In csv, text that a "
             "spreadsheet would run has an apostrophe in front.",
-            metavar="FORM",
+            "FORM",
             shown="table",
         ),
     ]
@@ -74,7 +74,7 @@ class TitleOption(TypedDict):
         str | None,
         written(
             "What stands on top of the page, such as 'Corner shop, spring'.",
-            metavar="TEXT",
+            "TEXT",
             shown="What is bought together",
         ),
     ]
@@ -102,7 +102,7 @@ class PlanFigure(TypedDict):
 
     epsilons: Annotated[
         str | None,
-        written("With --figure: the privacy losses to compare.", metavar="E1,E2,…"),
+        written("With --figure: the privacy losses to compare.", "E1,E2,…"),
     ]
     figure: Annotated[
         Path | None,
@@ -120,7 +120,7 @@ class ChangeOptions(TypedDict):
         shown(
             "Of one release of several segments or periods: the two to compare, such as "
             "north,south.",
-            metavar="ONE,OTHER",
+            "ONE,OTHER",
         ),
     ]
     keep_all: Annotated[bool, shown("Also show differences that may be noise.")]
@@ -154,7 +154,7 @@ class EveryCommand(TypedDict):
             'File of options (TOML), such as min-support = "2%", in the table of this command or '
             "above all tables. Typed options win, then the environment "
             "(FIM_PRIVATE_COMMAND_OPTION).",
-            metavar="FILE",
+            "FILE",
         ),
     ]
     quiet: Annotated[

@@ -76,7 +76,7 @@ class LedgerOptions(TypedDict, total=False):
         budget(
             "Charge the release to this ledger before the data is used. The ledger refuses what "
             "would overspend it. Make one with `fim-private budget create`.",
-            metavar="FILE",
+            "FILE",
         ),
     ]
     dataset: Annotated[
@@ -84,7 +84,7 @@ class LedgerOptions(TypedDict, total=False):
         budget(
             "With --ledger: your name for the data. Use one name for all files about the same "
             "people.",
-            metavar="NAME",
+            "NAME",
         ),
     ]
     seed: Annotated[
@@ -149,20 +149,20 @@ class LedgerLimit(TypedDict):
         budget(
             "How releases add up: in zCDP, which allows more of them and needs a δ, or as sums of "
             "ε and of δ (basic).",
-            metavar="zcdp|basic",
+            "zcdp|basic",
             values=("zcdp", "basic"),
             shown="zcdp, where delta is above 0",
         ),
     ]
     dataset: Annotated[
         str | None,
-        of_ledger("Your name for the data. By default that of the first release.", metavar="NAME"),
+        of_ledger("Your name for the data. By default that of the first release.", "NAME"),
     ]
     neighbors: Annotated[
         str | None,
         of_ledger(
             "Neighbour relation of its releases. By default that of the first release.",
-            metavar="add-remove|replace-one",
+            "add-remove|replace-one",
             values=RELATIONS,
         ),
     ]
@@ -170,7 +170,7 @@ class LedgerLimit(TypedDict):
         str | None,
         of_ledger(
             "What its releases protect, a basket or a user. By default that of the first release.",
-            metavar="basket|user",
+            "basket|user",
             values=UNITS,
         ),
     ]
@@ -179,7 +179,7 @@ class LedgerLimit(TypedDict):
         of_ledger(
             "Protect what a customer buys in any one day, week, month, quarter or year, not the "
             "customer for good. Each has the whole budget.",
-            metavar="KIND",
+            "KIND",
             values=KINDS,
         ),
     ]

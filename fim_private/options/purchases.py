@@ -16,7 +16,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "Column of the customer. It protects all baskets of a user together, not each basket "
             "by itself.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     basket: Annotated[
@@ -24,8 +24,8 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "Column of the basket id, where a row is one item. Repeat it if several columns name "
             "a basket, such as customer and date.",
+            "COLUMN",
             typed=list[str],
-            metavar="COLUMN",
         ),
     ]
     item: Annotated[
@@ -34,8 +34,8 @@ class ReadingOptions(TypedDict, total=False):
             "Column of the item, where a row is one item: the product, or a coarser level such as "
             "the department. Repeat it if several columns name an item, such as department and "
             "brand.",
+            "COLUMN",
             typed=list[str],
-            metavar="COLUMN",
         ),
     ]
     items: Annotated[
@@ -43,7 +43,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "Column with the list of items, where a row is a basket. It is guessed if there is "
             "exactly one.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     split: Annotated[
@@ -52,7 +52,7 @@ class ReadingOptions(TypedDict, total=False):
             "Where to cut each cell of the item column, such as ',' or tab. Use it where a cell "
             "is a list, such as 'a, b' or ['a', 'b']. If no column is named, each line of a text "
             "is cut so.",
-            metavar="CHARACTER",
+            "CHARACTER",
         ),
     ]
     fold_case: Annotated[
@@ -67,7 +67,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "Rows without a user: drop leaves them out; own-unit makes each of their baskets a "
             "unit.",
-            metavar="drop|own-unit",
+            "drop|own-unit",
             values=("drop", "own-unit"),
         ),
     ]
@@ -76,7 +76,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "What separates the fields of a text, such as ';' or tab. By default it is found in "
             "the first line if you name columns; else comma in .csv, tab in .tsv.",
-            metavar="CHARACTER",
+            "CHARACTER",
         ),
     ]
     header: Annotated[
@@ -92,7 +92,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "Encoding of a text, such as cp1252. By default UTF-8, or what its byte order mark "
             "says.",
-            metavar="NAME",
+            "NAME",
         ),
     ]
     input_format: Annotated[
@@ -100,7 +100,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "long (a row is an item), wide (items in several columns), one-hot (a column per "
             "item). For text also lines, fimi, spmf or jsonl. Needed only if several fit.",
-            metavar="FORM",
+            "FORM",
             values=("long", "wide", "one-hot", "lines", "fimi", "spmf", "jsonl"),
         ),
     ]
@@ -116,7 +116,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "For a database: what to read, such as 'select customer_id, order_id, product from "
             "sales'. Put the password into PGPASSWORD or a service file.",
-            metavar="SELECT",
+            "SELECT",
         ),
     ]
     where: Annotated[
@@ -125,7 +125,7 @@ class ReadingOptions(TypedDict, total=False):
             "Read only rows that satisfy a condition, such as \"country = 'France' and date >= "
             "'2011-01-01'\"; also in (...), between, like '%tea%', is null, or, not. It is public: "
             "the release states it.",
-            metavar="CONDITION",
+            "CONDITION",
         ),
     ]
     time_format: Annotated[
@@ -134,7 +134,7 @@ class ReadingOptions(TypedDict, total=False):
             "How texts of --time, and those that --where compares with a date, are written, such "
             "as '%d/%m/%Y'. By default ISO 8601, or days with dots: 31.1.2026. `inspect` finds "
             "it.",
-            metavar="FORMAT",
+            "FORMAT",
         ),
     ]
     max_memory: Annotated[
@@ -142,7 +142,7 @@ class ReadingOptions(TypedDict, total=False):
         read(
             "Refuse data that need more memory than this: 4GB, 500MB, or bytes. By default four "
             "fifths of this machine's.",
-            metavar="SIZE",
+            "SIZE",
         ),
     ]
 
@@ -155,7 +155,7 @@ class TimeOptions(TypedDict, total=False):
         counts(
             "Column of the time of each row: a date, a timestamp, or text such as 2026-11-16. A "
             "basket belongs to the day of its earliest row.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     period: Annotated[
@@ -164,19 +164,17 @@ class TimeOptions(TypedDict, total=False):
             "One period: 2026, 2026-Q4, 2026-11, 2026-W46 (ISO week) or 2026-11-16. Or day, week, "
             "month, quarter or year: each of those in --periods. Give the whole table, and let "
             "--period choose: a ledger charges a view or a query to all periods.",
-            metavar="PERIOD",
+            "PERIOD",
         ),
     ]
-    start: Annotated[
-        str | None, counts("First day of one period, instead of --period.", metavar="DAY")
-    ]
-    end: Annotated[str | None, counts("Last day of that period.", metavar="DAY")]
+    start: Annotated[str | None, counts("First day of one period, instead of --period.", "DAY")]
+    end: Annotated[str | None, counts("Last day of that period.", "DAY")]
     per: Annotated[
         str | None,
         counts(
             "With --user: protect what a customer buys in any one day, week, month, quarter or "
             "year, not for good.",
-            metavar="KIND",
+            "KIND",
             values=KINDS,
         ),
     ]
@@ -184,7 +182,7 @@ class TimeOptions(TypedDict, total=False):
         str | None,
         counts(
             "drop leaves out rows without a time. Otherwise they are an error.",
-            metavar="drop",
+            "drop",
             values=("drop",),
         ),
     ]
@@ -207,7 +205,7 @@ class BasketOptions(TypedDict, total=False):
             "Where an itemset must be together: in one basket, or anywhere in what a user ever "
             "bought (--user). By default basket; with --rules and --user it is user, which counts "
             "more.",
-            metavar="basket|user",
+            "basket|user",
             values=UNITS,
         ),
     ]
@@ -221,7 +219,7 @@ class ExcludeOptions(TypedDict, total=False):
         counts(
             "Public list of items to leave out, such as postage and bags: a file with one a line, "
             "or a column.",
-            metavar="FILE",
+            "FILE",
         ),
     ]
 
@@ -234,14 +232,14 @@ class SegmentOptions(TypedDict):
         counts(
             "Column of segments, such as stores. Each segment gets its own release, all under one "
             "budget.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     segments: Annotated[
         object,
         counts(
             "With --by: a public list of segments. Rows of other segments are not read.",
-            metavar="A,B,...",
+            "A,B,...",
         ),
     ]
     max_segments: Annotated[
@@ -261,7 +259,7 @@ class PeriodsOption(TypedDict):
         counts(
             "With --time: a release of each of these, such as 2026-W40..2026-W46 or "
             "2026-10,2026-11.",
-            metavar="A..B",
+            "A..B",
         ),
     ]
 
@@ -273,8 +271,8 @@ class EngineOptions(TypedDict, total=False):
         int,
         public(
             "Give up if counting takes more steps than this. 10 billion take about half a minute.",
+            "STEPS",
             default=MAX_WORK,
-            metavar="STEPS",
         ),
     ]
     engine: Annotated[
@@ -283,7 +281,7 @@ class EngineOptions(TypedDict, total=False):
             "What reads and counts: this machine, Apache Spark (extra spark, and Java 17), or a "
             "database (extra warehouse). With spark FILE may also name a table; with sql no rows "
             "leave the database. The release is the same.",
-            metavar="local|spark|sql",
+            "local|spark|sql",
             shown="local",
         ),
     ]
@@ -292,7 +290,7 @@ class EngineOptions(TypedDict, total=False):
         counted(
             "With --engine sql: the table, or the view, of the database that FILE names, as "
             "schema.table or table. A view counts as a query.",
-            metavar="NAME",
+            "NAME",
         ),
     ]
     spark_conf: Annotated[
@@ -300,7 +298,7 @@ class EngineOptions(TypedDict, total=False):
         counted(
             "With --engine spark: a setting of the session, such as spark.master=local[4]; repeat "
             "it for more. Otherwise spark-submit, SPARK_REMOTE or spark-defaults.conf decide.",
+            "NAME=VALUE",
             typed=list[str],
-            metavar="NAME=VALUE",
         ),
     ]

@@ -23,8 +23,8 @@ class AskedOptions(TypedDict, total=False):
         str | int | Iterable[int],
         asked(
             "Items per itemset, or a range of sizes, such as 2-4.",
+            "N or N-M",
             default=SIZE,
-            metavar="N or N-M",
         ),
     ]
     top: Annotated[
@@ -41,7 +41,7 @@ class AskedOptions(TypedDict, total=False):
             "Itemsets with at least this support, instead of the most frequent: 0.02 or 2% of all "
             "baskets (or users), or 500 of them. A ? marks those that may have less: of itemsets "
             "below, at most 2.5 % have none.",
-            metavar="SHARE or N",
+            "SHARE or N",
         ),
     ]
     union: Annotated[
@@ -139,14 +139,14 @@ class MechanismOptions(TypedDict, total=False):
             "Public list of all items. It finds more, above all with --user. Give text with one "
             "item a line, a folder of these, an earlier release, or with --catalogue-item a table "
             "or database.",
-            metavar="FILE",
+            "FILE",
         ),
     ]
     catalogue_item: Annotated[
         str | None,
         public(
             "With --catalogue: the column of the items as FILE has them, such as sku.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     catalogue_label: Annotated[
@@ -154,14 +154,14 @@ class MechanismOptions(TypedDict, total=False):
         public(
             "With --catalogue-item: the column of labels, such as name, that the release shows "
             "instead. If several items share a label, it shows the item in brackets too.",
-            metavar="COLUMN",
+            "COLUMN",
         ),
     ]
     catalogue_query: Annotated[
         str | None,
         public(
             "If --catalogue is a database: what to read, such as 'select sku, name from products'.",
-            metavar="SELECT",
+            "SELECT",
         ),
     ]
     items_are_public: Annotated[
@@ -186,7 +186,7 @@ class MechanismOptions(TypedDict, total=False):
         public(
             "An earlier release, or a list of itemsets. Their items need not be found again, and "
             "each itemset gets its support. It finds more, above all with --user.",
-            metavar="FILE",
+            "FILE",
         ),
     ]
 
@@ -200,8 +200,8 @@ class GivenOptions(TypedDict):
             "Public list of itemsets: text with one a line, items separated by commas (.csv) or "
             "spaces (.dat, .txt). Or a release (.json), or a table as mlxtend and arules write "
             "it. A table has a column itemsets or items, or the two sides of rules.",
+            "FILE",
             default=...,
-            metavar="FILE",
         ),
     ]
 
@@ -214,8 +214,8 @@ class QuestionOptions(TypedDict):
         asked(
             "highest-lift (a pair of items), highest-confidence (a rule of two items) or "
             "most-frequent (an itemset of --size).",
+            "NAME",
             default=...,
-            metavar="NAME",
             values=("highest-lift", "highest-confidence", "most-frequent"),
         ),
     ]
@@ -224,7 +224,7 @@ class QuestionOptions(TypedDict):
         asked(
             "For highest-lift and highest-confidence: ask only about pairs with at least this "
             "share of a block, 0.04 or 4%.",
-            metavar="SHARE",
+            "SHARE",
         ),
     ]
     size: Annotated[int | None, asked("For most-frequent: items per itemset, by default 2.")]
@@ -295,16 +295,16 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
         str | int | Iterable[int],
         planned(
             "Items per itemset; for many itemsets also a range, such as 2-4.",
+            "SIZE",
             default=SIZE,
-            metavar="SIZE",
         ),
     ]
     top: Annotated[
         int | Iterable[int] | None,
         planned(
             "Number of itemsets to plan for. With --typical-basket alone: 10, 50, 100.",
+            "K1,K2,…",
             typed=str,
-            metavar="K1,K2,…",
         ),
     ]
     typical_basket: Annotated[

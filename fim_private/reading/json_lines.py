@@ -19,9 +19,9 @@ from fim_private.errors import DataError, ParameterError, parameter
 from fim_private.reading import memory
 from fim_private.reading.columns import Wanted
 from fim_private.reading.files import File, not_read
-from fim_private.reading.options import InputForm, Reading, not_utf8
+from fim_private.reading.options import InputForm, Reading
 from fim_private.reading.record_batches import ArrowSource
-from fim_private.reading.text import blocks
+from fim_private.reading.text import blocks, text_of
 from fim_private.reading.values import number_text
 
 _OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{[ \t]*"')
@@ -88,7 +88,12 @@ def json_source(file: File, options: Reading) -> ArrowSource:
             for block in chain(was_read, text):
                 objects = _objects(block, name)
                 if is_only_list and wanted.items is not None:
-                    _refuse_other_lists(objects, wanted.items, name)
+                    others = [value for key, value in _fields(objects) if key != wanted.items]
+                    if any(isinstance(value, list) for value in others):
+                        raise DataError(
+                            f"{name} has several columns of lists: name that of the items with "
+                            f"{parameter('items')}"
+                        )
                 columns = [_column(objects, schema.field(column), name) for column in wanted.names]
                 yield pa.RecordBatch.from_arrays(columns, names=wanted.names)
 
@@ -113,24 +118,12 @@ def _fields(objects: Sequence[_Object]) -> Iterator[tuple[str, object]]:
     return chain.from_iterable(fields.items() for fields in objects)
 
 
-def _refuse_other_lists(objects: Sequence[_Object], items: str, name: str) -> None:
-    """Raise DataError if another column than that of the items has a list."""
-    for key, value in _fields(objects):
-        if key != items and isinstance(value, list):
-            raise DataError(
-                f"{name} has several columns of lists: name that of the items with "
-                f"{parameter('items')}"
-            )
-
-
 def _objects(block: bytes, name: str) -> list[_Object]:
     """Return the objects in the lines of a block. Raises DataError for anything else."""
     memory.current().check(memory.FIELDS_BYTE * len(block))
     try:
-        lines = block.decode().split("\n")
-        objects = [_DECODED(line) for line in lines if line and not line.isspace()]
-    except UnicodeDecodeError:
-        raise not_utf8(name) from None
+        lines = text_of(block, name).split("\n")
+        objects = [_DECODED(line) for line in lines if line.strip()]
     except RecursionError:
         raise DataError(f"{name} {_NESTED}") from None
     except ValueError:

@@ -179,7 +179,7 @@ class FirstTexts:
     """
 
     def __init__(self, roles: Roles, source: str) -> None:
-        self._condition, self._times, self._source = roles.where, roles.times, source
+        self._roles, self._source = roles, source
         named = [test.column for test in tests_of(roles.where) if test.literals]
         if roles.times is not None and roles.times.format is not None:
             named.append(roles.times.column)
@@ -205,8 +205,8 @@ class FirstTexts:
     def done(self) -> None:
         """Check the texts that were seen. Raises DataError."""
         self.is_done = True
-        refuse_other_notations(self._condition, self.texts, self._source)
-        times = self._times
+        refuse_other_notations(self._roles.where, self.texts, self._source)
+        times = self._roles.times
         if times is not None and times.format is not None:
             notation = Notation.of(self.texts[times.column], "", times.format)
             if notation.is_mostly_other:

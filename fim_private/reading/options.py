@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -61,6 +62,8 @@ class MissingUser(StrEnum):
 # What separates fields, in the order in which they are tried; and names for what is hard to type.
 DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "pipe": "|", "space": " "}
+# an ASCII character that is neither a letter nor a digit, nor ends a line, nor quotes
+_DELIMITER = re.compile(r'[^"\r\n\0A-Za-z0-9\x80-\U0010ffff]')
 # All that a dialect has, and what of it says nothing of a table.
 DIALECT = ("delimiter", "header", "encoding", "input_format", "skip_rows")
 _OF_TEXT = ("delimiter", "header", "encoding", "skip_rows")
@@ -137,8 +140,7 @@ def _one_character(name: str, delimiter: object) -> str | None:
     character = ""
     if isinstance(delimiter, str):
         character = _NAMES.get(delimiter.lower(), delimiter)
-    is_ascii = len(character) == 1 and character.isascii()
-    if not is_ascii or character in '"\r\n\0' or character.isalnum():
+    if not _DELIMITER.fullmatch(character):
         raise _wrong(name, "one character, such as ';', or tab", delimiter)
     return character
 
@@ -152,8 +154,6 @@ def _codec(encoding: object) -> str:
     """Return the name by which Python knows a text encoding."""
     try:
         codec = codecs.lookup(encoding)  # type: ignore[arg-type]
-        if not codec._is_text_encoding:
-            raise LookupError
         "é".encode(codec.name, "replace").decode(codec.name)
     except (LookupError, TypeError, ValueError):
         expected = "the name of a text encoding, such as utf-8 or cp1252"
@@ -282,10 +282,11 @@ class Times:
         if not self.periods:
             return np.zeros(len(days), dtype=np.int32)
         distinct_days, day_number = np.unique(days, return_inverse=True)
-        places = np.full(len(distinct_days), -1, dtype=np.int32)
-        for place, period in enumerate(self.periods):
-            is_inside = (period.first <= distinct_days) & (distinct_days <= period.last)
-            places[is_inside] = place
+        is_inside = [
+            (period.first <= distinct_days) & (distinct_days <= period.last)
+            for period in self.periods
+        ]
+        places = np.select(is_inside, range(len(is_inside)), -1).astype(np.int32)
         return places[day_number]
 
     def stretches(self, days: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -142,7 +142,7 @@ def _without_nul(name: str, block: bytes) -> bytes:
     return block
 
 
-def _decoded(block: bytes, name: str) -> str:
+def text_of(block: bytes, name: str) -> str:
     """Return a block as text. Raises DataError if it is not UTF-8."""
     try:
         return block.decode()
@@ -189,7 +189,7 @@ def read_text(file: File, options: Reading) -> Transactions:
         start = _start_of(text)
         if not start and dialect.skipped:
             raise empty(file.name)
-        lines = _decoded(start, file.name).split("\n", SAMPLE)[:SAMPLE]
+        lines = text_of(start, file.name).split("\n", SAMPLE)[:SAMPLE]
         if is_open and split is None:
             refuse_other_readings(lines, form, delimiter, dialect, file.name)
         labels = Labels(file.name, fold_case=options.fold_case)
@@ -542,7 +542,7 @@ def _opened(file: File, options: Reading) -> tuple[File, str, list[str]]:
     with closing(blocks(text, "utf-8")) as lines:
         block = next(lines)
     if not options.head:
-        _decoded(block, file.name)
+        text_of(block, file.name)
     return text, encoding or "utf-8", block.decode("utf-8", "replace").split("\n")[:-1]
 
 

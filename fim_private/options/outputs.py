@@ -31,7 +31,7 @@ class ReleaseOutput(TypedDict):
         Path | None,
         written(
             "Write to this file instead of the screen. It ends in .txt, .json, .csv, .xlsx, .md, "
-            ".parquet, .pq or .svg.",
+            ".parquet, .pq or .svg."
         ),
     ]
 
@@ -55,15 +55,12 @@ class TextOutput(TypedDict):
     format: Annotated[
         TextFormat | None,
         written(
-            "table or json (or --json). By default a table, or JSON if --output ends in .json.",
+            "table or json (or --json). By default a table, or JSON if --output ends in .json."
         ),
     ]
     json: Annotated[bool, written("Short for --format json.", must_be_typed=True)]
     output: Annotated[
-        Path | None,
-        written(
-            "Write to this file instead of the screen. It ends in .txt or .json.",
-        ),
+        Path | None, written("Write to this file instead of the screen. It ends in .txt or .json.")
     ]
 
 
@@ -92,7 +89,7 @@ class PageOutput(TitleOption):
     output: Annotated[
         Path | None,
         written(
-            "Write the page here. By default it stands beside the release, with the ending .html.",
+            "Write the page here. By default it stands beside the release, with the ending .html."
         ),
     ]
 
@@ -101,14 +98,11 @@ class PlanFigure(TypedDict):
     """The figure that `plan` draws."""
 
     epsilons: Annotated[
-        str | None,
-        written("With --figure: the privacy losses to compare.", "E1,E2,…"),
+        str | None, written("With --figure: the privacy losses to compare.", "E1,E2,…")
     ]
     figure: Annotated[
         Path | None,
-        written(
-            "Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf).",
-        ),
+        written("Draw what each mechanism needs, against ε or against --top (.png, .svg, .pdf)."),
     ]
 
 
@@ -133,14 +127,14 @@ class RunOptions(TypedDict):
         bool,
         written(
             "Print the plan: each step with its noise and its cost; with --engine sql also the "
-            "queries. No purchases are read, nothing is charged, and nothing is released.",
+            "queries. No purchases are read, nothing is charged, and nothing is released."
         ),
     ]
     fail_if_empty: Annotated[
         bool,
         written(
             "Exit with code 4 if nothing came out. The output is written and the budget is spent "
-            "all the same.",
+            "all the same."
         ),
     ]
 
@@ -161,6 +155,6 @@ class EveryCommand(TypedDict):
         bool,
         everywhere(
             "Print only errors on standard error: no progress, no warnings, not how a file was "
-            "read.",
+            "read."
         ),
     ]

@@ -51,7 +51,7 @@ class RhoOption(TypedDict, total=False):
         float | Fraction | None,
         budget(
             "The budget as ρ of zero-concentrated privacy (zCDP), instead of --epsilon. The "
-            "release states the ε that follows.",
+            "release states the ε that follows."
         ),
     ]
 
@@ -63,7 +63,7 @@ class RhoOptions(RhoOption, total=False):
         bool,
         asked(
             "Release the number of baskets (or users), so that supports are shares. It is free if "
-            "supports have normal noise; otherwise it takes 5 % of the budget.",
+            "supports have normal noise; otherwise it takes 5 % of the budget."
         ),
     ]
 
@@ -133,15 +133,14 @@ class LedgerLimit(TypedDict):
     delta: Annotated[
         float,
         budget(
-            "Probability with which the guarantee of all releases together may fail.",
-            default=...,
+            "Probability with which the guarantee of all releases together may fail.", default=...
         ),
     ]
     rho: Annotated[
         float | None,
         budget(
             "With --delta: the limit as ρ of zCDP, instead of --epsilon. The ledger shows the ε "
-            "that follows.",
+            "that follows."
         ),
     ]
     composition: Annotated[
@@ -200,7 +199,7 @@ class VerifyOption(TypedDict):
         bool,
         shown(
             "Verify every entry, not only those that are new since this machine last used the "
-            "ledger.",
+            "ledger."
         ),
     ]
 
@@ -218,12 +217,8 @@ class AuditOptions(TypedDict):
     ]
     trials: Annotated[
         int,
-        audited(
-            "How many more pairs of neighbours a random search tries.",
-            default=AUDIT_TRIALS,
-        ),
+        audited("How many more pairs of neighbours a random search tries.", default=AUDIT_TRIALS),
     ]
     seed: Annotated[
-        int,
-        audited("Seed of that search. The audit itself has no noise.", default=AUDIT_SEED),
+        int, audited("Seed of that search. The audit itself has no noise.", default=AUDIT_SEED)
     ]

@@ -59,7 +59,7 @@ class ReadingOptions(TypedDict, total=False):
         bool,
         read(
             "Write all items in small letters, without white space around them. Items that differ "
-            "only in these become one, also in your lists.",
+            "only in these become one, also in your lists."
         ),
     ]
     missing_user: Annotated[
@@ -107,8 +107,7 @@ class ReadingOptions(TypedDict, total=False):
     skip_rows: Annotated[
         int | None,
         read(
-            "Skip the first N lines of a text, or rows of a sheet, such as a title above the "
-            "table.",
+            "Skip the first N lines of a text, or rows of a sheet, such as a title above the table."
         ),
     ]
     query: Annotated[
@@ -196,8 +195,7 @@ class BasketOptions(TypedDict, total=False):
     """Which baskets count, and where an itemset must be together."""
 
     min_basket: Annotated[
-        int | None,
-        counts("Count a basket of fewer than N different items as empty."),
+        int | None, counts("Count a basket of fewer than N different items as empty.")
     ]
     together: Annotated[
         str | None,
@@ -238,15 +236,14 @@ class SegmentOptions(TypedDict):
     segments: Annotated[
         object,
         counts(
-            "With --by: a public list of segments. Rows of other segments are not read.",
-            "A,B,...",
+            "With --by: a public list of segments. Rows of other segments are not read.", "A,B,..."
         ),
     ]
     max_segments: Annotated[
         int | None,
         counts(
             "How many segments a basket (or user) counts in at most: those with most of its "
-            "baskets. Each release gets 1/N of the budget. By default N is 1.",
+            "baskets. Each release gets 1/N of the budget. By default N is 1."
         ),
     ]
 

@@ -21,11 +21,7 @@ class AskedOptions(TypedDict, total=False):
 
     size: Annotated[
         str | int | Iterable[int],
-        asked(
-            "Items per itemset, or a range of sizes, such as 2-4.",
-            "N or N-M",
-            default=SIZE,
-        ),
+        asked("Items per itemset, or a range of sizes, such as 2-4.", "N or N-M", default=SIZE),
     ]
     top: Annotated[
         int | None,
@@ -44,10 +40,7 @@ class AskedOptions(TypedDict, total=False):
             "SHARE or N",
         ),
     ]
-    union: Annotated[
-        bool,
-        asked("With a range of sizes: rank the itemsets of all sizes together."),
-    ]
+    union: Annotated[bool, asked("With a range of sizes: rank the itemsets of all sizes together.")]
     supports: Annotated[
         bool | None,
         asked(
@@ -61,12 +54,11 @@ class AskedOptions(TypedDict, total=False):
         asked(
             "Share of the budget for --supports. By default 0.1 with levelwise and for few "
             "itemsets of users (0.15 with --neighbors replace-one, 0.4 with --min-support); else, "
-            "and for --rules, 1/3.",
+            "and for --rules, 1/3."
         ),
     ]
     keep_all: Annotated[
-        bool,
-        asked("Keep itemsets whose noisy support does not stand out from zero."),
+        bool, asked("Keep itemsets whose noisy support does not stand out from zero.")
     ]
 
 
@@ -77,7 +69,7 @@ class RulesOption(TypedDict, total=False):
         bool,
         asked(
             "Release association rules too, surest first, with intervals. This also releases the "
-            "supports of all subsets and the number of baskets (or users).",
+            "supports of all subsets and the number of baskets (or users)."
         ),
     ]
 
@@ -101,21 +93,21 @@ class CapOptions(TypedDict, total=False):
         int | None,
         public(
             "Public cap on the rank search of large-margin and tight-margin (10,000), or on the "
-            "candidates of limited-domain (10,000).",
+            "candidates of limited-domain (10,000)."
         ),
     ]
     max_basket: Annotated[
         int | None,
         public(
             "Public cap on the items of a basket, for choosing and limited-domain. The first items "
-            "in label order count.",
+            "in label order count."
         ),
     ]
     max_baskets: Annotated[
         int | None,
         public(
             "With --max-basket and --user: public cap on the different baskets of a user. They "
-            "are drawn by their content.",
+            "are drawn by their content."
         ),
     ]
 
@@ -145,8 +137,7 @@ class MechanismOptions(TypedDict, total=False):
     catalogue_item: Annotated[
         str | None,
         public(
-            "With --catalogue: the column of the items as FILE has them, such as sku.",
-            "COLUMN",
+            "With --catalogue: the column of the items as FILE has them, such as sku.", "COLUMN"
         ),
     ]
     catalogue_label: Annotated[
@@ -178,7 +169,7 @@ class MechanismOptions(TypedDict, total=False):
         public(
             "About how many baskets (or users) there are, if that is public. For a few itemsets "
             "of users it decides which mechanism finds more. If it is wrong you find less, and "
-            "everybody stays protected.",
+            "everybody stays protected."
         ),
     ]
     known: Annotated[
@@ -278,12 +269,10 @@ class VoteOptions(
     """The options of `vote`."""
 
     blocks: Annotated[
-        int,
-        public("Number of blocks that the baskets (or users) are dealt to.", default=100),
+        int, public("Number of blocks that the baskets (or users) are dealt to.", default=100)
     ]
     votes: Annotated[
-        int | None,
-        public("Number of its best answers that each block names.", shown=str(VOTES)),
+        int | None, public("Number of its best answers that each block names.", shown=str(VOTES))
     ]
 
 
@@ -294,9 +283,7 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
     size: Annotated[
         str | int | Iterable[int],
         planned(
-            "Items per itemset; for many itemsets also a range, such as 2-4.",
-            "SIZE",
-            default=SIZE,
+            "Items per itemset; for many itemsets also a range, such as 2-4.", "SIZE", default=SIZE
         ),
     ]
     top: Annotated[
@@ -308,13 +295,9 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
         ),
     ]
     typical_basket: Annotated[
-        float | None,
-        planned("For many itemsets: your public guess of the items in a basket."),
+        float | None, planned("For many itemsets: your public guess of the items in a basket.")
     ]
-    union: Annotated[
-        bool,
-        planned("For many itemsets of several sizes: rank all together."),
-    ]
+    union: Annotated[bool, planned("For many itemsets of several sizes: rank all together.")]
     supports: Annotated[
         bool | None,
         planned(
@@ -325,8 +308,7 @@ class PlanOptions(BudgetOptions, CapOptions, total=False):
         ),
     ]
     confidence: Annotated[
-        float,
-        planned("Probability with which an itemset is to be found.", default=CONFIDENCE),
+        float, planned("Probability with which an itemset is to be found.", default=CONFIDENCE)
     ]
 
 
@@ -337,6 +319,6 @@ class PlannedUsers(TypedDict):
         float | None,
         planned(
             "For customers: how many different items each has bought, on average. It shows which "
-            "share of the top 50 (or --top) you will find.",
+            "share of the top 50 (or --top) you will find."
         ),
     ]

@@ -25,14 +25,7 @@ from fim_private.reading.times import (
     moment_of,
     seems_a_time,
 )
-from fim_private.reading.where import (
-    ColumnTest,
-    Condition,
-    Literal,
-    meaning,
-    named_kind,
-    tests_of,
-)
+from fim_private.reading.where import ColumnTest, Condition, Literal, meaning, named_kind, tests_of
 
 _ORDERED = frozenset(("<", "<=", ">", ">=", "between"))
 # A number with a comma, with marks between thousands, or with a sign of a currency.

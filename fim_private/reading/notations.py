@@ -81,10 +81,10 @@ def _is_other_notation(text: str, literal: Literal) -> bool:
     """Tell whether a text that does not fit seems to be such a value all the same."""
     if isinstance(literal, bool):
         return True
-    has_digit = any(character.isdigit() for character in text)
+    has_digit = any(map(str.isdigit, text))
     if isinstance(literal, str):
         return has_digit and not is_written_as_iso(text)  # 2026-02-30 is no day in any notation
-    return has_digit and not any(character.isalpha() for character in text)
+    return has_digit and not any(map(str.isalpha, text))
 
 
 def refuse_other_notations(
@@ -95,8 +95,14 @@ def refuse_other_notations(
     first: the first texts of columns, without those that stand for no value.
     """
     for test in tests_of(condition):
+        texts = first.get(test.column, ())
         for literal in test.literals:
-            problem = _problem(test, literal, first.get(test.column, ()))
+            problem = None
+            if isinstance(literal, str) and iso_moment(literal.strip()) is None:
+                if test.sign in _ORDERED:
+                    problem = _problem_of_text(literal.strip(), texts, test.time_format)
+            elif Notation.of(texts, literal, test.time_format).is_refused(test.sign):
+                problem = what_to_do(literal, test.time_format)
             if problem is not None:
                 raise other_notation(test, literal, source, problem)
 
@@ -114,16 +120,6 @@ def other_notation(test: ColumnTest, literal: Literal, source: str, problem: str
     )
 
 
-def _problem(test: ColumnTest, literal: Literal, texts: Sequence[str]) -> str | None:
-    """Return what is wrong with a comparison, and what to do; None if nothing is."""
-    if isinstance(literal, str) and iso_moment(literal.strip()) is None:
-        if test.sign in _ORDERED:
-            return _problem_of_text(literal.strip(), texts, test.time_format)
-    elif Notation.of(texts, literal, test.time_format).is_refused(test.sign):
-        return what_to_do(literal, test.time_format)
-    return None
-
-
 def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
     """Return how an error describes texts in another notation than a literal, and what to do."""
     if isinstance(literal, bool):
@@ -133,13 +129,15 @@ def what_to_do(literal: Literal, time_format: TimeFormat | None) -> str:
             "and not all of its values are numbers such as 1.50: write them so in the data, "
             "without commas or signs"
         )
-    name = parameter("time_format")
     if time_format is None:
         return (
-            f"and not all of its values are dates as 2026-01-31: say with {name} how they are "
-            f"written"
+            f"and not all of its values are dates as 2026-01-31: say with "
+            f"{parameter('time_format')} how they are written"
         )
-    return f"and not all of its values fit {name} {time_format.text!r}: say how they are written"
+    return (
+        f"and not all of its values fit {parameter('time_format')} {time_format.text!r}: say how "
+        f"they are written"
+    )
 
 
 def _problem_of_text(

@@ -118,8 +118,11 @@ class Dialect:
 
 def not_utf8(text_name: str) -> DataError:
     """Return the error for text of an unknown encoding. text_name: what it calls the text."""
-    message = f"{text_name} is not UTF-8 text; name its encoding with {parameter('encoding')}"
-    error = unclear(f"{message}, such as {USUAL_ENCODING}", {"encoding": USUAL_ENCODING})
+    error = unclear(
+        f"{text_name} is not UTF-8 text; name its encoding with {parameter('encoding')}, such as "
+        f"{USUAL_ENCODING}",
+        {"encoding": USUAL_ENCODING},
+    )
     error.is_of_a_line = True
     return error
 
@@ -380,7 +383,6 @@ class Reading:
 
     def _check_together(self) -> None:
         """Raise ParameterError if an option lacks one that it needs, or excludes another."""
-        item, items, basket = parameter("item"), parameter("items"), parameter("basket")
         if self.missing_user is not None and self.user is None:
             raise ParameterError(
                 f"{parameter('missing_user')} needs {parameter('user')} too: the column that "
@@ -388,17 +390,18 @@ class Reading:
             )
         if self.item is not None and self.items is not None:
             raise ParameterError(
-                f"{item} and {items} exclude each other: {item} for one row per item, "
-                f"{items} for a list column"
+                f"{parameter('item')} and {parameter('items')} exclude each other: "
+                f"{parameter('item')} for one row per item, {parameter('items')} for a list column"
             )
         if self.item is not None and self.basket is None:
             raise ParameterError(
-                f"{item} needs {basket} too: one row per item takes both column names"
+                f"{parameter('item')} needs {parameter('basket')} too: one row per item takes "
+                f"both column names"
             )
         if self.split is not None and len(self.item or ()) > 1:
             raise ParameterError(
                 f"{parameter('split')} is for one column whose cells are lists of items, "
-                f"and {item} names several"
+                f"and {parameter('item')} names several"
             )
 
     def _check_key(self, key: str, columns: tuple[str, ...]) -> None:

@@ -243,10 +243,6 @@ def _has_an_open_quote(sample: _Sample) -> bool:
     return False
 
 
-def _has_a_separator_line(sample: _Sample) -> bool:
-    return sample.is_told and not sample.dialect.skipped
-
-
 # -------------------- tables with names of columns
 
 
@@ -635,7 +631,7 @@ _CHECKS: tuple[Callable[[_Sample], None], ...] = (
         "are part of the items",
     ),
     _Look(
-        _has_a_separator_line,
+        lambda sample: sample.is_told and not sample.dialect.skipped,
         "has a first line that names the delimiter for spreadsheets: say {skip_rows} 1 and "
         "{delimiter}, or {as_lines} if it is a basket",
     ),

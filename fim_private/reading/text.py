@@ -84,9 +84,12 @@ def _utf8(stream: BinaryIO, encoding: str | None, name: str) -> Iterator[bytes]:
         for text in codecs.iterdecode(chain([start], pieces), encoding):
             yield text.encode()
     except UnicodeError:
-        problem = f"is not {encoding.upper()} text; name its encoding with {parameter('encoding')}"
         # The option does not fit: whoever guessed it knows now that the guess was wrong.
-        raise unclear(f"{name} {problem}", {"encoding": encoding}) from None
+        raise unclear(
+            f"{name} is not {encoding.upper()} text; name its encoding with "
+            f"{parameter('encoding')}",
+            {"encoding": encoding},
+        ) from None
 
 
 def blocks(file: File, encoding: str | None = None) -> Generator[bytes, None, None]:
@@ -137,8 +140,10 @@ def without_lines(text: Iterable[bytes], number: int) -> Iterator[bytes]:
 def _without_nul(name: str, block: bytes) -> bytes:
     """Return a block. Raises DataError if it has a NUL."""
     if b"\0" in block:
-        problem = f"it is damaged, or say its {parameter('encoding')}, such as utf-16"
-        raise damaged_line(f"{name} has a byte that no text has (NUL): {problem}")
+        raise damaged_line(
+            f"{name} has a byte that no text has (NUL): it is damaged, or say its "
+            f"{parameter('encoding')}, such as utf-16"
+        )
     return block
 
 

@@ -44,7 +44,7 @@ from fim_private.reading.date_columns import (
 from fim_private.reading.files import File, file_errors
 from fim_private.reading.labels import Item, as_texts, folded
 from fim_private.reading.locations import InMemory, Source, source_of
-from fim_private.reading.memory import MemoryLimit, limit_memory
+from fim_private.reading.memory import MemoryLimit, current, limit_memory
 from fim_private.reading.options import USUAL_ENCODING, InputForm, Reading, reading_of
 from fim_private.reading.purchases import read_parts
 from fim_private.reading.record_batches import ArrowSource
@@ -177,24 +177,24 @@ def inspect(source: Any, **options: Unpack[InspectOptions]) -> Inspection:
     all_options = filled("inspect", InspectOptions, options)
     location = source_of(source)
     check_query(location, all_options["query"])
-    limit = MemoryLimit.of(all_options["max_memory"])
     named = _named(all_options)
-    attempt = _Attempt(location, named, {}, limit)
-    attempt = replace(attempt, named=named | attempt.time_formats())
-    seen = attempt.read()
-    if _COLUMNS.isdisjoint(attempt.named):
-        seen = seen.with_customers()
-    notes: list[str] = []
-    with limit_memory(limit), _while_readable:
-        notes += seen.notes_of_first_rows()
-    if notes and "user" not in attempt.named:
-        # To leave out the rows without a customer would leave out most of each order.
-        guessed = {**seen.attempt.guessed, "user": None, "missing_user": None}
-        seen = replace(attempt, guessed=guessed).read()
-    chosen = attempt.named | seen.attempt.guessed
-    ordered = {name: chosen[name] for name in all_options if chosen.get(name) is not None}
-    with limit_memory(limit):
-        return seen.inspection(ordered, tuple(name for name in ordered if name not in named), notes)
+    with limit_memory(MemoryLimit.of(all_options["max_memory"])):
+        attempt = _Attempt(location, named, {})
+        attempt = replace(attempt, named=named | attempt.time_formats())
+        seen = attempt.read()
+        if _COLUMNS.isdisjoint(attempt.named):
+            seen = seen.with_customers()
+        notes: list[str] = []
+        with _while_readable:
+            notes += seen.notes_of_first_rows()
+        if notes and "user" not in attempt.named:
+            # To leave out the rows without a customer would leave out most of each order.
+            guessed = {**seen.attempt.guessed, "user": None, "missing_user": None}
+            seen = replace(attempt, guessed=guessed).read()
+        chosen = attempt.named | seen.attempt.guessed
+        ordered = {name: chosen[name] for name in all_options if chosen.get(name) is not None}
+        unnamed = tuple(name for name in ordered if name not in named)
+        return seen.inspection(ordered, unnamed, notes)
 
 
 _COLUMNS = {"user", "basket", "item", "items"}
@@ -226,7 +226,6 @@ class _Attempt:
     source: Source
     named: OptionValues
     guessed: OptionValues
-    limit: MemoryLimit
 
     def read(self) -> _Seen:
         """Read the source with the options that its refusals name. Raises FimPrivateError."""
@@ -253,7 +252,7 @@ class _Attempt:
     def reading(self) -> Reading:
         """How to read the source. Raises ParameterError."""
         options = filled("inspect", InspectOptions, self.named | self.guessed)
-        return replace(reading_of(options), memory=self.limit)
+        return replace(reading_of(options), memory=current())
 
     @cached_property
     def table(self) -> ArrowSource | None:
@@ -264,7 +263,7 @@ class _Attempt:
         source, options = self.source, replace(self.reading, head=True)
         if not source.can_be_read_again:
             return None
-        with limit_memory(self.limit), suppress(FimPrivateError):
+        with suppress(FimPrivateError):
             if isinstance(source, InMemory):
                 # A stream may be there once, and a lazy frame is computed each time.
                 if source.kind in ("stream", "polars.LazyFrame"):
@@ -337,7 +336,7 @@ class _Attempt:
     def damage(self) -> str:
         """Return what an error says of the damaged line of a text with columns."""
         damage: str | None = None
-        with limit_memory(self.limit), _while_readable:
+        with _while_readable:
             if self.source.can_be_read_again and not isinstance(self.source, InMemory):
                 file = named_source(self.source, self.reading)
                 if isinstance(file, File):

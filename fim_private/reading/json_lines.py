@@ -79,7 +79,7 @@ def json_source(file: File, options: Reading) -> ArrowSource:
         lines.close()
     # Where the only list is taken, no line may have another: which is the only one must not depend
     # on the first lines.
-    is_only_list = options.items is None and options.item is None
+    is_only_list = options.items is None and not options.item
 
     def batches(wanted: Wanted) -> Iterator[pa.RecordBatch]:
         was_read = [first] if is_pipe else []

@@ -346,9 +346,9 @@ class Reading:
     """
 
     user: str | None = None
-    # one column, or several that name it together; so is item
-    basket: tuple[str, ...] | None = None
-    item: tuple[str, ...] | None = None
+    # no column, one, or several that name it together; so is item
+    basket: tuple[str, ...] = ()
+    item: tuple[str, ...] = ()
     items: str | None = None
     missing_user: str | None = None  # the rule for rows without a user; None to refuse them
     dialect: Dialect = field(default_factory=Dialect)
@@ -375,7 +375,7 @@ class Reading:
                 raise _wrong(name, "the name of a column, as text", column)
         _check_member("missing_user", self.missing_user, MissingUser)
         self._check_together()
-        self._check_key("basket", self.basket or ())
+        self._check_key("basket", self.basket)
         if self.user is not None:
             self._check_key("user", (self.user,))
             if self.times is not None and self.times.column == self.user:
@@ -388,17 +388,17 @@ class Reading:
                 f"{parameter('missing_user')} needs {parameter('user')} too: the column that "
                 f"names the user of each row"
             )
-        if self.item is not None and self.items is not None:
+        if self.item and self.items is not None:
             raise ParameterError(
                 f"{parameter('item')} and {parameter('items')} exclude each other: "
                 f"{parameter('item')} for one row per item, {parameter('items')} for a list column"
             )
-        if self.item is not None and self.basket is None:
+        if self.item and not self.basket:
             raise ParameterError(
                 f"{parameter('item')} needs {parameter('basket')} too: one row per item takes "
                 f"both column names"
             )
-        if self.split is not None and len(self.item or ()) > 1:
+        if self.split is not None and len(self.item) > 1:
             raise ParameterError(
                 f"{parameter('split')} is for one column whose cells are lists of items, "
                 f"and {parameter('item')} names several"
@@ -406,7 +406,7 @@ class Reading:
 
     def _check_key(self, key: str, columns: tuple[str, ...]) -> None:
         """Raise ParameterError if the columns of a key, a basket or a user, have another role."""
-        if not {*(self.item or ())}.isdisjoint(columns):
+        if not {*self.item}.isdisjoint(columns):
             raise _same_column(key, "item")
         if self.items in columns:
             raise _same_column(key, "items")
@@ -420,7 +420,7 @@ class Reading:
     @property
     def as_text(self) -> bool:
         """Whether the source is text by what is given, if it is no Parquet or Arrow."""
-        return self.head or self.item is not None or len(self.dialect.given()) > 0
+        return self.head or len(self.item) > 0 or len(self.dialect.given()) > 0
 
     @property
     def parts(self) -> Segments | None:
@@ -437,8 +437,8 @@ class Reading:
         """Return each parameter that names columns, with a column that it names."""
         columns: dict[str, Sequence[str | None]] = {
             "user": [self.user],
-            "basket": self.basket or (),
-            "item": self.item or (),
+            "basket": self.basket,
+            "item": self.item,
             "items": [self.items],
             "where": columns_of(self.where),
         }
@@ -478,10 +478,10 @@ def _same_column(first: str, second: str) -> ParameterError:
     return ParameterError(f"{parameter(first)} and {parameter(second)} name the same column")
 
 
-def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the columns that a parameter names, by one text or a list of texts; None for none."""
+def _several_columns(name: str, columns: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the columns that a parameter names, by one text or a list of texts."""
     if columns is None:
-        return None
+        return ()
     if isinstance(columns, str):
         return (columns,)
     is_list = isinstance(columns, list | tuple)

@@ -162,7 +162,7 @@ def form_of(file: File, options: Reading) -> InputForm:
     """Return the form of a text that was asked for, or that its options and its suffix say."""
     if options.dialect.form is not None:
         return options.dialect.form
-    if options.basket is not None or options.item is not None or (options.items and options.split):
+    if options.basket or options.item or (options.items and options.split):
         return InputForm.LONG
     if file.suffix == ".spmf":
         return InputForm.SPMF
@@ -216,7 +216,7 @@ def read_text(file: File, options: Reading) -> Transactions:
 
 def _read_table(file: File, options: Reading, form: InputForm) -> Transactions:
     """Read baskets from a text with columns. Raises DataError, ParameterError."""
-    is_named = form is not InputForm.LONG or None not in (options.item, options.basket)
+    is_named = form is not InputForm.LONG or () not in (options.item, options.basket)
     if options.items is not None:
         is_named = options.split is not None
     if not is_named:
